@@ -1,0 +1,65 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The arrows of the house. A module may import what its line names and nothing else:
+//
+//   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
+//                                 ↑      ↖ FolderStore
+//          TerminalKit ← StoreBrowser
+//              CCurses ← strata → everything
+let everyTarget: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "Strata",
+  platforms: [.macOS(.v26), .iOS(.v26)],
+  products: [
+    .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
+    .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
+    .executable(name: "strata", targets: ["strata"]),
+  ],
+  targets: [
+    .target(name: "CHash"),
+    .target(
+      name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
+      swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
+    .target(name: "DatastoreModel", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
+    .target(
+      name: "CodableDatastore", dependencies: ["DatastoreModel", "StorageEngine"],
+      swiftSettings: everyTarget + [
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      ]),
+    .target(name: "FolderStore", dependencies: ["DatastoreModel"], swiftSettings: everyTarget),
+    .target(name: "TerminalKit", swiftSettings: everyTarget),
+    .target(
+      name: "CCurses",
+      linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo", .when(platforms: [.linux]))]),
+    .target(
+      name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel"],
+      swiftSettings: everyTarget),
+    .target(
+      name: "Atlas", dependencies: ["CodableDatastore"], resources: [.copy("Resources")],
+      swiftSettings: everyTarget),
+    .executableTarget(
+      name: "strata",
+      dependencies: [
+        "StorageEngine", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit", "CCurses",
+        "StoreBrowser", "Atlas",
+      ],
+      swiftSettings: everyTarget),
+    .testTarget(name: "StorageEngineTests", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
+    .testTarget(name: "DatastoreModelTests", dependencies: ["DatastoreModel"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "CodableDatastoreTests", dependencies: ["CodableDatastore"], swiftSettings: everyTarget),
+    .testTarget(name: "FolderStoreTests", dependencies: ["FolderStore"], swiftSettings: everyTarget),
+    .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
+    .testTarget(name: "StoreBrowserTests", dependencies: ["StoreBrowser"], swiftSettings: everyTarget),
+    .testTarget(name: "StrataTests", dependencies: ["Atlas", "strata"], swiftSettings: everyTarget),
+    .testTarget(name: "TerminalTests", dependencies: ["strata"], swiftSettings: everyTarget),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,23 @@
+/// A store that takes changes from tools that need not know the app's types.
+///
+/// Every call is one transaction and one commit with a name, made under the writer's lock, which is taken for the call
+/// only and let go after it. Where another process holds the lock the call waits for `patience` and then throws
+/// `ModelError.locked` with the holder. Nothing is written when a call throws.
+package protocol EditableStore: ReadableStore {
+  /// Applies a change set to `head` (each record must still have the old content named in it; otherwise
+  /// `ModelError.conflict` lists the records), keeping every index right by the index rules.
+  func commit(_ changes: ChangeSet, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber
+  /// What a commit of these changes would do: index entries that come and go, conflicts, refusals. Writes nothing.
+  func preview(_ changes: ChangeSet, options: EditOptions) throws(ModelError) -> ChangePreview
+  /// A new commit that takes back one commit: by roots where it is the newest, else record by record, keeping later
+  /// edits of other fields.
+  func undoPreview(of commit: CommitNumber) throws(ModelError) -> ChangeSet
+  func undo(_ commit: CommitNumber, named action: String) throws(ModelError) -> CommitNumber
+  /// The newest commit that is not itself taken back (what `u` takes back), and the newest undo (what `^r` does).
+  func undoCandidate() throws(ModelError) -> CommitNumber?
+  func redoCandidate() throws(ModelError) -> CommitNumber?
+  /// A new commit with the state of `commit`: of one datastore, or of the whole store.
+  func restore(_ commit: CommitNumber, datastore: String?, named action: String) throws(ModelError) -> CommitNumber
+  /// Sets, moves or (with nil) removes a name.
+  func pin(_ name: String, to commit: CommitNumber?) throws(ModelError)
+}

@@ -1,0 +1,128 @@
+/// The one reading interface: all that the browser and the verbs know of a store.
+///
+/// Our own stores and the folders of the original library both offer it. Everything here is synchronous and may block
+/// on the disk, so a user interface calls it from a thread of its own; everything is `Sendable` and safe from any
+/// thread. Views and what hangs off them are immutable: they never change under a reader.
+package protocol ReadableStore: AnyObject, Sendable {
+  /// Where the store lies, as the user gave it.
+  var path: String { get }
+  /// Whether it can be written, and if not, why.
+  var access: StoreAccess { get }
+  /// What the last opening found: recovery, damage.
+  var openingReport: [String] { get }
+  /// The newest commit that is durable and known to this process, without looking at the disk.
+  var head: any ReadableView { get }
+  /// Looks whether another process has committed and answers the newest view.
+  func refresh() throws(ModelError) -> any ReadableView
+  /// Calls `change` from another thread whenever a newer commit, another writer, or another activity may be there.
+  /// Never polls. Ends when the token is let go.
+  func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject
+  /// The state as of a commit.
+  func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView
+  /// One commit, without its changes. O(log n).
+  func commit(_ number: CommitNumber) throws(ModelError) -> Commit
+  /// Up to `limit` commits in descending order, `newest` and its first parents first. Commits that changed no data
+  /// for a user (registrations of the original library) are folded unless `folded` is false.
+  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit]
+  /// The commit that a user means by a number, `#12`, `head`, `head~3`, a pin's name, or a time (the newest commit not
+  /// later): "2026-11-17", "2026-11-17 09:30", "Tuesday", "yesterday", "2 hours ago".
+  func resolve(_ name: String) throws(ModelError) -> CommitNumber
+  /// Names that were given to commits, by name.
+  var pins: [Pin] { get throws(ModelError) }
+  /// What a commit did to its first parent, one datastore after the other, records in key order; cost is that of the
+  /// changes, not of the store.
+  func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader
+  /// The difference of any two commits; equal parts are skipped where the store can tell.
+  func changes(from old: CommitNumber, to new: CommitNumber) throws(ModelError) -> any ChangeReader
+  /// Every state that a record has had, newest first, also where it is deleted now, as seen from a commit.
+  /// Up to `limit` of them, those not later than `before` (the cursor for the next page is the last one's commit).
+  func versions(of key: StoredKey, in datastore: String, from newest: CommitNumber, limit: Int)
+    throws(ModelError) -> [RecordVersion]
+  /// Who holds the writer's lock in another process, if anyone.
+  var writer: WriterHold? { get }
+  /// What the writer of another process is busy with, if it says so.
+  var activity: Activity? { get }
+  /// The bytes that the store takes on disk.
+  var byteCount: UInt64 { get throws(ModelError) }
+}
+
+/// The number of a commit in this store.
+package struct CommitNumber: Hashable, Comparable, Sendable, CustomStringConvertible {
+  package var rawValue: UInt64
+  package init(_ rawValue: UInt64) { self.rawValue = rawValue }
+  package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+  package var description: String { "#\(rawValue)" }
+}
+
+/// Whether a store takes changes.
+package enum StoreAccess: Hashable, Sendable {
+  case readWrite
+  /// With the reason, as a sentence a user can read.
+  case readOnly(reason: String)
+}
+
+/// One commit, as a row of the history.
+package struct Commit: Hashable, Sendable {
+  package var number: CommitNumber
+  /// First the one it was made on; two after a merge; none for the first.
+  package var parents: [CommitNumber]
+  /// Nanoseconds since 1970.
+  package var date: Int64
+  /// The action name; empty where none was given.
+  package var action: String
+  /// The program that wrote it, and on whose behalf.
+  package var program: String
+  package var author: String
+  /// What changed, per datastore, in the order of their keys.
+  package var changes: [ChangeCount]
+  /// The commit that this one takes back, where it is an undo.
+  package var undoes: CommitNumber?
+  /// The commit whose state this one brings back, where it is a restore.
+  package var restores: CommitNumber?
+  /// Several commits that compaction made one.
+  package var isSquashed: Bool
+  /// Warm-up, re-indexing and the like: no record's content changed for a user.
+  package var isMaintenance: Bool
+  /// Bytes that the commit added to the store.
+  package var byteCount: UInt64
+}
+
+/// How many records of a datastore a commit changed.
+package struct ChangeCount: Hashable, Sendable {
+  package var datastore: String
+  package var inserted: Int
+  package var updated: Int
+  package var deleted: Int
+}
+
+/// A name given to a commit.
+package struct Pin: Hashable, Sendable {
+  package var name: String
+  package var commit: CommitNumber
+}
+
+/// The holder of the writer's lock.
+package struct WriterHold: Hashable, Sendable {
+  package var processIdentifier: Int32
+  package var program: String
+  /// Nanoseconds since 1970.
+  package var since: Int64
+}
+
+/// What a writer is busy with.
+package struct Activity: Hashable, Sendable {
+  /// As `warm-up City: index population`.
+  package var title: String
+  package var done: Int
+  package var total: Int
+  /// Nanoseconds since 1970.
+  package var startedAt: Int64
+  package var steps: [Step]
+
+  package struct Step: Hashable, Sendable {
+    package var title: String
+    package var done: Int
+    package var total: Int
+    package var isComplete: Bool
+  }
+}

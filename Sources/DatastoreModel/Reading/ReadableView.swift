@@ -1,0 +1,141 @@
+/// The whole store as of one commit; immutable, cheap to take, safe from any thread.
+package protocol ReadableView: Sendable {
+  var commit: CommitNumber { get }
+  /// All datastores, by key. Costs nothing that grows with their records.
+  var datastores: [any ReadableDatastore] { get throws(ModelError) }
+  /// One datastore, or nil where this view has none of that key.
+  func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)?
+}
+
+/// One datastore as of one commit.
+package protocol ReadableDatastore: Sendable {
+  var descriptor: DatastoreDescriptor { get }
+  /// The number of records.
+  var count: Int { get throws(ModelError) }
+  /// All records by identifier.
+  var primary: any ReadableIndex { get }
+  /// The secondary indexes, in the order of their names.
+  var indexes: [any ReadableIndex] { get }
+  /// The record of an identifier, or nil.
+  func record(_ key: StoredKey) throws(ModelError) -> Record?
+  /// The stored key of what a user typed for an identifier (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws
+  /// where it cannot be one. For composite types a JSON literal.
+  func identifier(parsing text: String) throws(ModelError) -> StoredKey
+}
+
+/// An ordered run of entries: the primary order by identifier, or one secondary index.
+///
+/// Rows are addressed by rank (0 is the first entry). In our own stores rank and select are O(log n) at any size; a
+/// folder of the original library counts pages up to the rank once.
+package protocol ReadableIndex: Sendable {
+  var descriptor: IndexDescriptor { get }
+  /// The number of entries.
+  var count: Int { get throws(ModelError) }
+  /// The entries of a range of ranks in ascending order; ranks beyond the end are left out.
+  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry]
+  /// How many entries lie before a bound; two calls give the exact number of entries in a range without reading any.
+  func rank(of bound: KeyBound) throws(ModelError) -> Int
+  /// The rank of the entry of a record (the one with `value`, in an index with several per record), or nil.
+  func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int?
+  /// The bound of what a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
+  func value(parsing text: String) throws(ModelError) -> KeyValue
+}
+
+/// A place between entries of an index.
+package enum KeyBound: Hashable, Sendable {
+  /// Before the first entry whose value is not less.
+  case before(KeyValue)
+  /// After the last entry whose value is not greater.
+  case after(KeyValue)
+  case start
+  case end
+}
+
+/// One row of an index.
+package struct IndexEntry: Hashable, Sendable {
+  /// The indexed value; in the primary order the identifier itself.
+  package var value: KeyValue
+  /// Whose entry it is.
+  package var identifier: StoredKey
+
+  package init(value: KeyValue, identifier: StoredKey) {
+    self.value = value
+    self.identifier = identifier
+  }
+}
+
+/// An identifier as its store keeps it, with its value for showing.
+///
+/// `bytes` is what identity means (two keys are the same record when their bytes are equal, within one datastore);
+/// `value` is what a person reads.
+package struct StoredKey: Sendable, CustomStringConvertible {
+  package var bytes: [UInt8]
+  package var value: KeyValue
+
+  package init(bytes: [UInt8], value: KeyValue) {
+    self.bytes = bytes
+    self.value = value
+  }
+
+  package var description: String { value.description }
+}
+
+extension StoredKey: Hashable {
+  package static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
+  package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}
+
+/// One record as it lies in the store.
+package struct Record: Sendable {
+  package var identifier: StoredKey
+  /// The app's version under which it was written, as the text of its JSON raw value without quotes: `2024-04-09`, `1`.
+  package var version: String
+  /// The bytes as the app's coder made them.
+  package var content: [UInt8]
+  package var coding: RecordCoding
+
+  package init(identifier: StoredKey, version: String, content: [UInt8], coding: RecordCoding) {
+    self.identifier = identifier
+    self.version = version
+    self.content = content
+    self.coding = coding
+  }
+
+  /// The content as a document; opaque content gives `.data`. Costs a parse each time.
+  package func document() throws(ModelError) -> Document { try coding.document(of: content) }
+}
+
+/// A state of a record at a commit.
+package struct RecordVersion: Sendable {
+  package var commit: Commit
+  /// Nil where the commit deleted it.
+  package var record: Record?
+
+  package init(commit: Commit, record: Record?) {
+    self.commit = commit
+    self.record = record
+  }
+}
+
+/// A record that differs between two commits.
+package struct RecordChange: Sendable {
+  package var datastore: String
+  package var identifier: StoredKey
+  /// Nil: it was inserted.
+  package var old: Record?
+  /// Nil: it was deleted.
+  package var new: Record?
+
+  package init(datastore: String, identifier: StoredKey, old: Record?, new: Record?) {
+    self.datastore = datastore
+    self.identifier = identifier
+    self.old = old
+    self.new = new
+  }
+}
+
+/// A stream of changes, read in pieces so that a difference of any size takes bounded memory.
+package protocol ChangeReader: AnyObject, Sendable {
+  /// The next changes, up to `limit`; an empty answer is the end.
+  func next(_ limit: Int) throws(ModelError) -> [RecordChange]
+}

@@ -1,0 +1,104 @@
+/// Everything the engine asks of an operating system, as one small protocol.
+///
+/// There are two implementations: `SystemDisk`, the real one, and `SimulatedDisk`, which records every operation and
+/// can replay every state that a power cut could leave behind. Nothing else in the engine makes a system call, so what
+/// the crash tests prove of one they prove of the other.
+///
+/// All calls block the calling thread and may be made from any thread.
+package protocol Disk: Sendable {
+  /// Opens a file. `.create` makes it and fails with `EEXIST` where it is there already.
+  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile
+  /// Makes one directory; its parent must exist. Succeeds where the directory is there already.
+  func makeDirectory(_ path: String) throws(DiskError)
+  /// The names in a directory, without `.` and `..`, in no order.
+  func list(_ path: String) throws(DiskError) -> [String]
+  /// What lies at a path, or nil where nothing does.
+  func status(_ path: String) throws(DiskError) -> FileStatus?
+  /// Replaces `target` by `source` in one step.
+  func rename(_ source: String, to target: String) throws(DiskError)
+  func unlink(_ path: String) throws(DiskError)
+  /// Makes the names in a directory durable.
+  func syncDirectory(_ path: String) throws(DiskError)
+  /// Calls `change` after each change of the file's contents, of its name, or of its directory entry, from a thread of
+  /// the disk's own, until the token is let go. Several changes may be told as one. It never polls.
+  func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch
+  /// The wall clock, in nanoseconds since 1970.
+  func now() -> Int64
+  /// A fresh 64-bit number for identities: random on a real disk, from a seed on a simulated one.
+  func randomNumber() -> UInt64
+}
+
+/// How a file is opened.
+package enum OpenMode: Sendable { case read, readWrite, create }
+
+/// A watch on a file; it ends when the last reference is let go.
+package protocol DiskWatch: AnyObject, Sendable {}
+
+/// Size and identity of what lies at a path.
+package struct FileStatus: Sendable, Hashable {
+  package var identity: FileIdentity
+  package var size: UInt64
+  package var isDirectory: Bool
+  /// Whether this process may write to it.
+  package var isWritable: Bool
+
+  package init(identity: FileIdentity, size: UInt64, isDirectory: Bool, isWritable: Bool) {
+    self.identity = identity
+    self.size = size
+    self.isDirectory = isDirectory
+    self.isWritable = isWritable
+  }
+}
+
+/// Which file it is, whatever its name: device and inode.
+package struct FileIdentity: Sendable, Hashable {
+  package var device: UInt64
+  package var inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+}
+
+/// One open file. It is closed when the last reference is let go; opened close-on-exec.
+package protocol DiskFile: AnyObject, Sendable {
+  var status: FileStatus { get throws(DiskError) }
+  /// Reads until `buffer` is full or the file ends; returns the bytes read. Short reads and EINTR are retried.
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int
+  /// Writes all of `bytes`. Short writes and EINTR are retried.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError)
+  /// Writes zeros over a range, so that later writes there change no metadata and ENOSPC comes now.
+  func zero(_ range: Range<UInt64>) throws(DiskError)
+  /// Makes the file's contents (and size) durable: `fdatasync`, or the platform's full sync.
+  func sync() throws(DiskError)
+  /// A read-only mapping that reserves `capacity` bytes from the file's start, or nil where the disk does not map.
+  /// Touching bytes beyond the file's end is the caller's mistake.
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)?
+  /// Tries to take the one exclusive lock of this file (an open-file-description lock); false where another holds it.
+  func tryLock() throws(DiskError) -> Bool
+  func unlock() throws(DiskError)
+  /// Whether any other open of the file, here or in another process, holds the lock; takes nothing.
+  func isLockedElsewhere() throws(DiskError) -> Bool
+}
+
+/// A read-only mapping of a file, unmapped when the last reference is let go.
+package protocol DiskMapping: AnyObject, Sendable {
+  /// The first byte and the reserved length. Valid while the mapping is referenced.
+  var bytes: UnsafeRawBufferPointer { get }
+}
+
+/// A system call that failed.
+package struct DiskError: Error, Hashable, Sendable {
+  /// The call, as `open` or `fdatasync`.
+  package var operation: String
+  package var path: String
+  /// The C error number.
+  package var code: Int32
+
+  package init(operation: String, path: String, code: Int32) {
+    self.operation = operation
+    self.path = path
+    self.code = code
+  }
+}
