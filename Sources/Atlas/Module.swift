@@ -1,0 +1,1 @@
+// Atlas: see DESIGN in the README.

@@ -1,0 +1,1 @@
+// CodableDatastore: see DESIGN in the README.

@@ -1,0 +1,1 @@
+// FolderStore: see DESIGN in the README.

@@ -1,0 +1,1 @@
+// StoreBrowser: see DESIGN in the README.
