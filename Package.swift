@@ -42,7 +42,7 @@ let package = Package(
       name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel"],
       swiftSettings: everyTarget),
     .target(
-      name: "Atlas", dependencies: ["CodableDatastore"], resources: [.copy("Resources")],
+      name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],
       swiftSettings: everyTarget),
     .executableTarget(
       name: "strata",

@@ -1,1 +1,0 @@
-// Atlas: see DESIGN in the README.

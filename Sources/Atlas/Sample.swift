@@ -1,0 +1,90 @@
+import CodableDatastore
+public import FoundationEssentials
+
+/// The sample data and the writing of it as a store with a history.
+public struct Sample: Sendable {
+  /// The cities, in the order of their file.
+  public var cities: [City]
+  /// The countries, in the order of their file.
+  public var countries: [Country]
+
+  /// Makes a sample of given cities and countries.
+  public init(cities: [City], countries: [Country]) {
+    self.cities = cities
+    self.countries = countries
+  }
+
+  /// Reads `cities.jsonl` and `countries.jsonl` from a folder.
+  ///
+  /// - Parameters:
+  ///   - folder: Where the two files lie.
+  ///   - citiesFile: Another file of cities: JSON Lines, or one object keyed by identifier.
+  /// - Throws: ``SampleError`` with the file, and the line where there is one.
+  public init(folder: String, citiesFile: String? = nil) throws {
+    cities = try documents(City.self, in: citiesFile ?? folder + "/cities.jsonl")
+    countries = try documents(Country.self, in: folder + "/countries.jsonl")
+  }
+
+  /// Writes the sample as version 1 of the app would have: the countries in one commit, then one commit for each
+  /// country that has cities, in the order of the countries' codes.
+  ///
+  /// - Parameter url: Where the store is made; there must be none yet.
+  public func write(to url: URL) async throws {
+    let persistence = try DiskPersistence(readWriteURL: url)
+    let countryStore = CountryFormat.datastore(in: persistence)
+    let cityStore = FirstCityFormat.datastore(in: persistence)
+
+    try await persistence.perform(actionName: "import \(countries.count) countries") {
+      for country in countries { try await countryStore.persist(country) }
+    }
+    let citiesByCountry = Dictionary(grouping: cities, by: \.countrycode)
+    for (code, cities) in citiesByCountry.sorted(by: { $0.key < $1.key }) {
+      let noun = cities.count == 1 ? "city" : "cities"
+      try await persistence.perform(actionName: "import \(code): \(cities.count) \(noun)") {
+        for city in cities { try await cityStore.persist(city) }
+      }
+    }
+    try await persistence.close()
+  }
+}
+
+/// A sample file that cannot be read.
+public struct SampleError: Error, CustomStringConvertible {
+  /// What is wrong, and where.
+  public var description: String
+}
+
+/// Reads a file of documents: an object keyed by identifier where it begins so, JSON Lines otherwise.
+private func documents<Value: Decodable>(_ type: Value.Type, in path: String) throws -> [Value] {
+  let data: Data
+  do {
+    data = try Data(contentsOf: URL(filePath: path), options: .mappedIfSafe)
+  } catch {
+    throw SampleError(description: "\(path) cannot be read")
+  }
+  let decoder = JSONDecoder()
+  if !isJSONLines(data) {
+    do {
+      return Array(try decoder.decode([String: Value].self, from: data).values)
+    } catch {
+      throw SampleError(description: "\(path): neither JSON Lines nor one object keyed by identifier (\(error))")
+    }
+  }
+  var line = 0
+  return try data.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).compactMap { text in
+    line += 1
+    guard !text.isEmpty else { return nil }
+    do {
+      return try decoder.decode(Value.self, from: text)
+    } catch {
+      throw SampleError(description: "\(path):\(line): \(error)")
+    }
+  }
+}
+
+/// Whether the first line is a whole document by itself.
+private func isJSONLines(_ data: Data) -> Bool {
+  let firstLine = data.prefix { $0 != UInt8(ascii: "\n") }
+  let trimmed = firstLine.last { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\r") }
+  return trimmed == UInt8(ascii: "}") && firstLine.count < data.count
+}
