@@ -1,0 +1,70 @@
+/// A headless operation of the program, as `strata records PATH DATASTORE`.
+///
+/// The usage text, the man page, the shells' completions and the reading of arguments all come from this description.
+package struct Verb: Sendable, Hashable {
+  /// The word after `strata`; empty for the browser itself.
+  package var name: String
+  /// What stands after it, in order.
+  package var operands: [Operand]
+  package var options: [Option]
+  /// One line, as a command: "Print the records of a datastore."
+  package var summary: String
+  /// Further sentences for the man page.
+  package var details: String
+  /// The name of the browser's command that does the same, if there is one.
+  package var command: String?
+
+  package init(
+    _ name: String, _ operands: [Operand], _ options: [Option] = [], summary: String, details: String = "",
+    command: String? = nil
+  ) {
+    self.name = name
+    self.operands = operands
+    self.options = options
+    self.summary = summary
+    self.details = details
+    self.command = command
+  }
+
+  /// A positional argument.
+  package struct Operand: Sendable, Hashable {
+    /// As the usage prints it: `PATH`.
+    package var name: String
+    package var kind: Kind
+    package enum Kind: Sendable, Hashable { case required, optional, repeated, repeatedOrNone }
+
+    package static func required(_ name: String) -> Self { Self(name: name, kind: .required) }
+    package static func optional(_ name: String) -> Self { Self(name: name, kind: .optional) }
+    package static func repeated(_ name: String) -> Self { Self(name: name, kind: .repeated) }
+  }
+
+  /// A named argument.
+  package struct Option: Sendable, Hashable {
+    /// With its dashes: `--index`.
+    package var name: String
+    /// What its value is called; nil for a switch.
+    package var value: String?
+    package var summary: String
+    /// Whether it may be given several times.
+    package var repeats = false
+    /// The values it takes, where they are few.
+    package var choices: [String] = []
+  }
+
+  /// `strata records PATH DATASTORE [--index NAME] …`
+  package var synopsis: String {
+    let words = operands.map { operand in
+      switch operand.kind {
+      case .required: operand.name
+      case .optional: "[\(operand.name)]"
+      case .repeated: "\(operand.name)…"
+      case .repeatedOrNone: "[\(operand.name)…]"
+      }
+    }
+    let switches = options.map { option in
+      let text = option.value.map { "\(option.name) \($0)" } ?? option.name
+      return option.repeats ? "[\(text)]…" : "[\(text)]"
+    }
+    return (["strata"] + (name.isEmpty ? [] : [name]) + words + switches).joined(separator: " ")
+  }
+}
