@@ -51,7 +51,7 @@ let package = Package(
         "StoreBrowser", "Atlas",
       ],
       swiftSettings: everyTarget),
-    .testTarget(name: "StorageEngineTests", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
+    .testTarget(name: "StorageEngineTests", dependencies: ["StorageEngine", "CHash"], swiftSettings: everyTarget),
     .testTarget(name: "DatastoreModelTests", dependencies: ["DatastoreModel"], swiftSettings: everyTarget),
     .testTarget(
       name: "CodableDatastoreTests", dependencies: ["CodableDatastore"], swiftSettings: everyTarget),

@@ -1,3 +1,9 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// Everything the engine asks of an operating system, as one small protocol.
 ///
 /// There are two implementations: `SystemDisk`, the real one, and `SimulatedDisk`, which records every operation and
@@ -100,5 +106,13 @@ package struct DiskError: Error, Hashable, Sendable {
     self.operation = operation
     self.path = path
     self.code = code
+  }
+}
+
+extension DiskError: CustomStringConvertible {
+  /// What failed, on what, and why, as `fdatasync of /a/data failed: No space left on device`.
+  package var description: String {
+    let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+    return path.isEmpty ? "\(operation) failed: \(reason)" : "\(operation) of \(path) failed: \(reason)"
   }
 }

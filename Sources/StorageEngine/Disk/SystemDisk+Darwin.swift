@@ -1,0 +1,66 @@
+#if canImport(Darwin)
+  import Darwin
+  import Dispatch
+
+  // What Apple's systems do their own way: `fsync` leaves bytes in the drive's cache, so the full sync is asked for;
+  // open-file-description locks have other numbers; and a file is watched through a dispatch source.
+  let contentSyncName = "fcntl(F_FULLFSYNC)"
+  let getOpenFileLock: Int32 = 92
+  let setOpenFileLock: Int32 = 90
+
+  func syncContents(of descriptor: Int32) -> Int32 {
+    let result = fcntl(descriptor, F_FULLFSYNC)
+    // Some network volumes know only the plain one.
+    return result < 0 && (errno == ENOTSUP || errno == EINVAL) ? fsync(descriptor) : result
+  }
+
+  func startWatch(_ path: String, _ change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
+    try FileWatch(path, change)
+  }
+
+  private let queue = DispatchQueue(label: "strata.watch")
+
+  /// Watches a file and, for the day another file takes its name, the directory that holds it.
+  // `@unchecked`: `file` is touched on the one serial queue only; the rest never changes.
+  private final class FileWatch: DiskWatch, @unchecked Sendable {
+    private let path: String
+    private let change: @Sendable () -> Void
+    private let directory: any DispatchSourceFileSystemObject
+    private var file: (any DispatchSourceFileSystemObject)?
+
+    init(_ path: String, _ change: @escaping @Sendable () -> Void) throws(DiskError) {
+      self.path = path
+      self.change = change
+      let slash = path.lastIndex(of: "/")
+      let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+      directory = try source(parent, .write)
+      file = try? source(path, [.write, .extend, .attrib, .rename, .delete])
+      directory.setEventHandler { [weak self] in self?.followName() }
+      file?.setEventHandler(handler: change)
+      file?.activate()
+      directory.activate()
+    }
+
+    deinit {
+      directory.cancel()
+      file?.cancel()
+    }
+
+    private func followName() {
+      file?.cancel()
+      file = try? source(path, [.write, .extend, .attrib, .rename, .delete])
+      file?.setEventHandler(handler: change)
+      file?.activate()
+      change()
+    }
+  }
+
+  private func source(
+    _ path: String, _ events: DispatchSource.FileSystemEvent
+  ) throws(DiskError) -> any DispatchSourceFileSystemObject {
+    let descriptor = try calling("open", path) { open($0, O_EVTONLY | O_CLOEXEC) }
+    let source = DispatchSource.makeFileSystemObjectSource(fileDescriptor: descriptor, eventMask: events, queue: queue)
+    source.setCancelHandler { close(descriptor) }
+    return source
+  }
+#endif

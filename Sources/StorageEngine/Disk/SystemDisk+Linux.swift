@@ -1,0 +1,177 @@
+#if !canImport(Darwin)
+  import Glibc
+  import Synchronization
+
+  // What Linux does its own way: the data sync, open-file-description locks (their names are hidden from Swift behind
+  // `_GNU_SOURCE`; the numbers are the kernel's and fixed), and watching files through inotify.
+  let contentSyncName = "fdatasync"
+  func syncContents(of descriptor: Int32) -> Int32 { fdatasync(descriptor) }
+  let getOpenFileLock: Int32 = 36
+  let setOpenFileLock: Int32 = 37
+
+  func startWatch(_ path: String, _ change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
+    try FileWatcher.shared.get().watch(path, change)
+  }
+
+  /// All watches of the process: one inotify descriptor and one thread that blocks in `read` until something happens.
+  ///
+  /// A watch has two halves. The file itself tells of new contents; its directory tells when another file takes the
+  /// name, and then the first half moves over to that file. Writes to the neighbours wake nobody.
+  private final class FileWatcher: Sendable {
+    static let shared: Result<FileWatcher, DiskError> = Result { () throws(DiskError) in try FileWatcher() }
+
+    private struct Watch {
+      var path: String
+      var name: String
+      var directory: Int32
+      var file: Int32?
+      var change: @Sendable () -> Void
+    }
+
+    private struct State {
+      var watches: [UInt64: Watch] = [:]
+      var lastIdentifier: UInt64 = 0
+    }
+
+    private let descriptor: Int32
+    private let state = Mutex(State())
+
+    private static let fileMask = UInt32(IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF | IN_MASK_ADD)
+    private static let directoryMask =
+      UInt32(IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MASK_ADD)
+
+    private init() throws(DiskError) {
+      descriptor = inotify_init1(Int32(IN_CLOEXEC))
+      guard descriptor >= 0 else { throw DiskError(operation: "inotify_init1", path: "", code: errno) }
+      let watcher = Unmanaged.passRetained(self)
+      var thread = pthread_t()
+      let code = pthread_create(
+        &thread, nil,
+        { context in
+          guard let context else { return nil }
+          Unmanaged<FileWatcher>.fromOpaque(context).takeRetainedValue().run()
+          return nil
+        }, watcher.toOpaque())
+      guard code == 0 else {
+        watcher.release()
+        throw DiskError(operation: "pthread_create", path: "", code: code)
+      }
+      pthread_detach(thread)
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func watch(_ path: String, _ change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
+      let (directory, name) = parts(of: path)
+      let identifier = try state.withLock { state throws(DiskError) in
+        let parent = try add(directory, FileWatcher.directoryMask)
+        let file = try addFile(path)
+        state.lastIdentifier += 1
+        state.watches[state.lastIdentifier] = Watch(
+          path: path, name: name, directory: parent, file: file, change: change)
+        return state.lastIdentifier
+      }
+      return Token(watcher: self, identifier: identifier)
+    }
+
+    private func add(_ path: String, _ mask: UInt32) throws(DiskError) -> Int32 {
+      try calling("inotify_add_watch", path) { inotify_add_watch(descriptor, $0, mask) }
+    }
+
+    /// The half that looks at the file; nil while there is none of that name.
+    private func addFile(_ path: String) throws(DiskError) -> Int32? {
+      do {
+        return try add(path, FileWatcher.fileMask)
+      } catch {
+        if error.code == ENOENT { return nil }
+        throw error
+      }
+    }
+
+    fileprivate func end(_ identifier: UInt64) {
+      state.withLock { state in
+        guard let watch = state.watches.removeValue(forKey: identifier) else { return }
+        release(watch.directory, in: state)
+        if let file = watch.file { release(file, in: state) }
+      }
+    }
+
+    /// One kernel watch serves all that look at the same file: it goes with the last of them.
+    private func release(_ number: Int32, in state: borrowing State) {
+      let isNeeded = state.watches.values.contains { $0.directory == number || $0.file == number }
+      if !isNeeded { inotify_rm_watch(descriptor, number) }
+    }
+
+    private func run() {
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 8)
+      defer { buffer.deallocate() }
+      while true {
+        let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return }
+        for change in state.withLock({ told(by: UnsafeRawBufferPointer(rebasing: buffer[..<count]), &$0) }) { change() }
+      }
+    }
+
+    /// Whom the events concern, each once.
+    private func told(by events: UnsafeRawBufferPointer, _ state: inout State) -> [@Sendable () -> Void] {
+      var concerned: Set<UInt64> = []
+      forEachEvent(in: events) { number, mask, name in
+        for (identifier, watch) in state.watches {
+          if mask & UInt32(IN_Q_OVERFLOW) != 0 {
+            concerned.insert(identifier)
+          } else if watch.file == number, name.isEmpty, mask & UInt32(IN_IGNORED) == 0 {
+            concerned.insert(identifier)
+          } else if watch.directory == number, name == watch.name {
+            concerned.insert(identifier)
+            followName(identifier, &state)
+          }
+        }
+      }
+      return concerned.compactMap { state.watches[$0]?.change }
+    }
+
+    /// Another file may have taken the name, or none may have it now.
+    private func followName(_ identifier: UInt64, _ state: inout State) {
+      guard let watch = state.watches[identifier] else { return }
+      let file = (try? addFile(watch.path)) ?? nil
+      state.watches[identifier]?.file = file
+      if let before = watch.file, before != file { release(before, in: state) }
+    }
+
+    private func forEachEvent(
+      in events: UnsafeRawBufferPointer, _ body: (_ number: Int32, _ mask: UInt32, _ name: String) -> Void
+    ) {
+      let headerSize = MemoryLayout<inotify_event>.size
+      var offset = 0
+      while offset + headerSize <= events.count {
+        let event = events.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+        let end = offset + headerSize + Int(event.len)
+        guard end <= events.count else { return }
+        let name = String(decoding: events[(offset + headerSize)..<end].prefix { $0 != 0 }, as: UTF8.self)
+        body(event.wd, event.mask, name)
+        offset = end
+      }
+    }
+  }
+
+  private final class Token: DiskWatch {
+    private let watcher: FileWatcher
+    private let identifier: UInt64
+
+    init(watcher: FileWatcher, identifier: UInt64) {
+      self.watcher = watcher
+      self.identifier = identifier
+    }
+
+    deinit { watcher.end(identifier) }
+  }
+
+  private func parts(of path: String) -> (directory: String, name: String) {
+    var path = Substring(path)
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    guard let slash = path.lastIndex(of: "/") else { return (".", String(path)) }
+    let directory = slash == path.startIndex ? "/" : String(path[..<slash])
+    return (directory, String(path[path.index(after: slash)...]))
+  }
+#endif

@@ -1,0 +1,260 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The operating system's disk.
+///
+/// One value serves any number of stores and threads; it holds nothing. Every file is opened close-on-exec.
+package struct SystemDisk: Disk {
+  package init() {}
+
+  package func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
+    let flags =
+      switch mode {
+      case .read: O_RDONLY
+      case .readWrite: O_RDWR
+      case .create: O_RDWR | O_CREAT | O_EXCL
+      }
+    let descriptor = try calling("open", path) { systemOpen($0, flags | O_CLOEXEC) }
+    return SystemFile(descriptor: descriptor, path: path, isWritable: mode != .read)
+  }
+
+  package func makeDirectory(_ path: String) throws(DiskError) {
+    do {
+      _ = try calling("mkdir", path) { mkdir($0, 0o777) }
+    } catch {
+      guard error.code == EEXIST, let found = try status(path), found.isDirectory else { throw error }
+    }
+  }
+
+  package func list(_ path: String) throws(DiskError) -> [String] {
+    // Through a descriptor, because `opendir` by itself does not promise close-on-exec everywhere.
+    let descriptor = try calling("open", path) { systemOpen($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    guard let stream = fdopendir(descriptor) else {
+      let code = errno
+      close(descriptor)
+      throw DiskError(operation: "opendir", path: path, code: code)
+    }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else {
+        if errno != 0 { throw DiskError(operation: "readdir", path: path, code: errno) }
+        return names
+      }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name != ".", name != ".." { names.append(name) }
+    }
+  }
+
+  package func status(_ path: String) throws(DiskError) -> FileStatus? {
+    var found = stat()
+    do {
+      _ = try calling("stat", path) { stat($0, &found) }
+    } catch {
+      if error.code == ENOENT || error.code == ENOTDIR { return nil }
+      throw error
+    }
+    // Asked, not computed from the mode: read-only mounts and access lists count too.
+    let isWritable = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0
+    return FileStatus(found, isWritable: isWritable)
+  }
+
+  package func rename(_ source: String, to target: String) throws(DiskError) {
+    guard !target.utf8.contains(0) else { throw DiskError(operation: "rename", path: target, code: EINVAL) }
+    _ = try calling("rename", source) { systemRename($0, target) }
+  }
+
+  package func unlink(_ path: String) throws(DiskError) {
+    _ = try calling("unlink", path) { systemUnlink($0) }
+  }
+
+  package func syncDirectory(_ path: String) throws(DiskError) {
+    let descriptor = try calling("open", path) { systemOpen($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    defer { close(descriptor) }
+    try calling("fsync", path) { _ in fsync(descriptor) }
+  }
+
+  package func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
+    try startWatch(path, change)
+  }
+
+  package func now() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+
+  package func randomNumber() -> UInt64 { UInt64.random(in: 0 ... .max) }
+}
+
+// The methods above are called as the functions they wrap.
+private func systemOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { open(path, flags, 0o666) }
+private func systemRename(_ source: UnsafePointer<CChar>, _ target: String) -> Int32 { rename(source, target) }
+private func systemUnlink(_ path: UnsafePointer<CChar>) -> Int32 { unlink(path) }
+
+/// Makes a system call on a path, again for as long as a signal interrupts it.
+@discardableResult
+func calling(
+  _ operation: String, _ path: String, _ body: (UnsafePointer<CChar>) -> Int32
+) throws(DiskError) -> Int32 {
+  // A C string would end at the first zero byte, and another file than the named one would be touched.
+  guard !path.utf8.contains(0) else { throw DiskError(operation: operation, path: path, code: EINVAL) }
+  let (result, code) = path.withCString { cPath in
+    while true {
+      let result = body(cPath)
+      let code = errno
+      if result >= 0 || code != EINTR { return (result, code) }
+    }
+  }
+  guard result >= 0 else { throw DiskError(operation: operation, path: path, code: code) }
+  return result
+}
+
+extension FileStatus {
+  fileprivate init(_ found: stat, isWritable: Bool) {
+    self.init(
+      identity: FileIdentity(
+        device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(truncatingIfNeeded: found.st_ino)),
+      size: UInt64(max(0, found.st_size)), isDirectory: found.st_mode & S_IFMT == S_IFDIR, isWritable: isWritable)
+  }
+}
+
+/// A file of the operating system.
+private final class SystemFile: DiskFile {
+  private let descriptor: Int32
+  private let path: String
+  private let isWritable: Bool
+
+  init(descriptor: Int32, path: String, isWritable: Bool) {
+    self.descriptor = descriptor
+    self.path = path
+    self.isWritable = isWritable
+  }
+
+  deinit { close(descriptor) }
+
+  var status: FileStatus {
+    get throws(DiskError) {
+      var found = stat()
+      try call("fstat") { Int(fstat(descriptor, &found)) }
+      return FileStatus(found, isWritable: isWritable)
+    }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
+    guard buffer.count > 0 else { return 0 }
+    let start = try place(offset, buffer.count, "pread")
+    var done = 0
+    while done < buffer.count {
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = try call("pread") { pread(descriptor, rest.baseAddress, rest.count, start + off_t(done)) }
+      if count == 0 { break }
+      done += count
+    }
+    return done
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) {
+    guard bytes.count > 0 else { return }
+    let start = try place(offset, bytes.count, "pwrite")
+    var done = 0
+    while done < bytes.count {
+      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+      let count = try call("pwrite") { pwrite(descriptor, rest.baseAddress, rest.count, start + off_t(done)) }
+      // No progress and no reason: POSIX allows it, and looping on it would never end.
+      guard count > 0 else { throw DiskError(operation: "pwrite", path: path, code: EIO) }
+      done += count
+    }
+  }
+
+  func zero(_ range: Range<UInt64>) throws(DiskError) {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let count = Int(min(UInt64(zeros.count), range.upperBound - offset))
+      let written = zeros.withUnsafeBytes { bytes in
+        Result { () throws(DiskError) in try write(UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset) }
+      }
+      try written.get()
+      offset += UInt64(count)
+    }
+  }
+
+  func sync() throws(DiskError) {
+    try call(contentSyncName) { Int(syncContents(of: descriptor)) }
+  }
+
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? {
+    guard capacity > 0 else { throw DiskError(operation: "mmap", path: path, code: EINVAL) }
+    guard
+      let start = mmap(nil, capacity, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0), start != MAP_FAILED
+    else {
+      let code = errno
+      if code == ENODEV { return nil }
+      throw DiskError(operation: "mmap", path: path, code: code)
+    }
+    return SystemMapping(bytes: UnsafeRawBufferPointer(start: start, count: capacity))
+  }
+
+  func tryLock() throws(DiskError) -> Bool {
+    var lock = wholeFileLock(Int32(F_WRLCK))
+    do {
+      try call("fcntl") { Int(fcntl(descriptor, setOpenFileLock, &lock)) }
+      return true
+    } catch {
+      if error.code == EAGAIN || error.code == EACCES { return false }
+      throw error
+    }
+  }
+
+  func unlock() throws(DiskError) {
+    var lock = wholeFileLock(Int32(F_UNLCK))
+    try call("fcntl") { Int(fcntl(descriptor, setOpenFileLock, &lock)) }
+  }
+
+  func isLockedElsewhere() throws(DiskError) -> Bool {
+    var lock = wholeFileLock(Int32(F_WRLCK))
+    try call("fcntl") { Int(fcntl(descriptor, getOpenFileLock, &lock)) }
+    return Int32(lock.l_type) != Int32(F_UNLCK)
+  }
+
+  /// The offset as the system counts it, where the whole access fits into a file.
+  private func place(_ offset: UInt64, _ count: Int, _ operation: String) throws(DiskError) -> off_t {
+    guard let start = off_t(exactly: offset), !start.addingReportingOverflow(off_t(count)).overflow else {
+      throw DiskError(operation: operation, path: path, code: EFBIG)
+    }
+    return start
+  }
+
+  /// Makes a system call on the file, again for as long as a signal interrupts it.
+  @discardableResult
+  private func call(_ operation: String, _ body: () -> Int) throws(DiskError) -> Int {
+    while true {
+      let result = body()
+      if result >= 0 { return result }
+      let code = errno
+      if code != EINTR { throw DiskError(operation: operation, path: path, code: code) }
+    }
+  }
+}
+
+private let zeros = [UInt8](repeating: 0, count: 1 << 20)
+
+private func wholeFileLock(_ kind: Int32) -> flock {
+  var lock = flock()
+  lock.l_type = Int16(kind)
+  lock.l_whence = Int16(SEEK_SET)
+  return lock
+}
+
+// `@unchecked`: the pointer is set once, and what it points at is only ever read.
+private final class SystemMapping: DiskMapping, @unchecked Sendable {
+  let bytes: UnsafeRawBufferPointer
+
+  init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
+}
