@@ -9,6 +9,9 @@ package protocol EditableStore: ReadableStore {
   func commit(_ changes: ChangeSet, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber
   /// What a commit of these changes would do: index entries that come and go, conflicts, refusals. Writes nothing.
   func preview(_ changes: ChangeSet, options: EditOptions) throws(ModelError) -> ChangePreview
+  /// The same changes as if they had been begun on `commit`: where the records changed since, both changes are put
+  /// together if no field overlaps, and listed as conflicts otherwise.
+  func rebase(_ changes: ChangeSet, onto commit: CommitNumber) throws(ModelError) -> RebasedChanges
   /// A new commit that takes back one commit: by roots where it is the newest, else record by record, keeping later
   /// edits of other fields.
   func undoPreview(of commit: CommitNumber) throws(ModelError) -> ChangeSet
@@ -18,6 +21,16 @@ package protocol EditableStore: ReadableStore {
   func redoCandidate() throws(ModelError) -> CommitNumber?
   /// A new commit with the state of `commit`: of one datastore, or of the whole store.
   func restore(_ commit: CommitNumber, datastore: String?, named action: String) throws(ModelError) -> CommitNumber
+  /// The changes that bring one record back to what it was at a commit.
+  func restorePreview(_ commit: CommitNumber, of record: RecordPlace) throws(ModelError) -> ChangeSet
+  /// The changes that bring one field of a record back to what it was at a commit.
+  func restorePreview(_ commit: CommitNumber, field: DocumentPath, of record: RecordPlace) throws(ModelError) -> ChangeSet
   /// Sets, moves or (with nil) removes a name.
   func pin(_ name: String, to commit: CommitNumber?) throws(ModelError)
+  /// Adds an index with a declared rule (`IndexDescriptor.rule` or its tiers' rules), or replaces the one of that
+  /// name, and fills it. One commit, marked as maintenance.
+  func addIndex(_ index: IndexDescriptor, to datastore: String, options: EditOptions) throws(ModelError) -> CommitNumber
+  /// Fills an index anew from the records, by its declared or proven rule.
+  func rebuildIndex(_ name: String, of datastore: String, options: EditOptions) throws(ModelError) -> CommitNumber
+  func dropIndex(_ name: String, of datastore: String) throws(ModelError) -> CommitNumber
 }

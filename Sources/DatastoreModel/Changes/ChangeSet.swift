@@ -1,0 +1,91 @@
+/// Changes of records: what is staged, reviewed, committed, taken back, and later what another store sends.
+///
+/// At most one edit per record; `ChangeSet.add` keeps that.
+package struct ChangeSet: Hashable, Sendable {
+  /// The commit that the old contents were read at.
+  package var base: CommitNumber?
+  package var changes: [RecordEdit]
+
+  package init(base: CommitNumber? = nil, changes: [RecordEdit] = []) {
+    self.base = base
+    self.changes = changes
+  }
+
+  package var isEmpty: Bool { changes.isEmpty }
+  package var count: Int { changes.count }
+
+  /// How many records of each datastore are inserted, updated and deleted, in the order of the datastores' keys.
+  package var counts: [ChangeCount] {
+    var counts: [String: ChangeCount] = [:]
+    for change in changes {
+      var count =
+        counts[change.datastore] ?? ChangeCount(datastore: change.datastore, inserted: 0, updated: 0, deleted: 0)
+      switch change.kind {
+      case .insert: count.inserted += 1
+      case .update: count.updated += 1
+      case .delete: count.deleted += 1
+      }
+      counts[change.datastore] = count
+    }
+    return counts.values.sorted { $0.datastore < $1.datastore }
+  }
+}
+
+/// The change of one record.
+package struct RecordEdit: Hashable, Sendable {
+  package var datastore: String
+  package var identifier: StoredKey
+  /// What the record was when it was read; nil where there was none.
+  package var old: RecordContent?
+  /// What it becomes; nil deletes it.
+  package var new: RecordContent?
+
+  package init(datastore: String, identifier: StoredKey, old: RecordContent?, new: RecordContent?) {
+    self.datastore = datastore
+    self.identifier = identifier
+    self.old = old
+    self.new = new
+  }
+
+  package var kind: ChangeKind {
+    switch (old, new) {
+    case (nil, _): .insert
+    case (_, nil): .delete
+    default: .update
+    }
+  }
+
+  /// Which record this is, as a key for dictionaries.
+  package var place: RecordPlace { RecordPlace(datastore: datastore, identifier: identifier) }
+}
+
+/// What happens to a record.
+package enum ChangeKind: String, Hashable, Sendable { case insert, update, delete }
+
+/// Which record of a store.
+package struct RecordPlace: Hashable, Sendable {
+  package var datastore: String
+  package var identifier: StoredKey
+
+  package init(datastore: String, identifier: StoredKey) {
+    self.datastore = datastore
+    self.identifier = identifier
+  }
+}
+
+/// The bytes of a record with the app's version that wrote them.
+package struct RecordContent: Hashable, Sendable {
+  /// As in `Record.version`.
+  package var version: String
+  package var bytes: [UInt8]
+
+  package init(version: String, bytes: [UInt8]) {
+    self.version = version
+    self.bytes = bytes
+  }
+}
+
+extension Record {
+  /// What an edit takes as the record's old state.
+  package var stored: RecordContent { RecordContent(version: version, bytes: content) }
+}

@@ -1,0 +1,96 @@
+/// What a store knows of one index.
+package struct IndexDescriptor: Hashable, Sendable {
+  package var name: String
+  package var kind: IndexKind
+  /// Kind and value type as the typed layer names them, `OneToManyIndex(Int)`: where code and store differ in it, the
+  /// index is rebuilt.
+  package var type: String
+  package var storage: IndexStorageKind
+  /// How values are kept as keys.
+  package var encoding: KeyEncoding
+  /// The Swift name of the value's type: `Int`, `Optional<String>`.
+  package var valueType: String
+  /// The name of the key path as the app's code spells it, `.population`; nil where it is computed or unknown.
+  package var keyPathName: String?
+  /// The document path of the values, where it was declared (by an import) and needs no proof.
+  package var rule: String?
+  /// Whether a value may belong to one record only; checked when a transaction commits.
+  package var isUnique: Bool
+  /// The app's version when the index was built.
+  package var version: String
+  /// Whether an edit left the index behind; it is rebuilt at the app's next warm-up and answers nothing until then.
+  package var isStale: Bool
+  /// The parts of a compound index, first to last; empty for others.
+  package var tiers: [IndexTier]
+  /// Members of a later version's descriptor, kept as they are.
+  package var unknown: [String: DescriptorValue]
+
+  package init(
+    name: String, kind: IndexKind, type: String? = nil, storage: IndexStorageKind = .reference, encoding: KeyEncoding,
+    valueType: String, keyPathName: String? = nil, rule: String? = nil, isUnique: Bool = false, version: String = "1",
+    isStale: Bool = false, tiers: [IndexTier] = [], unknown: [String: DescriptorValue] = [:]
+  ) {
+    self.name = name
+    self.kind = kind
+    self.type = type ?? "\(kind.typeName)(\(valueType))"
+    self.storage = storage
+    self.encoding = encoding
+    self.valueType = valueType
+    self.keyPathName = keyPathName
+    self.rule = rule
+    self.isUnique = isUnique
+    self.version = version
+    self.isStale = isStale
+    self.tiers = tiers
+    self.unknown = unknown
+  }
+}
+
+/// One part of a compound index.
+package struct IndexTier: Hashable, Sendable {
+  package var valueType: String
+  package var keyPathName: String?
+  /// The document path, where it was declared.
+  package var rule: String?
+  package var isDescending: Bool
+
+  package init(valueType: String, keyPathName: String? = nil, rule: String? = nil, isDescending: Bool = false) {
+    self.valueType = valueType
+    self.keyPathName = keyPathName
+    self.rule = rule
+    self.isDescending = isDescending
+  }
+}
+
+/// How many values a record has in an index, and how many records a value is meant to have.
+package enum IndexKind: String, Hashable, Sendable, CaseIterable {
+  /// The records themselves, by identifier.
+  case primary
+  case oneToOne = "one-to-one"
+  case oneToMany = "one-to-many"
+  case manyToOne = "many-to-one"
+  case manyToMany = "many-to-many"
+
+  /// Whether a record may stand under several values.
+  package var hasManyValues: Bool { self == .manyToOne || self == .manyToMany }
+  /// Whether a value is meant for one record only (enforced only where the descriptor says `isUnique`).
+  package var meansOneRecord: Bool { self == .primary || self == .oneToOne || self == .manyToOne }
+  /// The name in an index type: `OneToManyIndex`.
+  package var typeName: String {
+    switch self {
+    case .primary: "Primary"
+    case .oneToOne: "OneToOneIndex"
+    case .oneToMany: "OneToManyIndex"
+    case .manyToOne: "ManyToOneIndex"
+    case .manyToMany: "ManyToManyIndex"
+    }
+  }
+}
+
+/// What an index entry holds beside value and identifier.
+package enum IndexStorageKind: String, Hashable, Sendable {
+  /// Nothing: a read looks the record up by its identifier.
+  case reference
+  /// The place of the record too: a read skips the primary tree, and every update of the record rewrites the entry.
+  case direct
+}

@@ -1,0 +1,24 @@
+/// How a change set is committed or previewed.
+package struct EditOptions: Sendable {
+  /// Where an index has no proven rule: mark it stale (to be rebuilt at the app's next warm-up) instead of refusing.
+  package var marksIndexesStale: Bool
+  /// Where a record changed since it was read: put both changes together where no field overlaps, instead of refusing.
+  package var mergesFields: Bool
+  /// How many records a preview describes one by one.
+  package var detailLimit: Int
+  /// Hears how far the work is; answers whether to go on.
+  package var progress: WorkProgress?
+
+  package init(
+    marksIndexesStale: Bool = false, mergesFields: Bool = false, detailLimit: Int = 200, progress: WorkProgress? = nil
+  ) {
+    self.marksIndexesStale = marksIndexesStale
+    self.mergesFields = mergesFields
+    self.detailLimit = detailLimit
+    self.progress = progress
+  }
+}
+
+/// Hears how much of a long work is done, from the working thread, and answers whether to go on; `false` ends the work
+/// with `ModelError.cancelled` and leaves everything as it was.
+package typealias WorkProgress = @Sendable (_ done: Int, _ total: Int) -> Bool

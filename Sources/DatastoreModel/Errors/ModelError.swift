@@ -1,0 +1,94 @@
+/// What went wrong with a store, as one sentence that a user can act on, and the exit status that a verb gives for it.
+package enum ModelError: Error, Hashable, Sendable {
+  /// Nothing lies at a path, or what lies there is no store.
+  case noSuchStore(path: String, reason: String)
+  case noSuchDatastore(String, known: [String])
+  case noSuchIndex(String, datastore: String, known: [String])
+  /// The identifier as a person types it.
+  case noSuchRecord(String, datastore: String)
+  /// A number, name or time that means no commit.
+  case noSuchCommit(String, reason: String? = nil)
+  /// Another process holds the writer's lock.
+  case locked(WriterHold)
+  /// The store takes no changes; the reason is a sentence.
+  case readOnly(reason: String)
+  /// Records that changed since they were read.
+  case conflict([EditConflict])
+  /// Values that an index with uniqueness switched on would hold twice.
+  case notUnique([UniquenessConflict])
+  /// What was asked would break a promise; the reason is a sentence.
+  case refused(reason: String)
+  /// Keys whose order disagrees with the order that their tree is kept in.
+  case disorder(datastore: String, index: String?, keys: [String])
+  /// Bytes of the store, or of a file, that are not what they should be, and where they lie.
+  case unreadable(what: String, where: String)
+  /// An error of the storage below.
+  case storage(String, kind: StorageFailure)
+  /// Text that a person typed or a file holds; the column counts characters from 1, nil where there is no one place.
+  case invalid(text: String, column: Int?, reason: String)
+  /// The caller asked to stop; nothing was written.
+  case cancelled
+}
+
+/// What kind of thing failed below the model.
+package enum StorageFailure: Hashable, Sendable {
+  /// The disk, or something missing.
+  case failed
+  /// The store is damaged, or newer than this program.
+  case damaged
+}
+
+extension ModelError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .noSuchStore(let path, let reason): "\(path): \(reason)"
+    case .noSuchDatastore(let name, let known):
+      "no datastore \(name)" + Self.list(known, lead: "; there are ", none: "; the store has none")
+    case .noSuchIndex(let name, let datastore, let known):
+      "no index \(name) in \(datastore)" + Self.list(known, lead: "; there are ", none: "; it has none")
+    case .noSuchRecord(let identifier, let datastore): "no record \(identifier) in \(datastore)"
+    case .noSuchCommit(let name, let reason): "no commit \(name)" + (reason.map { ": \($0)" } ?? "")
+    case .locked(let hold): "held by \(hold.program) (pid \(hold.processIdentifier)) since \(hold.sinceTime)"
+    case .readOnly(let reason): "the store is read-only: \(reason)"
+    case .conflict(let conflicts): Self.join(conflicts.map(\.sentence), none: "the change conflicts with the store")
+    case .notUnique(let conflicts): Self.join(conflicts.map(\.sentence), none: "a unique value would be there twice")
+    case .refused(let reason): reason
+    case .disorder(let datastore, let index, let keys):
+      "the order of \(index.map { "index \($0) of " } ?? "")\(datastore) disagrees with its type's “<” at "
+        + keys.joined(separator: ", ")
+    case .unreadable(let what, let place): "\(what) cannot be read: \(place)"
+    case .storage(let text, _): text
+    case .invalid(_, let column, let reason): column.map { "column \($0): \(reason)" } ?? reason
+    case .cancelled: "cancelled; nothing was written"
+    }
+  }
+
+  /// 1 failed or not found, 2 usage, 3 damaged or of a newer format, 4 locked.
+  package var exitStatus: Int32 {
+    switch self {
+    case .invalid: 2
+    case .unreadable, .storage(_, kind: .damaged): 3
+    case .locked: 4
+    default: 1
+    }
+  }
+
+  private static func list(_ names: [String], lead: String, none: String) -> String {
+    names.isEmpty ? none : lead + names.prefix(12).joined(separator: ", ") + (names.count > 12 ? ", …" : "")
+  }
+
+  private static func join(_ sentences: [String], none: String) -> String {
+    sentences.isEmpty
+      ? none
+      : sentences.prefix(4).joined(separator: "; ") + (sentences.count > 4 ? "; and \(sentences.count - 4) more" : "")
+  }
+}
+
+extension WriterHold {
+  /// The local time of day since which the lock is held, with the date where that was not today: `09:14`.
+  package var sinceTime: String {
+    let since = LocalTime(nanoseconds: since)
+    let now = LocalTime(nanoseconds: LocalTime.now)
+    return since.dayText == now.dayText ? since.minuteText : "\(since.dayText) \(since.minuteText)"
+  }
+}
