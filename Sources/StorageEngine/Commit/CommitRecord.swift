@@ -1,0 +1,137 @@
+/// One commit: who, when, why, on top of what, and how much of it. Its changes are read separately.
+package struct CommitRecord: Sendable, Hashable {
+  /// The place in this store's order of commits, from 1.
+  package var number: UInt64
+  /// Its lasting identity: the origin that made it, and the number it had there.
+  package var origin: UInt64
+  package var originNumber: UInt64
+  /// First the commit it was made on; a second after a merge; none for the first of a store.
+  package var parents: [UInt64]
+  /// Nanoseconds since 1970; never earlier than the parents'.
+  package var date: Int64
+  package var program: String
+  package var author: String
+  package var action: String
+  package var flags: CommitFlags
+  /// The commit that this one takes back.
+  package var undoes: UInt64?
+  /// The commit whose roots this one brought back.
+  package var restores: UInt64?
+  /// Names that this commit set or moved (to a number) or removed (nil).
+  package var names: [NameChange]
+  /// What changed in each tree of records, in the order of the trees' identifiers.
+  package var counts: [ChangeCounts]
+  /// Bytes that the commit added to the file.
+  package var frameBytes: UInt64
+  /// Bytes, older than the commit or in it, that are not part of its state but were part of its first parent's or were
+  /// written by it. Negative where it brought older bytes back into use.
+  package var deadBytes: Int64
+  /// Bytes of nodes and change entries that the state of this commit consists of.
+  package var liveBytes: UInt64
+
+  /// What lies behind the public face: pointers into the file.
+  var links: CommitLinks
+}
+
+/// How a commit came about.
+package struct CommitFlags: OptionSet, Sendable, Hashable {
+  package let rawValue: UInt32
+  package init(rawValue: UInt32) { self.rawValue = rawValue }
+  /// Compaction made one commit of several.
+  package static let squashed = CommitFlags(rawValue: 1)
+  /// Warm-up, re-indexing: no record's content changed for a user.
+  package static let maintenance = CommitFlags(rawValue: 2)
+  /// Takes back a commit.
+  package static let undo = CommitFlags(rawValue: 4)
+  /// Brings back an older state by its roots.
+  package static let restore = CommitFlags(rawValue: 8)
+}
+
+/// A name set, moved, or (with nil) removed.
+package struct NameChange: Sendable, Hashable {
+  package var name: String
+  package var commit: UInt64?
+
+  package init(name: String, commit: UInt64?) {
+    self.name = name
+    self.commit = commit
+  }
+}
+
+/// How many records of a tree a commit changed.
+package struct ChangeCounts: Sendable, Hashable {
+  package var tree: TreeName
+  package var inserted: UInt64
+  package var updated: UInt64
+  package var deleted: UInt64
+  /// The tree's lasting number, by which change entries name it.
+  var identifier: UInt32
+}
+
+/// What the caller says about a commit.
+package struct CommitInfo: Sendable {
+  /// Nanoseconds since 1970; nil: now. Never earlier than the parents' in the end.
+  package var date: Int64?
+  /// What was done, for people.
+  package var action: String
+  /// Nil: the store's options.
+  package var program: String?
+  package var author: String?
+  package var flags: CommitFlags
+  /// The commit that this one takes back.
+  package var undoes: UInt64?
+  /// Names to set, move, or (with nil) remove; 0 stands for this commit. The name `head` is reserved.
+  package var names: [String: UInt64?]
+  /// Nil: the commit that the transaction was begun on. The first must be that one.
+  package var parents: [UInt64]?
+  /// Whether the commit becomes `head`. Nil: yes, unless the transaction was begun on a named base.
+  package var movesHead: Bool?
+  package var durability: Durability
+
+  package init(
+    date: Int64? = nil, action: String = "", program: String? = nil, author: String? = nil, flags: CommitFlags = [],
+    undoes: UInt64? = nil, names: [String: UInt64?] = [:], parents: [UInt64]? = nil, movesHead: Bool? = nil,
+    durability: Durability = .durable
+  ) {
+    self.date = date
+    self.action = action
+    self.program = program
+    self.author = author
+    self.flags = flags
+    self.undoes = undoes
+    self.names = names
+    self.parents = parents
+    self.movesHead = movesHead
+    self.durability = durability
+  }
+}
+
+/// When a commit can be seen.
+package enum Durability: Sendable {
+  /// Here and elsewhere once it is durable.
+  case durable
+  /// In this process at once; durable, and seen elsewhere, with the next durable commit or close.
+  case collated
+}
+
+/// One change of one record.
+package struct Change: Sendable {
+  /// The commit that made it.
+  package var commit: UInt64
+  package var tree: UInt32
+  package var key: Bytes
+  package var kind: Kind
+  /// The version that it took the place of: an older value, or the delete after which the key was inserted again.
+  package var replaced: RecordReference?
+  /// Whether `replaced` is a delete.
+  package var replacesDelete: Bool
+  package var reference: RecordReference
+
+  package enum Kind: Sendable, Hashable {
+    case put
+    case delete
+  }
+
+  /// Whether the key was not there before.
+  package var isInsertion: Bool { kind == .put && (replaced == nil || replacesDelete) }
+}

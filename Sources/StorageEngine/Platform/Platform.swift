@@ -1,0 +1,103 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The number by which the system knows this process.
+package func processIdentifier() -> Int32 { getpid() }
+
+/// The system's words for an error number.
+func systemMessage(_ code: Int32) -> String {
+  // strerror's buffer is shared between threads; the reentrant form differs between platforms in its result only.
+  var buffer = [CChar](repeating: 0, count: 256)
+  guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
+  return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+extension DiskError {
+  /// Whether the call failed for want of room, so that it may succeed later.
+  var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  /// Whether nothing lies at the path.
+  var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
+  /// Whether this process may not do what it tried.
+  var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
+}
+
+/// A mutex with a condition: the one way in which a thread of the engine waits.
+final class Monitor: @unchecked Sendable {
+  // `@unchecked`: POSIX mutexes and conditions are made to be used from any thread; their storage never moves.
+  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+  private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+
+  init() {
+    pthread_mutex_init(mutex, nil)
+    pthread_cond_init(condition, nil)
+  }
+
+  deinit {
+    pthread_cond_destroy(condition)
+    pthread_mutex_destroy(mutex)
+    condition.deallocate()
+    mutex.deallocate()
+  }
+
+  func lock() { pthread_mutex_lock(mutex) }
+  func unlock() { pthread_mutex_unlock(mutex) }
+
+  /// Lets go of the lock, waits until someone notifies, and takes it again. May return without cause.
+  func wait() { pthread_cond_wait(condition, mutex) }
+
+  /// As `wait()`, for at most `nanoseconds`; false when the time is over.
+  func wait(nanoseconds: Int64) -> Bool {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    let sum = Int64(time.tv_nsec) + nanoseconds % 1_000_000_000
+    time.tv_sec += Int(nanoseconds / 1_000_000_000 + sum / 1_000_000_000)
+    time.tv_nsec = Int(sum % 1_000_000_000)
+    return pthread_cond_timedwait(condition, mutex, &time) == 0
+  }
+
+  func notifyAll() { pthread_cond_broadcast(condition) }
+
+  func withLock<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    lock()
+    defer { unlock() }
+    return try body()
+  }
+}
+
+/// Lets a thread rest, for waiting on what cannot notify: the lock of another process.
+func rest(nanoseconds: Int64) {
+  var time = timespec()
+  time.tv_sec = Int(nanoseconds / 1_000_000_000)
+  time.tv_nsec = Int(nanoseconds % 1_000_000_000)
+  nanosleep(&time, nil)
+}
+
+/// Starts a detached thread.
+func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
+  final class Body: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+  let context = Unmanaged.passRetained(Body(body))
+  #if canImport(Darwin)
+    var thread: pthread_t?
+    let code = pthread_create(&thread, nil, { Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run(); return nil }, context.toOpaque())
+    if code == 0, let thread { pthread_detach(thread) }
+  #else
+    var thread = pthread_t()
+    let code = pthread_create(
+      &thread, nil,
+      { context in
+        if let context { Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run() }
+        return nil
+      }, context.toOpaque())
+    if code == 0 { pthread_detach(thread) }
+  #endif
+  guard code == 0 else {
+    context.release()
+    throw DiskError(operation: "pthread_create", path: "", code: code)
+  }
+}

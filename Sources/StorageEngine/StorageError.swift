@@ -1,0 +1,82 @@
+/// What can go wrong in a store. `description` is one sentence that a user can read.
+package enum StorageError: Error, Hashable, Sendable {
+  /// Nothing lies at the path.
+  case notFound(path: String)
+  /// Something lies at the path already.
+  case alreadyExists(path: String)
+  /// What lies there is no store.
+  case notAStore(path: String)
+  /// A store of a later format, or one with features that this program must know and does not.
+  case newerFormat(version: UInt32, requiredFeatures: UInt64)
+  /// Bytes that are not what was written: what they should be, and where they begin.
+  case damaged(what: String, offset: UInt64)
+  /// Another process writes.
+  case locked(LockHold)
+  /// The store was opened read-only, or can only be read; with the reason.
+  case readOnly(reason: String)
+  /// A system call failed.
+  case io(DiskError)
+  /// There is no room: nothing of the transaction is kept, the store stays usable.
+  case full(DiskError)
+  /// A write or sync failed earlier in a way that leaves the outcome unknown: open the store again.
+  case poisoned(cause: DiskError)
+  /// The commit was removed by compaction; `nearest` is the closest one that is kept.
+  case prunedCommit(number: UInt64, nearest: UInt64)
+  case noSuchCommit(number: UInt64)
+  /// No commit is as old as the date (nanoseconds since 1970).
+  case noCommitAsOld(date: Int64)
+  case noSuchTree(TreeName)
+  case treeExists(TreeName)
+  /// A tree of the other kind or order than the call needs.
+  case wrongTree(TreeName, reason: String)
+  case keyTooLong(count: Int, limit: Int)
+  case valueTooLong(count: UInt64, limit: UInt64)
+  case payloadTooLong(count: Int, limit: Int)
+  case textTooLong(what: String, limit: Int)
+  /// The transaction was committed or cancelled before.
+  case transactionEnded
+  /// The caller's order and the tree's do not agree at these two neighbouring keys.
+  case disorder(first: Bytes, second: Bytes)
+  /// The store was closed.
+  case closed
+}
+
+extension StorageError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .notFound(let path): "there is no store at \(path)"
+    case .alreadyExists(let path): "something lies at \(path) already"
+    case .notAStore(let path): "\(path) is not a store"
+    case .newerFormat(let version, let features):
+      features == 0
+        ? "the store has format version \(version), which is newer than this program"
+        : "the store needs features (\(hexadecimal(features))) that this program does not know"
+    case .damaged(let what, let offset): "damaged \(what) at byte \(offset)"
+    case .locked(let hold): "held by \(hold)"
+    case .readOnly(let reason): "the store can only be read: \(reason)"
+    case .io(let error): "\(error.operation) of \(error.path) failed: \(systemMessage(error.code))"
+    case .full(let error):
+      "there is no room for the change (\(error.operation): \(systemMessage(error.code))); nothing was written"
+    case .poisoned(let cause):
+      "an earlier \(cause.operation) failed (\(systemMessage(cause.code))), so whether the last changes are kept is unknown: open the store again"
+    case .prunedCommit(let number, let nearest):
+      "commit #\(number) was removed from the history; the nearest one kept is #\(nearest)"
+    case .noSuchCommit(let number): "there is no commit #\(number)"
+    case .noCommitAsOld: "no commit is that old"
+    case .noSuchTree(let name): "there is no tree \(name)"
+    case .treeExists(let name): "there is a tree \(name) already"
+    case .wrongTree(let name, let reason): "tree \(name): \(reason)"
+    case .keyTooLong(let count, let limit): "a key of \(count) bytes is longer than the \(limit) that are allowed"
+    case .valueTooLong(let count, let limit): "a value of \(count) bytes is longer than the \(limit) that are allowed"
+    case .payloadTooLong(let count, let limit):
+      "a payload of \(count) bytes is longer than the \(limit) that are allowed"
+    case .textTooLong(let what, let limit): "the \(what) is longer than the \(limit) bytes that are allowed"
+    case .transactionEnded: "the transaction has ended"
+    case .disorder: "two keys of the tree lie in another order than the one asked for"
+    case .closed: "the store is closed"
+    }
+  }
+}
+
+/// A number as people write addresses and bit sets.
+func hexadecimal(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }

@@ -1,0 +1,92 @@
+/// How a store is opened.
+package struct StoreOptions: Sendable {
+  package var isReadOnly: Bool
+  /// How long a writer waits for another process's lock, in seconds.
+  package var lockPatience: Double
+  /// Written into each commit unless its information says otherwise.
+  package var program: String
+  package var author: String
+  /// Whether to read through a mapping; otherwise each node and value is read by a call (for file systems whose
+  /// mappings are in doubt).
+  package var readsMapped: Bool
+  /// What compaction keeps; nil: nothing is pruned.
+  package var retention: Retention?
+
+  package init(
+    isReadOnly: Bool = false, lockPatience: Double = 2, program: String = "", author: String = "",
+    readsMapped: Bool = true, retention: Retention? = nil
+  ) {
+    self.isReadOnly = isReadOnly
+    self.lockPatience = lockPatience
+    self.program = program
+    self.author = author
+    self.readsMapped = readsMapped
+    self.retention = retention
+  }
+}
+
+/// Which commits compaction keeps. Named commits and `head` are always kept.
+package enum Retention: Sendable, Hashable {
+  case all
+  /// The newest so many of head's ancestry.
+  case last(Int)
+  /// Those younger than so many nanoseconds.
+  case younger(Int64)
+}
+
+/// Which store a file is.
+package struct StoreIdentity: Sendable, Hashable {
+  /// Random, given at creation; copies share it.
+  package var high: UInt64
+  package var low: UInt64
+  /// Counts the compactions.
+  package var generation: UInt64
+  /// Nanoseconds since 1970.
+  package var created: Int64
+}
+
+/// What opening found.
+package struct OpeningReport: Sendable, Hashable {
+  /// Whole commits after the known durable end that were adopted.
+  package var adoptedCommits: Int = 0
+  /// Bytes after the last whole commit that belong to none.
+  package var cutBytes: UInt64 = 0
+  /// Where the cut bytes were kept.
+  package var keptAside: String?
+  /// Damage before the known durable end; the store is open read-only.
+  package var damage: StorageError?
+  /// Sentences for people; empty where nothing was special.
+  package var notes: [String] = []
+}
+
+/// Who holds the writer's lock.
+package struct LockHold: Sendable, Hashable, CustomStringConvertible {
+  package var processIdentifier: Int32
+  package var program: String
+  /// Nanoseconds since 1970.
+  package var since: Int64
+  package var generation: UInt64
+  package var durableEnd: UInt64
+  package var session: UInt64
+
+  /// `NAME (pid N)`.
+  package var description: String {
+    processIdentifier == 0
+      ? "another process" : "\(program.isEmpty ? "a program" : program) (pid \(processIdentifier))"
+  }
+}
+
+/// Work done since the store was opened, for tests that count instead of measuring time.
+package struct WorkCounts: Sendable, Hashable {
+  package var nodeReads: UInt64 = 0
+  package var frameReads: UInt64 = 0
+  package var valueReads: UInt64 = 0
+  package var bytesWritten: UInt64 = 0
+  package var writes: UInt64 = 0
+  package var syncs: UInt64 = 0
+  package var commits: UInt64 = 0
+  package var nodesWritten: UInt64 = 0
+  package var nodeBytesWritten: UInt64 = 0
+
+  package init() {}
+}

@@ -1,0 +1,97 @@
+/// The name of a tree in the catalog: up to 1 KiB of bytes, ordered as bytes.
+package struct TreeName: Hashable, Comparable, Sendable {
+  package let bytes: [UInt8]
+
+  package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  package static func < (left: TreeName, right: TreeName) -> Bool {
+    left.bytes.lexicographicallyPrecedes(right.bytes)
+  }
+
+  package func hasPrefix(_ prefix: [UInt8]) -> Bool { bytes.starts(with: prefix) }
+}
+
+extension TreeName: CustomStringConvertible {
+  package var description: String {
+    String(decoding: bytes.map { $0 < 0x20 || $0 == 0x7F ? 0x20 : $0 }, as: UTF8.self)
+  }
+}
+
+/// What a tree's entries are.
+package enum TreeKind: UInt8, Sendable, Hashable {
+  /// Versioned: each value lies in a change entry that names its commit and the version it replaces; what is deleted is
+  /// kept in a hidden tree beside it.
+  case records = 1
+  /// Plain: a key and at most 256 bytes or a record reference; no history but that of the views.
+  case entries = 2
+}
+
+/// Who knows the order of a tree's keys.
+package enum TreeOrder: UInt8, Sendable, Hashable {
+  /// Byte order.
+  case bytes = 1
+  /// The caller's: every change and every search brings a comparison.
+  case caller = 2
+}
+
+/// How a key is looked for.
+package enum KeyProbe {
+  /// The key itself, in a tree of byte order.
+  case bytes([UInt8])
+  /// A place in the caller's order: the function tells a stored key's place relative to the probe, negative where the
+  /// key lies before it, 0 where it is the one.
+  case compare((UnsafeRawBufferPointer) -> Int)
+}
+
+/// One entry of a tree.
+package struct Entry: Sendable, Hashable {
+  package var key: Bytes
+  package var payload: Payload
+
+  package init(key: Bytes, payload: Payload) {
+    self.key = key
+    self.payload = payload
+  }
+}
+
+/// What an entry holds beside its key.
+package enum Payload: Sendable, Hashable {
+  case none
+  /// At most `Limits.payload` bytes.
+  case bytes(Bytes)
+  case record(RecordReference)
+
+  /// The record that the entry refers to, if it does.
+  package var record: RecordReference? {
+    if case .record(let reference) = self { reference } else { nil }
+  }
+}
+
+/// Where a change entry lies, how long it is, and the check that it must have.
+package struct RecordReference: Hashable, Sendable {
+  package var offset: UInt64
+  package var length: UInt32
+  package var check: UInt32
+
+  package init(offset: UInt64, length: UInt32, check: UInt32) {
+    self.offset = offset
+    self.length = length
+    self.check = check
+  }
+}
+
+/// What the format allows; longer things are refused before anything is written.
+package enum Limits {
+  /// Bytes of a key.
+  package static let key = 4096
+  /// Bytes of a tree's name.
+  package static let treeName = 1024
+  /// Bytes of a payload that lies in an entry.
+  package static let payload = 256
+  /// Bytes of a value.
+  package static let value: UInt64 = 1 << 30
+  /// Bytes of a tree's attributes.
+  package static let attributes = 1 << 24
+  /// Bytes of UTF-8 of a commit's action, its program, its author, or a name.
+  package static let text = 4096
+}
