@@ -34,7 +34,7 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
     .target(name: "FolderStore", dependencies: ["DatastoreModel"], swiftSettings: everyTarget),
-    .target(name: "TerminalKit", swiftSettings: everyTarget),
+    .target(name: "TerminalKit", exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
     .target(
       name: "CCurses",
       linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo", .when(platforms: [.linux]))]),

@@ -1,0 +1,121 @@
+/// Where text stands within the width it is given.
+package enum Alignment: Hashable, Sendable {
+  /// At the left edge.
+  case leading
+  /// At the right edge.
+  case trailing
+  /// In the middle.
+  case center
+}
+
+/// A piece of a line in one style.
+package struct Span: Hashable, Sendable {
+  /// What it says.
+  package var text: String
+  /// How it looks.
+  package var style: Style
+
+  /// Makes a piece of a line.
+  package init(_ text: String, _ style: Style = .plain) {
+    self.text = text
+    self.style = style
+  }
+}
+
+extension CellGrid {
+  /// Writes one line of canonical text, cut with `…` where it is wider than `width`.
+  ///
+  /// What stands in for unprintable text is dim. Cells that the text does not reach stay as they are.
+  ///
+  /// - Parameters:
+  ///   - text: any text at all; only as much as is visible is looked at.
+  ///   - point: where the width begins; may be outside.
+  ///   - width: columns it may take; nil is up to the right edge.
+  ///   - style: how it looks.
+  ///   - alignment: where it stands in `width`.
+  /// - Returns: the columns that the text took.
+  @discardableResult
+  package mutating func write(
+    _ text: String, at point: Point, width: Int? = nil, style: Style = .plain, alignment: Alignment = .leading
+  ) -> Int {
+    let available = width ?? (size.columns - point.column)
+    guard point.row >= 0, point.row < size.rows, available > 0 else { return 0 }
+    let (clusters, used) = SafeText.fitted(text, to: available)
+    var column = point.column
+    switch alignment {
+    case .leading: break
+    case .trailing: column += available - used
+    case .center: column += (available - used) / 2
+    }
+    for cluster in clusters {
+      let look = cluster.isStandIn ? style.with(.dim) : style
+      self[Point(column: column, row: point.row)] = Cell(
+        text: cluster.text, width: UInt8(cluster.width), style: look)
+      column += cluster.width
+    }
+    return used
+  }
+
+  /// Writes pieces of a line one after the other; the one that does not fit `width` is cut with `…`.
+  ///
+  /// - Returns: the columns that they took.
+  @discardableResult
+  package mutating func write(_ spans: [Span], at point: Point, width: Int? = nil) -> Int {
+    let available = width ?? (size.columns - point.column)
+    var used = 0
+    for span in spans where used < available {
+      used += write(
+        span.text, at: Point(column: point.column + used, row: point.row), width: available - used, style: span.style)
+    }
+    return used
+  }
+
+  /// Draws a box along the edge of `rect`, with `title` in its upper and `footer` in its lower edge.
+  ///
+  /// - Parameters:
+  ///   - rect: the box, edges included; nothing is drawn where it is smaller than 2×2.
+  ///   - title: stands left in the upper edge, bold where `heavy`.
+  ///   - footer: stands right in the lower edge.
+  ///   - style: how the edge looks.
+  ///   - heavy: thick lines and a bold title: the pane that has the keys.
+  package mutating func frame(
+    _ rect: Rect, title: String = "", footer: String = "", style: Style = .plain, heavy: Bool = false
+  ) {
+    guard rect.columns >= 2, rect.rows >= 2 else { return }
+    let lines = heavy ? FrameLines.heavy : FrameLines.light
+    fill(Rect(column: rect.left, row: rect.top, columns: rect.columns, rows: 1), with: lines.cell(lines.across, style))
+    fill(
+      Rect(column: rect.left, row: rect.bottom - 1, columns: rect.columns, rows: 1),
+      with: lines.cell(lines.across, style)
+    )
+    fill(Rect(column: rect.left, row: rect.top, columns: 1, rows: rect.rows), with: lines.cell(lines.down, style))
+    fill(Rect(column: rect.right - 1, row: rect.top, columns: 1, rows: rect.rows), with: lines.cell(lines.down, style))
+    self[rect.origin] = lines.cell(lines.corners[0], style)
+    self[Point(column: rect.right - 1, row: rect.top)] = lines.cell(lines.corners[1], style)
+    self[Point(column: rect.left, row: rect.bottom - 1)] = lines.cell(lines.corners[2], style)
+    self[Point(column: rect.right - 1, row: rect.bottom - 1)] = lines.cell(lines.corners[3], style)
+    let room = rect.columns - 6
+    if !title.isEmpty, room > 0 {
+      let text = " " + SafeText.cut(title, to: room) + " "
+      write(text, at: Point(column: rect.left + 2, row: rect.top), style: heavy ? style.with(.bold) : style)
+    }
+    if !footer.isEmpty, room > 0 {
+      let text = " " + SafeText.cut(footer, to: room) + " "
+      write(
+        text, at: Point(column: rect.left + 2, row: rect.bottom - 1), width: rect.columns - 4, style: style,
+        alignment: .trailing)
+    }
+  }
+}
+
+/// The characters of a box.
+private struct FrameLines {
+  let across: String
+  let down: String
+  let corners: [String]
+
+  static let light = FrameLines(across: "─", down: "│", corners: ["┌", "┐", "└", "┘"])
+  static let heavy = FrameLines(across: "━", down: "┃", corners: ["┏", "┓", "┗", "┛"])
+
+  func cell(_ text: String, _ style: Style) -> Cell { Cell(text: text, width: 1, style: style) }
+}

@@ -1,0 +1,136 @@
+/// One place of the screen.
+package struct Cell: Hashable, Sendable {
+  /// What is printed: one canonical cluster; empty for the second column of a wide one.
+  package var text: String
+  /// Columns: 1, 2, or 0 for the second column of a wide cluster.
+  package var width: UInt8
+  /// How it looks.
+  package var style: Style
+
+  /// Makes a cell; `text` must be one canonical cluster of `width` columns.
+  package init(text: String = " ", width: UInt8 = 1, style: Style = .plain) {
+    self.text = text
+    self.width = width
+    self.style = style
+  }
+
+  /// A space in the terminal's own colours.
+  package static let blank = Cell()
+}
+
+/// A picture of the screen: what views draw into, tests compare and painters put on a terminal.
+///
+/// Whatever is drawn outside of it is cut off, so that views need not check. A wide cluster that is half overwritten
+/// leaves a space, so that every row always has exactly its columns.
+package struct CellGrid: Sendable, Equatable {
+  /// Columns and rows.
+  package let size: Size
+  /// Where the terminal's own cursor stands; nil hides it.
+  package var cursor: Point?
+  private(set) var cells: [Cell]
+
+  /// An empty picture of `size`.
+  package init(size: Size) {
+    self.size = size
+    self.cells = Array(repeating: .blank, count: size.columns * size.rows)
+  }
+
+  /// The whole of it as a rectangle.
+  package var bounds: Rect { Rect(size) }
+
+  /// The cell at `point`; a blank one outside. Setting outside does nothing.
+  package subscript(point: Point) -> Cell {
+    get { bounds.contains(point) ? cells[index(point)] : .blank }
+    set {
+      guard bounds.contains(point) else { return }
+      put(newValue, at: point)
+    }
+  }
+
+  /// The cells of one row, from left to right; empty for a row outside.
+  package func row(_ row: Int) -> ArraySlice<Cell> {
+    guard row >= 0, row < size.rows else { return [] }
+    return cells[row * size.columns..<(row + 1) * size.columns]
+  }
+
+  private func index(_ point: Point) -> Int { point.row * size.columns + point.column }
+
+  /// Puts `cell` at a point inside, keeping wide clusters whole on both sides.
+  private mutating func put(_ cell: Cell, at point: Point) {
+    let place = index(point)
+    clearHalves(at: place, column: point.column)
+    guard cell.width == 2 else {
+      cells[place] = cell
+      return
+    }
+    guard point.column + 1 < size.columns else {
+      cells[place] = Cell(style: cell.style)
+      return
+    }
+    clearHalves(at: place + 1, column: point.column + 1)
+    cells[place] = cell
+    cells[place + 1] = Cell(text: "", width: 0, style: cell.style)
+  }
+
+  private mutating func clearHalves(at place: Int, column: Int) {
+    switch cells[place].width {
+    case 0 where column > 0: cells[place - 1] = Cell(style: cells[place - 1].style)
+    case 2 where column + 1 < size.columns: cells[place + 1] = Cell(style: cells[place + 1].style)
+    default: break
+    }
+  }
+
+  /// Changes the look of every cell of `rect`, keeping what it shows.
+  package mutating func restyle(_ rect: Rect, _ change: (inout Style) -> Void) {
+    let part = rect.intersection(bounds)
+    guard !part.isEmpty else { return }
+    for row in part.top..<part.bottom {
+      for column in part.left..<part.right {
+        change(&cells[row * size.columns + column].style)
+      }
+    }
+  }
+
+  /// Makes every cell of `rect` a space in `style`.
+  package mutating func fill(_ rect: Rect, style: Style = .plain) {
+    fill(rect, with: Cell(style: style))
+  }
+
+  /// Makes every cell of `rect` the narrow `cell`.
+  package mutating func fill(_ rect: Rect, with cell: Cell) {
+    let part = rect.intersection(bounds)
+    guard !part.isEmpty else { return }
+    for row in part.top..<part.bottom {
+      for column in part.left..<part.right { put(cell, at: Point(column: column, row: row)) }
+    }
+  }
+
+  /// Puts another picture on top, its upper left corner at `point`. Its cursor, where it has one, becomes this one's.
+  package mutating func draw(_ other: CellGrid, at point: Point) {
+    for row in 0..<other.size.rows {
+      for column in 0..<other.size.columns {
+        let cell = other.cells[row * other.size.columns + column]
+        guard cell.width > 0 else { continue }
+        self[Point(column: point.column + column, row: point.row + row)] = cell
+      }
+    }
+    if let cursor = other.cursor {
+      self.cursor = Point(column: point.column + cursor.column, row: point.row + cursor.row)
+    }
+  }
+
+  /// The same picture in ASCII, column by column, for terminals that show nothing else.
+  package func asciiOnly() -> CellGrid {
+    var plain = CellGrid(size: size)
+    plain.cursor = cursor
+    for place in cells.indices {
+      let cell = cells[place]
+      guard cell.width > 0 else { continue }
+      let text = SafeText.plainASCII(cell.text, width: Int(cell.width))
+      for (offset, character) in text.enumerated() where place + offset < cells.count {
+        plain.cells[place + offset] = Cell(text: String(character), width: 1, style: cell.style)
+      }
+    }
+    return plain
+  }
+}

@@ -1,0 +1,90 @@
+/// A colour as a terminal knows it.
+package enum Color: Hashable, Sendable {
+  /// What the terminal's owner chose for text or background; the background is never painted over it.
+  case standard
+  /// One of the 16 named colours: 0 black, 1 red, 2 green, 3 yellow, 4 blue, 5 magenta, 6 cyan, 7 white; 8–15 brighter.
+  case ansi(UInt8)
+  /// One of 256; shown as the nearest named colour where the terminal has fewer.
+  case indexed(UInt8)
+
+  /// ANSI 0.
+  package static let black = Color.ansi(0)
+  /// ANSI 1.
+  package static let red = Color.ansi(1)
+  /// ANSI 2.
+  package static let green = Color.ansi(2)
+  /// ANSI 3.
+  package static let yellow = Color.ansi(3)
+  /// ANSI 4.
+  package static let blue = Color.ansi(4)
+  /// ANSI 5.
+  package static let magenta = Color.ansi(5)
+  /// ANSI 6.
+  package static let cyan = Color.ansi(6)
+  /// ANSI 7.
+  package static let white = Color.ansi(7)
+}
+
+/// Weight, slant and lines of text. Nothing is said by colour alone, so every meaning has one of these or a sign.
+package struct Attributes: OptionSet, Hashable, Sendable {
+  /// The attributes as bits.
+  package let rawValue: UInt8
+
+  /// Makes attributes from bits.
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Heavier.
+  package static let bold = Attributes(rawValue: 1)
+  /// Fainter.
+  package static let dim = Attributes(rawValue: 2)
+  /// Text and background exchanged.
+  package static let reverse = Attributes(rawValue: 4)
+  /// Underlined.
+  package static let underline = Attributes(rawValue: 8)
+  /// Struck through; dim where the terminal's description has no such thing.
+  package static let strike = Attributes(rawValue: 16)
+  /// Slanted.
+  package static let italic = Attributes(rawValue: 32)
+}
+
+/// How a cell looks.
+package struct Style: Hashable, Sendable {
+  /// Colour of the text.
+  package var foreground: Color
+  /// Colour behind it.
+  package var background: Color
+  /// Weight, slant and lines.
+  package var attributes: Attributes
+
+  /// Makes a style; what is not given is the terminal's own.
+  package init(
+    _ foreground: Color = .standard, on background: Color = .standard, _ attributes: Attributes = []
+  ) {
+    self.foreground = foreground
+    self.background = background
+    self.attributes = attributes
+  }
+
+  /// The terminal's own colours, no attributes.
+  package static let plain = Style()
+  /// Heavier text.
+  package static let bold = Style(.standard, .bold)
+  /// Fainter text.
+  package static let dim = Style(.standard, .dim)
+  /// Text and background exchanged.
+  package static let reverse = Style(.standard, .reverse)
+
+  /// The same with further attributes.
+  package func with(_ more: Attributes) -> Style {
+    var style = self
+    style.attributes.formUnion(more)
+    return style
+  }
+
+  /// The same with another text colour.
+  package func with(_ foreground: Color) -> Style {
+    var style = self
+    style.foreground = foreground
+    return style
+  }
+}

@@ -1,0 +1,98 @@
+/// The control sequences that terminals send for keys and the mouse: xterm's, and those of the Linux console, rxvt,
+/// screen and tmux where they differ.
+enum KeySequences {
+  /// The key of `ESC O byte`.
+  static func shiftedThree(_ byte: UInt8) -> KeyChord? {
+    switch byte {
+    case 0x4D: KeyChord(.enter)
+    case 0x49: KeyChord(.tab)
+    case 0x50...0x53: KeyChord(.function(Int(byte) - 0x4F))
+    default: cursorKey(byte).map { KeyChord($0) }
+    }
+  }
+
+  /// The event of `ESC [ parameters final`; nil where it means nothing to us.
+  static func control(_ parameters: [UInt8], final: UInt8) -> TerminalEvent? {
+    if parameters.first == 0x3C, final == 0x4D || final == 0x6D {
+      return mouse(numbers(parameters.dropFirst()), isRelease: final == 0x6D).map { .mouse($0) }
+    }
+    let values = numbers(parameters[...])
+    let held = modifiers(values.count > 1 ? values[1] : 1)
+    switch final {
+    case 0x7E:
+      return values.first.flatMap(numberedKey).map { .key(KeyChord($0, held)) }
+    case 0x5A:
+      return .key(KeyChord(.tab, .shift))
+    case 0x50...0x53 where values.count > 1:
+      return .key(KeyChord(.function(Int(final) - 0x4F), held))
+    case 0x61...0x64:
+      return cursorKey(final - 0x20).map { .key(KeyChord($0, .shift)) }
+    default:
+      return cursorKey(final).map { .key(KeyChord($0, held)) }
+    }
+  }
+
+  private static func cursorKey(_ byte: UInt8) -> KeyChord.Key? {
+    switch byte {
+    case 0x41: .up
+    case 0x42: .down
+    case 0x43: .right
+    case 0x44: .left
+    case 0x48: .home
+    case 0x46: .end
+    default: nil
+    }
+  }
+
+  private static func numberedKey(_ number: Int) -> KeyChord.Key? {
+    switch number {
+    case 1, 7: .home
+    case 2: .insert
+    case 3: .delete
+    case 4, 8: .end
+    case 5: .pageUp
+    case 6: .pageDown
+    case 11...15: .function(number - 10)
+    case 17...21: .function(number - 11)
+    case 23...26: .function(number - 12)
+    case 28, 29: .function(number - 13)
+    case 31...34: .function(number - 14)
+    default: nil
+    }
+  }
+
+  private static func modifiers(_ parameter: Int) -> KeyChord.Modifiers {
+    guard parameter >= 2, parameter <= 16 else { return [] }
+    let bits = parameter - 1
+    var held: KeyChord.Modifiers = []
+    if bits & 1 != 0 { held.insert(.shift) }
+    if bits & 2 != 0 { held.insert(.alt) }
+    if bits & 4 != 0 { held.insert(.control) }
+    return held
+  }
+
+  private static func mouse(_ values: [Int], isRelease: Bool) -> MouseEvent? {
+    guard values.count == 3, values[1] >= 1, values[2] >= 1 else { return nil }
+    let code = values[0]
+    let point = Point(column: values[1] - 1, row: values[2] - 1)
+    var held: KeyChord.Modifiers = []
+    if code & 4 != 0 { held.insert(.shift) }
+    if code & 8 != 0 { held.insert(.alt) }
+    if code & 16 != 0 { held.insert(.control) }
+    let button = code & 3
+    switch code & ~0b11100 {
+    case 64: return MouseEvent(.wheelUp, at: point, held)
+    case 65: return MouseEvent(.wheelDown, at: point, held)
+    case 0...2:
+      return MouseEvent(isRelease ? .release(button: button + 1) : .press(button: button + 1), at: point, held)
+    case 32...34: return MouseEvent(.drag(button: button + 1), at: point, held)
+    default: return nil
+    }
+  }
+
+  /// The decimal numbers between semicolons; an empty or overlong one is 0.
+  private static func numbers(_ bytes: ArraySlice<UInt8>) -> [Int] {
+    bytes.split(separator: 0x3B, omittingEmptySubsequences: false)
+      .map { Int(String(decoding: $0.prefix(6), as: UTF8.self)) ?? 0 }
+  }
+}

@@ -1,0 +1,66 @@
+/// What a terminal tells a program.
+package enum TerminalEvent: Hashable, Sendable {
+  /// A key was pressed.
+  case key(KeyChord)
+  /// Text was pasted as a whole; it may hold line feeds and anything else.
+  case paste(String)
+  /// The mouse was clicked or its wheel turned.
+  case mouse(MouseEvent)
+  /// The terminal now has this size.
+  case resize(Size)
+  /// The system asks the program to end. It has a moment to say goodbye.
+  case interrupt(Interruption)
+  /// The program is back on the screen after it was stopped or another one had the screen.
+  case resumed
+  /// The editor that the program asked for has ended.
+  case editorEnded(EditorEnd)
+}
+
+/// Why a program is asked to end.
+package enum Interruption: Hashable, Sendable {
+  /// SIGTERM.
+  case terminate
+  /// SIGHUP: the terminal is gone.
+  case hangup
+}
+
+/// How an editor ended.
+package enum EditorEnd: Hashable, Sendable {
+  /// With this exit status; 0 is well.
+  case exited(status: Int)
+  /// By a signal of this number.
+  case killed(signal: Int)
+  /// It could not be started; why.
+  case failed(String)
+}
+
+/// A click or a turn of the wheel.
+package struct MouseEvent: Hashable, Sendable {
+  /// What the mouse did.
+  package enum Kind: Hashable, Sendable {
+    /// A button went down: 1 left, 2 middle, 3 right.
+    case press(button: Int)
+    /// A button went up.
+    case release(button: Int)
+    /// The mouse moved with a button down.
+    case drag(button: Int)
+    /// The wheel turned away from the person.
+    case wheelUp
+    /// The wheel turned towards the person.
+    case wheelDown
+  }
+
+  /// What it did.
+  package var kind: Kind
+  /// The cell it was on.
+  package var point: Point
+  /// Keys held down.
+  package var modifiers: KeyChord.Modifiers
+
+  /// Makes an event.
+  package init(_ kind: Kind, at point: Point, _ modifiers: KeyChord.Modifiers = []) {
+    self.kind = kind
+    self.point = point
+    self.modifiers = modifiers
+  }
+}

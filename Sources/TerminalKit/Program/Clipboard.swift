@@ -1,0 +1,50 @@
+/// Copying through the terminal (OSC 52), which works over ssh and inside tmux and screen.
+package enum Clipboard {
+  /// The most bytes of text that one copy may have; many terminals drop longer ones silently, so they are refused.
+  package static let limit = 74_994
+
+  /// The bytes that make the terminal copy `text`; nil where it is longer than `limit`.
+  ///
+  /// - Parameters:
+  ///   - text: what to copy.
+  ///   - insideTmux: whether `TMUX` is set: the sequence is wrapped for the terminal around tmux.
+  ///   - insideScreen: whether `TERM` begins with `screen` outside of tmux: wrapped in pieces that screen lets pass.
+  package static func sequence(_ text: String, insideTmux: Bool, insideScreen: Bool) -> [UInt8]? {
+    guard text.utf8.count <= limit else { return nil }
+    let plain = Array("\u{1B}]52;c;".utf8) + base64(Array(text.utf8)) + [0x07]
+    if insideTmux {
+      let doubled = plain.flatMap { $0 == 0x1B ? [$0, $0] : [$0] }
+      return Array("\u{1B}Ptmux;".utf8) + doubled + Array("\u{1B}\\".utf8)
+    }
+    guard insideScreen else { return plain }
+    var wrapped: [UInt8] = []
+    var start = 0
+    while start < plain.count {
+      let end = min(start + 250, plain.count)  // screen drops device strings longer than 256 bytes
+      wrapped += Array("\u{1B}P".utf8) + plain[start..<end] + Array("\u{1B}\\".utf8)
+      start = end
+    }
+    return wrapped
+  }
+
+  /// Base 64 of `bytes`, padded.
+  static func base64(_ bytes: [UInt8]) -> [UInt8] {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    var result: [UInt8] = []
+    result.reserveCapacity((bytes.count + 2) / 3 * 4)
+    var place = 0
+    while place < bytes.count {
+      let left = bytes.count - place
+      let first = UInt32(bytes[place]) << 16
+      let second = left > 1 ? UInt32(bytes[place + 1]) << 8 : 0
+      let third = left > 2 ? UInt32(bytes[place + 2]) : 0
+      let group = first | second | third
+      result.append(alphabet[Int(group >> 18 & 63)])
+      result.append(alphabet[Int(group >> 12 & 63)])
+      result.append(left > 1 ? alphabet[Int(group >> 6 & 63)] : 0x3D)
+      result.append(left > 2 ? alphabet[Int(group & 63)] : 0x3D)
+      place += 3
+    }
+    return result
+  }
+}
