@@ -105,13 +105,13 @@ package struct CivilTime: Hashable, Sendable {
 
   /// `seconds`: since 1970-01-01 00:00 of the zone to be shown.
   package init(secondsSince1970 seconds: Int64) {
-    let days = seconds.floorDivided(by: 86400)
+    let days = seconds.dividedRoundingDown(by: 86400)
     let rest = Int(seconds - days * 86400)
     (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60)
-    weekday = Int((days + 3) - (days + 3).floorDivided(by: 7) * 7) + 1
+    weekday = Int((days + 3) - (days + 3).dividedRoundingDown(by: 7) * 7) + 1
     // Eras of 400 years that begin on the first of March.
     let shifted = days + 719_468
-    let era = shifted.floorDivided(by: 146_097)
+    let era = shifted.dividedRoundingDown(by: 146_097)
     let dayOfEra = Int(shifted - era * 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -132,7 +132,7 @@ package struct CivilTime: Hashable, Sendable {
   package static func days(year: Int, month: Int, day: Int) -> Int? {
     guard 0...9999 ~= year, 1...12 ~= month, day >= 1, day <= length(ofMonth: month, year: year) else { return nil }
     let shifted = month <= 2 ? year - 1 : year
-    let era = Int(Int64(shifted).floorDivided(by: 400))
+    let era = Int(Int64(shifted).dividedRoundingDown(by: 400))
     let yearOfEra = shifted - era * 400
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
@@ -149,13 +149,6 @@ package struct CivilTime: Hashable, Sendable {
   private static func padded(_ number: Int, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-  }
-}
-
-extension Int64 {
-  func floorDivided(by divisor: Int64) -> Int64 {
-    let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
-    return rest < 0 ? quotient - 1 : quotient
   }
 }
 
