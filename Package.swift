@@ -26,6 +26,8 @@ let package = Package(
     .target(
       name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
+    // The simulated disk of the crash tests; no product has it.
+    .target(name: "DiskSimulation", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
     .target(name: "DatastoreModel", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
     .target(
       name: "CodableDatastore", dependencies: ["DatastoreModel", "StorageEngine"],
@@ -51,7 +53,9 @@ let package = Package(
         "StoreBrowser", "Atlas",
       ],
       swiftSettings: everyTarget),
-    .testTarget(name: "StorageEngineTests", dependencies: ["StorageEngine", "CHash"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "StorageEngineTests", dependencies: ["StorageEngine", "CHash", "DiskSimulation"],
+      swiftSettings: everyTarget),
     .testTarget(name: "DatastoreModelTests", dependencies: ["DatastoreModel"], swiftSettings: everyTarget),
     .testTarget(
       name: "CodableDatastoreTests", dependencies: ["CodableDatastore"], swiftSettings: everyTarget),

@@ -1,4 +1,5 @@
 import CHash
+import DiskSimulation
 import Testing
 
 @Suite("CRC-32C")

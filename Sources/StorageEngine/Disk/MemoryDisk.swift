@@ -1,0 +1,371 @@
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A disk in memory: for stores that are not to outlive the process, and under the simulated disk of the crash tests.
+///
+/// It follows the real one in everything that can be seen through the protocol: names, locks between opens, files that
+/// live on while they are open, watches. It does not map (`map` returns nil), and sync has nothing to do.
+package final class MemoryDisk: Disk {
+  fileprivate struct State {
+    var image: DiskImage
+    var openCounts: [DiskImage.Number: Int] = [:]
+    /// Who holds a file's lock: the number of the open.
+    var locks: [DiskImage.Number: UInt64] = [:]
+    var lastOpen: UInt64 = 0
+    var watches: [UInt64: Watch] = [:]
+    var lastWatch: UInt64 = 0
+    var capacity: Int?
+    var isReadOnly = false
+  }
+
+  fileprivate struct Watch {
+    var path: String
+    var pending: PendingChange
+  }
+
+  private let state: Mutex<State>
+  /// Tells the files of this disk from those of others.
+  private let device: UInt64
+
+  /// A disk that holds `image`, on which files may occupy `capacity` bytes (in whole pages of 4 KiB; nil: no limit).
+  package init(_ image: DiskImage = DiskImage(), capacity: Int? = nil) {
+    state = Mutex(State(image: image, capacity: capacity.map { $0 / PagedBytes.pageSize }))
+    device = UInt64.random(in: 1 ... .max)
+  }
+
+  /// All that lies on the disk now, as a value.
+  package var image: DiskImage { state.withLock { $0.image } }
+
+  /// Bytes that all files may occupy together, or nil for no limit.
+  package func setCapacity(_ capacity: Int?) {
+    state.withLock { $0.capacity = capacity.map { $0 / PagedBytes.pageSize } }
+  }
+
+  /// Whether opens for writing and changes of names fail, as on read-only media.
+  package func setReadOnly(_ isReadOnly: Bool) { state.withLock { $0.isReadOnly = isReadOnly } }
+
+  // MARK: Names
+
+  package func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
+    let (number, open) = try change("open", path) { state throws(DiskError) in
+      if mode != .read, state.isReadOnly { throw DiskError(operation: "open", path: path, code: EROFS) }
+      let number = try mode == .create ? state.image.createFile(path) : state.image.existing(path, "open")
+      guard !state.image.isDirectory(number) else { throw DiskError(operation: "open", path: path, code: EISDIR) }
+      state.openCounts[number, default: 0] += 1
+      state.lastOpen += 1
+      if mode == .create { state.tell(path) }
+      return (number, state.lastOpen)
+    }
+    return MemoryFile(disk: self, number: number, open: open, path: path, isWritable: mode != .read)
+  }
+
+  package func makeDirectory(_ path: String) throws(DiskError) {
+    try change("mkdir", path) { state throws(DiskError) in
+      if let found = state.image.number(at: path), state.image.isDirectory(found) { return }
+      if state.isReadOnly { throw DiskError(operation: "mkdir", path: path, code: EROFS) }
+      let (parent, name) = try state.image.place(path, "mkdir")
+      guard state.image.entries(of: parent)?[name] == nil else {
+        throw DiskError(operation: "mkdir", path: path, code: EEXIST)
+      }
+      let number = state.image.make(directory: true)
+      state.image.link(number, as: name, in: parent)
+    }
+  }
+
+  package func list(_ path: String) throws(DiskError) -> [String] {
+    try change("open", path) { state throws(DiskError) in
+      guard let entries = state.image.entries(of: try state.image.existing(path, "open")) else {
+        throw DiskError(operation: "open", path: path, code: ENOTDIR)
+      }
+      return Array(entries.keys)
+    }
+  }
+
+  package func status(_ path: String) throws(DiskError) -> FileStatus? {
+    state.withLock { state in
+      state.image.number(at: path).map { status(of: $0, isWritable: !state.isReadOnly, in: state) }
+    }
+  }
+
+  package func rename(_ source: String, to target: String) throws(DiskError) {
+    try change("rename", source) { state throws(DiskError) in
+      if state.isReadOnly { throw DiskError(operation: "rename", path: source, code: EROFS) }
+      let number = try state.image.existing(source, "rename")
+      let (oldParent, oldName) = try state.image.place(source, "rename")
+      let (newParent, newName) = try state.image.place(target, "rename")
+      let replaced = state.image.entries(of: newParent)?[newName]
+      if let replaced {
+        guard replaced != number else { return }
+        try state.image.checkReplacement(of: replaced, by: number, target)
+      }
+      state.image.unlink(oldName, in: oldParent)
+      state.image.link(number, as: newName, in: newParent)
+      if let replaced { state.discardIfUnused(replaced) }
+      state.tell(source)
+      state.tell(target)
+    }
+  }
+
+  package func unlink(_ path: String) throws(DiskError) {
+    try change("unlink", path) { state throws(DiskError) in
+      if state.isReadOnly { throw DiskError(operation: "unlink", path: path, code: EROFS) }
+      let number = try state.image.existing(path, "unlink")
+      guard !state.image.isDirectory(number) else { throw DiskError(operation: "unlink", path: path, code: EISDIR) }
+      let (parent, name) = try state.image.place(path, "unlink")
+      state.image.unlink(name, in: parent)
+      state.discardIfUnused(number)
+      state.tell(path)
+    }
+  }
+
+  package func syncDirectory(_ path: String) throws(DiskError) {
+    try change("open", path) { state throws(DiskError) in
+      guard state.image.isDirectory(try state.image.existing(path, "open")) else {
+        throw DiskError(operation: "open", path: path, code: ENOTDIR)
+      }
+    }
+  }
+
+  package func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
+    let path = "/" + DiskImage.names(in: path).joined(separator: "/")
+    let identifier = state.withLock { state in
+      state.lastWatch += 1
+      state.watches[state.lastWatch] = Watch(path: path, pending: PendingChange(change))
+      return state.lastWatch
+    }
+    return MemoryWatch(disk: self, identifier: identifier)
+  }
+
+  package func now() -> Int64 { SystemDisk().now() }
+
+  package func randomNumber() -> UInt64 { UInt64.random(in: 0 ... .max) }
+
+  private func change<R: Sendable>(
+    _ operation: String, _ path: String, _ body: (inout State) throws(DiskError) -> sending R
+  ) throws(DiskError) -> R {
+    guard !path.utf8.contains(0) else { throw DiskError(operation: operation, path: path, code: EINVAL) }
+    return try state.withLock { state throws(DiskError) in try body(&state) }
+  }
+
+  private func status(of number: DiskImage.Number, isWritable: Bool, in state: borrowing State) -> FileStatus {
+    FileStatus(
+      identity: FileIdentity(device: device, inode: number), size: state.image.contents(of: number)?.size ?? 0,
+      isDirectory: state.image.isDirectory(number), isWritable: isWritable)
+  }
+
+  // MARK: Files
+
+  fileprivate func status(of file: MemoryFile) -> FileStatus {
+    state.withLock { status(of: file.number, isWritable: file.isWritable, in: $0) }
+  }
+
+  fileprivate func read(_ file: MemoryFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
+    // The pages are shared out under the lock and copied outside of it, so that readers do not wait for one another.
+    let contents = state.withLock { $0.image.contents(of: file.number) }
+    return contents?.read(into: buffer, at: offset) ?? 0
+  }
+
+  /// As much of the range as may be written; the rest fails with the error that comes along.
+  fileprivate func write(
+    _ range: Range<UInt64>, to file: MemoryFile, _ body: (inout PagedBytes, Range<UInt64>) -> Void
+  ) throws(DiskError) {
+    let error = state.withLock { state -> Int32? in
+      let (allowed, error) = state.allowance(for: range, in: file.number)
+      if !allowed.isEmpty {
+        state.image.change(file.number) { body(&$0, allowed) }
+        state.tell(file.number)
+      }
+      return error
+    }
+    if let error { throw DiskError(operation: "pwrite", path: file.path, code: error) }
+  }
+
+  fileprivate func tryLock(_ file: MemoryFile) -> Bool {
+    state.withLock { state in
+      let holder = state.locks[file.number] ?? file.open
+      if holder == file.open { state.locks[file.number] = file.open }
+      return holder == file.open
+    }
+  }
+
+  fileprivate func unlock(_ file: MemoryFile) {
+    state.withLock { state in
+      if state.locks[file.number] == file.open { state.locks[file.number] = nil }
+    }
+  }
+
+  fileprivate func isLockedElsewhere(_ file: MemoryFile) -> Bool {
+    state.withLock { ($0.locks[file.number] ?? file.open) != file.open }
+  }
+
+  fileprivate func close(_ file: MemoryFile) {
+    state.withLock { state in
+      if state.locks[file.number] == file.open { state.locks[file.number] = nil }
+      state.openCounts[file.number, default: 1] -= 1
+      if state.openCounts[file.number] == 0 { state.openCounts[file.number] = nil }
+      state.discardIfUnused(file.number)
+    }
+  }
+
+  fileprivate func endWatch(_ identifier: UInt64) {
+    // Let go of outside the lock: the closure may hold the last reference to a file of this disk.
+    let ended = state.withLock { $0.watches.removeValue(forKey: identifier) }
+    withExtendedLifetime(ended) {}
+  }
+}
+
+extension MemoryDisk.State {
+  /// How much of a write fits: into a file, and onto the disk.
+  fileprivate func allowance(for range: Range<UInt64>, in file: DiskImage.Number) -> (Range<UInt64>, Int32?) {
+    guard range.upperBound <= PagedBytes.sizeLimit else { return (range.lowerBound..<range.lowerBound, EFBIG) }
+    guard let capacity, let contents = image.contents(of: file) else { return (range, nil) }
+    let free = max(0, capacity - image.allocatedPages)
+    guard contents.pagesToAllocate(for: range) > free else { return (range, nil) }
+    // As a real disk does, it takes what still fits.
+    let pageSize = UInt64(PagedBytes.pageSize)
+    var end = range.lowerBound
+    while end < range.upperBound {
+      let next = min(range.upperBound, (end / pageSize + 1) * pageSize)
+      if contents.pagesToAllocate(for: range.lowerBound..<next) > free { break }
+      end = next
+    }
+    return (range.lowerBound..<end, ENOSPC)
+  }
+
+  fileprivate mutating func discardIfUnused(_ number: DiskImage.Number) {
+    if image.linkCount(number) == 0, openCounts[number] == nil { image.discard(number) }
+  }
+
+  fileprivate func tell(_ path: String) {
+    guard !watches.isEmpty else { return }
+    let path = "/" + DiskImage.names(in: path).joined(separator: "/")
+    for watch in watches.values where watch.path == path { watch.pending.tell() }
+  }
+
+  fileprivate func tell(_ number: DiskImage.Number) {
+    for watch in watches.values where image.number(at: watch.path) == number { watch.pending.tell() }
+  }
+}
+
+extension DiskImage {
+  fileprivate func existing(_ path: String, _ operation: String) throws(DiskError) -> Number {
+    guard let number = number(at: path) else { throw DiskError(operation: operation, path: path, code: ENOENT) }
+    return number
+  }
+
+  /// The directory that holds (or would hold) a path's last name, and that name.
+  package func place(_ path: String, _ operation: String) throws(DiskError) -> (directory: Number, name: String) {
+    var names = DiskImage.names(in: path)
+    guard let name = names.popLast() else { throw DiskError(operation: operation, path: path, code: EBUSY) }
+    guard let parent = number(at: names.joined(separator: "/")) else {
+      throw DiskError(operation: operation, path: path, code: ENOENT)
+    }
+    guard isDirectory(parent) else { throw DiskError(operation: operation, path: path, code: ENOTDIR) }
+    return (parent, name)
+  }
+
+  fileprivate mutating func createFile(_ path: String) throws(DiskError) -> Number {
+    let (parent, name) = try place(path, "open")
+    guard entries(of: parent)?[name] == nil else { throw DiskError(operation: "open", path: path, code: EEXIST) }
+    let number = make(directory: false)
+    link(number, as: name, in: parent)
+    return number
+  }
+
+  /// A file replaces a file, a directory an empty directory.
+  fileprivate func checkReplacement(of target: Number, by source: Number, _ path: String) throws(DiskError) {
+    guard let entries = entries(of: target) else {
+      if isDirectory(source) { throw DiskError(operation: "rename", path: path, code: ENOTDIR) }
+      return
+    }
+    guard isDirectory(source) else { throw DiskError(operation: "rename", path: path, code: EISDIR) }
+    guard entries.isEmpty else { throw DiskError(operation: "rename", path: path, code: ENOTEMPTY) }
+  }
+}
+
+/// One open of a file in memory.
+private final class MemoryFile: DiskFile {
+  private let disk: MemoryDisk
+  let number: DiskImage.Number
+  let open: UInt64
+  let path: String
+  let isWritable: Bool
+
+  init(disk: MemoryDisk, number: DiskImage.Number, open: UInt64, path: String, isWritable: Bool) {
+    self.disk = disk
+    self.number = number
+    self.open = open
+    self.path = path
+    self.isWritable = isWritable
+  }
+
+  deinit { disk.close(self) }
+
+  var status: FileStatus { disk.status(of: self) }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
+    disk.read(self, into: buffer, at: offset)
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) {
+    try write(UInt64(bytes.count), at: offset) { contents, range in
+      contents.write(UnsafeRawBufferPointer(rebasing: bytes[..<Int(range.upperBound - range.lowerBound)]), at: offset)
+    }
+  }
+
+  func zero(_ range: Range<UInt64>) throws(DiskError) {
+    try write(range.upperBound - range.lowerBound, at: range.lowerBound) { $0.zero($1) }
+  }
+
+  private func write(
+    _ count: UInt64, at offset: UInt64, _ body: (inout PagedBytes, Range<UInt64>) -> Void
+  ) throws(DiskError) {
+    guard isWritable else { throw DiskError(operation: "pwrite", path: path, code: EBADF) }
+    let (end, overflow) = offset.addingReportingOverflow(count)
+    guard !overflow else { throw DiskError(operation: "pwrite", path: path, code: EFBIG) }
+    try disk.write(offset..<end, to: self, body)
+  }
+
+  func sync() throws(DiskError) {}
+
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
+
+  func tryLock() throws(DiskError) -> Bool { disk.tryLock(self) }
+
+  func unlock() throws(DiskError) { disk.unlock(self) }
+
+  func isLockedElsewhere() throws(DiskError) -> Bool { disk.isLockedElsewhere(self) }
+}
+
+private final class MemoryWatch: DiskWatch {
+  private let disk: MemoryDisk
+  private let identifier: UInt64
+
+  init(disk: MemoryDisk, identifier: UInt64) {
+    self.disk = disk
+    self.identifier = identifier
+  }
+
+  deinit { disk.endWatch(identifier) }
+}
+
+/// Changes that come before the last one has been told are told as one, away from the thread that made them.
+private final class PendingChange: Sendable {
+  private let change: @Sendable () -> Void
+  private let isPending = Atomic(false)
+
+  init(_ change: @escaping @Sendable () -> Void) { self.change = change }
+
+  func tell() {
+    guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    Task.detached {
+      self.isPending.store(false, ordering: .sequentiallyConsistent)
+      self.change()
+    }
+  }
+}
