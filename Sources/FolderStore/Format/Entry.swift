@@ -1,0 +1,83 @@
+/// One entry of an index as it lies in its blocks: headers, an empty line, content.
+///
+/// ```
+/// 12 "2024-04-09"⏎          primary: version and identifier; the content is the record
+/// 38 "0865EF73-3718-…"⏎
+/// ⏎
+/// {"title":"Beloved",…}
+/// ```
+///
+/// A direct index has version, value and identifier before a full copy of the record; a reference index has the value
+/// alone, and the identifier is the content. Headers are JSON text of whatever length they say, which may span lines.
+package struct Entry: Hashable, Sendable {
+  /// The headers' JSON.
+  package var headers: [ArraySlice<UInt8>]
+  package var content: ArraySlice<UInt8>
+
+  /// What an index keeps in its entries.
+  package enum Layout: Hashable, Sendable {
+    case primary, direct, reference
+
+    package var headerCount: Int {
+      switch self {
+      case .primary: 2
+      case .direct: 3
+      case .reference: 1
+      }
+    }
+  }
+
+  /// The longest header that the original library reads back; it writes longer ones and is then stuck with them.
+  package static let readableHeaderLimit = 8192
+  private static let digitLimit = 10
+
+  /// Takes the assembled bytes of an entry apart. `offset` in an error counts from the entry's first byte.
+  package init(parsing bytes: [UInt8], as layout: Layout) throws(FormatError) {
+    var headers: [ArraySlice<UInt8>] = []
+    var at = 0
+    while true {
+      guard at < bytes.count else { throw FormatError("the entry ends before its content", at: at) }
+      if bytes[at] == UInt8(ascii: "\n") { break }
+      guard headers.count < layout.headerCount else { throw FormatError("the entry has too many headers", at: at) }
+      let start = at
+      var length = 0
+      while at < bytes.count, bytes[at] >= UInt8(ascii: "0"), bytes[at] <= UInt8(ascii: "9") {
+        guard at - start < Self.digitLimit else { throw FormatError("a header's length has too many digits", at: start) }
+        length = length * 10 + Int(bytes[at] - UInt8(ascii: "0"))
+        at += 1
+      }
+      guard at > start, at < bytes.count, bytes[at] == UInt8(ascii: " "), length > 0 else {
+        throw FormatError("a header's length is not a number", at: start)
+      }
+      at += 1
+      guard length < bytes.count - at, bytes[at + length] == UInt8(ascii: "\n") else {
+        throw FormatError("a header of \(length) bytes does not end in a line feed", at: start)
+      }
+      headers.append(bytes[at..<at + length])
+      at += length + 1
+    }
+    guard headers.count == layout.headerCount else {
+      throw FormatError("the entry has \(headers.count) of \(layout.headerCount) headers", at: at)
+    }
+    self.headers = headers
+    self.content = bytes[(at + 1)...]
+    self.layout = layout
+  }
+
+  private let layout: Layout
+
+  /// The version's JSON; nil in a reference index.
+  package var version: ArraySlice<UInt8>? { layout == .reference ? nil : headers.first }
+  /// The indexed value's JSON; in the primary index the identifier's.
+  package var value: ArraySlice<UInt8> { layout == .reference ? headers[0] : headers[1] }
+  /// The identifier's JSON.
+  package var identifier: ArraySlice<UInt8> {
+    switch layout {
+    case .primary: headers[1]
+    case .direct: headers[2]
+    case .reference: content
+    }
+  }
+  /// The record's bytes; nil in a reference index.
+  package var record: ArraySlice<UInt8>? { layout == .reference ? nil : content }
+}

@@ -1,0 +1,55 @@
+import DatastoreModel
+
+/// One commit of the folder (`Iterations/…/ID.json`): all datastores with their roots, and the way back.
+package struct IterationFile: Hashable, Sendable {
+  /// Nanoseconds since 1970.
+  package var creationDate: Int64
+  package var preceding: DatedIdentifier?
+  /// The snapshot that holds the preceding one; stale in most files, so it is only the second place to look.
+  package var precedingSnapshot: DatedIdentifier?
+  /// Nil where none was given. In an iteration that only registers datastores it is the one before's, repeated.
+  package var actionName: String?
+  /// By key.
+  package var datastores: [String: Reference]
+  package var absentMembers: [String]
+
+  /// A datastore as an iteration names it.
+  package struct Reference: Hashable, Sendable {
+    package var folder: FolderName
+    /// Nil where it is registered and was never written.
+    package var root: FolderName?
+  }
+
+  private static let required = [
+    "id", "successiveIterations", "addedDatastores", "removedDatastores", "addedDatastoreRoots", "removedDatastoreRoots",
+  ]
+
+  package init(parsing bytes: [UInt8]) throws(FormatError) {
+    let file = try JSONFile(parsing: bytes)
+    try file.checkVersion()
+    creationDate = try file.date("creationDate")
+    preceding = try file.optionalIdentifier("precedingIteration")
+    precedingSnapshot = try file.optionalIdentifier("precedingSnapshot")
+    actionName = try file.optionalText("actionName")
+    absentMembers = file.absent(Self.required)
+    let stores = try file.object("dataStores")
+    var datastores: [String: Reference] = [:]
+    for member in stores.all where datastores[member.name] == nil {
+      let store = try JSONFile(member.value, named: stores.path(member.name))
+      datastores[member.name] = Reference(folder: try store.name("id"), root: try store.optionalName("root"))
+      absentMembers += store.absent(["key"])
+    }
+    self.datastores = datastores
+  }
+
+  /// Whether an iteration does nothing but register datastores: every one that was there has the same root, and there
+  /// are new ones, all without a root.
+  package func isRegistration(after preceding: IterationFile?) -> Bool {
+    let before = preceding?.datastores ?? [:]
+    guard before.allSatisfy({ datastores[$0.key]?.root == $0.value.root && datastores[$0.key] != nil }) else {
+      return false
+    }
+    let new = datastores.filter { before[$0.key] == nil }
+    return !new.isEmpty && new.allSatisfy { $0.value.root == nil }
+  }
+}

@@ -1,1 +1,0 @@
-// FolderStore: see DESIGN in the README.

@@ -1,0 +1,226 @@
+package import DatastoreModel
+import Synchronization
+
+/// One index of a folder: its entries in stored order.
+///
+/// Where the type of the values is known, places are found by halving; for other types only the entries that are there
+/// say where they are, and a look through all of them finds it.
+package final class FolderIndex: ReadableIndex {
+  package let descriptor: IndexDescriptor
+  package let layout: Entry.Layout
+  package let values: ValueType
+  package let identifiers: ValueType
+  /// The entries, or why there are none.
+  let source: Result<EntryList, FolderError>
+  /// The count that the folder keeps of its records; nil for secondary indexes.
+  private let recordedCount: Int?
+  private let positions = Mutex<[[UInt8]: Int]?>(nil)
+  private let orderIsRight = Mutex<Bool?>(nil)
+
+  init(
+    descriptor: IndexDescriptor, layout: Entry.Layout, values: ValueType, identifiers: ValueType,
+    source: Result<EntryList, FolderError>, recordedCount: Int?
+  ) {
+    self.descriptor = descriptor
+    self.layout = layout
+    self.values = values
+    self.identifiers = identifiers
+    self.source = source
+    self.recordedCount = recordedCount
+  }
+
+  /// The folder's own count, until the pages have been counted; reads all pages where that count cannot be right.
+  package var count: Int {
+    get throws(ModelError) {
+      let entries = try entries
+      if let recordedCount, recordedCount > 0, !entries.isCounted { return recordedCount }
+      return entries.rowCount
+    }
+  }
+
+  var entries: EntryList {
+    get throws(ModelError) {
+      do throws(FolderError) { return try source.get() } catch { throw ModelError(error) }
+    }
+  }
+
+  package func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
+    var rows: [IndexEntry] = []
+    try walk(ranks) { rows.append(IndexEntry(value: $0.value.value, identifier: $0.identifier)) }
+    return rows
+  }
+
+  /// Decodes the entries of a range of ranks, one after the other.
+  func walk(_ ranks: Range<Int>, _ body: (FolderEntry) -> Void) throws(ModelError) {
+    let entries = try entries
+    guard var place = entries.place(ofRow: max(0, ranks.lowerBound)) else { return }
+    for _ in ranks {
+      guard let row = entries.row(atOrAfter: place) else { return }
+      do throws(FolderError) { body(try entry(at: row, in: entries)) } catch { throw ModelError(error) }
+      place = EntryList.Place(page: row.page, row: row.row + 1)
+    }
+  }
+
+  /// Decodes one entry, whole.
+  func entry(at place: EntryList.Place, in entries: EntryList) throws(FolderError) -> FolderEntry {
+    try FolderEntry(at: place, of: entries, layout: layout, values: values, identifiers: identifiers)
+  }
+
+  package func value(parsing text: String) throws(ModelError) -> KeyValue { try values.encoding.parse(text) }
+}
+
+// MARK: - Searching
+
+extension FolderIndex {
+  package func rank(of bound: KeyBound) throws(ModelError) -> Int {
+    let entries = try entries
+    switch bound {
+    case .start: return 0
+    case .end: return entries.rowCount
+    case .before(let value):
+      let probe = try values.encoding.encode(value)
+      guard values.isKnown else { return try ranks(of: probe, in: entries, for: value).lowerBound }
+      return entries.rank(of: entries.firstRow { self.keys(at: $0, in: entries).map { !$0.value.precedes(probe) } })
+    case .after(let value):
+      let probe = try values.encoding.encode(value)
+      guard values.isKnown else { return try ranks(of: probe, in: entries, for: value).upperBound }
+      return entries.rank(of: entries.firstRow { self.keys(at: $0, in: entries).map { probe.precedes($0.value) } })
+    }
+  }
+
+  package func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
+    guard let place = try place(of: identifier, value: value) else { return nil }
+    return try entries.rank(of: place)
+  }
+
+  /// Where the entry of a record lies.
+  func place(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> EntryList.Place? {
+    let entries = try entries
+    guard layout == .primary || value != nil else {
+      return try firstPlace(in: entries) { $0.identifier == identifier.bytes }
+    }
+    let probe = try value.map { value throws(ModelError) in try values.encoding.encode(value) } ?? identifier.bytes
+    let matches = { (keys: RawKeys) in
+      keys.identifier == identifier.bytes && (self.layout == .primary || keys.value == probe)
+    }
+    guard values.isKnown, identifiers.isKnown else {
+      if layout == .primary { return try storedPosition(of: identifier.bytes, in: entries) }
+      return try firstPlace(in: entries, where: matches)
+    }
+    let found = entries.firstRow { place in
+      self.keys(at: place, in: entries).map { keys in
+        keys.value == probe ? !keys.identifier.precedes(identifier.bytes) : !keys.value.precedes(probe)
+      }
+    }
+    if let row = entries.row(atOrAfter: found), keys(at: row, in: entries).map(matches) == true { return row }
+    guard layout == .primary, try !isInOrder(entries) else { return nil }
+    return try storedPosition(of: identifier.bytes, in: entries)
+  }
+
+  /// The ranks of the entries that have a value whose order is not known.
+  private func ranks(
+    of probe: [UInt8], in entries: EntryList, for value: KeyValue
+  ) throws(ModelError) -> Range<Int> {
+    var range: Range<Int>?
+    var rank = 0
+    forEachRow(of: entries) { place in
+      if keys(at: place, in: entries)?.value == probe {
+        range = (range?.lowerBound ?? rank)..<(rank + 1)
+      }
+      rank += 1
+      return true
+    }
+    guard let range else {
+      throw .refused(
+        reason: "the order of \(values.name) is known only to the app, and no entry of \(descriptor.name) is \(value)")
+    }
+    return range
+  }
+
+  private func firstPlace(
+    in entries: EntryList, where matches: (RawKeys) -> Bool
+  ) throws(ModelError) -> EntryList.Place? {
+    var found: EntryList.Place?
+    forEachRow(of: entries) { place in
+      if let keys = keys(at: place, in: entries), matches(keys) { found = place }
+      return found == nil
+    }
+    return found
+  }
+
+  /// Where an identifier of unknown order lies: all are read once, and their ranks kept.
+  private func storedPosition(of identifier: [UInt8], in entries: EntryList) throws(ModelError) -> EntryList.Place? {
+    if let known = positions.withLock({ $0 }) { return known[identifier].flatMap { entries.place(ofRow: $0) } }
+    var ranks: [[UInt8]: Int] = [:]
+    var rank = 0
+    forEachRow(of: entries) { place in
+      if let keys = keys(at: place, in: entries), ranks[keys.identifier] == nil { ranks[keys.identifier] = rank }
+      rank += 1
+      return true
+    }
+    let found = ranks
+    positions.withLock { $0 = found }
+    return found[identifier].flatMap { entries.place(ofRow: $0) }
+  }
+
+  /// Whether the identifiers really lie in the order of their type, which every search relies on; looked at once, when
+  /// a search finds nothing.
+  private func isInOrder(_ entries: EntryList) throws(ModelError) -> Bool {
+    if let known = orderIsRight.withLock({ $0 }) { return known }
+    var last: [UInt8]?
+    var isRight = true
+    forEachRow(of: entries) { place in
+      guard let keys = keys(at: place, in: entries) else { return true }
+      if let last, !last.precedes(keys.identifier) { isRight = false }
+      last = keys.identifier
+      return isRight
+    }
+    let answer = isRight
+    orderIsRight.withLock { $0 = answer }
+    return answer
+  }
+
+  private func forEachRow(of entries: EntryList, _ body: (EntryList.Place) -> Bool) {
+    var place = EntryList.Place(page: 0, row: 0)
+    while let row = entries.row(atOrAfter: place) {
+      guard body(row) else { return }
+      place = EntryList.Place(page: row.page, row: row.row + 1)
+    }
+  }
+}
+
+// MARK: - Keys
+
+extension FolderIndex {
+  /// The key bytes of an entry's value and identifier.
+  struct RawKeys {
+    var value: [UInt8]
+    var identifier: [UInt8]
+  }
+
+  /// Most headers lie within so many bytes, and a record of any size need not be read for its key.
+  private static let headerGlance = 1024
+
+  /// The keys of an entry, or nil where it cannot be read.
+  func keys(at place: EntryList.Place, in entries: EntryList) -> RawKeys? {
+    let limit = layout == .reference ? Int.max : Self.headerGlance
+    guard let glance = try? entries.read(place, limit: limit) else { return nil }
+    if let keys = keys(of: glance.bytes) { return keys }
+    guard glance.bytes.count >= limit, let whole = try? entries.read(place) else { return nil }
+    return keys(of: whole.bytes)
+  }
+
+  private func keys(of bytes: [UInt8]) -> RawKeys? {
+    guard let entry = try? Entry(parsing: bytes, as: layout),
+      let identifier = try? identifiers.key(parsing: entry.identifier)
+    else { return nil }
+    guard layout != .primary else { return RawKeys(value: identifier.bytes, identifier: identifier.bytes) }
+    guard let value = try? values.key(parsing: entry.value) else { return nil }
+    return RawKeys(value: value.bytes, identifier: identifier.bytes)
+  }
+}
+
+extension [UInt8] {
+  /// Byte order: whether this lies before another.
+  func precedes(_ other: [UInt8]) -> Bool { lexicographicallyPrecedes(other) }
+}
