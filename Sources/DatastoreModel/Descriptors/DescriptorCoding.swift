@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 // Descriptors as JSON. Members are sorted, absent ones have their plain meaning, and members of a later version are
 // kept and written back, so that an older program never takes away what a newer one wrote.
@@ -102,7 +102,6 @@ extension IndexDescriptor: Codable {
   }
 }
 
-extension IndexTier: Codable {}
 extension IndexKind: Codable {}
 extension IndexStorageKind: Codable {}
 

@@ -47,7 +47,7 @@ package struct IndexDescriptor: Hashable, Sendable {
 }
 
 /// One part of a compound index.
-package struct IndexTier: Hashable, Sendable {
+package struct IndexTier: Codable, Hashable, Sendable {
   package var valueType: String
   package var keyPathName: String?
   /// The document path, where it was declared.

@@ -85,6 +85,25 @@ package struct Commit: Hashable, Sendable {
   package var isMaintenance: Bool
   /// Bytes that the commit added to the store.
   package var byteCount: UInt64
+
+  package init(
+    number: CommitNumber, parents: [CommitNumber], date: Int64, action: String, program: String = "",
+    author: String = "", changes: [ChangeCount] = [], undoes: CommitNumber? = nil, restores: CommitNumber? = nil,
+    isSquashed: Bool = false, isMaintenance: Bool = false, byteCount: UInt64 = 0
+  ) {
+    self.number = number
+    self.parents = parents
+    self.date = date
+    self.action = action
+    self.program = program
+    self.author = author
+    self.changes = changes
+    self.undoes = undoes
+    self.restores = restores
+    self.isSquashed = isSquashed
+    self.isMaintenance = isMaintenance
+    self.byteCount = byteCount
+  }
 }
 
 /// How many records of a datastore a commit changed.
@@ -93,6 +112,13 @@ package struct ChangeCount: Hashable, Sendable {
   package var inserted: Int
   package var updated: Int
   package var deleted: Int
+
+  package init(datastore: String, inserted: Int = 0, updated: Int = 0, deleted: Int = 0) {
+    self.datastore = datastore
+    self.inserted = inserted
+    self.updated = updated
+    self.deleted = deleted
+  }
 }
 
 /// A name given to a commit.

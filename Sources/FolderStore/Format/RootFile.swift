@@ -66,7 +66,7 @@ extension RootFile.Descriptor {
     let raw = try VersionTag(base64: try object.text("version"), named: object.path("version"))
     version = raw.text
     versionIsString = raw.isString
-    instanceType = try object.optionalText("instanceType") ?? object.text("codedType")
+    instanceType = try object.text(object["instanceType"] == nil ? "codedType" : "instanceType")
     identifierType = try object.text("identifierType")
     directIndexes = try Self.indexes(object, "directIndexes")
     referenceIndexes = try Self.indexes(

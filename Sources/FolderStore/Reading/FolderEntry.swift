@@ -1,4 +1,4 @@
-import DatastoreModel
+package import DatastoreModel
 
 /// An entry of an index, decoded.
 package struct FolderEntry: Sendable {

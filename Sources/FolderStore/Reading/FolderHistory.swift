@@ -1,4 +1,4 @@
-import DatastoreModel
+package import DatastoreModel
 
 /// The commits of a folder, oldest first, as far back as the files reach.
 ///
