@@ -25,6 +25,13 @@ package struct CrashImage: Sendable {
   /// What the store had promised before the cut.
   package var notes: [UInt64]
   package var image: DiskImage
+
+  package init(kind: Kind, position: Int, notes: [UInt64], image: DiskImage) {
+    self.kind = kind
+    self.position = position
+    self.notes = notes
+    self.image = image
+  }
 }
 
 /// Every state that a power cut could leave behind, for every moment of a record.
@@ -88,7 +95,10 @@ package struct CrashImages {
       let made = durable.make(directory: isDirectory)
       precondition(made == number, "the record does not belong to this start")
       wait(operation)
-    case .move, .remove, .write, .zero: wait(operation)
+    case .move, .remove, .zero: wait(operation)
+    case .write:
+      retireOldest(like: operation)
+      wait(operation)
     case .sync(let number): promise(number)
     case .syncFailed(let number):
       for index in pending.indices where pending[index].operation.concerns(number) { pending[index].isLost = true }
@@ -99,6 +109,14 @@ package struct CrashImages {
   private mutating func wait(_ operation: DiskOperation) {
     serial += 1
     pending.append(Pending(operation: operation, serial: serial))
+  }
+
+  /// A block that is written again and again without a sync would soon be all that waits. Two of its versions may stay
+  /// open; those before count as arrived.
+  private mutating func retireOldest(like operation: DiskOperation) {
+    let alike = pending.indices.filter { !pending[$0].isCertain && pending[$0].operation.covers(operation) }
+    guard alike.count > 1 else { return }
+    pending.remove(at: alike[0]).operation.apply(to: &durable)
   }
 
   private mutating func promise(_ number: DiskImage.Number) {
@@ -232,6 +250,14 @@ extension DiskOperation {
     case .write(let file, _, _), .zero(let file, _): file == number
     case .sync, .syncFailed, .note: false
     }
+  }
+
+  /// Whether both write the same bytes of the same file.
+  fileprivate func covers(_ other: DiskOperation) -> Bool {
+    guard case .write(let file, let offset, let bytes) = self,
+      case .write(let otherFile, let otherOffset, let otherBytes) = other
+    else { return false }
+    return file == otherFile && offset == otherOffset && bytes.count == otherBytes.count
   }
 
   fileprivate var changesNames: Bool {

@@ -8,7 +8,22 @@
 ///
 /// One value serves any number of stores and threads; it holds nothing. Every file is opened close-on-exec.
 package struct SystemDisk: Disk {
-  package init() {}
+  private let interference: Interference?
+
+  /// The disk as it is, or (for tests) one whose calls on open files are interfered with.
+  package init(interference: Interference? = nil) { self.interference = interference }
+
+  /// Decides about each call on an open file, by its name as `pwrite`, before it is made.
+  package typealias Interference = @Sendable (_ operation: String) -> Fate
+
+  /// What becomes of a system call.
+  package enum Fate: Sendable {
+    case usual
+    /// It fails with a C error number, and does nothing.
+    case failure(Int32)
+    /// A read or write transfers a part only.
+    case short
+  }
 
   package func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
     let flags =
@@ -18,7 +33,8 @@ package struct SystemDisk: Disk {
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
     let descriptor = try calling("open", path) { systemOpen($0, flags | O_CLOEXEC) }
-    return SystemFile(descriptor: descriptor, path: path, isWritable: mode != .read)
+    return SystemFile(
+      descriptor: descriptor, path: path, isWritable: mode != .read, interference: interference)
   }
 
   package func makeDirectory(_ path: String) throws(DiskError) {
@@ -128,11 +144,13 @@ private final class SystemFile: DiskFile {
   private let descriptor: Int32
   private let path: String
   private let isWritable: Bool
+  private let interference: SystemDisk.Interference?
 
-  init(descriptor: Int32, path: String, isWritable: Bool) {
+  init(descriptor: Int32, path: String, isWritable: Bool, interference: SystemDisk.Interference?) {
     self.descriptor = descriptor
     self.path = path
     self.isWritable = isWritable
+    self.interference = interference
   }
 
   deinit { close(descriptor) }
@@ -151,7 +169,7 @@ private final class SystemFile: DiskFile {
     var done = 0
     while done < buffer.count {
       let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-      let count = try call("pread") { pread(descriptor, rest.baseAddress, rest.count, start + off_t(done)) }
+      let count = try transfer("pread", rest.count) { pread(descriptor, rest.baseAddress, $0, start + off_t(done)) }
       if count == 0 { break }
       done += count
     }
@@ -164,7 +182,7 @@ private final class SystemFile: DiskFile {
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-      let count = try call("pwrite") { pwrite(descriptor, rest.baseAddress, rest.count, start + off_t(done)) }
+      let count = try transfer("pwrite", rest.count) { pwrite(descriptor, rest.baseAddress, $0, start + off_t(done)) }
       // No progress and no reason: POSIX allows it, and looping on it would never end.
       guard count > 0 else { throw DiskError(operation: "pwrite", path: path, code: EIO) }
       done += count
@@ -232,11 +250,23 @@ private final class SystemFile: DiskFile {
   /// Makes a system call on the file, again for as long as a signal interrupts it.
   @discardableResult
   private func call(_ operation: String, _ body: () -> Int) throws(DiskError) -> Int {
+    try transfer(operation, 0) { _ in body() }
+  }
+
+  /// A call that transfers up to `count` bytes and returns how many it did.
+  private func transfer(_ operation: String, _ count: Int, _ body: (Int) -> Int) throws(DiskError) -> Int {
     while true {
-      let result = body()
+      let (result, code) = attempt(operation, count, body)
       if result >= 0 { return result }
-      let code = errno
       if code != EINTR { throw DiskError(operation: operation, path: path, code: code) }
+    }
+  }
+
+  private func attempt(_ operation: String, _ count: Int, _ body: (Int) -> Int) -> (result: Int, code: Int32) {
+    switch interference?(operation) ?? .usual {
+    case .usual: (body(count), errno)
+    case .failure(let code): (-1, code)
+    case .short: (body((count + 1) / 2), errno)
     }
   }
 }

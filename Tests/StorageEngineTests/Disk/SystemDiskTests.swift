@@ -139,4 +139,27 @@ struct SystemDiskTests {
   func watchWithoutDirectory() {
     #expect(throws: DiskError.self) { try disk.watch("/nonexistent-\(disk.randomNumber())/data") {} }
   }
+
+  @Test("interrupted and short calls are carried on until all is done; other failures are told")
+  func interference() async throws {
+    try await withDirectory { directory in
+      let calls = Atomic(0)
+      let torn = SystemDisk { _ in
+        switch calls.add(1, ordering: .relaxed).newValue % 3 {
+        case 0: .usual
+        case 1: .failure(EINTR)
+        default: .short
+        }
+      }
+      let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
+      let file = try torn.open("\(directory)/data", .create)
+      try write(bytes, at: 3, to: file)
+      try file.sync()
+      #expect(try read(20_000, at: 3, from: file) == bytes)
+      #expect(calls.load(ordering: .relaxed) > 20)
+      let failing = SystemDisk { $0 == "fdatasync" ? .failure(EIO) : .usual }
+      let other = try failing.open("\(directory)/data", .readWrite)
+      #expect(throws: DiskError(operation: "fdatasync", path: "\(directory)/data", code: EIO)) { try other.sync() }
+    }
+  }
 }
