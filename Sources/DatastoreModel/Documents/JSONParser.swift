@@ -9,6 +9,16 @@ package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   package var offset: Int
 
   package var description: String { "line \(line), column \(column): \(reason)" }
+
+  /// Finds line and column of an offset.
+  init(reason: String, at offset: Int, in bytes: some RandomAccessCollection<UInt8>) {
+    let before = bytes.prefix(offset)
+    let line = before.reversed().prefix { $0 != UInt8(ascii: "\n") }
+    self.reason = reason
+    self.line = 1 + before.count { $0 == UInt8(ascii: "\n") }
+    column = 1 + line.count { $0 & 0xC0 != 0x80 }
+    self.offset = offset
+  }
 }
 
 /// Reads JSON text (RFC 8259, UTF-8, with or without byte order mark) into documents that keep numbers as they are
@@ -244,11 +254,6 @@ package struct JSONParser {
   }
 
   private func error(_ reason: String, at offset: Int? = nil) -> JSONError {
-    let offset = min(offset ?? at, bytes.count)
-    let before = bytes[..<offset]
-    let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    return JSONError(
-      reason: reason, line: 1 + before.count { $0 == UInt8(ascii: "\n") },
-      column: 1 + bytes[lineStart..<offset].count { $0 & 0xC0 != 0x80 }, offset: offset)
+    JSONError(reason: reason, at: min(offset ?? at, bytes.count), in: bytes)
   }
 }
