@@ -57,7 +57,8 @@ private struct BinaryPropertyListReader {
 
   private mutating func object(_ reference: Int, depth: Int) throws(ModelError) -> Document {
     guard depth <= JSONParser.depthLimit else { throw Self.damaged("it is nested too deep", at: 0) }
-    guard let offset = Self.number(bytes, at: table + reference * offsetSize, size: offsetSize), 8..<table ~= offset else {
+    guard let offset = Self.number(bytes, at: table + reference * offsetSize, size: offsetSize), 8..<table ~= offset
+    else {
       throw Self.damaged("object \(reference) lies outside", at: table + reference * offsetSize)
     }
     let kind = bytes[offset] >> 4

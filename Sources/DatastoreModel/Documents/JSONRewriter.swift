@@ -33,7 +33,9 @@ struct JSONRewriter {
     _ new: [Document.Member], over old: [Document.Member], at node: JSONOutline.Node
   ) {
     var places: [[UInt8]: Int] = [:]
-    for (index, member) in old.enumerated() { places[Array(member.name.utf8)] = places[Array(member.name.utf8)] ?? index }
+    for (index, member) in old.enumerated() {
+      places[Array(member.name.utf8)] = places[Array(member.name.utf8)] ?? index
+    }
     let sources = new.map { places[Array($0.name.utf8)] }
     appendParts(of: node, sources: sources) { rewriter, position, source in
       guard let source else {

@@ -66,7 +66,8 @@ package struct DocumentMerge: Hashable, Sendable {
     let mineValues = mine.valuesByName
     let theirValues = theirs.valuesByName
     var members: [Document.Member] = []
-    let names = theirs.firstOfEachName.map(\.name)
+    let names =
+      theirs.firstOfEachName.map(\.name)
       + mine.firstOfEachName.map(\.name).filter { theirValues[Array($0.utf8)] == nil }
     for name in names {
       let key = Array(name.utf8)

@@ -195,7 +195,8 @@ private struct XMLPropertyListParser {
     case "apos": scalar = "'"
     default:
       let code =
-        name.hasPrefix("#x") ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
+        name.hasPrefix("#x")
+        ? UInt32(name.dropFirst(2), radix: 16) : name.hasPrefix("#") ? UInt32(name.dropFirst()) : nil
       scalar = code.flatMap { Unicode.Scalar($0) }
     }
     guard let scalar else { throw error("unknown entity &\(name);") }
