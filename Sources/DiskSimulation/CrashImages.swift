@@ -1,4 +1,4 @@
-package import StorageEngine
+import StorageEngine
 
 /// What a power cut left of a disk.
 package struct CrashImage: Sendable {

@@ -1,5 +1,3 @@
-package import StorageEngine
-
 /// One thing that was done to a simulated disk, in the order in which it was done.
 package enum DiskOperation: Sendable {
   /// A file or directory was made; its name is durable only after its directory has been synced.

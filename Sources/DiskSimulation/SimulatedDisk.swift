@@ -22,7 +22,7 @@ package final class SimulatedDisk: Disk {
     var seen = 0
   }
 
-  private let memory: MemoryDisk
+  private let memory: ImageDisk
   private let state: Mutex<State>
   /// What lay on the disk when the record began.
   package let start: DiskImage
@@ -30,7 +30,7 @@ package final class SimulatedDisk: Disk {
   /// A disk that holds `image`. `capacity` is in bytes, in whole pages of 4 KiB; nil is no limit.
   package init(_ image: DiskImage = DiskImage(), seed: UInt64 = 1, capacity: Int? = nil) {
     start = image
-    memory = MemoryDisk(image, capacity: capacity)
+    memory = ImageDisk(image, capacity: capacity)
     state = Mutex(State(random: RandomSource(seed: seed), time: 1_767_225_600_000_000_000))
   }
 

@@ -1,9 +1,10 @@
+import DiskSimulation
 import Glibc
 import StorageEngine
 import Testing
 
-@Suite("The disk in memory")
-struct MemoryDiskTests {
+@Suite("The disk that is a value")
+struct ImageDiskTests {
   private func write(_ bytes: [UInt8], at offset: UInt64, to file: any DiskFile) throws {
     try bytes.withUnsafeBytes { try file.write($0, at: offset) }
   }
@@ -16,7 +17,7 @@ struct MemoryDiskTests {
 
   @Test("bytes written are read back across pages; what was never written reads as zeros")
   func readsBack() throws {
-    let file = try MemoryDisk().open("/data", .create)
+    let file = try ImageDisk().open("/data", .create)
     let bytes = (0..<9_000).map { UInt8(truncatingIfNeeded: $0) }
     try write(bytes, at: 4_000, to: file)
     #expect(try read(9_000, at: 4_000, from: file) == bytes)
@@ -31,18 +32,18 @@ struct MemoryDiskTests {
 
   @Test("a copy of a disk keeps its bytes while the original goes on")
   func copies() throws {
-    let disk = MemoryDisk()
+    let disk = ImageDisk()
     let file = try disk.open("/data", .create)
     try write([1, 2, 3], at: 0, to: file)
     let image = disk.image
     try write([9], at: 1, to: file)
     #expect(image.contents(at: "/data")?.array == [1, 2, 3])
-    #expect(try read(3, at: 0, from: MemoryDisk(image).open("/data", .read)) == [1, 2, 3])
+    #expect(try read(3, at: 0, from: ImageDisk(image).open("/data", .read)) == [1, 2, 3])
   }
 
   @Test("names behave as on a real disk: rename replaces, directories move whole, open files live on")
   func names() throws {
-    let disk = MemoryDisk()
+    let disk = ImageDisk()
     try disk.makeDirectory("/a")
     let file = try disk.open("/a/data", .create)
     try write([1], at: 0, to: file)
@@ -64,7 +65,7 @@ struct MemoryDiskTests {
 
   @Test("one open excludes another, and letting it go frees the lock")
   func locks() throws {
-    let disk = MemoryDisk()
+    let disk = ImageDisk()
     var first: (any DiskFile)? = try disk.open("/lock", .create)
     let second = try disk.open("/lock", .readWrite)
     #expect(try first?.tryLock() == true)
@@ -77,7 +78,7 @@ struct MemoryDiskTests {
 
   @Test("a full disk takes what fits, says so, and takes more when there is room")
   func fullDisk() throws {
-    let disk = MemoryDisk(capacity: 3 * 4_096)
+    let disk = ImageDisk(capacity: 3 * 4_096)
     let file = try disk.open("/data", .create)
     #expect(throws: DiskError(operation: "pwrite", path: "/data", code: ENOSPC)) { try file.zero(0..<20_000) }
     #expect(try file.status.size == 3 * 4_096)
@@ -91,7 +92,7 @@ struct MemoryDiskTests {
 
   @Test("read-only media refuse writing and naming")
   func readOnly() throws {
-    let disk = MemoryDisk()
+    let disk = ImageDisk()
     _ = try disk.open("/data", .create)
     disk.setReadOnly(true)
     #expect(throws: DiskError(operation: "open", path: "/data", code: EROFS)) { try disk.open("/data", .readWrite) }
@@ -102,7 +103,7 @@ struct MemoryDiskTests {
 
   @Test("a watch tells of contents and of another file taking the name")
   func watches() async throws {
-    let disk = MemoryDisk()
+    let disk = ImageDisk()
     let file = try disk.open("/data", .create)
     let other = try disk.open("/other", .create)
     let (changes, told) = AsyncStream.makeStream(of: Void.self)

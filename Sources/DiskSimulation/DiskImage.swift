@@ -1,7 +1,7 @@
 /// All that lies on a disk, as one value: directories, and the contents of files.
 ///
 /// As on a real disk, a file or directory is a number, and a name is an entry of a directory that refers to one. Copies
-/// share their bytes. The operations here are the plain effects; `MemoryDisk` checks that they are allowed.
+/// share their bytes. The operations here are the plain effects; `ImageDisk` checks that they are allowed.
 package struct DiskImage: Sendable {
   package typealias Number = UInt64
 

@@ -1,3 +1,4 @@
+package import StorageEngine
 import Synchronization
 
 #if canImport(Darwin)
@@ -6,11 +7,11 @@ import Synchronization
   import Glibc
 #endif
 
-/// A disk in memory: for stores that are not to outlive the process, and under the simulated disk of the crash tests.
+/// A disk that is a value in memory, which can be copied at any moment: what lies under the simulated disk.
 ///
 /// It follows the real one in everything that can be seen through the protocol: names, locks between opens, files that
 /// live on while they are open, watches. It does not map (`map` returns nil), and sync has nothing to do.
-package final class MemoryDisk: Disk {
+package final class ImageDisk: Disk {
   fileprivate struct State {
     var image: DiskImage
     var openCounts: [DiskImage.Number: Int] = [:]
@@ -61,7 +62,7 @@ package final class MemoryDisk: Disk {
       if mode == .create { state.tell(path) }
       return (number, state.lastOpen)
     }
-    return MemoryFile(disk: self, number: number, open: open, path: path, isWritable: mode != .read)
+    return ImageFile(disk: self, number: number, open: open, path: path, isWritable: mode != .read)
   }
 
   package func makeDirectory(_ path: String) throws(DiskError) {
@@ -138,7 +139,7 @@ package final class MemoryDisk: Disk {
       state.watches[state.lastWatch] = Watch(path: path, pending: PendingChange(change))
       return state.lastWatch
     }
-    return MemoryWatch(disk: self, identifier: identifier)
+    return ImageWatch(disk: self, identifier: identifier)
   }
 
   package func now() -> Int64 { SystemDisk().now() }
@@ -160,11 +161,11 @@ package final class MemoryDisk: Disk {
 
   // MARK: Files
 
-  fileprivate func status(of file: MemoryFile) -> FileStatus {
+  fileprivate func status(of file: ImageFile) -> FileStatus {
     state.withLock { status(of: file.number, isWritable: file.isWritable, in: $0) }
   }
 
-  fileprivate func read(_ file: MemoryFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
+  fileprivate func read(_ file: ImageFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
     // The pages are shared out under the lock and copied outside of it, so that readers do not wait for one another.
     let contents = state.withLock { $0.image.contents(of: file.number) }
     return contents?.read(into: buffer, at: offset) ?? 0
@@ -172,7 +173,7 @@ package final class MemoryDisk: Disk {
 
   /// As much of the range as may be written; the rest fails with the error that comes along.
   fileprivate func write(
-    _ range: Range<UInt64>, to file: MemoryFile, _ body: (inout PagedBytes, Range<UInt64>) -> Void
+    _ range: Range<UInt64>, to file: ImageFile, _ body: (inout PagedBytes, Range<UInt64>) -> Void
   ) throws(DiskError) {
     let error = state.withLock { state -> Int32? in
       let (allowed, error) = state.allowance(for: range, in: file.number)
@@ -185,7 +186,7 @@ package final class MemoryDisk: Disk {
     if let error { throw DiskError(operation: "pwrite", path: file.path, code: error) }
   }
 
-  fileprivate func tryLock(_ file: MemoryFile) -> Bool {
+  fileprivate func tryLock(_ file: ImageFile) -> Bool {
     state.withLock { state in
       let holder = state.locks[file.number] ?? file.open
       if holder == file.open { state.locks[file.number] = file.open }
@@ -193,17 +194,17 @@ package final class MemoryDisk: Disk {
     }
   }
 
-  fileprivate func unlock(_ file: MemoryFile) {
+  fileprivate func unlock(_ file: ImageFile) {
     state.withLock { state in
       if state.locks[file.number] == file.open { state.locks[file.number] = nil }
     }
   }
 
-  fileprivate func isLockedElsewhere(_ file: MemoryFile) -> Bool {
+  fileprivate func isLockedElsewhere(_ file: ImageFile) -> Bool {
     state.withLock { ($0.locks[file.number] ?? file.open) != file.open }
   }
 
-  fileprivate func close(_ file: MemoryFile) {
+  fileprivate func close(_ file: ImageFile) {
     state.withLock { state in
       if state.locks[file.number] == file.open { state.locks[file.number] = nil }
       state.openCounts[file.number, default: 1] -= 1
@@ -219,7 +220,7 @@ package final class MemoryDisk: Disk {
   }
 }
 
-extension MemoryDisk.State {
+extension ImageDisk.State {
   /// How much of a write fits: into a file, and onto the disk.
   fileprivate func allowance(for range: Range<UInt64>, in file: DiskImage.Number) -> (Range<UInt64>, Int32?) {
     guard range.upperBound <= PagedBytes.sizeLimit else { return (range.lowerBound..<range.lowerBound, EFBIG) }
@@ -289,14 +290,14 @@ extension DiskImage {
 }
 
 /// One open of a file in memory.
-private final class MemoryFile: DiskFile {
-  private let disk: MemoryDisk
+private final class ImageFile: DiskFile {
+  private let disk: ImageDisk
   let number: DiskImage.Number
   let open: UInt64
   let path: String
   let isWritable: Bool
 
-  init(disk: MemoryDisk, number: DiskImage.Number, open: UInt64, path: String, isWritable: Bool) {
+  init(disk: ImageDisk, number: DiskImage.Number, open: UInt64, path: String, isWritable: Bool) {
     self.disk = disk
     self.number = number
     self.open = open
@@ -342,11 +343,11 @@ private final class MemoryFile: DiskFile {
   func isLockedElsewhere() throws(DiskError) -> Bool { disk.isLockedElsewhere(self) }
 }
 
-private final class MemoryWatch: DiskWatch {
-  private let disk: MemoryDisk
+private final class ImageWatch: DiskWatch {
+  private let disk: ImageDisk
   private let identifier: UInt64
 
-  init(disk: MemoryDisk, identifier: UInt64) {
+  init(disk: ImageDisk, identifier: UInt64) {
     self.disk = disk
     self.identifier = identifier
   }
