@@ -145,11 +145,7 @@ struct SystemDiskTests {
     try await withDirectory { directory in
       let calls = Atomic(0)
       let torn = SystemDisk { _ in
-        switch calls.add(1, ordering: .relaxed).newValue % 3 {
-        case 0: .usual
-        case 1: .failure(EINTR)
-        default: .short
-        }
+        calls.add(1, ordering: .relaxed).newValue.isMultiple(of: 2) ? .short : .failure(EINTR)
       }
       let bytes = (0..<10_000).map { UInt8(truncatingIfNeeded: $0 / 3) }
       let file = try torn.open("\(directory)/data", .create)
