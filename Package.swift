@@ -6,7 +6,7 @@ import PackageDescription
 //   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
 //                                 ↑      ↖ FolderStore
 //          TerminalKit ← StoreBrowser
-//              CCurses ← strata → everything
+//    CCurses ← CursesTerminal ← strata → everything
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -41,6 +41,8 @@ let package = Package(
       name: "CCurses",
       linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo", .when(platforms: [.linux]))]),
     .target(
+      name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
+    .target(
       name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel"],
       swiftSettings: everyTarget),
     .target(
@@ -49,7 +51,7 @@ let package = Package(
     .executableTarget(
       name: "strata",
       dependencies: [
-        "StorageEngine", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit", "CCurses",
+        "StorageEngine", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit", "CursesTerminal",
         "StoreBrowser", "Atlas",
       ],
       swiftSettings: everyTarget),
@@ -63,7 +65,11 @@ let package = Package(
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(name: "StoreBrowserTests", dependencies: ["StoreBrowser"], swiftSettings: everyTarget),
     .testTarget(name: "StrataTests", dependencies: ["Atlas", "strata"], swiftSettings: everyTarget),
-    .testTarget(name: "TerminalTests", dependencies: ["strata"], swiftSettings: everyTarget),
+    .executableTarget(
+      name: "terminal-card", dependencies: ["CursesTerminal", "TerminalKit"], path: "Tests/TestCard",
+      swiftSettings: everyTarget),
+    .testTarget(
+      name: "TerminalTests", dependencies: ["strata", "terminal-card", "TerminalKit"], swiftSettings: everyTarget),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,265 @@
+// Taking the terminal and giving it back, by ncurses in good times and by bare writes in bad ones.
+
+#define _GNU_SOURCE
+#define NCURSES_WIDECHAR 1
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "CCurses.h"
+#include "Screen.h"
+#include "Shared.h"
+
+// Of <term.h>, which would make `columns`, `lines` and two hundred other words macros.
+extern int setupterm(const char *name, int file, int *found);
+extern char *tigetstr(const char *capability);
+
+volatile sig_atomic_t strata_screen_is_ours = 0;
+
+static SCREEN *screen;
+static int terminal = -1;  // a copy of standard output that only ncurses writes to
+static int nowhere = -1;   // /dev/null, put in its place when the process is dying
+static struct termios termios_before;
+static bool knows_modes, mouse_is_on, colours_are_on;
+static char reset[512];
+static size_t reset_length;
+
+// MARK: Standard error
+
+static int errors = -1, errors_before = -1;
+
+static int anonymous_file(void) {
+#ifdef __linux__
+  return memfd_create("stderr", MFD_CLOEXEC);
+#else
+  FILE *file = tmpfile();
+  return file ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 3) : -1;
+#endif
+}
+
+// What is written to stderr meanwhile would land in the picture and vanish with it: it waits in memory.
+static void keep_errors_aside(void) {
+  if (!isatty(STDERR_FILENO)) return;
+  errors = anonymous_file();
+  if (errors < 0) return;
+  errors_before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  dup2(errors, STDERR_FILENO);
+}
+
+// Safe in a signal handler.
+static void release_errors(void) {
+  if (errors < 0) return;
+  dup2(errors_before, STDERR_FILENO);
+  char part[1024];
+  off_t place = 0;
+  ssize_t count;
+  while ((count = pread(errors, part, sizeof part, place)) > 0) {
+    place += count;
+    for (ssize_t done = 0; done < count;) {
+      ssize_t written = write(STDERR_FILENO, part + done, (size_t)(count - done));
+      if (written <= 0) break;
+      done += written;
+    }
+  }
+  close(errors);
+  close(errors_before);
+  errors = errors_before = -1;
+}
+
+// MARK: Sequences
+
+static bool send_all(int file, const void *bytes, size_t count) {
+  const char *next = bytes;
+  while (count > 0) {
+    ssize_t written = write(file, next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    next += written;
+    count -= (size_t)written;
+  }
+  return true;
+}
+
+static void send_text(const char *text) { send_all(terminal, text, strlen(text)); }
+
+#define PASTE_ON "\033[?2004h"
+#define PASTE_OFF "\033[?2004l"
+#define MOUSE_ON "\033[?1000h\033[?1006h"
+#define MOUSE_OFF "\033[?1006l\033[?1000l"
+
+static void add_to_reset(const char *name) {
+  char *text = tigetstr(name);
+  if (text == NULL || text == (char *)-1) return;
+  while (*text && reset_length + 1 < sizeof reset) {
+    if (text[0] == '$' && text[1] == '<') {  // a pause for the hardware of long ago
+      while (*text && *text != '>') text++;
+      if (*text) text++;
+      continue;
+    }
+    reset[reset_length++] = *text++;
+  }
+}
+
+static void add_text_to_reset(const char *text) {
+  while (*text && reset_length + 1 < sizeof reset) reset[reset_length++] = *text++;
+}
+
+// Built while all is well, because nothing may be looked up when it is needed.
+static void build_reset(void) {
+  reset_length = 0;
+  if (knows_modes) add_text_to_reset(MOUSE_OFF PASTE_OFF);
+  add_to_reset("op");
+  add_to_reset("sgr0");
+  add_to_reset("cnorm");
+  char *leave = tigetstr("rmcup");
+  if (leave == NULL || leave == (char *)-1) add_text_to_reset("\r\n");
+  add_to_reset("rmcup");
+}
+
+void strata_restore_in_handler(void) {
+  if (!strata_screen_is_ours) return;
+  strata_screen_is_ours = 0;
+  (void)!write(STDOUT_FILENO, reset, reset_length);
+  if (terminal >= 0 && nowhere >= 0) dup2(nowhere, terminal);  // another thread may be painting
+  tcsetattr(STDIN_FILENO, TCSANOW, &termios_before);
+  release_errors();
+}
+
+// MARK: Opening and closing
+
+static void settle_locale(void) {
+  setlocale(LC_ALL, "");
+  if (strata_locale_is_utf8()) return;
+  // A UTF-8 locale that is asked for but not installed, common over ssh, still means a UTF-8 terminal.
+  const char *names[] = {getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")};
+  for (int index = 0; index < 3; index++) {
+    if (names[index] == NULL || *names[index] == 0) continue;
+    if (strcasestr(names[index], "utf-8") || strcasestr(names[index], "utf8")) setlocale(LC_CTYPE, "C.UTF-8");
+    return;
+  }
+}
+
+bool strata_locale_is_utf8(void) { return strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
+
+static void set_up_keys(void) {
+  raw();
+  noecho();
+  nonl();
+  scrollok(stdscr, FALSE);
+  idlok(stdscr, TRUE);
+}
+
+static void turn_modes_on(void) {
+  if (!knows_modes) return;
+  send_text(PASTE_ON);
+  if (mouse_is_on) send_text(MOUSE_ON);
+}
+
+static void turn_modes_off(void) {
+  if (!knows_modes) return;
+  if (mouse_is_on) send_text(MOUSE_OFF);
+  send_text(PASTE_OFF);
+}
+
+int strata_screen_open(bool colours) {
+  settle_locale();
+  int found = 0;
+  if (setupterm(NULL, STDOUT_FILENO, &found) == ERR) return STRATA_SCREEN_UNKNOWN_TERMINAL;
+  char *move_cursor = tigetstr("cup");
+  if (move_cursor == NULL || move_cursor == (char *)-1) return STRATA_SCREEN_NO_CURSOR;
+  if (tcgetattr(STDIN_FILENO, &termios_before) < 0) return STRATA_SCREEN_FAILED;
+  terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  FILE *output = terminal < 0 ? NULL : fdopen(terminal, "w");
+  if (output == NULL) return STRATA_SCREEN_FAILED;
+
+  char *mouse = tigetstr("kmous");
+  knows_modes = mouse != NULL && mouse != (char *)-1;
+  mouse_is_on = knows_modes;
+  build_reset();
+  keep_errors_aside();
+  strata_signals_catch();
+  strata_screen_is_ours = 1;
+  screen = newterm(NULL, output, stdin);
+  if (screen == NULL) {
+    strata_screen_is_ours = 0;
+    strata_signals_release();
+    release_errors();
+    return STRATA_SCREEN_UNKNOWN_TERMINAL;
+  }
+  colours_are_on = colours && has_colors() && start_color() == OK && use_default_colors() == OK;
+  strata_pairs_forget();
+  set_up_keys();
+  int columns, rows;
+  strata_screen_size(&columns, &rows);
+  if (COLS != columns || LINES != rows) resize_term(rows, columns);
+  refresh();
+  turn_modes_on();
+  return STRATA_SCREEN_OK;
+}
+
+void strata_screen_leave(void) {
+  if (!strata_screen_is_ours) return;
+  turn_modes_off();
+  endwin();
+  strata_screen_is_ours = 0;
+  tcsetattr(STDIN_FILENO, TCSANOW, &termios_before);
+  release_errors();
+}
+
+void strata_screen_enter(void) {
+  if (strata_screen_is_ours) return;
+  tcgetattr(STDIN_FILENO, &termios_before);
+  keep_errors_aside();
+  strata_screen_is_ours = 1;
+  reset_prog_mode();
+  set_up_keys();
+  clearok(curscr, TRUE);
+  refresh();
+  turn_modes_on();
+}
+
+void strata_screen_close(void) {
+  if (screen == NULL) return;
+  strata_screen_leave();
+  strata_signals_release();
+}
+
+// MARK: Size and modes
+
+void strata_screen_size(int *columns, int *rows) {
+  struct winsize size;
+  *columns = 80;
+  *rows = 24;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+  }
+}
+
+void strata_screen_resize(int columns, int rows) {
+  if (COLS != columns || LINES != rows) resize_term(rows, columns);
+  clearok(curscr, TRUE);
+}
+
+int strata_screen_colours(void) { return colours_are_on ? COLORS : 0; }
+
+void strata_mouse(bool on) {
+  if (!knows_modes || on == mouse_is_on) return;
+  mouse_is_on = on;
+  send_text(on ? MOUSE_ON : MOUSE_OFF);
+}
+
+bool strata_send(const uint8_t *bytes, size_t count) { return send_all(terminal, bytes, count); }

@@ -1,0 +1,158 @@
+import CCurses
+package import TerminalKit
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Runs a program on the terminal of this process.
+///
+/// One turn: wait for anything; tell the program of every key, signal and result that is there; draw once; paint the
+/// difference. While nothing happens it waits in `poll` without a timer: no processor, no bytes.
+///
+/// It is used by one thread, which it blocks: the main one.
+package struct TerminalLoop {
+  private let program: any TerminalProgram
+  private let screen: CursesScreen
+  private var input = TerminalInput(file: STDIN_FILENO)
+  private var idleSignal = IdleSignal()
+  private var recorder: SessionRecorder?
+  private var size: Size
+  private var ending: Ending?
+  private var isToldToEnd: Int32?
+  private var expectsOwnContinuation = false
+  private var screenshots: [String] = []
+
+  /// How a session ended.
+  package enum Ending: Hashable, Sendable {
+    /// The program quit with this exit status.
+    case quit(status: Int32)
+    /// The system ended it by this signal.
+    case signal(Int32)
+  }
+
+  /// A loop of `program` on `screen`.
+  package init(_ program: any TerminalProgram, on screen: CursesScreen) {
+    self.program = program
+    self.screen = screen
+    self.size = screen.size
+  }
+
+  /// Runs until the program quits or is made to. The screen is still open afterwards.
+  package mutating func run() -> Ending {
+    perform(program.start(screen.surroundings) { strata_wake() })
+    paint()
+    while ending == nil {
+      tellIdle()
+      turn()
+      paint()
+    }
+    recorder?.finish()
+    return ending ?? .quit(status: 0)
+  }
+
+  // MARK: One turn
+
+  private mutating func turn() {
+    let patience = input.patience
+    let found = Int(strata_wait(STDIN_FILENO, patience))
+    if found != 0 { idleSignal?.interrupt() }
+    if found == 0, patience >= 0 { receive(input.giveUpWaiting()) }
+    if found & STRATA_RESIZED != 0 { adoptSize() }
+    if found & STRATA_CONTINUED != 0 { comeBack() }
+    if found & STRATA_INPUT != 0 { receive(input.readAll()) }
+    if found & STRATA_INPUT_ENDED != 0 { input.end() }
+    if found & STRATA_WOKEN != 0 { perform(program.receivePosted()) }
+    if found & STRATA_STOP != 0 { suspend() }
+    if found & STRATA_INTERRUPTED != 0 { receive([.key(KeyChord(.character("c"), .control))]) }
+    if found & STRATA_TERMINATE != 0 { end(.terminate, by: SIGTERM) }
+    if found & STRATA_HANGUP != 0 || input.hasEnded { end(.hangup, by: SIGHUP) }
+  }
+
+  private mutating func receive(_ events: [TerminalEvent]) {
+    for event in events {
+      guard ending == nil else { return }
+      recorder?.add(event)
+      perform(program.receive(event))
+    }
+  }
+
+  /// Lets the program say goodbye; a second time, or when the terminal is gone, there is nobody to wait for.
+  private mutating func end(_ interruption: Interruption, by signal: Int32) {
+    if isToldToEnd == nil {
+      isToldToEnd = signal
+      receive([.interrupt(interruption)])
+    }
+    if input.hasEnded, ending == nil { ending = .signal(signal) }
+  }
+
+  private mutating func paint() {
+    guard ending == nil else { return }
+    let picture = program.draw(size: size)
+    screen.show(picture)
+    for path in screenshots { ScreenFile.save(picture, to: path) }
+    screenshots = []
+  }
+
+  private mutating func tellIdle() {
+    guard idleSignal != nil, program.isIdle, input.isAtRest, !strata_has_events(STDIN_FILENO) else { return }
+    idleSignal?.tell(inputBytes: input.count, size: size)
+  }
+
+  // MARK: What the program asks for
+
+  private mutating func perform(_ actions: [TerminalAction]) {
+    for action in actions { perform(action) }
+  }
+
+  private mutating func perform(_ action: TerminalAction) {
+    switch action {
+    case .quit(let status): ending = isToldToEnd.map { .signal($0) } ?? .quit(status: status)
+    case .suspend: suspend()
+    case .edit(let path, let line, let column): edit(path, line: line, column: column)
+    case .copy(let text): if !screen.copy(text) { screen.ring() }
+    case .bell: screen.ring()
+    case .mouse(let isOn): screen.reportMouse(isOn)
+    case .repaint: screen.forgetPicture()
+    case .record(let path): recorder = SessionRecorder(path: path, size: size)
+    case .stopRecording:
+      recorder?.finish()
+      recorder = nil
+    case .saveScreen(let path): screenshots.append(path)
+    }
+  }
+
+  private mutating func adoptSize() {
+    size = screen.adoptSize()
+    receive([.resize(size)])
+  }
+
+  private mutating func suspend() {
+    expectsOwnContinuation = true
+    screen.lend { strata_stop() }
+    resume()
+  }
+
+  /// Somebody stopped the process without our help, and the shell has changed the terminal since.
+  private mutating func comeBack() {
+    if expectsOwnContinuation {
+      expectsOwnContinuation = false
+      return
+    }
+    screen.lend {}
+    resume()
+  }
+
+  private mutating func edit(_ path: String, line: Int?, column: Int?) {
+    let end = screen.lend { ForegroundEditor.edit(path, line: line, column: column) }
+    resume(after: .editorEnded(end))
+  }
+
+  /// The terminal may have got another size meanwhile.
+  private mutating func resume(after event: TerminalEvent = .resumed) {
+    if screen.size != size { adoptSize() }
+    receive([event])
+  }
+}

@@ -1,0 +1,97 @@
+import CCurses
+package import TerminalKit
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The terminal while it is ours. One at a time, used by one thread.
+///
+/// From `init` to `close()` keys are raw, the alternate screen is on, what is written to standard error waits in memory,
+/// and whatever kills the process gives the terminal back first.
+package final class CursesScreen {
+  private var painter = CursesPainter(colors: 0)
+
+  /// Takes the terminal.
+  ///
+  /// - Parameters:
+  ///   - usesColor: false for none, whatever the terminal can do; `NO_COLOR` says the same.
+  ///   - isASCII: whether to show ASCII only; a locale without UTF-8 says the same.
+  package init(usesColor: Bool = true, isASCII: Bool = false) throws(TerminalProblem) {
+    guard isatty(STDIN_FILENO) == 1 else { throw .notATerminal(input: true) }
+    guard isatty(STDOUT_FILENO) == 1 else { throw .notATerminal(input: false) }
+    guard strata_events_open() else { throw .system(Environment.lastError) }
+    let name = Environment["TERM"] ?? ""
+    switch Int(strata_screen_open(usesColor && !Environment.has("NO_COLOR"))) {
+    case STRATA_SCREEN_OK: break
+    case STRATA_SCREEN_UNKNOWN_TERMINAL: throw .unknownTerminal(name)
+    case STRATA_SCREEN_NO_CURSOR: throw .noCursor(name)
+    default: throw .system(Environment.lastError)
+    }
+    self.isASCII = isASCII || !strata_locale_is_utf8()
+    painter = CursesPainter(colors: Int(strata_screen_colours()))
+  }
+
+  /// Whether pictures are shown in ASCII.
+  package let isASCII: Bool
+
+  /// The size that the terminal has now.
+  package var size: Size {
+    var columns: Int32 = 0
+    var rows: Int32 = 0
+    strata_screen_size(&columns, &rows)
+    return Size(columns: Int(columns), rows: Int(rows))
+  }
+
+  /// What a program may want to know about it.
+  package var surroundings: TerminalSurroundings {
+    TerminalSurroundings(size: size, colors: Int(strata_screen_colours()), isASCII: isASCII)
+  }
+
+  /// Shows a picture: sends what differs from the one before.
+  package func show(_ grid: CellGrid) {
+    painter.paint(isASCII ? grid.asciiOnly() : grid)
+  }
+
+  /// Takes a new size over from the terminal.
+  package func adoptSize() -> Size {
+    let size = size
+    strata_screen_resize(Int32(size.columns), Int32(size.rows))
+    painter.forget()
+    return size
+  }
+
+  /// Makes the next picture be sent whole.
+  package func forgetPicture() {
+    strata_repaint()
+    painter.forget()
+  }
+
+  /// Rings.
+  package func ring() { strata_bell() }
+
+  /// Reports the mouse, or leaves it to the terminal.
+  package func reportMouse(_ isOn: Bool) { strata_mouse(isOn) }
+
+  /// Puts text on the clipboard of the terminal's machine. False where it is too long to arrive for sure.
+  package func copy(_ text: String) -> Bool {
+    let isInTmux = Environment.has("TMUX")
+    let isInScreen = !isInTmux && (Environment["TERM"] ?? "").hasPrefix("screen")
+    guard let bytes = Clipboard.sequence(text, insideTmux: isInTmux, insideScreen: isInScreen) else { return false }
+    return strata_send(bytes, bytes.count)
+  }
+
+  /// Gives the terminal to `body` and takes it back.
+  package func lend<Result>(_ body: () -> Result) -> Result {
+    strata_screen_leave()
+    let result = body()
+    strata_screen_enter()
+    forgetPicture()
+    return result
+  }
+
+  /// Gives the terminal back. Does nothing a second time.
+  package func close() { strata_screen_close() }
+}

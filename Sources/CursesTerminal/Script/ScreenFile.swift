@@ -1,0 +1,61 @@
+import TerminalKit
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Pictures as files.
+enum ScreenFile {
+  /// Writes a picture: SVG where the name ends so, looks where it ends with `.styles`, otherwise text; `-` is standard
+  /// output. False: it could not be written, and errno says why.
+  @discardableResult
+  static func save(_ grid: CellGrid, to path: String) -> Bool {
+    PlainFile.write(content(grid, path), to: path)
+  }
+
+  private static func content(_ grid: CellGrid, _ path: String) -> String {
+    if path.hasSuffix(".svg") { return Picture.svg(grid) }
+    if path.hasSuffix(".styles") {
+      return (grid.styleLines() + grid.styleLegend()).map { $0 + "\n" }.joined()
+    }
+    return grid.text()
+  }
+}
+
+/// Whole files, without Foundation.
+enum PlainFile {
+  /// The text of a file, `-` being standard input; nil: errno says why.
+  static func read(_ path: String) -> String? {
+    let file = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { if file != STDIN_FILENO { close(file) } }
+    var bytes: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = part.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { return nil }
+      guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
+      bytes += part[..<count]
+    }
+  }
+
+  /// Replaces or appends to a file, `-` being standard output. False: errno says why.
+  static func write(_ text: String, to path: String, appending: Bool = false) -> Bool {
+    let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
+    let file = path == "-" ? STDOUT_FILENO : open(path, flags, 0o644)
+    guard file >= 0 else { return false }
+    defer { if file != STDOUT_FILENO { close(file) } }
+    let bytes = Array(text.utf8)
+    var done = 0
+    while done < bytes.count {
+      let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + done }, $0.count - done) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      done += count
+    }
+    return true
+  }
+}

@@ -1,0 +1,95 @@
+import CCurses
+package import TerminalKit
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A whole session of a program: on the terminal of this process, or from a script without one.
+package struct TerminalSession: Sendable {
+  /// Where the session takes place.
+  package enum Place: Hashable, Sendable {
+    /// On the terminal.
+    case terminal
+    /// From a script file, at a size; afterwards the last picture is written to `dump`, where given.
+    case script(path: String, size: Size, dump: String?)
+  }
+
+  /// Where it takes place.
+  package var place: Place
+  /// Whether ASCII only is shown.
+  package var isASCII: Bool
+  /// Whether colours may be used.
+  package var usesColor: Bool
+
+  /// Describes a session.
+  package init(_ place: Place = .terminal, isASCII: Bool = false, usesColor: Bool = true) {
+    self.place = place
+    self.isASCII = isASCII
+    self.usesColor = usesColor
+  }
+
+  /// Runs `program` to its end; blocks the thread, which must be the main one.
+  ///
+  /// The terminal is taken before `program` is made, so that something is on the screen while a store is opened: `make`
+  /// should return at once and open in the background.
+  ///
+  /// - Parameter make: makes the program.
+  /// - Returns: the exit status. A session that a signal ended does not return: the process dies by that signal.
+  package func run(_ make: () -> any TerminalProgram) throws(TerminalProblem) -> Int32 {
+    switch place {
+    case .terminal: try runOnTerminal(make)
+    case .script(let path, let size, let dump): try play(path, size, dump, make())
+    }
+  }
+
+  private func runOnTerminal(_ make: () -> any TerminalProgram) throws(TerminalProblem) -> Int32 {
+    TerminalSession.silenceBacktracer()
+    let screen = try CursesScreen(usesColor: usesColor, isASCII: isASCII)
+    let program = make()
+    var loop = TerminalLoop(program, on: screen)
+    let ending = loop.run()
+    screen.close()
+    if let farewell = program.finish() { print(farewell) }
+    switch ending {
+    case .quit(let status):
+      return status
+    case .signal(let signal):
+      fflush(nil)
+      strata_die(signal)
+      return 128 + signal
+    }
+  }
+
+  private func play(
+    _ path: String, _ size: Size, _ dump: String?, _ program: any TerminalProgram
+  ) throws(TerminalProblem) -> Int32 {
+    guard let text = PlainFile.read(path) else { throw .script("\(path): \(Environment.lastError)") }
+    let script: Script
+    do {
+      script = try Script(parsing: text)
+    } catch {
+      throw .script("\(path), \(error)")
+    }
+    var player = ScriptPlayer(program, script: script, size: size, isASCII: isASCII)
+    let (picture, status) = try player.play()
+    if let dump, !ScreenFile.save(picture, to: dump) { throw .script("\(dump): \(Environment.lastError)") }
+    if let farewell = program.finish() { print(farewell) }
+    return status
+  }
+
+  /// Swift's backtracer, where it is on, would ask the person questions on a terminal that has just been given back.
+  ///
+  /// It reads its settings before `main`, so the only way to say no is to start again. It is on in development builds
+  /// only: a program with the standard library linked in has none, and starts once.
+  private static func silenceBacktracer() {
+    guard strata_has_interactive_backtracer(), Environment["SWIFT_BACKTRACE"] == nil else { return }
+    setenv("SWIFT_BACKTRACE", "interactive=no,color=no", 1)
+    var arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) }
+    arguments.append(nil)
+    execv("/proc/self/exe", &arguments)
+    for argument in arguments { free(argument) }
+  }
+}

@@ -1,0 +1,117 @@
+/// A session as a file: what a person did, one step a line. `:record` writes it, `--script` plays it.
+///
+///     # the first line that is not a comment may give the size
+///     resize 80x24
+///     keys j j Enter            chords between spaces, as in the key table
+///     type San Francisco        each character is a key; in quotes where spaces at the ends matter
+///     : population > 1000000    the same as `keys :`, the text, `keys Enter`
+///     paste "two\nlines"
+///     click 12,5   wheel-up 12,5   wheel-down 12,5    column and row from 1
+///     screen books.txt          saves the picture: text, or SVG where the name ends with .svg
+///
+/// After every event the player waits until the program is idle, so that a script needs no pauses.
+package struct Script: Hashable, Sendable {
+  /// One step.
+  package enum Step: Hashable, Sendable {
+    /// The terminal says this.
+    case event(TerminalEvent)
+    /// Save the picture of now under this name.
+    case saveScreen(path: String)
+  }
+
+  /// Why a file is no script.
+  package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The line, from 1.
+    package var line: Int
+    /// What is wrong with it.
+    package var message: String
+    /// `line 3: no key is called “Entr”`.
+    package var description: String { "line \(line): \(message)" }
+  }
+
+  /// The steps in order.
+  package var steps: [Step]
+
+  /// Reads a script.
+  package init(parsing text: String) throws(Problem) {
+    steps = []
+    var number = 0
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      number += 1
+      let words = line.drop { $0 == " " }
+      guard let first = words.first, first != "#" else { continue }
+      do {
+        steps += try Self.steps(words)
+      } catch {
+        throw Problem(line: number, message: error.message)
+      }
+    }
+  }
+
+  private struct Mistake: Error {
+    var message: String
+  }
+
+  private static func steps(_ line: Substring) throws(Mistake) -> [Step] {
+    if line.first == ":" {
+      let command = line.dropFirst().drop { $0 == " " }
+      return typed(":" + command) + [.event(.key(KeyChord(.enter)))]
+    }
+    let verb = line.prefix { $0 != " " }
+    let rest = line.dropFirst(verb.count).drop { $0 == " " }
+    switch verb {
+    case "keys": return try rest.split(separator: " ").map { word throws(Mistake) in try key(word) }
+    case "type": return typed(try unquoted(rest))
+    case "paste": return [.event(.paste(String(try unquoted(rest))))]
+    case "screen" where !rest.isEmpty: return [.saveScreen(path: String(rest))]
+    case "resize":
+      guard let size = Size(String(rest)) else { throw Mistake(message: "“\(rest)” is no size like 80x24") }
+      return [.event(.resize(size))]
+    case "click":
+      let point = try point(rest)
+      return [.press(button: 1), .release(button: 1)].map { .event(.mouse(MouseEvent($0, at: point))) }
+    case "wheel-up": return [.event(.mouse(MouseEvent(.wheelUp, at: try point(rest))))]
+    case "wheel-down": return [.event(.mouse(MouseEvent(.wheelDown, at: try point(rest))))]
+    default: throw Mistake(message: "no step is called “\(verb)”")
+    }
+  }
+
+  private static func key(_ word: Substring) throws(Mistake) -> Step {
+    guard let chord = KeyChord(String(word)) else { throw Mistake(message: "no key is called “\(word)”") }
+    return .event(.key(chord))
+  }
+
+  private static func typed(_ text: some StringProtocol) -> [Step] {
+    text.map { .event(.key(KeyChord(writing: $0))) }
+  }
+
+  private static func point(_ text: Substring) throws(Mistake) -> Point {
+    let parts = text.split(separator: ",")
+    guard parts.count == 2, let column = Int(parts[0]), let row = Int(parts[1]), column > 0, row > 0 else {
+      throw Mistake(message: "“\(text)” is no place like 12,5")
+    }
+    return Point(column: column - 1, row: row - 1)
+  }
+
+  private static func unquoted(_ text: Substring) throws(Mistake) -> Substring {
+    guard text.first == "\"" else { return text }
+    var result = ""
+    var rest = text.dropFirst()
+    while let character = rest.popFirst() {
+      switch character {
+      case "\"": return Substring(result)
+      case "\\":
+        switch rest.popFirst() {
+        case "n": result += "\n"
+        case "r": result += "\r"
+        case "t": result += "\t"
+        case "e": result += "\u{1B}"
+        case let escaped?: result.append(escaped)
+        case nil: break
+        }
+      default: result.append(character)
+      }
+    }
+    throw Mistake(message: "the quotes are not closed")
+  }
+}

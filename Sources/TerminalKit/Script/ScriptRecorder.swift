@@ -1,0 +1,57 @@
+/// Turns events into the lines of a script, piece by piece, so that a file that got every piece so far is whole.
+package struct ScriptRecorder: Sendable {
+  private var keysOnLine = 0
+
+  /// A recorder at the start of a file.
+  package init() {}
+
+  /// What begins a file: a comment and the size.
+  package mutating func beginning(size: Size) -> String {
+    "# strata script\nresize \(size)"
+  }
+
+  /// What to append for an event; empty for those that a script cannot repeat.
+  package mutating func piece(for event: TerminalEvent) -> String {
+    if case .key(let chord) = event {
+      defer { keysOnLine = (keysOnLine + 1) % 20 }
+      return keysOnLine == 0 ? "\nkeys \(chord)" : " \(chord)"
+    }
+    guard let line = line(for: event) else { return "" }
+    keysOnLine = 0
+    return "\n" + line
+  }
+
+  /// What ends a file.
+  package func ending() -> String { "\n" }
+
+  private func line(for event: TerminalEvent) -> String? {
+    switch event {
+    case .paste(let text): return "paste \(Self.quoted(text))"
+    case .resize(let size): return "resize \(size)"
+    case .mouse(let mouse):
+      let place = "\(mouse.point.column + 1),\(mouse.point.row + 1)"
+      switch mouse.kind {
+      case .press(button: 1): return "click \(place)"
+      case .wheelUp: return "wheel-up \(place)"
+      case .wheelDown: return "wheel-down \(place)"
+      case .press, .release, .drag: return nil
+      }
+    case .key, .interrupt, .resumed, .editorEnded: return nil
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result += "\\n"
+      case "\r": result += "\\r"
+      case "\t": result += "\\t"
+      case "\u{1B}": result += "\\e"
+      case "\"", "\\": result += "\\\(scalar)"
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+}
