@@ -1,0 +1,40 @@
+package import StorageEngine
+
+// The names of a datastore's trees in the store's catalog. The first byte says what a tree is, so a prefix scan of the
+// catalog lists the datastores without touching their indexes:
+//
+//   44 'D'  KEY            the records; attributes are the descriptor
+//   49 'I'  KEY 00 INDEX   one secondary index
+//   4C 'L'  KEY            records left out of rebuilt indexes: identifier → the reason
+
+extension TreeName {
+  private static let recordsMark: UInt8 = 0x44
+  private static let indexMark: UInt8 = 0x49
+  private static let leftOutMark: UInt8 = 0x4C
+
+  /// The tree of a datastore's records.
+  package static func records(of datastore: String) -> TreeName { TreeName([recordsMark] + Array(datastore.utf8)) }
+
+  /// The tree of one secondary index.
+  package static func index(_ name: String, of datastore: String) -> TreeName {
+    TreeName([indexMark] + Array(datastore.utf8) + [0] + Array(name.utf8))
+  }
+
+  /// The tree of the records that a warm-up left out: identifier → reason (UTF-8, at most 256 bytes). There is one only
+  /// while records are left out.
+  package static func leftOut(of datastore: String) -> TreeName { TreeName([leftOutMark] + Array(datastore.utf8)) }
+
+  /// The key of the datastore whose records this tree holds; nil for other trees.
+  package var datastoreKey: String? {
+    guard bytes.first == Self.recordsMark else { return nil }
+    return String(decoding: bytes.dropFirst(), as: UTF8.self)
+  }
+
+  /// The datastore and the name of the index that this tree is; nil for other trees.
+  package var indexName: (datastore: String, index: String)? {
+    guard bytes.first == Self.indexMark, let end = bytes.firstIndex(of: 0) else { return nil }
+    return (
+      String(decoding: bytes[1..<end], as: UTF8.self), String(decoding: bytes[(end + 1)...], as: UTF8.self)
+    )
+  }
+}

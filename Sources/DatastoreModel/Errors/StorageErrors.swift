@@ -1,0 +1,39 @@
+package import StorageEngine
+
+extension ModelError {
+  /// What an error of the engine means to a user of the model.
+  package init(_ error: StorageError) {
+    switch error {
+    case .notFound(let path), .notAStore(let path): self = .noSuchStore(path: path, reason: error.reasonForPath)
+    case .locked(let hold): self = .locked(WriterHold(hold))
+    case .readOnly(let reason): self = .readOnly(reason: reason)
+    case .noSuchCommit(let number): self = .noSuchCommit("#\(number)")
+    case .prunedCommit(let number, let nearest):
+      self = .noSuchCommit(
+        "#\(number)", reason: "it was removed from the history; the nearest one kept is #\(nearest)")
+    case .damaged, .newerFormat: self = .storage(error.description, kind: .damaged)
+    default: self = .storage(error.description, kind: .failed)
+    }
+  }
+}
+
+extension StorageError {
+  fileprivate var reasonForPath: String {
+    if case .notFound = self { "there is nothing at this path" } else { "this is no Strata store" }
+  }
+}
+
+extension WriterHold {
+  init(_ hold: LockHold) {
+    self.init(processIdentifier: hold.processIdentifier, program: hold.program, since: hold.since)
+  }
+}
+
+/// Runs what reads or writes the engine, with its errors told as the model's.
+package func onStorage<Value>(_ body: () throws(StorageError) -> Value) throws(ModelError) -> Value {
+  do {
+    return try body()
+  } catch {
+    throw ModelError(error)
+  }
+}

@@ -1,0 +1,41 @@
+/// The key of an index entry: the value, the identifier, and how long the identifier is.
+///
+///     26 00 00 03 f1   15 28   00 02        value, identifier (2 bytes), its length (big-endian)
+///
+/// Encodings are self-delimiting, so byte order of these keys is the order of values and, among equal ones, of
+/// identifiers; the length at the end only serves to take a key apart.
+package enum EntryKey {
+  /// The longest identifier that fits.
+  package static let identifierLimit = Int(UInt16.max)
+
+  package static func make(value: [UInt8], identifier: [UInt8]) -> [UInt8] {
+    var key: [UInt8] = []
+    key.reserveCapacity(value.count + identifier.count + 2)
+    key.append(contentsOf: value)
+    key.append(contentsOf: identifier)
+    key.append(UInt8(truncatingIfNeeded: identifier.count >> 8))
+    key.append(UInt8(truncatingIfNeeded: identifier.count))
+    return key
+  }
+
+  /// Where the identifier lies in a key; nil where the bytes are no entry key.
+  package static func identifierRange(_ key: UnsafeRawBufferPointer) -> Range<Int>? {
+    guard key.count >= 2 else { return nil }
+    let end = key.count - 2
+    let length = Int(key[end]) << 8 | Int(key[end + 1])
+    guard length <= end else { return nil }
+    return (end - length)..<end
+  }
+
+  /// The bytes of value and identifier; nil where the bytes are no entry key.
+  package static func split(_ key: UnsafeRawBufferPointer) -> (value: [UInt8], identifier: [UInt8])? {
+    guard let range = identifierRange(key) else { return nil }
+    return (Array(key[..<range.lowerBound]), Array(key[range]))
+  }
+
+  /// Whether a key is an entry of the record with this identifier.
+  package static func isEntry(_ key: UnsafeRawBufferPointer, of identifier: [UInt8]) -> Bool {
+    guard let range = identifierRange(key), range.count == identifier.count else { return false }
+    return key[range].elementsEqual(identifier)
+  }
+}

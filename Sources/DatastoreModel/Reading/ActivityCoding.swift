@@ -1,0 +1,18 @@
+package import FoundationEssentials
+
+// What a writer is busy with, as the bytes that it leaves for other processes.
+
+extension Activity: Codable {
+  package init?(bytes: [UInt8]) {
+    guard let activity = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
+    self = activity
+  }
+
+  package var bytes: [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    return (try? [UInt8](encoder.encode(self))) ?? []
+  }
+}
+
+extension Activity.Step: Codable {}
