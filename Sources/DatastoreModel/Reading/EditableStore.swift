@@ -4,6 +4,8 @@
 /// only and let go after it. Where another process holds the lock the call waits for `patience` and then throws
 /// `ModelError.locked` with the holder. Nothing is written when a call throws.
 package protocol EditableStore: ReadableStore {
+  /// Which store this is, in hexadecimal; staged changes are kept under it.
+  var identity: String { get }
   /// Applies a change set to `head` (each record must still have the old content named in it; otherwise
   /// `ModelError.conflict` lists the records), keeping every index right by the index rules.
   func commit(_ changes: ChangeSet, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber

@@ -21,6 +21,27 @@ package protocol ReadableDatastore: Sendable {
   /// The stored key of what a user typed for an identifier (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws
   /// where it cannot be one. For composite types a JSON literal.
   func identifier(parsing text: String) throws(ModelError) -> StoredKey
+  /// How many records a warm-up left out because they did not decode: they keep their bytes, and are in no rebuilt
+  /// index until they are mended.
+  var leftOutCount: Int { get throws(ModelError) }
+  /// Up to `limit` of them, by identifier.
+  func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord]
+}
+
+extension ReadableDatastore {
+  package var leftOutCount: Int { get throws(ModelError) { 0 } }
+  package func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord] { [] }
+}
+
+/// A record that a warm-up left out, and why.
+package struct LeftOutRecord: Hashable, Sendable {
+  package var identifier: StoredKey
+  package var reason: String
+
+  package init(identifier: StoredKey, reason: String) {
+    self.identifier = identifier
+    self.reason = reason
+  }
 }
 
 /// An ordered run of entries: the primary order by identifier, or one secondary index.

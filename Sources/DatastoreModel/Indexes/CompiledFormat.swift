@@ -1,0 +1,19 @@
+package import StorageEngine
+
+/// What an app's own types tell of a datastore, where they are compiled into the program that has the store open.
+///
+/// With it, edits are checked by the real types, indexes of any order are kept right, and comparator-ordered trees can
+/// be searched. The typed library makes one for each registered format.
+package protocol CompiledFormat: Sendable {
+  /// The key of the datastore.
+  var datastore: String { get }
+  /// The app's current version: what new and changed records are written as.
+  var version: String { get }
+  /// How identifiers are ordered.
+  var recordOrder: KeyOrder { get }
+  /// How the entries of an index are ordered.
+  func order(ofIndex name: String) -> KeyOrder
+  /// The identifier's key and the encoded values per index name of a record; throws `ModelError.refused` with the
+  /// decoding path where it does not decode.
+  func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]])
+}

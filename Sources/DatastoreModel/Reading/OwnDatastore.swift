@@ -1,0 +1,97 @@
+import StorageEngine
+
+/// A datastore of one of our own stores, as of a commit.
+struct OwnDatastore: ReadableDatastore {
+  let view: OwnView
+  let descriptor: DatastoreDescriptor
+  let tree: Tree
+
+  var count: Int { get throws(ModelError) { Int(clamping: tree.count) } }
+
+  var primary: any ReadableIndex { OwnPrimaryIndex(datastore: self) }
+
+  var indexes: [any ReadableIndex] { descriptor.indexes.map { OwnIndex(datastore: self, descriptor: $0) } }
+
+  var leftOutCount: Int {
+    get throws(ModelError) {
+      try view.tree(.leftOut(of: descriptor.key)).map { Int(clamping: $0.count) } ?? 0
+    }
+  }
+
+  func leftOut(limit: Int) throws(ModelError) -> [LeftOutRecord] {
+    guard let tree = try view.tree(.leftOut(of: descriptor.key)) else { return [] }
+    return try onStorage { () throws(StorageError) in
+      var found: [LeftOutRecord] = []
+      var cursor = tree.cursor()
+      try cursor.seek(rank: 0)
+      while let entry = cursor.current, found.count < limit {
+        var reason = ""
+        if case .bytes(let text) = entry.payload { reason = String(decoding: text.array, as: UTF8.self) }
+        found.append(LeftOutRecord(identifier: descriptor.storedKey(entry.key.array), reason: reason))
+        try cursor.next()
+      }
+      return found
+    }
+  }
+
+  func record(_ key: StoredKey) throws(ModelError) -> Record? {
+    guard let reference = try entry(key.bytes)?.payload.record else { return nil }
+    return try record(key, at: reference)
+  }
+
+  func identifier(parsing text: String) throws(ModelError) -> StoredKey {
+    let value = try descriptor.identifierEncoding.parse(text)
+    return StoredKey(bytes: try descriptor.identifierEncoding.encode(value), value: value)
+  }
+
+  /// The record that lies at a reference.
+  func record(_ key: StoredKey, at reference: RecordReference) throws(ModelError) -> Record {
+    let bytes = try onStorage { () throws(StorageError) in try tree.value(of: reference) }
+    return try descriptor.record(key, bytes)
+  }
+
+  func entry(_ identifier: [UInt8]) throws(ModelError) -> Entry? {
+    if let order = view.store.formats[descriptor.key]?.recordOrder {
+      return try onStorage { () throws(StorageError) in try tree.find(order.probe(identifier)) }
+    }
+    if tree.order == .bytes {
+      return try onStorage { () throws(StorageError) in try tree.find(.bytes(identifier)) }
+    }
+    return try tree.firstEntry { $0 == identifier }?.entry
+  }
+}
+
+extension DatastoreDescriptor {
+  /// The record of stored bytes.
+  func record(_ key: StoredKey, _ bytes: Bytes) throws(ModelError) -> Record {
+    let (version, content) = try RecordBytes.split(bytes)
+    let array = content.array
+    return Record(identifier: key, version: version, content: array, coding: coding(of: array))
+  }
+
+  /// The coding of a record's content: the descriptor's, unless the record was plainly written under another one before
+  /// the app changed its coder.
+  func coding(of content: [UInt8]) -> RecordCoding {
+    guard coding != .opaque else { return .opaque }
+    let found = RecordCoding.sniff(content)
+    return found == .opaque ? coding : found
+  }
+}
+
+extension Tree {
+  /// The first entry whose key is wanted, with its rank; walks the tree, so it is for trees whose order only the app
+  /// knows.
+  func firstEntry(where isWanted: ([UInt8]) -> Bool) throws(ModelError) -> (entry: Entry, rank: Int)? {
+    try onStorage { () throws(StorageError) in
+      var cursor = cursor()
+      var rank = 0
+      try cursor.seek(rank: 0)
+      while let entry = cursor.current {
+        if isWanted(entry.key.array) { return (entry, rank) }
+        rank += 1
+        try cursor.next()
+      }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import StorageEngine
+
+/// The records of a datastore in the order of their identifiers.
+struct OwnPrimaryIndex: ReadableIndex {
+  let datastore: OwnDatastore
+
+  var descriptor: IndexDescriptor {
+    IndexDescriptor(
+      name: "", kind: .primary, encoding: datastore.descriptor.identifierEncoding,
+      valueType: datastore.descriptor.identifierType, rule: datastore.descriptor.identifierPath, isUnique: true,
+      version: datastore.descriptor.version)
+  }
+
+  var count: Int { get throws(ModelError) { Int(clamping: datastore.tree.count) } }
+
+  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
+    try datastore.tree.keys(at: ranks).map { key in
+      let key = datastore.descriptor.storedKey(key.array)
+      return IndexEntry(value: key.value, identifier: key)
+    }
+  }
+
+  func rank(of bound: KeyBound) throws(ModelError) -> Int {
+    try datastore.tree.rank(of: bound, encoding: datastore.descriptor.identifierEncoding, isLast: true)
+  }
+
+  func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
+    try datastore.tree.rank(
+      ofKey: identifier.bytes, order: datastore.view.store.formats[datastore.descriptor.key]?.recordOrder)
+  }
+
+  func value(parsing text: String) throws(ModelError) -> KeyValue {
+    try datastore.descriptor.identifierEncoding.parse(text)
+  }
+}
+
+/// A secondary index of one of our own stores.
+struct OwnIndex: ReadableIndex {
+  let datastore: OwnDatastore
+  let descriptor: IndexDescriptor
+
+  /// Nil where the store has a descriptor but no tree, which only damage can bring about.
+  func tree() throws(ModelError) -> Tree? {
+    try datastore.view.tree(.index(descriptor.name, of: datastore.descriptor.key))
+  }
+
+  var count: Int { get throws(ModelError) { try tree().map { Int(clamping: $0.count) } ?? 0 } }
+
+  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
+    guard let tree = try tree() else { return [] }
+    var entries: [IndexEntry] = []
+    for key in try tree.keys(at: ranks) {
+      guard let (value, identifier) = key.withUnsafeBytes({ EntryKey.split($0) }) else {
+        throw .unreadable(what: "an entry of \(descriptor.name)", where: "its key cannot be taken apart")
+      }
+      entries.append(
+        IndexEntry(
+          value: descriptor.shownValue(value), identifier: datastore.descriptor.storedKey(identifier)))
+    }
+    return entries
+  }
+
+  func rank(of bound: KeyBound) throws(ModelError) -> Int {
+    try tree()?.rank(of: bound, encoding: descriptor.encoding, isLast: false) ?? 0
+  }
+
+  func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
+    guard let tree = try tree() else { return nil }
+    if let value {
+      let key = EntryKey.make(value: try descriptor.encoding.encode(value), identifier: identifier.bytes)
+      let order = datastore.view.store.formats[datastore.descriptor.key]?.order(ofIndex: descriptor.name)
+      return try tree.rank(ofKey: key, order: order)
+    }
+    return try tree.firstEntry { key in
+      key.withUnsafeBytes { EntryKey.isEntry($0, of: identifier.bytes) }
+    }?.rank
+  }
+
+  func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
+}
+
+extension Tree {
+  /// The keys of a range of ranks; ranks beyond the end are left out. One descent and a walk.
+  func keys(at ranks: Range<Int>) throws(ModelError) -> [Bytes] {
+    let ranks = ranks.clamped(to: 0..<Int(clamping: count))
+    guard !ranks.isEmpty else { return [] }
+    return try onStorage { () throws(StorageError) in
+      var keys: [Bytes] = []
+      keys.reserveCapacity(ranks.count)
+      var cursor = cursor()
+      try cursor.seek(rank: UInt64(ranks.lowerBound))
+      while keys.count < ranks.count, let entry = cursor.current {
+        keys.append(entry.key)
+        try cursor.next()
+      }
+      return keys
+    }
+  }
+
+  /// How many keys lie before a bound: one descent.
+  ///
+  /// - Parameter isLast: whether nothing follows the value in a key, as in a primary tree.
+  func rank(of bound: KeyBound, encoding: KeyEncoding, isLast: Bool) throws(ModelError) -> Int {
+    switch bound {
+    case .start: return 0
+    case .end: return Int(clamping: count)
+    case .before(let value):
+      guard order == .bytes else { return try rankInUnknownOrder(of: value, encoding, isAfter: false, isLast: isLast) }
+      return try rank(ofBytes: encoding.bound(before: value))
+    case .after(let value):
+      guard order == .bytes else { return try rankInUnknownOrder(of: value, encoding, isAfter: true, isLast: isLast) }
+      return try rank(ofBytes: encoding.bound(after: value))
+    }
+  }
+
+  private func rank(ofBytes bytes: [UInt8]) throws(ModelError) -> Int {
+    Int(clamping: try onStorage { () throws(StorageError) in try rank(of: .bytes(bytes)) })
+  }
+
+  /// In an order that only the app knows, the place of a value is known where an entry has it: found by walking.
+  private func rankInUnknownOrder(
+    of value: KeyValue, _ encoding: KeyEncoding, isAfter: Bool, isLast: Bool
+  ) throws(ModelError) -> Int {
+    let bytes = try encoding.encode(value)
+    let (first, end) = try onStorage { () throws(StorageError) -> (Int?, Int) in
+      var cursor = cursor()
+      var (rank, first): (Int, Int?) = (0, nil)
+      try cursor.seek(rank: 0)
+      while let entry = cursor.current {
+        let isEqual = entry.key.withUnsafeBytes { key in
+          if isLast { return key.elementsEqual(bytes) }
+          return EntryKey.identifierRange(key).map { key[..<$0.lowerBound].elementsEqual(bytes) } ?? false
+        }
+        if isEqual, first == nil { first = rank }
+        if !isEqual, first != nil { break }
+        rank += 1
+        try cursor.next()
+      }
+      return (first, rank)
+    }
+    guard let first else {
+      throw .refused(reason: "the order of \(encoding.name) is known only to the app, and no entry is \(value)")
+    }
+    return isAfter ? end : first
+  }
+
+  /// The rank of a key, or nil where it is not there.
+  func rank(ofKey key: [UInt8], order keyOrder: KeyOrder?) throws(ModelError) -> Int? {
+    guard order == .bytes || keyOrder?.placement != nil else { return try firstEntry { $0 == key }?.rank }
+    let probe = (keyOrder ?? .bytes).probe(key)
+    return try onStorage { () throws(StorageError) in
+      guard try find(probe) != nil else { return nil }
+      return Int(clamping: try rank(of: probe))
+    }
+  }
+}

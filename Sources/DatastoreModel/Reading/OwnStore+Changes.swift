@@ -1,0 +1,168 @@
+import StorageEngine
+import Synchronization
+
+extension OwnStore {
+  package func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader {
+    let record = try commitRecord(commit)
+    let view = try ownView(at: commit)
+    let parent = try record.parents.first.map { number throws(ModelError) in
+      try ownView(at: CommitNumber(number))
+    }
+    if record.isReadOffItsFrame, let reader = try FrameChanges(of: record, view: view, parent: parent) { return reader }
+    return try DifferenceReader(from: parent, to: view)
+  }
+
+  package func changes(from old: CommitNumber, to new: CommitNumber) throws(ModelError) -> any ChangeReader {
+    try DifferenceReader(from: ownView(at: old), to: ownView(at: new))
+  }
+}
+
+extension CommitRecord {
+  /// Whether the frame lists what changed against the first parent. Where roots were brought back, commits squashed, or
+  /// histories merged, the trees are compared instead.
+  fileprivate var isReadOffItsFrame: Bool {
+    restores == nil && !flags.contains(.squashed) && !flags.contains(.restore) && parents.count < 2
+  }
+}
+
+/// The changes of a commit as its frame lists them; costs what the changes cost, whatever the size of the store.
+private final class FrameChanges: ChangeReader {
+  private struct State: Sendable {
+    var cursor: ChangeCursor
+    var isAtEnd = false
+  }
+
+  private let datastores: [UInt32: OwnDatastore]
+  private let state: Mutex<State>
+
+  /// Nil where the frame names a tree that neither the commit nor its parent has, or where it dropped a whole tree: then
+  /// the trees tell more than the frame.
+  init?(of record: CommitRecord, view: OwnView, parent: OwnView?) throws(ModelError) {
+    var datastores: [UInt32: OwnDatastore] = [:]
+    for counts in record.counts {
+      guard let key = counts.tree.datastoreKey else { continue }
+      guard let datastore = try view.ownDatastore(key) else { return nil }
+      datastores[datastore.tree.identifier] = datastore
+    }
+    if let parent {
+      let keys = try Set(view.datastoreKeys)
+      for key in try parent.datastoreKeys where !keys.contains(key) { return nil }
+    }
+    self.datastores = datastores
+    state = Mutex(State(cursor: try onStorage { () throws(StorageError) in try view.store.engine.changes(of: record) }))
+  }
+
+  func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
+    try state.withLock { state throws(ModelError) in
+      var changes: [RecordChange] = []
+      while changes.count < limit, !state.isAtEnd {
+        guard let change = try onStorage({ () throws(StorageError) in try state.cursor.next() }) else {
+          state.isAtEnd = true
+          break
+        }
+        if let datastore = datastores[change.tree] { changes.append(try recordChange(change, in: datastore)) }
+      }
+      return changes
+    }
+  }
+
+  private func recordChange(_ change: Change, in datastore: OwnDatastore) throws(ModelError) -> RecordChange {
+    let key = datastore.descriptor.storedKey(change.key.array)
+    var old: Record?
+    if let replaced = change.replaced, !change.replacesDelete { old = try datastore.record(key, at: replaced) }
+    let new = change.kind == .put ? try datastore.record(key, at: change.reference) : nil
+    return RecordChange(datastore: datastore.descriptor.key, identifier: key, old: old, new: new)
+  }
+}
+
+/// The difference of two commits, one datastore after the other; subtrees that both share are skipped.
+final class DifferenceReader: ChangeReader {
+  private struct State: Sendable {
+    var keys: [String]
+    var current: Walk?
+  }
+
+  private struct Walk: Sendable {
+    var source: Source
+    var old: OwnDatastore?
+    var new: OwnDatastore?
+  }
+
+  /// Two trees compared, or all of one where there is nothing to compare it with.
+  private enum Source: Sendable {
+    case difference(DifferenceCursor)
+    case all(Cursor)
+
+    mutating func next() throws(StorageError) -> Difference? {
+      switch self {
+      case .difference(var cursor):
+        let difference = try cursor.next()
+        self = .difference(cursor)
+        return difference
+      case .all(var cursor):
+        guard let entry = cursor.current else { return nil }
+        try cursor.next()
+        self = .all(cursor)
+        return Difference(key: entry.key, old: nil, new: entry)
+      }
+    }
+  }
+
+  private let old: OwnView?
+  private let new: OwnView
+  private let state: Mutex<State>
+
+  init(from old: OwnView?, to new: OwnView) throws(ModelError) {
+    self.old = old
+    self.new = new
+    var keys = Set(try new.datastoreKeys)
+    if let old { keys.formUnion(try old.datastoreKeys) }
+    state = Mutex(State(keys: keys.sorted(by: >), current: nil))
+  }
+
+  func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
+    try state.withLock { state throws(ModelError) in
+      var changes: [RecordChange] = []
+      while changes.count < limit {
+        if state.current == nil {
+          guard let key = state.keys.popLast() else { break }
+          state.current = try walk(key)
+          continue
+        }
+        guard let difference = try onStorage({ () throws(StorageError) in try state.current?.source.next() }) else {
+          state.current = nil
+          continue
+        }
+        if let walk = state.current, let change = try recordChange(difference, in: walk) { changes.append(change) }
+      }
+      return changes
+    }
+  }
+
+  private func walk(_ key: String) throws(ModelError) -> Walk? {
+    let (before, after) = (try old?.ownDatastore(key), try new.ownDatastore(key))
+    let source = try onStorage { () throws(StorageError) -> Source? in
+      if let old { return .difference(try difference(old.view, new.view, tree: .records(of: key))) }
+      guard var cursor = after?.tree.cursor() else { return nil }
+      try cursor.seek(rank: 0)
+      return .all(cursor)
+    }
+    return source.map { Walk(source: $0, old: before, new: after) }
+  }
+
+  private func recordChange(_ difference: Difference, in walk: Walk) throws(ModelError) -> RecordChange? {
+    guard let datastore = walk.new ?? walk.old else { return nil }
+    let key = datastore.descriptor.storedKey(difference.key.array)
+    let old = try walk.old?.record(key, of: difference.old)
+    let new = try walk.new?.record(key, of: difference.new)
+    if let old, let new, old.stored == new.stored { return nil }
+    return RecordChange(datastore: datastore.descriptor.key, identifier: key, old: old, new: new)
+  }
+}
+
+extension OwnDatastore {
+  fileprivate func record(_ key: StoredKey, of entry: Entry?) throws(ModelError) -> Record? {
+    guard let reference = entry?.payload.record else { return nil }
+    return try record(key, at: reference)
+  }
+}

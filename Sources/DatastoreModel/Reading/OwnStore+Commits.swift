@@ -1,0 +1,95 @@
+import StorageEngine
+
+extension OwnStore {
+  package func commit(_ number: CommitNumber) throws(ModelError) -> Commit { Commit(try commitRecord(number)) }
+
+  package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
+    var commits: [Commit] = []
+    var next: CommitNumber? = newest.rawValue == 0 ? nil : newest
+    while let number = next, commits.count < limit {
+      let record = try commitRecord(number)
+      if !folded || !record.isFolded { commits.append(Commit(record)) }
+      next = record.parents.first.map { CommitNumber($0) }
+    }
+    return commits
+  }
+
+  package var pins: [Pin] {
+    get throws(ModelError) {
+      try onStorage { () throws(StorageError) in try engine.names }
+        .filter { $0.key != "head" }
+        .map { Pin(name: $0.key, commit: CommitNumber($0.value)) }
+        .sorted { $0.name < $1.name }
+    }
+  }
+
+  package func resolve(_ name: String) throws(ModelError) -> CommitNumber {
+    let pins = try pins
+    let head = CommitNumber(engine.head.commit.number)
+    switch try CommitName(parsing: name, pins: pins.map(\.name)) {
+    case .number(let number): return try commit(number).number
+    case .stepsBeforeHead(let steps): return try stepsBefore(head, steps, name: name)
+    case .pin(let pin):
+      guard let pin = pins.first(where: { $0.name == pin }) else { throw .noSuchCommit(name) }
+      return pin.commit
+    case .time(let moment):
+      do {
+        return CommitNumber(try engine.ancestor(of: head.rawValue, notLaterThan: moment).number)
+      } catch .noCommitAsOld {
+        throw .noSuchCommit(name, reason: "no commit is as old")
+      } catch {
+        throw ModelError(error)
+      }
+    }
+  }
+
+  /// `head~n` is the row so many below the newest in the history, so pins in between do not count.
+  private func stepsBefore(_ head: CommitNumber, _ steps: Int, name: String) throws(ModelError) -> CommitNumber {
+    if steps == 0 { return head }
+    let (needed, isTooMany) = steps.addingReportingOverflow(1)
+    let commits = isTooMany ? [] : try commits(from: head, limit: needed, folded: true)
+    guard !isTooMany, let last = commits.last, commits.count == needed else {
+      throw .noSuchCommit(name, reason: "the history has \(commits.count) commits")
+    }
+    return last.number
+  }
+
+  func commitRecord(_ number: CommitNumber) throws(ModelError) -> CommitRecord {
+    try onStorage { () throws(StorageError) in try engine.commit(number.rawValue) }
+  }
+}
+
+extension CommitRecord {
+  /// Whether the history passes over it: it changed no record and says nothing else that a user would look for.
+  var isFolded: Bool {
+    flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
+      && !counts.contains { $0.tree.datastoreKey != nil && $0.inserted + $0.updated + $0.deleted > 0 }
+  }
+}
+
+extension Commit {
+  init(_ record: CommitRecord) {
+    self.init(
+      number: CommitNumber(record.number),
+      parents: record.parents.map { CommitNumber($0) },
+      date: record.date,
+      action: record.action,
+      program: record.program,
+      author: record.author,
+      changes: record.counts.compactMap { ChangeCount($0) }.sorted { $0.datastore < $1.datastore },
+      undoes: record.undoes.map { CommitNumber($0) },
+      restores: record.flags.contains(.undo) ? nil : record.restores.map { CommitNumber($0) },
+      isSquashed: record.flags.contains(.squashed),
+      isMaintenance: record.flags.contains(.maintenance),
+      byteCount: record.frameBytes)
+  }
+}
+
+extension ChangeCount {
+  fileprivate init?(_ counts: ChangeCounts) {
+    guard let datastore = counts.tree.datastoreKey else { return nil }
+    self.init(
+      datastore: datastore, inserted: Int(clamping: counts.inserted), updated: Int(clamping: counts.updated),
+      deleted: Int(clamping: counts.deleted))
+  }
+}

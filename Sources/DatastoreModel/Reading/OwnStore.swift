@@ -1,0 +1,126 @@
+package import StorageEngine
+import Synchronization
+
+/// One of our own stores behind the reading and editing interface.
+///
+/// Reading never waits for a writer. The writer's lock is taken for the length of one editing call and let go after it.
+package final class OwnStore: EditableStore {
+  /// The engine's store, for those who need what lies below the model (`compact`, `verify`, `copy`).
+  package let engine: Store
+  package let path: String
+  package let access: StoreAccess
+  /// The program that this store's commits name.
+  package let program: String
+  /// What the app's own types tell, by datastore; empty in tools without them.
+  let formats: [String: any CompiledFormat]
+  let descriptors = DescriptorCache()
+  let proofs = RuleCache()
+
+  /// Takes an engine's store that is open already, as the typed library does.
+  ///
+  /// - Parameters:
+  ///   - path: as the user gave it.
+  ///   - formats: the app's own types, where it has them.
+  package init(
+    _ engine: Store, path: String, access: StoreAccess = .readWrite, program: String = "",
+    formats: [any CompiledFormat] = []
+  ) {
+    self.engine = engine
+    self.path = path
+    self.access = access
+    self.program = program
+    self.formats = Dictionary(formats.map { ($0.datastore, $0) }) { first, _ in first }
+  }
+
+  /// Opens the store at a path.
+  ///
+  /// - Parameters:
+  ///   - readOnly: refuses every change; a store that is damaged or cannot be written is read-only by itself.
+  ///   - creates: makes the store where nothing lies at the path.
+  ///   - patience: how many seconds a commit waits for another process's lock.
+  package static func open(
+    path: String, readOnly: Bool = false, program: String = "strata", author: String = "", creates: Bool = false,
+    patience: Double = 2, formats: [any CompiledFormat] = [], disk: any Disk = SystemDisk()
+  ) throws(ModelError) -> OwnStore {
+    let isSealed = !readOnly && !FileAccess.isWritable(path)
+    let options = StoreOptions(
+      isReadOnly: readOnly || isSealed, lockPatience: patience, program: program, author: author)
+    let engine = try onStorage { () throws(StorageError) in
+      creates && !readOnly && !Store.exists(at: path, disk: disk)
+        ? try Store.create(at: path, options: options, disk: disk)
+        : try Store.open(at: path, options: options, disk: disk)
+    }
+    let access: StoreAccess =
+      if readOnly {
+        .readOnly(reason: "it was opened for reading only")
+      } else if let damage = engine.openingReport.damage {
+        .readOnly(reason: "it is damaged (\(damage))")
+      } else if isSealed {
+        .readOnly(reason: "its files cannot be written")
+      } else {
+        .readWrite
+      }
+    return OwnStore(engine, path: path, access: access, program: program, formats: formats)
+  }
+
+  /// A store in memory, gone with the last reference.
+  package static func memory(program: String = "", author: String = "", formats: [any CompiledFormat] = []) -> OwnStore {
+    OwnStore(
+      Store.memory(options: StoreOptions(program: program, author: author)), path: "", program: program,
+      formats: formats)
+  }
+
+  package var identity: String {
+    let identity = engine.identity
+    return Self.hexadecimal(identity.high) + Self.hexadecimal(identity.low)
+  }
+
+  package var openingReport: [String] {
+    let report = engine.openingReport
+    return report.notes + (report.damage.map { ["\($0)"] } ?? [])
+  }
+
+  package var head: any ReadableView { view(engine.head) }
+
+  package func refresh() throws(ModelError) -> any ReadableView {
+    view(try onStorage { () throws(StorageError) in try engine.refresh() })
+  }
+
+  package func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject {
+    try onStorage { () throws(StorageError) in try engine.follow(change) }
+  }
+
+  package func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView { try ownView(at: commit) }
+
+  package var writer: WriterHold? { engine.writer.map { WriterHold($0) } }
+
+  package var activity: Activity? { engine.activity.flatMap { Activity(bytes: $0) } }
+
+  package var byteCount: UInt64 { get throws(ModelError) { engine.fileBytes } }
+
+  func view(_ view: View) -> OwnView { OwnView(store: self, view: view) }
+
+  func ownView(at commit: CommitNumber) throws(ModelError) -> OwnView {
+    view(try onStorage { () throws(StorageError) in try engine.view(at: commit.rawValue) })
+  }
+
+  private static func hexadecimal(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+}
+
+/// Descriptors by their bytes: a view is opened far more often than a descriptor changes.
+final class DescriptorCache: Sendable {
+  private let known = Mutex<[[UInt8]: DatastoreDescriptor]>([:])
+
+  func descriptor(_ bytes: [UInt8]) throws(ModelError) -> DatastoreDescriptor {
+    if let known = known.withLock({ $0[bytes] }) { return known }
+    let descriptor = try DatastoreDescriptor(bytes: bytes)
+    known.withLock {
+      if $0.count > 1_000 { $0.removeAll() }
+      $0[bytes] = descriptor
+    }
+    return descriptor
+  }
+}
