@@ -1,5 +1,3 @@
-package import StorageEngine
-
 /// What an app's own types tell of a datastore, where they are compiled into the program that has the store open.
 ///
 /// With it, edits are checked by the real types, indexes of any order are kept right, and comparator-ordered trees can

@@ -1,8 +1,8 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 // What a writer is busy with, as the bytes that it leaves for other processes.
 
-extension Activity: Codable {
+extension Activity {
   package init?(bytes: [UInt8]) {
     guard let activity = try? JSONDecoder().decode(Self.self, from: Data(bytes)) else { return nil }
     self = activity
@@ -14,5 +14,3 @@ extension Activity: Codable {
     return (try? [UInt8](encoder.encode(self))) ?? []
   }
 }
-
-extension Activity.Step: Codable {}

@@ -162,13 +162,3 @@ package enum CommitTime {
     return Int64(era) * 146_097 + Int64(dayOfEra) - 719_468
   }
 }
-
-extension String {
-  /// Without spaces and tabs at both ends.
-  var trimmingSpaces: String {
-    guard let first = firstIndex(where: { $0 != " " && $0 != "\t" }),
-      let last = lastIndex(where: { $0 != " " && $0 != "\t" })
-    else { return "" }
-    return String(self[first...last])
-  }
-}

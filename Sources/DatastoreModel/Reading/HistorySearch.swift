@@ -60,7 +60,7 @@ package struct HistorySearch {
   /// A record that is inserted or deleted brings or takes each of its fields.
   private func fields(of change: RecordChange) throws(ModelError) -> [FieldChange] {
     switch (try change.old?.document(), try change.new?.document()) {
-    case (let old?, let new?): old.difference(to: new)
+    case (let old?, let new?): Document.difference(old, new)
     case (let old?, nil): old.fields.map { FieldChange(path: $0.path, old: $0.value, new: nil) }
     case (nil, let new?): new.fields.map { FieldChange(path: $0.path, old: nil, new: $0.value) }
     case (nil, nil): []

@@ -72,9 +72,12 @@ extension DatastoreDescriptor {
   /// The coding of a record's content: the descriptor's, unless the record was plainly written under another one before
   /// the app changed its coder.
   func coding(of content: [UInt8]) -> RecordCoding {
-    guard coding != .opaque else { return .opaque }
-    let found = RecordCoding.sniff(content)
-    return found == .opaque ? coding : found
+    switch coding {
+    case .opaque: .opaque
+    case .json where content.first != UInt8(ascii: "b") && content.first != UInt8(ascii: "<"): .json
+    case .binaryPropertyList where content.starts(with: Array("bplist".utf8)): .binaryPropertyList
+    default: RecordCoding.sniff(content) == .opaque ? coding : RecordCoding.sniff(content)
+    }
   }
 }
 

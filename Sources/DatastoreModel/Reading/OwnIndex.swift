@@ -76,6 +76,14 @@ struct OwnIndex: ReadableIndex {
     }?.rank
   }
 
+  func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
+    guard let tree = try tree() else { return false }
+    let key = EntryKey.make(value: encodedValue, identifier: identifier.bytes)
+    if tree.order == .bytes { return try onStorage { () throws(StorageError) in try tree.find(.bytes(key)) != nil } }
+    let order = datastore.view.store.formats[datastore.descriptor.key]?.order(ofIndex: descriptor.name)
+    return try tree.rank(ofKey: key, order: order) != nil
+  }
+
   func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
 }
 

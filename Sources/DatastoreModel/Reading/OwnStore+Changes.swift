@@ -93,17 +93,17 @@ final class DifferenceReader: ChangeReader {
     case difference(DifferenceCursor)
     case all(Cursor)
 
-    mutating func next() throws(StorageError) -> Difference? {
+    mutating func next() throws(StorageError) -> (key: Bytes, old: Entry?, new: Entry?)? {
       switch self {
       case .difference(var cursor):
         let difference = try cursor.next()
         self = .difference(cursor)
-        return difference
+        return difference.map { ($0.key, $0.old, $0.new) }
       case .all(var cursor):
         guard let entry = cursor.current else { return nil }
         try cursor.next()
         self = .all(cursor)
-        return Difference(key: entry.key, old: nil, new: entry)
+        return (entry.key, nil, entry)
       }
     }
   }
@@ -150,7 +150,9 @@ final class DifferenceReader: ChangeReader {
     return source.map { Walk(source: $0, old: before, new: after) }
   }
 
-  private func recordChange(_ difference: Difference, in walk: Walk) throws(ModelError) -> RecordChange? {
+  private func recordChange(
+    _ difference: (key: Bytes, old: Entry?, new: Entry?), in walk: Walk
+  ) throws(ModelError) -> RecordChange? {
     guard let datastore = walk.new ?? walk.old else { return nil }
     let key = datastore.descriptor.storedKey(difference.key.array)
     let old = try walk.old?.record(key, of: difference.old)

@@ -13,6 +13,8 @@ package final class OwnStore: EditableStore {
   package let program: String
   /// What the app's own types tell, by datastore; empty in tools without them.
   let formats: [String: any CompiledFormat]
+  /// Whether the writer's lock stays taken between commits, as an app's own writer keeps it.
+  let keepsLock: Bool
   let descriptors = DescriptorCache()
   let proofs = RuleCache()
 
@@ -20,15 +22,17 @@ package final class OwnStore: EditableStore {
   ///
   /// - Parameters:
   ///   - path: as the user gave it.
+  ///   - keepsLock: leaves the writer's lock taken after a commit.
   ///   - formats: the app's own types, where it has them.
   package init(
-    _ engine: Store, path: String, access: StoreAccess = .readWrite, program: String = "",
+    _ engine: Store, path: String, access: StoreAccess = .readWrite, program: String = "", keepsLock: Bool = false,
     formats: [any CompiledFormat] = []
   ) {
     self.engine = engine
     self.path = path
     self.access = access
     self.program = program
+    self.keepsLock = keepsLock
     self.formats = Dictionary(formats.map { ($0.datastore, $0) }) { first, _ in first }
   }
 

@@ -136,7 +136,7 @@ package struct WriterHold: Hashable, Sendable {
 }
 
 /// What a writer is busy with.
-package struct Activity: Hashable, Sendable {
+package struct Activity: Hashable, Codable, Sendable {
   /// As `warm-up City: index population`.
   package var title: String
   package var done: Int
@@ -145,7 +145,7 @@ package struct Activity: Hashable, Sendable {
   package var startedAt: Int64
   package var steps: [Step]
 
-  package struct Step: Hashable, Sendable {
+  package struct Step: Hashable, Codable, Sendable {
     package var title: String
     package var done: Int
     package var total: Int

@@ -58,8 +58,16 @@ package protocol ReadableIndex: Sendable {
   func rank(of bound: KeyBound) throws(ModelError) -> Int
   /// The rank of the entry of a record (the one with `value`, in an index with several per record), or nil.
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int?
+  /// Whether a record has an entry under a value, given by its encoded bytes.
+  func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool
   /// The bound of what a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
   func value(parsing text: String) throws(ModelError) -> KeyValue
+}
+
+extension ReadableIndex {
+  package func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
+    try rank(of: identifier, value: descriptor.encoding.decode(encodedValue)) != nil
+  }
 }
 
 /// A place between entries of an index.

@@ -1,0 +1,135 @@
+import StorageEngine
+
+extension OwnStore {
+  package func commit(
+    _ changes: ChangeSet, named action: String, options: EditOptions
+  ) throws(ModelError) -> CommitNumber {
+    try commit(changes, CommitInfo(action: action), options: options)
+  }
+
+  /// - Parameter info: name, flags and what else the commit says of itself.
+  func commit(_ changes: ChangeSet, _ info: CommitInfo, options: EditOptions) throws(ModelError) -> CommitNumber {
+    try prepareRules(for: changes, options)
+    return try transact(info) { transaction throws(ModelError) in
+      let edit = EditApplication(store: self, transaction: transaction, options: options)
+      try whileBusy(info.action, total: changes.count, progress: options.progress) { meter throws(ModelError) in
+        try edit.apply(changes, meter)
+      }
+    }
+  }
+
+  /// Proves the rules before the lock is taken, so that the transaction only has to carry the proof over what other
+  /// writers commit meanwhile.
+  private func prepareRules(for changes: ChangeSet, _ options: EditOptions) throws(ModelError) {
+    let view = view(engine.head)
+    for key in Set(changes.changes.map(\.datastore)).sorted() {
+      guard let datastore = try view.ownDatastore(key) else { continue }
+      _ = try RecordIndexing(datastore, isCancelled: options.isCancelled)
+    }
+  }
+}
+
+extension EditOptions {
+  /// Whether the listener wants no more, asked while nothing can be counted yet.
+  var isCancelled: @Sendable () -> Bool {
+    guard let progress else { return { false } }
+    return { !progress(0, 0) }
+  }
+}
+
+/// Applies a change set to one transaction, datastore by datastore.
+struct EditApplication {
+  let store: OwnStore
+  let transaction: WriteTransaction
+  let options: EditOptions
+
+  func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws(ModelError) {
+    let base = try store.baseView(of: transaction)
+    var conflicts: [EditConflict] = []
+    for key in Set(changes.changes.map(\.datastore)).sorted() {
+      let edits = changes.changes.filter { $0.datastore == key }
+      conflicts += try apply(edits, to: base.requiredDatastore(key), meter)
+    }
+    if !conflicts.isEmpty { throw .conflict(conflicts) }
+    try meter.finish()
+  }
+
+  private func apply(
+    _ edits: [RecordEdit], to datastore: OwnDatastore, _ meter: WorkMeter
+  ) throws(ModelError) -> [EditConflict] {
+    let indexing = try permitted(RecordIndexing(datastore, isCancelled: options.isCancelled))
+    let format = indexing.format
+    var writer = try DatastoreWriter(
+      indexing.descriptor, in: transaction, recordOrder: format?.recordOrder ?? .bytes,
+      indexOrders: format.map { format in
+        Dictionary(uniqueKeysWithValues: indexing.descriptor.indexes.map { ($0.name, format.order(ofIndex: $0.name)) })
+      } ?? [:])
+    var conflicts: [EditConflict] = []
+    for edit in edits {
+      do {
+        try apply(edit, indexing, &writer)
+      } catch .conflict(let found) {
+        conflicts += found
+      } catch {
+        throw error
+      }
+      try meter.advance()
+    }
+    try writer.checkUniqueness()
+    return conflicts
+  }
+
+  /// Refuses, or marks the indexes without a rule stale where that was asked for.
+  private func permitted(_ indexing: RecordIndexing) throws(ModelError) -> RecordIndexing {
+    let refusals = indexing.refusals
+    guard !refusals.isEmpty else { return indexing }
+    guard options.marksIndexesStale, refusals.allSatisfy(\.canBeMarkedStale) else {
+      throw .refused(reason: refusals.map(\.sentence).joined(separator: "; "))
+    }
+    let marked = indexing.marking(stale: refusals.compactMap(\.index))
+    try DatastoreWriter.store(marked.descriptor, in: transaction)
+    return marked
+  }
+
+  private func apply(
+    _ edit: RecordEdit, _ indexing: RecordIndexing, _ writer: inout DatastoreWriter
+  ) throws(ModelError) {
+    let current = try writer.current(edit.identifier.bytes)
+    let theirs = try current.map { current throws(ModelError) in try RecordContent(stored: current.bytes) }
+    let outcome = RecordRebase(edit, theirs: theirs, descriptor: indexing.descriptor)
+    let new: RecordContent?
+    switch outcome {
+    case .unmoved: new = edit.new
+    case .alreadyMade: return
+    case .merged(let merged) where options.mergesFields: new = merged
+    case .merged, .conflict: throw .conflict([outcome.conflict(of: edit, theirs: theirs)])
+    }
+    // A record that no longer decodes (left out by a warm-up) has no values that could be told: it is searched for.
+    let oldValues = theirs.flatMap { try? indexing.values(of: $0) }
+    if let new {
+      try indexing.check(new, of: edit.identifier)
+      let values: [[[UInt8]]]
+      do {
+        values = try indexing.values(of: new)
+      } catch .refused(let reason) {
+        throw .refused(reason: "\(edit.datastore) \(edit.identifier): \(reason)")
+      }
+      let bytes = RecordBytes.make(version: new.version, content: new.bytes)
+      _ = try writer.put(
+        edit.identifier.bytes, bytes, values: values, replacing: current, oldValues: oldValues)
+    } else if current != nil {
+      _ = try writer.delete(edit.identifier.bytes, oldValues: oldValues)
+    }
+  }
+}
+
+extension EditRefusal {
+  var sentence: String { "\(datastore): \(reason)" }
+}
+
+extension RecordContent {
+  init(stored bytes: Bytes) throws(ModelError) {
+    let (version, content) = try RecordBytes.split(bytes)
+    self.init(version: version, bytes: content.array)
+  }
+}

@@ -1,0 +1,145 @@
+import StorageEngine
+
+extension OwnStore {
+  package func undoCandidate() throws(ModelError) -> CommitNumber? { try undoState().undo }
+
+  package func redoCandidate() throws(ModelError) -> CommitNumber? { try undoState().redo }
+
+  package func undoPreview(of commit: CommitNumber) throws(ModelError) -> ChangeSet {
+    let head = CommitNumber(engine.head.commit.number)
+    if let parent = try parentRestoredByUndo(of: commit, head: head) {
+      return try ChangeSet(reading: changes(from: head, to: parent), base: head)
+    }
+    return try inverse(of: commit, on: head)
+  }
+
+  package func undo(_ commit: CommitNumber, named action: String) throws(ModelError) -> CommitNumber {
+    let info = CommitInfo(action: action, flags: .undo, undoes: commit.rawValue)
+    let head = CommitNumber(try onStorage { () throws(StorageError) in try engine.refresh() }.commit.number)
+    if let number = try undoByRoots(commit, info) { return number }
+    let changes = try inverse(of: commit, on: head)
+    guard !changes.isEmpty else {
+      throw .refused(reason: "nothing of \(commit) is left to take back: later commits changed all of it")
+    }
+    return try self.commit(changes, info, options: EditOptions(mergesFields: true))
+  }
+
+  /// Where the head has the state that the commit made, its parent's roots take it back, whatever the types.
+  private func undoByRoots(_ commit: CommitNumber, _ info: CommitInfo) throws(ModelError) -> CommitNumber? {
+    let head = CommitNumber(engine.head.commit.number)
+    guard try parentRestoredByUndo(of: commit, head: head) != nil else { return nil }
+    var isDone = false
+    let number = try transact(info) { transaction throws(ModelError) in
+      let base = CommitNumber(transaction.base.number)
+      guard let parent = try parentRestoredByUndo(of: commit, head: base) else { return }
+      let view = try ownView(at: parent)
+      try onStorage { () throws(StorageError) in try transaction.restore(nil, from: view.view) }
+      isDone = true
+    }
+    return isDone ? number : nil
+  }
+
+  /// The commit whose roots take back `commit`, if the head has still the state that it made.
+  private func parentRestoredByUndo(of commit: CommitNumber, head: CommitNumber) throws(ModelError) -> CommitNumber? {
+    let target = try commitRecord(commit)
+    guard let parent = target.parents.first, target.parents.count == 1 else { return nil }
+    let (present, then) = (try ownView(at: head), try ownView(at: commit))
+    return try present.hasSameState(as: then) ? CommitNumber(parent) : nil
+  }
+
+  /// What is put in place of each record that the commit changed; later edits of other fields are kept, and so are
+  /// later edits of the same ones.
+  private func inverse(of commit: CommitNumber, on head: CommitNumber) throws(ModelError) -> ChangeSet {
+    let reader = try changes(of: commit)
+    let view = try ownView(at: head)
+    var inverse = ChangeSet(base: head)
+    while true {
+      let changes = try reader.next(512)
+      if changes.isEmpty { return inverse }
+      for change in changes {
+        guard let datastore = try view.ownDatastore(change.datastore) else { continue }
+        let present = try datastore.record(change.identifier)?.stored
+        let wanted = Self.content(of: change, takenBackFrom: present, datastore.descriptor)
+        guard wanted != present else { continue }
+        inverse.changes.append(
+          RecordEdit(datastore: change.datastore, identifier: change.identifier, old: present, new: wanted))
+      }
+    }
+  }
+
+  private static func content(
+    of change: RecordChange, takenBackFrom present: RecordContent?, _ descriptor: DatastoreDescriptor
+  ) -> RecordContent? {
+    let (before, after) = (change.old?.stored, change.new?.stored)
+    if present == after { return before }
+    guard let before, let after, let present, after.version == present.version,
+      let old = try? descriptor.coding(of: before.bytes).document(of: before.bytes),
+      let new = try? descriptor.coding(of: after.bytes).document(of: after.bytes),
+      let now = try? descriptor.coding(of: present.bytes).document(of: present.bytes)
+    else { return present }
+    // Where both changed a field, `mine` is kept by a merge: here that is the later edit.
+    let merge = DocumentMerge(base: new, mine: now, theirs: old)
+    guard merge.merged != now,
+      let bytes = try? descriptor.coding(of: present.bytes).encode(merge.merged, keeping: present.bytes)
+    else { return present }
+    return RecordContent(version: present.version, bytes: bytes)
+  }
+
+  /// Walks back from the head and keeps book of what is taken back by what.
+  private func undoState() throws(ModelError) -> (undo: CommitNumber?, redo: CommitNumber?) {
+    var takenBack: Set<CommitNumber> = []
+    var undo: CommitNumber?
+    var redo: CommitNumber?
+    var redoIsOpen = true
+    var next: CommitNumber? = CommitNumber(engine.head.commit.number)
+    while let number = next, number.rawValue > 0, undo == nil || (redo == nil && redoIsOpen) {
+      let record = try commitRecord(number)
+      next = record.parents.first.map { CommitNumber($0) }
+      if record.isFolded || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
+      if let target = record.undoes.map({ CommitNumber($0) }) {
+        takenBack.insert(target)
+        let isRedo = (try? commitRecord(target))?.undoes != nil
+        if !isRedo, redo == nil, redoIsOpen { redo = number }
+      } else {
+        // A later edit of one's own closes the way to what was taken back before it.
+        if record.program == program { redoIsOpen = false }
+        if undo == nil { undo = number }
+      }
+    }
+    return (undo, redo)
+  }
+}
+
+extension ChangeSet {
+  /// All changes of a reader, as edits that make them.
+  init(reading reader: any ChangeReader, base: CommitNumber) throws(ModelError) {
+    self.init(base: base)
+    while true {
+      let part = try reader.next(512)
+      if part.isEmpty { return }
+      changes += part.map {
+        RecordEdit(
+          datastore: $0.datastore, identifier: $0.identifier, old: $0.old?.stored, new: $0.new?.stored)
+      }
+    }
+  }
+}
+
+extension OwnView {
+  /// Whether every tree is the same in both views. Costs a few node reads a tree: equal roots are not entered.
+  func hasSameState(as other: OwnView) throws(ModelError) -> Bool {
+    if commit == other.commit { return true }
+    return try onStorage { () throws(StorageError) in
+      let names = try view.trees(prefix: [])
+      guard names == (try other.view.trees(prefix: [])) else { return false }
+      for name in names {
+        guard let tree = try view.tree(name), let twin = try other.view.tree(name), tree.count == twin.count,
+          tree.attributes == twin.attributes
+        else { return false }
+        var cursor = try difference(view, other.view, tree: name)
+        if try cursor.next() != nil { return false }
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/// Finds the index values of records of one datastore: by the app's own types where they are compiled in, otherwise by
+/// the proven rules.
+struct RecordIndexing {
+  let descriptor: DatastoreDescriptor
+  let format: (any CompiledFormat)?
+  let rules: [String: RuleOutcome]
+
+  init(_ datastore: OwnDatastore, isCancelled: @escaping @Sendable () -> Bool = { false }) throws(ModelError) {
+    let store = datastore.view.store
+    descriptor = datastore.descriptor
+    format = store.formats[datastore.descriptor.key]
+    rules = format == nil ? try store.proofs.rules(of: datastore, isCancelled: isCancelled) : [:]
+  }
+
+  /// As another descriptor says it: where it marks indexes stale, they have no values.
+  private init(_ descriptor: DatastoreDescriptor, _ format: (any CompiledFormat)?, _ rules: [String: RuleOutcome]) {
+    self.descriptor = descriptor
+    self.format = format
+    self.rules = rules
+  }
+
+  func marking(stale names: [String]) -> RecordIndexing {
+    var descriptor = descriptor
+    for name in names {
+      guard var index = descriptor.index(name) else { continue }
+      index.isStale = true
+      descriptor.setIndex(name, to: index)
+    }
+    return RecordIndexing(descriptor, format, rules)
+  }
+
+  /// Why records of this datastore cannot be edited, index by index; empty where they can.
+  var refusals: [EditRefusal] {
+    guard format == nil else { return [] }
+    guard descriptor.identifierEncoding.isByteOrdered else {
+      return [
+        refusal(nil, "its identifiers are ordered as only the app knows (\(descriptor.identifierType))", false)
+      ]
+    }
+    return descriptor.indexes.compactMap { index in
+      if index.isStale { return nil }
+      switch rules[index.name] {
+      case .proven: return nil
+      case .unproven(let reason): return refusal(index.name, "index \(index.name) has no proven rule: \(reason)", true)
+      case nil: return refusal(index.name, "index \(index.name) has no proven rule", true)
+      }
+    }
+  }
+
+  /// The encoded values of a record per index, in the order of the descriptor's indexes; throws `ModelError.refused`
+  /// where the record does not decode or has no value that an index could hold.
+  func values(of content: RecordContent) throws(ModelError) -> [[[UInt8]]] {
+    guard !descriptor.indexes.isEmpty || format != nil else { return [] }
+    if let format {
+      let values = try format.keys(of: content).values
+      return descriptor.indexes.map { $0.isStale ? [] : values[$0.name] ?? [] }
+    }
+    let document = try document(of: content)
+    var values: [[[UInt8]]] = []
+    for index in descriptor.indexes {
+      guard !index.isStale, case .proven(let rule)? = rules[index.name] else {
+        values.append([])
+        continue
+      }
+      do {
+        values.append(try rule.encodedValues(of: document))
+      } catch {
+        throw .refused(reason: "index \(index.name): \(error)")
+      }
+    }
+    return values
+  }
+
+  func document(of content: RecordContent) throws(ModelError) -> Document {
+    try descriptor.coding(of: content.bytes).document(of: content.bytes)
+  }
+
+  /// Throws where content is no record of this identifier: it does not parse, or its identifier field is another.
+  func check(_ content: RecordContent, of identifier: StoredKey) throws(ModelError) {
+    if let format {
+      guard try format.keys(of: content).identifier == identifier.bytes else { throw otherIdentifier(identifier) }
+      return
+    }
+    let document: Document
+    do {
+      document = try self.document(of: content)
+    } catch {
+      throw .refused(reason: "\(identifier): the new content does not parse: \(error)")
+    }
+    guard let path = try descriptor.identifierPath.map({ text throws(ModelError) in
+      try DocumentPath(parsing: text)
+    }) else { return }
+    guard let value = descriptor.identifierEncoding.keyValue(of: document[path]),
+      try descriptor.identifierEncoding.encode(value) == identifier.bytes
+    else { throw otherIdentifier(identifier) }
+  }
+
+  private func otherIdentifier(_ identifier: StoredKey) -> ModelError {
+    .refused(
+      reason: "the identifier of a record cannot be changed (\(identifier)): insert a record with the new one and "
+        + "delete this one")
+  }
+
+  private func refusal(_ index: String?, _ reason: String, _ canBeMarkedStale: Bool) -> EditRefusal {
+    EditRefusal(
+      datastore: descriptor.key, index: index, record: nil, reason: reason, canBeMarkedStale: canBeMarkedStale)
+  }
+}
