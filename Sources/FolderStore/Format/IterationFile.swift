@@ -20,6 +20,15 @@ package struct IterationFile: Hashable, Sendable {
     package var root: FolderName?
   }
 
+  /// The state before anything was registered.
+  package static let empty = IterationFile()
+
+  private init() {
+    creationDate = 0
+    datastores = [:]
+    absentMembers = []
+  }
+
   private static let required = [
     "id", "successiveIterations", "addedDatastores", "removedDatastores", "addedDatastoreRoots", "removedDatastoreRoots",
   ]

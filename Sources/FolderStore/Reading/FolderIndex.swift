@@ -97,24 +97,32 @@ extension FolderIndex {
   func place(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> EntryList.Place? {
     let entries = try entries
     guard layout == .primary || value != nil else {
-      return try firstPlace(in: entries) { $0.identifier == identifier.bytes }
+      return firstPlace(in: entries) { $0.identifier == identifier.bytes }
     }
     let probe = try value.map { value throws(ModelError) in try values.encoding.encode(value) } ?? identifier.bytes
     let matches = { (keys: RawKeys) in
       keys.identifier == identifier.bytes && (self.layout == .primary || keys.value == probe)
     }
     guard values.isKnown, identifiers.isKnown else {
-      if layout == .primary { return try storedPosition(of: identifier.bytes, in: entries) }
-      return try firstPlace(in: entries, where: matches)
+      if layout == .primary { return storedPosition(of: identifier.bytes, in: entries) }
+      return firstPlace(in: entries, where: matches)
     }
     let found = entries.firstRow { place in
       self.keys(at: place, in: entries).map { keys in
         keys.value == probe ? !keys.identifier.precedes(identifier.bytes) : !keys.value.precedes(probe)
       }
     }
-    if let row = entries.row(atOrAfter: found), keys(at: row, in: entries).map(matches) == true { return row }
-    guard layout == .primary, try !isInOrder(entries) else { return nil }
-    return try storedPosition(of: identifier.bytes, in: entries)
+    guard let row = entries.row(atOrAfter: found), keys(at: row, in: entries).map(matches) == true else { return nil }
+    return row
+  }
+
+  /// Where a record lies in the primary index, also where its entries are not in the order of their type: that is looked
+  /// at once, when a search finds nothing.
+  func placeInAnyOrder(of identifier: StoredKey) throws(ModelError) -> EntryList.Place? {
+    if let place = try place(of: identifier, value: nil) { return place }
+    let entries = try entries
+    guard identifiers.isKnown, !isInOrder(entries) else { return nil }
+    return storedPosition(of: identifier.bytes, in: entries)
   }
 
   /// The ranks of the entries that have a value whose order is not known.
@@ -139,7 +147,7 @@ extension FolderIndex {
 
   private func firstPlace(
     in entries: EntryList, where matches: (RawKeys) -> Bool
-  ) throws(ModelError) -> EntryList.Place? {
+  ) -> EntryList.Place? {
     var found: EntryList.Place?
     forEachRow(of: entries) { place in
       if let keys = keys(at: place, in: entries), matches(keys) { found = place }
@@ -149,7 +157,7 @@ extension FolderIndex {
   }
 
   /// Where an identifier of unknown order lies: all are read once, and their ranks kept.
-  private func storedPosition(of identifier: [UInt8], in entries: EntryList) throws(ModelError) -> EntryList.Place? {
+  private func storedPosition(of identifier: [UInt8], in entries: EntryList) -> EntryList.Place? {
     if let known = positions.withLock({ $0 }) { return known[identifier].flatMap { entries.place(ofRow: $0) } }
     var ranks: [[UInt8]: Int] = [:]
     var rank = 0
@@ -163,9 +171,8 @@ extension FolderIndex {
     return found[identifier].flatMap { entries.place(ofRow: $0) }
   }
 
-  /// Whether the identifiers really lie in the order of their type, which every search relies on; looked at once, when
-  /// a search finds nothing.
-  private func isInOrder(_ entries: EntryList) throws(ModelError) -> Bool {
+  /// Whether the identifiers really lie in the order of their type, which every search relies on.
+  private func isInOrder(_ entries: EntryList) -> Bool {
     if let known = orderIsRight.withLock({ $0 }) { return known }
     var last: [UInt8]?
     var isRight = true

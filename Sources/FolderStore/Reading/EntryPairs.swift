@@ -1,0 +1,140 @@
+import DatastoreModel
+
+/// Walks two states of a primary index side by side and gives the records that differ.
+///
+/// Where the order of the identifiers is known both sides are merged, and nothing is held but two entries. Where only
+/// the app knows it, entries are paired by identifier: what both states have stands in the same order in both, so what
+/// is passed over on the way to a common record is gone, or new. That holds no more than the longest such stretch.
+struct EntryPairs: Sendable {
+  /// Nil on one side: it is not there.
+  struct Pair: Sendable {
+    var old: FolderEntry?
+    var new: FolderEntry?
+
+    var differs: Bool { old?.record != new?.record || old?.version != new?.version }
+  }
+
+  private var old: EntryRun
+  private var new: EntryRun
+  private let isOrdered: Bool
+  private var ready: [Pair] = []
+  private var waitingOld = Waiting()
+  private var waitingNew = Waiting()
+
+  init(old: EntryRun, new: EntryRun, isOrdered: Bool) {
+    self.old = old
+    self.new = new
+    self.isOrdered = isOrdered
+  }
+
+  /// The next records that differ; nil at the end. After an error the walk goes on behind the damaged entry.
+  mutating func next() throws(FolderError) -> Pair? {
+    while true {
+      let pair = isOrdered ? try merged() : try matched()
+      guard let pair else { return nil }
+      if pair.differs { return pair }
+    }
+  }
+
+  private mutating func merged() throws(FolderError) -> Pair? {
+    switch (try old.peek(), try new.peek()) {
+    case (nil, nil): return nil
+    case (_?, nil): return Pair(old: old.take(), new: nil)
+    case (nil, _?): return Pair(old: nil, new: new.take())
+    case (let left?, let right?):
+      if left.identifier == right.identifier { return Pair(old: old.take(), new: new.take()) }
+      return left.identifier.bytes.precedes(right.identifier.bytes)
+        ? Pair(old: old.take(), new: nil) : Pair(old: nil, new: new.take())
+    }
+  }
+
+  private mutating func matched() throws(FolderError) -> Pair? {
+    while ready.isEmpty {
+      let left = try old.peek()
+      let right = try new.peek()
+      _ = old.take()
+      _ = new.take()
+      if let left, !meet(left, in: &waitingNew, and: &waitingOld, isOld: true) { waitingOld.add(left) }
+      if let right, !meet(right, in: &waitingOld, and: &waitingNew, isOld: false) { waitingNew.add(right) }
+      guard left == nil, right == nil else { continue }
+      flush(waitingOld.takeAll(), waitingNew.takeAll())
+      break
+    }
+    guard !ready.isEmpty else { return nil }
+    return ready.removeFirst()
+  }
+
+  /// Pairs an entry with the one that waits for it on the other side, and settles what stands before both.
+  private mutating func meet(
+    _ entry: FolderEntry, in others: inout Waiting, and own: inout Waiting, isOld: Bool
+  ) -> Bool {
+    guard let (passed, other) = others.take(upTo: entry.identifier.bytes) else { return false }
+    let left = own.takeAll()
+    if isOld { flush(left, passed) } else { flush(passed, left) }
+    ready.append(isOld ? Pair(old: entry, new: other) : Pair(old: other, new: entry))
+    return true
+  }
+
+  private mutating func flush(_ gone: [FolderEntry], _ come: [FolderEntry]) {
+    ready += gone.map { Pair(old: $0, new: nil) } + come.map { Pair(old: nil, new: $0) }
+  }
+
+  /// Entries of one side that the other has not shown yet, in order.
+  private struct Waiting: Sendable {
+    private var entries: [FolderEntry] = []
+    private var places: [[UInt8]: Int] = [:]
+
+    mutating func add(_ entry: FolderEntry) {
+      places[entry.identifier.bytes] = entries.count
+      entries.append(entry)
+    }
+
+    /// The entry of an identifier and those before it, which are taken out.
+    mutating func take(upTo identifier: [UInt8]) -> (passed: [FolderEntry], entry: FolderEntry)? {
+      guard let place = places[identifier] else { return nil }
+      let passed = Array(entries[..<place])
+      let entry = entries[place]
+      let rest = Array(entries[(place + 1)...])
+      self = Waiting()
+      for entry in rest { add(entry) }
+      return (passed, entry)
+    }
+
+    mutating func takeAll() -> [FolderEntry] {
+      defer { self = Waiting() }
+      return entries
+    }
+  }
+}
+
+/// The entries that begin on a run of pages of an index, one after the other.
+struct EntryRun: Sendable {
+  private let index: FolderIndex?
+  private let entries: EntryList?
+  private let end: Int
+  private var place: EntryList.Place
+  private var current: FolderEntry?
+
+  /// `index`: nil for a state that has no such datastore.
+  init(_ index: FolderIndex?, pages: Range<Int>) throws(FolderError) {
+    self.index = index
+    entries = try index?.source.get()
+    place = EntryList.Place(page: pages.lowerBound, row: 0)
+    end = pages.upperBound
+  }
+
+  /// The next entry without taking it; nil at the end. An entry that cannot be read is passed over by its error.
+  mutating func peek() throws(FolderError) -> FolderEntry? {
+    if let current { return current }
+    guard let index, let entries, let row = entries.row(atOrAfter: place), row.page < end else { return nil }
+    place = EntryList.Place(page: row.page, row: row.row + 1)
+    let entry = try index.entry(at: row, in: entries)
+    current = entry
+    return entry
+  }
+
+  mutating func take() -> FolderEntry? {
+    defer { current = nil }
+    return current
+  }
+}

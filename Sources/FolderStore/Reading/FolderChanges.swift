@@ -1,0 +1,97 @@
+package import DatastoreModel
+import Synchronization
+
+/// The records that differ between two states of the folder, one datastore after the other.
+///
+/// Roots and pages that both states name are equal and never read; what is read is decoded one entry at a time.
+package final class FolderChanges: ChangeReader {
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    var old: FolderView
+    var new: FolderView
+    /// Keys of datastores that were not begun, last first.
+    var remaining: [String]
+    var current: DatastoreDifference?
+  }
+
+  init(from old: FolderView, to new: FolderView) {
+    let keys = Set(old.iteration.datastores.keys).union(new.iteration.datastores.keys)
+    state = Mutex(State(old: old, new: new, remaining: keys.sorted(by: >)))
+  }
+
+  package func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
+    try state.withLock { state throws(ModelError) in
+      var changes: [RecordChange] = []
+      do throws(FolderError) {
+        while changes.count < limit, let change = try Self.next(&state) { changes.append(change) }
+      } catch {
+        throw ModelError(error)
+      }
+      return changes
+    }
+  }
+
+  private static func next(_ state: inout State) throws(FolderError) -> RecordChange? {
+    while true {
+      if let change = try state.current?.next() { return change }
+      state.current = nil
+      guard let key = state.remaining.popLast() else { return nil }
+      state.current = try DatastoreDifference(of: key, from: state.old, to: state.new)
+    }
+  }
+}
+
+/// The records of one datastore that differ between two states.
+struct DatastoreDifference: Sendable {
+  let key: String
+  private let old: FolderDatastore?
+  private let new: FolderDatastore?
+  /// Runs of pages that were not begun, last first.
+  private var runs: [PageDifference.Run]
+  private var pairs: EntryPairs?
+
+  /// Nil where both states are the same file, or have no such datastore with records.
+  init?(of key: String, from oldView: FolderView, to newView: FolderView) throws(FolderError) {
+    let (oldRoot, newRoot) = (oldView.rootFile(of: key)?.file, newView.rootFile(of: key)?.file)
+    guard oldRoot != newRoot else { return nil }
+    let old = oldRoot == nil ? nil : oldView.folderDatastore(key)
+    let new = newRoot == nil ? nil : newView.folderDatastore(key)
+    self.key = key
+    self.old = old
+    self.new = new
+    let oldEntries = try old?.primaryIndex.source.get()
+    let newEntries = try new?.primaryIndex.source.get()
+    switch (oldEntries, newEntries) {
+    case (let oldEntries?, let newEntries?): runs = PageDifference(oldEntries, newEntries).runs.reversed()
+    case (let entries?, nil): runs = [PageDifference.Run(old: entries.pages.indices, new: 0..<0)]
+    case (nil, let entries?): runs = [PageDifference.Run(old: 0..<0, new: entries.pages.indices)]
+    case (nil, nil): return nil
+    }
+  }
+
+  /// The number of records that came, where there were none before: counted without decoding one.
+  var importedCount: Int? {
+    guard old == nil, let new else { return nil }
+    return try? new.count
+  }
+
+  mutating func next() throws(FolderError) -> RecordChange? {
+    while true {
+      if let pair = try pairs?.next() { return change(pair) }
+      pairs = nil
+      guard let run = runs.popLast() else { return nil }
+      pairs = EntryPairs(
+        old: try EntryRun(old?.primaryIndex, pages: run.old), new: try EntryRun(new?.primaryIndex, pages: run.new),
+        isOrdered: [old, new].allSatisfy { $0?.primaryIndex.identifiers.isKnown ?? true })
+    }
+  }
+
+  private func change(_ pair: EntryPairs.Pair) -> RecordChange? {
+    guard let identifier = pair.new?.identifier ?? pair.old?.identifier else { return nil }
+    return RecordChange(
+      datastore: key, identifier: identifier,
+      old: pair.old.map { Record($0, like: old?.descriptor.coding ?? .opaque) },
+      new: pair.new.map { Record($0, like: new?.descriptor.coding ?? .opaque) })
+  }
+}

@@ -1,0 +1,42 @@
+package import DatastoreModel
+
+/// The whole folder as of one iteration.
+package struct FolderView: ReadableView {
+  package let commit: CommitNumber
+  let iteration: IterationFile
+  let snapshot: DatedIdentifier?
+  let contents: FolderContents
+
+  /// A folder that nothing was ever written to.
+  init(empty contents: FolderContents) {
+    commit = CommitNumber(0)
+    iteration = .empty
+    snapshot = nil
+    self.contents = contents
+  }
+
+  init(_ commit: CommitNumber, at link: FolderHistory.Link, in contents: FolderContents) throws(FolderError) {
+    self.commit = commit
+    iteration = try contents.iteration(link)
+    snapshot = link.snapshot
+    self.contents = contents
+  }
+
+  package var datastores: [any ReadableDatastore] {
+    get throws(ModelError) { iteration.datastores.keys.sorted().compactMap { folderDatastore($0) } }
+  }
+
+  package func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? { folderDatastore(key) }
+
+  func folderDatastore(_ key: String) -> FolderDatastore? {
+    guard let snapshot, let reference = iteration.datastores[key] else { return nil }
+    return FolderDatastore(key: key, reference, in: snapshot, contents: contents)
+  }
+
+  /// Where a datastore's root lies; nil where it is not there or was never written.
+  func rootFile(of key: String) -> (file: String, folder: String)? {
+    guard let snapshot, let reference = iteration.datastores[key], let root = reference.root else { return nil }
+    let folder = FolderLayout.datastore(reference.folder, in: snapshot)
+    return (FolderLayout.root(root, of: folder), folder)
+  }
+}
