@@ -54,8 +54,8 @@ struct EntryPairs: Sendable {
       let right = try new.peek()
       _ = old.take()
       _ = new.take()
-      if let left, !meet(left, in: &waitingNew, and: &waitingOld, isOld: true) { waitingOld.add(left) }
-      if let right, !meet(right, in: &waitingOld, and: &waitingNew, isOld: false) { waitingNew.add(right) }
+      if let left { add(old: left) }
+      if let right { add(new: right) }
       guard left == nil, right == nil else { continue }
       flush(waitingOld.takeAll(), waitingNew.takeAll())
       break
@@ -65,14 +65,16 @@ struct EntryPairs: Sendable {
   }
 
   /// Pairs an entry with the one that waits for it on the other side, and settles what stands before both.
-  private mutating func meet(
-    _ entry: FolderEntry, in others: inout Waiting, and own: inout Waiting, isOld: Bool
-  ) -> Bool {
-    guard let (passed, other) = others.take(upTo: entry.identifier.bytes) else { return false }
-    let left = own.takeAll()
-    if isOld { flush(left, passed) } else { flush(passed, left) }
-    ready.append(isOld ? Pair(old: entry, new: other) : Pair(old: other, new: entry))
-    return true
+  private mutating func add(old entry: FolderEntry) {
+    guard let (passed, other) = waitingNew.take(upTo: entry.identifier.bytes) else { return waitingOld.add(entry) }
+    flush(waitingOld.takeAll(), passed)
+    ready.append(Pair(old: entry, new: other))
+  }
+
+  private mutating func add(new entry: FolderEntry) {
+    guard let (passed, other) = waitingOld.take(upTo: entry.identifier.bytes) else { return waitingNew.add(entry) }
+    flush(passed, waitingNew.takeAll())
+    ready.append(Pair(old: other, new: entry))
   }
 
   private mutating func flush(_ gone: [FolderEntry], _ come: [FolderEntry]) {
