@@ -1,1 +1,9 @@
-print("strata")
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+// A reader that closes the pipe is an error of `write`, not a signal that ends the program.
+signal(SIGPIPE, SIG_IGN)
+exit(await Program.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,0 +1,69 @@
+import DatastoreModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Standard output, in blocks. A reader that closes the pipe ends the verb quietly.
+struct Output: ~Copyable {
+  private var buffer: [UInt8] = []
+  private let descriptor: Int32
+
+  init(descriptor: Int32 = STDOUT_FILENO) {
+    self.descriptor = descriptor
+    buffer.reserveCapacity(1 << 16)
+  }
+
+  /// Whether a person reads along, so that lines must not wait in a buffer.
+  var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  /// Adds a line.
+  ///
+  /// - Throws: ``OutputClosed`` once the reader has gone, ``OutputFailed`` where the system refuses the bytes.
+  mutating func line(_ text: String) throws {
+    buffer.append(contentsOf: text.utf8)
+    buffer.append(UInt8(ascii: "\n"))
+    if buffer.count >= 1 << 16 { try flush() }
+  }
+
+  /// Adds bytes as they are.
+  mutating func bytes(_ bytes: some Sequence<UInt8>) throws {
+    buffer.append(contentsOf: bytes)
+    if buffer.count >= 1 << 16 { try flush() }
+  }
+
+  /// Hands everything over to the system.
+  mutating func flush() throws {
+    var written = 0
+    while written < buffer.count {
+      let count = buffer.withUnsafeBytes { bytes in
+        write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+      }
+      if count >= 0 {
+        written += count
+      } else if errno == EPIPE {
+        throw OutputClosed()
+      } else if errno != EINTR {
+        throw OutputFailed(code: errno)
+      }
+    }
+    buffer.removeAll(keepingCapacity: true)
+  }
+}
+
+/// The reader of standard output has gone.
+struct OutputClosed: Error {}
+
+/// Standard output cannot be written, as on a full disk.
+struct OutputFailed: Error, CustomStringConvertible {
+  var code: Int32
+  var description: String { "standard output cannot be written: \(String(cString: strerror(code)))" }
+}
+
+/// Writes a sentence for the user to standard error.
+func complain(_ sentence: String) {
+  var text = "strata: \(sentence)\n"
+  text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+}

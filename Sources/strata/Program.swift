@@ -1,0 +1,52 @@
+import DatastoreModel
+import StoreBrowser
+
+/// The program from its arguments to its exit status.
+///
+/// Statuses: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
+struct Program {
+  /// Runs a verb, or the browser.
+  static func run(_ words: [String]) async -> Int32 {
+    do {
+      return try await dispatch(words)
+    } catch is OutputClosed {
+      return 0
+    } catch let error as UsageError {
+      complain(error.description)
+      return 2
+    } catch let error as ModelError {
+      complain(error.description)
+      return error.exitStatus
+    } catch let error as ExpressionError {
+      complain(error.description)
+      return 2
+    } catch {
+      complain(String(describing: error))
+      return 1
+    }
+  }
+
+  private static func dispatch(_ words: [String]) async throws -> Int32 {
+    guard let first = words.first else { return try await browse([]) }
+    switch first {
+    case "--help", "-h": return try await run("help", [])
+    case "--version":
+      print("strata \(version)")
+      return 0
+    case "demo": return try await demo(VerbArguments(words.dropFirst(), for: .named(first) ?? .browse))
+    default:
+      guard Verb.named(first) != nil else { return try await browse(words) }
+      let rest = Array(words.dropFirst())
+      if rest.contains("--help") { return try await run("help", [first]) }
+      return try await run(first, rest)
+    }
+  }
+
+  private static func run(_ name: String, _ words: [String]) async throws -> Int32 {
+    guard let verb = Verb.named(name) else { throw UsageError("“\(name)” is no verb; strata help lists them") }
+    return try await VerbRun(VerbArguments(words, for: verb)).run()
+  }
+
+  /// The release that this is.
+  static let version = "0.1"
+}

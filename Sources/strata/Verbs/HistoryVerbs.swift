@@ -1,0 +1,142 @@
+import DatastoreModel
+import StoreBrowser
+
+// The verbs that print what happened: history, diff, watch.
+
+extension VerbRun {
+  mutating func history() throws -> Int32 {
+    let store = try store()
+    guard let key = arguments.operand(1) else {
+      if arguments.has("--field") { throw UsageError("--field needs a DATASTORE and an ID", verb: arguments.verb) }
+      return try printCommits(of: store, keeping: nil)
+    }
+    let datastore = try datastore(key, in: store.head)
+    guard let text = arguments.operand(2) else {
+      if arguments.has("--field") { throw UsageError("--field needs an ID", verb: arguments.verb) }
+      return try printCommits(of: store, keeping: key)
+    }
+    let identifier = try datastore.identifier(parsing: text)
+    return try printVersions(of: identifier, in: key, of: store)
+  }
+
+  /// The commits of the store, or of one datastore, newest first.
+  private mutating func printCommits(of store: any ReadableStore, keeping datastore: String?) throws -> Int32 {
+    var remaining = try arguments.count("--limit") ?? Int.max
+    var next: CommitNumber? = store.head.commit
+    while remaining > 0, let newest = next {
+      let commits = try store.commits(from: newest, limit: 256, folded: true)
+      for commit in commits where datastore == nil || commit.changes.contains(where: { $0.datastore == datastore }) {
+        guard remaining > 0 else { break }
+        remaining -= 1
+        if isJSON { try line(.history(commit)) } else { try output.line(row(commit)) }
+      }
+      next = commits.last?.parents.first
+    }
+    return 0
+  }
+
+  /// The states of a record, or the values of one of its fields, newest first.
+  private mutating func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws
+    -> Int32
+  {
+    let path = try arguments.value("--field").map { try DocumentPath(parsing: $0) }
+    let limit = try arguments.count("--limit") ?? Int.max
+    let versions = try store.versions(of: identifier, in: datastore, from: store.head.commit, limit: .max)
+    guard !versions.isEmpty else {
+      throw ModelError.noSuchRecord(identifier.description, datastore: datastore)
+    }
+    var printed = 0
+    for (position, version) in versions.enumerated() where printed < limit {
+      let value = try version.record?.document()
+      let older = position + 1 < versions.count ? try versions[position + 1].record?.document() : nil
+      if let path {
+        let (new, old) = (value?[path], older?[path])
+        guard new != old || position == versions.count - 1 else { continue }
+        printed += 1
+        try printValue(new ?? .null, of: version.commit, member: "value", isPresent: new != nil)
+      } else {
+        printed += 1
+        try printValue(value ?? .null, of: version.commit, member: "value", isPresent: value != nil)
+      }
+    }
+    return 0
+  }
+
+  private mutating func printValue(_ value: Document, of commit: Commit, member: String, isPresent: Bool) throws {
+    if isJSON {
+      guard case .object(var members) = Document.history(commit) else { return }
+      members.append(.init(member, isPresent ? value.printable : .null))
+      members.append(.init("deleted", .bool(!isPresent)))
+      try line(.object(members))
+    } else {
+      try output.line("\(row(commit))\n    \(isPresent ? value.compactText : "deleted")")
+    }
+  }
+
+  /// A commit as a line for people.
+  func row(_ commit: Commit) -> String {
+    let counts = commit.changes.map { change in
+      var text = change.datastore
+      if change.updated > 0 { text += " ~\(change.updated)" }
+      if change.inserted > 0 { text += " +\(change.inserted)" }
+      if change.deleted > 0 { text += " -\(change.deleted)" }
+      return text
+    }
+    let by = commit.author.isEmpty ? commit.program : "\(commit.author) (\(commit.program))"
+    return [commit.number.description, Clock.text(commit.date), by, commit.action, counts.joined(separator: ", ")]
+      .filter { !$0.isEmpty }.joined(separator: "  ")
+  }
+
+  mutating func difference() throws -> Int32 {
+    let store = try store()
+    let changes = try store.changes(from: store.resolve(required(1)), to: store.resolve(required(2)))
+    while case let next = try changes.next(256), !next.isEmpty {
+      for change in next {
+        if isJSON { try line(.change(change)) } else { try printDifference(change) }
+      }
+    }
+    return 0
+  }
+
+  private mutating func printDifference(_ change: RecordChange) throws {
+    let sign = change.old == nil ? "+" : change.new == nil ? "-" : "~"
+    try output.line("\(sign) \(change.datastore) \(change.identifier)")
+    for field in Document.difference(from: try change.old?.document(), to: try change.new?.document()) {
+      try output.line("    \(field.path): \(field.old?.compactText ?? "—") → \(field.new?.compactText ?? "—")")
+    }
+  }
+
+  mutating func watch() throws -> Int32 {
+    let store = try store()
+    let changes = ChangeSignal()
+    let following = try store.follow { changes.signal() }
+    defer { withExtendedLifetime(following) {} }
+    var last = store.head.commit
+    var activity: Activity?
+    while true {
+      let head = try store.refresh().commit
+      if head > last {
+        for number in (last.rawValue + 1)...head.rawValue {
+          let commit = try store.commit(CommitNumber(number))
+          if isJSON { try line(.history(commit)) } else { try output.line(row(commit)) }
+        }
+        last = head
+      }
+      if store.activity != activity {
+        activity = store.activity
+        try print(activity)
+      }
+      try output.flush()
+      changes.wait()
+    }
+  }
+
+  private mutating func print(_ activity: Activity?) throws {
+    let (title, done, total) = (activity?.title, activity?.done ?? 0, activity?.total ?? 0)
+    if isJSON {
+      try line(["activity": title.map(Document.string) ?? .null, "done": .count(done), "total": .count(total)])
+    } else if let title {
+      try output.line("\(title): \(done) of \(total)")
+    }
+  }
+}

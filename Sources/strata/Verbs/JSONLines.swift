@@ -1,0 +1,57 @@
+import DatastoreModel
+
+// The shapes of the lines that `--json` prints.
+
+extension Document {
+  static func count(_ number: Int) -> Document { .number(NumberText(Int64(number))) }
+
+  static func commit(_ number: CommitNumber) -> Document { .number(NumberText(Int64(clamping: number.rawValue))) }
+
+  /// `{"id":…,"version":…,"value":…}`
+  static func record(_ record: Record) throws -> Document {
+    [
+      "id": .identifier(record.identifier), "version": .string(record.version),
+      "value": try record.document().printable,
+    ]
+  }
+
+  /// An identifier as JSON has it.
+  static func identifier(_ key: StoredKey) -> Document { key.value.document.printable }
+
+  /// `{"commit":…,"date":…,"action":…,"author":…,"changes":[…]}`
+  static func history(_ commit: Commit) -> Document {
+    [
+      "commit": .commit(commit.number),
+      "date": .string(Clock.iso8601(commit.date)),
+      "action": .string(commit.action),
+      "author": .string(commit.author),
+      "program": .string(commit.program),
+      "parents": .array(commit.parents.map(Document.commit)),
+      "changes": .array(
+        commit.changes.map { change in
+          [
+            "datastore": .string(change.datastore), "inserted": .count(change.inserted),
+            "updated": .count(change.updated), "deleted": .count(change.deleted),
+          ]
+        }),
+    ]
+  }
+
+  /// `{"datastore":…,"id":…,"change":"insert|update|delete","fields":[{"path":…,"old":…,"new":…}]}`
+  static func change(_ change: RecordChange) throws -> Document {
+    let kind = change.old == nil ? "insert" : change.new == nil ? "delete" : "update"
+    let fields = Document.difference(from: try change.old?.document(), to: try change.new?.document())
+    return [
+      "datastore": .string(change.datastore),
+      "id": .identifier(change.identifier),
+      "change": .string(kind),
+      "fields": .array(
+        fields.map { field in
+          var members: [Document.Member] = [.init("path", .string(field.path.description))]
+          if let old = field.old { members.append(.init("old", old.printable)) }
+          if let new = field.new { members.append(.init("new", new.printable)) }
+          return .object(members)
+        }),
+    ]
+  }
+}

@@ -1,0 +1,163 @@
+import DatastoreModel
+import StoreBrowser
+
+// The verbs that print what is in a store: info, records, get.
+
+extension VerbRun {
+  mutating func info() throws -> Int32 {
+    let store = try store()
+    let view = store.head
+    let datastores = try view.datastores
+    let commit = view.commit
+    if isJSON {
+      try line([
+        "path": .string(store.path),
+        "datastores": .array(datastores.map(summary)),
+        "commits": .number(NumberText(Int64(clamping: commit.rawValue))),
+        "bytes": .number(NumberText(Int64(clamping: store.byteCount))),
+        "pins": .array(store.pins.map { ["name": .string($0.name), "commit": .commit($0.commit)] }),
+        "writer": store.writer.map(document) ?? .null,
+      ])
+      return 0
+    }
+    try output.line("\(store.path): \(commit.rawValue) commits, \(try store.byteCount) bytes")
+    for sentence in store.openingReport { try output.line("  ⚠ \(sentence)") }
+    if let writer = store.writer {
+      try output.line("  written by \(writer.program) (process \(writer.processIdentifier)) since \(Clock.text(writer.since))")
+    }
+    for datastore in datastores {
+      let descriptor = datastore.descriptor
+      try output.line("")
+      try output.line("\(descriptor.key): \(try datastore.count) records, version \(descriptor.version)")
+      try output.line("  \(pad("id", 20)) \(descriptor.identifierType)")
+      for index in datastore.indexes {
+        let direct = index.descriptor.storage == .direct ? ", direct" : ""
+        let stale = index.descriptor.isStale ? ", stale" : ""
+        try output.line(
+          "  \(pad(index.descriptor.name, 20)) \(index.descriptor.type)\(direct)\(stale), \(try index.count) entries")
+      }
+    }
+    return 0
+  }
+
+  private func summary(_ datastore: any ReadableDatastore) throws -> Document {
+    let indexes = try datastore.indexes.map { index -> Document in
+      [
+        "name": .string(index.descriptor.name),
+        "type": .string(index.descriptor.type),
+        "storage": .string(index.descriptor.storage.rawValue),
+        "count": .count(try index.count),
+        "stale": .bool(index.descriptor.isStale),
+      ]
+    }
+    return [
+      "key": .string(datastore.descriptor.key),
+      "count": .count(try datastore.count),
+      "version": .string(datastore.descriptor.version),
+      "identifier": .string(datastore.descriptor.identifierType),
+      "indexes": .array(indexes),
+    ]
+  }
+
+  private func document(_ hold: WriterHold) -> Document {
+    [
+      "program": .string(hold.program), "pid": .number(NumberText(Int64(hold.processIdentifier))),
+      "since": .string(Clock.iso8601(hold.since)),
+    ]
+  }
+
+  mutating func get() throws -> Int32 {
+    let store = try store()
+    let datastore = try datastore(required(1), in: view(of: store))
+    let identifier = try datastore.identifier(parsing: required(2))
+    guard let record = try datastore.record(identifier) else {
+      throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
+    }
+    if isJSON { try line(.record(record)) } else { try output.line(record.document().prettyText) }
+    return 0
+  }
+
+  mutating func records() throws -> Int32 {
+    let store = try store()
+    let datastore = try datastore(required(1), in: view(of: store))
+    let index = try index(of: datastore)
+    let ranks = try range(in: index)
+    let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
+    var remaining = try arguments.count("--limit") ?? Int.max
+    let isDescending = arguments.has("--descending")
+
+    var window = RankWindows(ranks, isDescending: isDescending)
+    while remaining > 0, let next = window.next() {
+      let entries = try index.entries(at: next)
+      for entry in isDescending ? entries.reversed() : entries {
+        guard remaining > 0 else { break }
+        guard let record = try datastore.record(entry.identifier) else { continue }
+        if let filter, try !filter.matches(record.document()) { continue }
+        remaining -= 1
+        if isJSON {
+          try line(.record(record))
+        } else {
+          try output.line("\(entry.identifier)\t\(try record.document().compactText)")
+        }
+      }
+    }
+    return 0
+  }
+
+  private func index(of datastore: any ReadableDatastore) throws -> any ReadableIndex {
+    guard let name = arguments.value("--index") else { return datastore.primary }
+    if let index = datastore.indexes.first(where: { $0.descriptor.name == name }) { return index }
+    throw ModelError.noSuchIndex(
+      name, datastore: datastore.descriptor.key, known: datastore.indexes.map(\.descriptor.name))
+  }
+
+  /// The ranks between the bounds that the options name.
+  private func range(in index: any ReadableIndex) throws -> Range<Int> {
+    func bound(_ option: String, _ make: (KeyValue) -> KeyBound) throws -> KeyBound? {
+      try arguments.value(option).map { make(try index.value(parsing: $0)) }
+    }
+    if arguments.has("--equal"), ["--from", "--above", "--below", "--through"].contains(where: arguments.has) {
+      throw UsageError("--equal goes with no other bound", verb: arguments.verb)
+    }
+    if arguments.has("--from"), arguments.has("--above") {
+      throw UsageError("give --from or --above, not both", verb: arguments.verb)
+    }
+    if arguments.has("--below"), arguments.has("--through") {
+      throw UsageError("give --below or --through, not both", verb: arguments.verb)
+    }
+    let lower = try bound("--equal", KeyBound.before) ?? bound("--from", KeyBound.before) ?? bound("--above", KeyBound.after)
+    let upper = try bound("--equal", KeyBound.after) ?? bound("--below", KeyBound.before) ?? bound("--through", KeyBound.after)
+    let start = try lower.map { try index.rank(of: $0) } ?? 0
+    let end = try upper.map { try index.rank(of: $0) } ?? index.count
+    return start..<max(start, end)
+  }
+}
+
+/// The pieces in which a long range of ranks is read.
+struct RankWindows {
+  private var remaining: Range<Int>
+  private let isDescending: Bool
+  private let size = 256
+
+  init(_ ranks: Range<Int>, isDescending: Bool = false) {
+    remaining = ranks
+    self.isDescending = isDescending
+  }
+
+  mutating func next() -> Range<Int>? {
+    guard !remaining.isEmpty else { return nil }
+    if isDescending {
+      let start = max(remaining.lowerBound, remaining.upperBound - size)
+      defer { remaining = remaining.lowerBound..<start }
+      return start..<remaining.upperBound
+    }
+    let end = min(remaining.upperBound, remaining.lowerBound + size)
+    defer { remaining = end..<remaining.upperBound }
+    return remaining.lowerBound..<end
+  }
+}
+
+/// Text filled with blanks to a width, for columns that people read.
+func pad(_ text: String, _ width: Int) -> String {
+  text + String(repeating: " ", count: max(0, width - text.count))
+}

@@ -1,0 +1,83 @@
+import DatastoreModel
+import StoreBrowser
+
+/// One run of a headless verb: its arguments, and where its lines go.
+struct VerbRun: ~Copyable {
+  let arguments: VerbArguments
+  var output = Output()
+
+  init(_ arguments: VerbArguments) { self.arguments = arguments }
+
+  /// Whether lines are JSON instead of text for people.
+  var isJSON: Bool { arguments.has("--json") }
+
+  /// Does what the verb says.
+  ///
+  /// - Returns: The exit status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
+  consuming func run() async throws -> Int32 {
+    let status: Int32
+    switch arguments.verb.name {
+    case "info": status = try info()
+    case "records": status = try records()
+    case "get": status = try get()
+    case "history": status = try history()
+    case "diff": status = try difference()
+    case "export": status = try export()
+    case "watch": status = try watch()
+    case "import": status = try importFile()
+    case "put": status = try put()
+    case "delete": status = try delete()
+    case "undo": status = try undo()
+    case "redo": status = try redo()
+    case "restore": status = try restore()
+    case "pin": status = try pin()
+    case "copy": status = try copy()
+    case "compact": status = try compact()
+    case "verify": status = try verify()
+    case "salvage": status = try salvage()
+    case "convert": status = try convert()
+    case "help": status = try help()
+    case "man": status = try manual()
+    case "completions": status = try completions()
+    default: throw UsageError("“\(arguments.verb.name)” is no verb")
+    }
+    try output.flush()
+    return status
+  }
+
+  /// The operand of a place that the verb's description requires.
+  func required(_ index: Int) throws(UsageError) -> String {
+    guard let operand = arguments.operand(index) else {
+      throw UsageError("an argument is missing", verb: arguments.verb)
+    }
+    return operand
+  }
+
+  /// The store at the first operand, for reading.
+  func store() throws -> any ReadableStore { try openStore(required(0), readOnly: true) }
+
+  /// The store at the first operand, for a change.
+  func editableStore() throws -> any EditableStore {
+    let store = try openStore(required(0), readOnly: false)
+    if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
+    guard let editable = store as? any EditableStore else {
+      throw ModelError.readOnly(reason: "stores of this kind are only read; see strata convert")
+    }
+    return editable
+  }
+
+  /// The view that `--at` names; the head without it.
+  func view(of store: any ReadableStore) throws -> any ReadableView {
+    guard let name = arguments.value("--at") else { return store.head }
+    return try store.view(at: store.resolve(name))
+  }
+
+  /// The datastore that the second operand names.
+  func datastore(_ key: String, in view: any ReadableView) throws -> any ReadableDatastore {
+    if let datastore = try view.datastore(key) { return datastore }
+    throw ModelError.noSuchDatastore(key, known: try view.datastores.map(\.descriptor.key))
+  }
+
+  /// Prints a JSON document as a line.
+  mutating func line(_ document: Document) throws { try output.line(document.compactText) }
+}

@@ -1,0 +1,87 @@
+import DatastoreModel
+import StoreBrowser
+
+// The verbs that change a store by one commit and print its number: delete, undo, redo, restore, pin.
+
+extension VerbRun {
+  mutating func delete() throws -> Int32 {
+    let store = try editableStore()
+    let view = try store.refresh()
+    let datastore = try datastore(required(1), in: view)
+    var edits: [RecordEdit] = []
+    for text in arguments.operands(from: 2) {
+      let identifier = try datastore.identifier(parsing: text)
+      guard let record = try datastore.record(identifier) else {
+        throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
+      }
+      edits.append(RecordEdit(datastore: datastore.descriptor.key, identifier: identifier, old: record, new: nil))
+    }
+    let name = edits.count == 1 ? "delete \(datastore.descriptor.key) \(edits[0].identifier)" : "delete \(edits.count) records"
+    return try printCommit(
+      store.commit(ChangeSet(edits), named: arguments.value("--name") ?? name, options: EditOptions()))
+  }
+
+  mutating func undo() throws -> Int32 {
+    let store = try editableStore()
+    let named = try arguments.operand(1).map { try store.resolve($0) }
+    guard let commit = try named ?? store.undoCandidate() else {
+      throw ModelError.refused(reason: "there is no commit left to take back")
+    }
+    return try printCommit(store.undo(commit, named: "undo \(commit)"))
+  }
+
+  mutating func redo() throws -> Int32 {
+    let store = try editableStore()
+    guard let commit = try store.redoCandidate() else {
+      throw ModelError.refused(reason: "there is no undo to take back")
+    }
+    return try printCommit(store.undo(commit, named: "redo \(commit)"))
+  }
+
+  mutating func restore() throws -> Int32 {
+    let store = try editableStore()
+    let commit = try store.resolve(required(1))
+    guard let text = arguments.operand(3), let key = arguments.operand(2) else {
+      let subject = arguments.operand(2) ?? "the store"
+      return try printCommit(
+        store.restore(commit, datastore: arguments.operand(2), named: "restore \(subject) to \(commit)"))
+    }
+    let (then, now) = (try datastore(key, in: store.view(at: commit)), try store.head.datastore(key))
+    let identifier = try then.identifier(parsing: text)
+    let (old, new) = (try now?.record(identifier), try then.record(identifier))
+    if old == nil, new == nil { throw ModelError.noSuchRecord(identifier.description, datastore: key) }
+    let edit = RecordEdit(datastore: key, identifier: identifier, old: old, new: new)
+    return try printCommit(
+      store.commit(ChangeSet([edit]), named: "restore \(key) \(identifier) to \(commit)", options: EditOptions()))
+  }
+
+  mutating func pin() throws -> Int32 {
+    guard let name = arguments.operand(1) else {
+      for pin in try store().pins {
+        if isJSON {
+          try line(["name": .string(pin.name), "commit": .commit(pin.commit)])
+        } else {
+          try output.line("\(pin.name)  \(pin.commit)")
+        }
+      }
+      return 0
+    }
+    let store = try editableStore()
+    if arguments.has("--remove") {
+      guard try store.pins.contains(where: { $0.name == name }) else { throw ModelError.noSuchCommit(name) }
+      try store.pin(name, to: nil)
+      return 0
+    }
+    let commit = try arguments.operand(2).map { try store.resolve($0) } ?? store.head.commit
+    try store.pin(name, to: commit)
+    try printCommit(commit)
+    return 0
+  }
+
+  /// Prints the number of the commit that a verb made.
+  @discardableResult
+  mutating func printCommit(_ commit: CommitNumber) throws -> Int32 {
+    if isJSON { try line(["commit": .commit(commit)]) } else { try output.line(commit.description) }
+    return 0
+  }
+}
