@@ -1,0 +1,32 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A package of its own, so that the main one needs neither LMDB nor SQLite. The modules of the main package are taken
+// by links to their folders: they are compiled here as parts of one package, and so may be measured from inside.
+let everyTarget: [SwiftSetting] = [
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "StrataBenchmarks",
+  targets: [
+    .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
+    .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .target(name: "CHash"),
+    .target(
+      name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
+      swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
+    .target(name: "DatastoreModel", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
+    .target(
+      name: "CodableDatastore", dependencies: ["DatastoreModel", "StorageEngine"],
+      swiftSettings: everyTarget + [
+        .enableUpcomingFeature("InferIsolatedConformances"),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+      ]),
+    .executableTarget(
+      name: "EngineBench", dependencies: ["StorageEngine", "CLMDB", "CSQLite"], swiftSettings: everyTarget),
+  ],
+  swiftLanguageModes: [.v6]
+)

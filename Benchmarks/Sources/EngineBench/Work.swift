@@ -1,0 +1,65 @@
+/// A record of work A: about 200 bytes, with two indexed values.
+struct BenchRecord: Sendable {
+  var identifier: UInt64
+  /// The first index: text.
+  var author: [UInt8]
+  /// The second index: a number.
+  var year: UInt32
+  var body: [UInt8]
+}
+
+/// Work A of the design: 100,000 records of about 200 bytes with two secondary indexes; the same for every contender.
+struct Work: Sendable {
+  var records: [BenchRecord]
+  private var generator: SplitMix
+
+  init(count: Int, seed: UInt64 = 1) {
+    var generator = SplitMix(state: seed)
+    records = (0..<count).map { BenchRecord.random(identifier: UInt64($0) &* 2, using: &generator) }
+    self.generator = generator
+  }
+
+  /// A record with an identifier between those that are there: an insert at a random place.
+  mutating func nextInsert() -> BenchRecord {
+    let identifier = (generator.next() % UInt64(records.count)) &* 2 &+ 1
+    return .random(identifier: identifier, using: &generator)
+  }
+
+  /// Random positions in ``records``, the same for every contender.
+  func randomPositions(_ count: Int, seed: UInt64) -> [Int] {
+    var generator = SplitMix(state: seed)
+    return (0..<count).map { _ in Int(generator.next() % UInt64(records.count)) }
+  }
+}
+
+extension BenchRecord {
+  static func random(identifier: UInt64, using generator: inout SplitMix) -> Self {
+    let author = "author \(generator.next() % 5_000)"
+    let body = (0..<160).map { _ in UInt8(truncatingIfNeeded: 97 + generator.next() % 26) }
+    return Self(
+      identifier: identifier, author: Array(author.utf8), year: UInt32(1_900 + generator.next() % 130), body: body)
+  }
+
+  /// Everything but the identifier as one value: what the key-value stores keep.
+  var value: [UInt8] { author + [0] + year.bigEndianBytes + body }
+  var identifierKey: [UInt8] { identifier.bigEndianBytes }
+  var authorKey: [UInt8] { author + [0] + identifier.bigEndianBytes }
+  var yearKey: [UInt8] { year.bigEndianBytes + identifier.bigEndianBytes }
+}
+
+extension FixedWidthInteger {
+  var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian, Array.init) }
+}
+
+/// Steele, Lea and Flood's generator: the same numbers on every machine.
+struct SplitMix: RandomNumberGenerator, Sendable {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+}
