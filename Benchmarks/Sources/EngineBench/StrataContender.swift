@@ -1,0 +1,83 @@
+import StorageEngine
+
+/// Our engine: a records tree and two entries trees, every commit synced, every check on.
+final class StrataContender: Contender {
+  static let name = "Strata"
+
+  private static let records = TreeName(Array("records".utf8))
+  private static let authors = TreeName(Array("authors".utf8))
+  private static let years = TreeName(Array("years".utf8))
+
+  let store: Store
+  private let path: String
+
+  init(folder: String) throws {
+    path = folder + "/bench.strata"
+    store = try Store.create(at: path, options: StoreOptions(program: "bench"), disk: SystemDisk())
+    let transaction = try store.beginBlocking()
+    try transaction.createTree(Self.records, kind: .records, attributes: [])
+    try transaction.createTree(Self.authors, kind: .entries, attributes: [])
+    try transaction.createTree(Self.years, kind: .entries, attributes: [])
+    try transaction.commit(CommitInfo(action: "create"))?.wait()
+  }
+
+  func insertAll(_ records: [BenchRecord]) throws {
+    let transaction = try store.beginBlocking()
+    for record in records { try put(record, in: transaction) }
+    try transaction.commit(CommitInfo(action: "insert"))?.wait()
+  }
+
+  func insert(_ record: BenchRecord) throws { try insertAll([record]) }
+
+  func put(_ record: BenchRecord, in transaction: WriteTransaction) throws {
+    try transaction.put(record.identifierKey, record.value, in: Self.records)
+    try transaction.insert(record.authorKey, .none, in: Self.authors)
+    try transaction.insert(record.yearKey, .none, in: Self.years)
+  }
+
+  func read(_ identifier: UInt64) throws -> Int {
+    guard let tree = try store.head.tree(Self.records) else { throw ContenderError(description: "no records") }
+    return try length(of: identifier.bigEndianBytes, in: tree)
+  }
+
+  func scan() throws -> Int {
+    guard let tree = try store.head.tree(Self.records) else { throw ContenderError(description: "no records") }
+    var cursor = tree.cursor()
+    try cursor.seek(rank: 0)
+    var sum = 0
+    while let entry = cursor.current {
+      if let record = entry.payload.record { sum &+= touched(try tree.value(of: record)) }
+      try cursor.next()
+    }
+    return sum
+  }
+
+  func range(from author: [UInt8], limit: Int) throws -> Int {
+    let view = store.head
+    guard let index = try view.tree(Self.authors), let records = try view.tree(Self.records) else {
+      throw ContenderError(description: "no index")
+    }
+    var cursor = index.cursor()
+    try cursor.seek(to: .bytes(author))
+    var (sum, count) = (0, 0)
+    while count < limit, let entry = cursor.current {
+      sum &+= try length(of: entry.key.withUnsafeBytes { Array($0.suffix(8)) }, in: records)
+      count += 1
+      try cursor.next()
+    }
+    return sum
+  }
+
+  func fileBytes() throws -> Int { try sizeOfFiles(in: path) }
+
+  private func length(of identifier: [UInt8], in tree: Tree) throws -> Int {
+    guard let record = try tree.find(.bytes(identifier))?.payload.record else {
+      throw ContenderError(description: "a record is missing")
+    }
+    return touched(try tree.value(of: record))
+  }
+
+  private func touched(_ value: Bytes) -> Int {
+    value.withUnsafeBytes { $0.count &+ Int($0.last ?? 0) }
+  }
+}
