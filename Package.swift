@@ -64,7 +64,9 @@ let package = Package(
     .testTarget(name: "FolderStoreTests", dependencies: ["FolderStore"], swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(name: "StoreBrowserTests", dependencies: ["StoreBrowser"], swiftSettings: everyTarget),
-    .testTarget(name: "StrataTests", dependencies: ["Atlas", "strata"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "StrataTests", dependencies: ["Atlas", "CodableDatastore", "StoreBrowser", "strata"],
+      swiftSettings: everyTarget),
     .executableTarget(
       name: "terminal-card", dependencies: ["CursesTerminal", "TerminalKit"], path: "Tests/TestCard",
       swiftSettings: everyTarget),

@@ -1,0 +1,52 @@
+import StoreBrowser
+import Testing
+
+@Suite("The arguments of verbs")
+struct VerbArgumentsTests {
+  private let records = Verb.named("records")
+
+  @Test("options may stand anywhere, with a blank or an equals sign")
+  func options() throws {
+    let verb = try #require(records)
+    let arguments = try VerbArguments(["--limit=3", "A.strata", "--index", "name", "City"], for: verb)
+    #expect(arguments.operands == ["A.strata", "City"])
+    #expect(try arguments.count("--limit") == 3)
+    #expect(arguments.value("--index") == "name")
+  }
+
+  @Test("what follows -- is an operand, whatever it looks like")
+  func endOfOptions() throws {
+    let verb = try #require(Verb.named("get"))
+    let arguments = try VerbArguments(["A.strata", "City", "--", "--json"], for: verb)
+    #expect(arguments.operands == ["A.strata", "City", "--json"])
+    #expect(!arguments.has("--json"))
+  }
+
+  @Test(
+    "words that make no sense are refused with what is wrong",
+    arguments: [
+      (["A"], "DATASTORE is missing"),
+      (["A", "B", "C"], "“C” is one argument too many"),
+      (["A", "B", "--nonsense"], "--nonsense is no option of this verb"),
+      (["A", "B", "--index"], "--index needs a value (NAME)"),
+      (["A", "B", "--json=yes"], "--json takes no value"),
+      (["A", "B", "--limit", "1", "--limit", "2"], "--limit is given twice"),
+    ])
+  func refusals(words: [String], message: String) throws {
+    let verb = try #require(records)
+    let error = #expect(throws: UsageError.self) { try VerbArguments(words, for: verb) }
+    #expect(error?.message == message)
+  }
+
+  @Test("a number that is none is refused")
+  func counts() throws {
+    let arguments = try VerbArguments(["A", "B", "--limit", "many"], for: try #require(records))
+    #expect(throws: UsageError.self) { try arguments.count("--limit") }
+  }
+
+  @Test("every verb has a synopsis and a summary, and no two have one name")
+  func table() {
+    #expect(Set(Verb.all.map(\.name)).count == Verb.all.count)
+    for verb in Verb.all { #expect(verb.synopsis.hasPrefix("strata \(verb.name)") && verb.summary.hasSuffix(".")) }
+  }
+}
