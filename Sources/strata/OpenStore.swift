@@ -5,6 +5,6 @@ import FolderStore
 ///
 /// - Throws: `ModelError` with one sentence: nothing there, no store, a newer format, damage, no permission.
 func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any ReadableStore {
-  if FolderStore.isFolder(at: path) { return try FolderStore.open(path: path) }
+  if OriginalFolder.exists(at: path) { return try FolderStore(at: path) }
   return try OwnStore.open(path: path, readOnly: readOnly, program: "strata", author: currentUser())
 }

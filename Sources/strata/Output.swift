@@ -7,7 +7,7 @@ import DatastoreModel
 #endif
 
 /// Standard output, in blocks. A reader that closes the pipe ends the verb quietly.
-struct Output: ~Copyable {
+final class Output {
   private var buffer: [UInt8] = []
   private let descriptor: Int32
 
@@ -22,20 +22,20 @@ struct Output: ~Copyable {
   /// Adds a line.
   ///
   /// - Throws: ``OutputClosed`` once the reader has gone, ``OutputFailed`` where the system refuses the bytes.
-  mutating func line(_ text: String) throws {
+  func line(_ text: String) throws {
     buffer.append(contentsOf: text.utf8)
     buffer.append(UInt8(ascii: "\n"))
     if buffer.count >= 1 << 16 { try flush() }
   }
 
   /// Adds bytes as they are.
-  mutating func bytes(_ bytes: some Sequence<UInt8>) throws {
+  func bytes(_ bytes: some Sequence<UInt8>) throws {
     buffer.append(contentsOf: bytes)
     if buffer.count >= 1 << 16 { try flush() }
   }
 
   /// Hands everything over to the system.
-  mutating func flush() throws {
+  func flush() throws {
     var written = 0
     while written < buffer.count {
       let count = buffer.withUnsafeBytes { bytes in

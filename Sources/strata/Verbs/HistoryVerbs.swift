@@ -4,7 +4,7 @@ import StoreBrowser
 // The verbs that print what happened: history, diff, watch.
 
 extension VerbRun {
-  mutating func history() throws -> Int32 {
+  func history() throws -> Int32 {
     let store = try store()
     guard let key = arguments.operand(1) else {
       if arguments.has("--field") { throw UsageError("--field needs a DATASTORE and an ID", verb: arguments.verb) }
@@ -20,7 +20,7 @@ extension VerbRun {
   }
 
   /// The commits of the store, or of one datastore, newest first.
-  private mutating func printCommits(of store: any ReadableStore, keeping datastore: String?) throws -> Int32 {
+  private func printCommits(of store: any ReadableStore, keeping datastore: String?) throws -> Int32 {
     var remaining = try arguments.count("--limit") ?? Int.max
     var next: CommitNumber? = store.head.commit
     while remaining > 0, let newest = next {
@@ -36,7 +36,7 @@ extension VerbRun {
   }
 
   /// The states of a record, or the values of one of its fields, newest first.
-  private mutating func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws
+  private func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws
     -> Int32
   {
     let path = try arguments.value("--field").map { try DocumentPath(parsing: $0) }
@@ -62,14 +62,14 @@ extension VerbRun {
     return 0
   }
 
-  private mutating func printValue(_ value: Document, of commit: Commit, member: String, isPresent: Bool) throws {
+  private func printValue(_ value: Document, of commit: Commit, member: String, isPresent: Bool) throws {
     if isJSON {
       guard case .object(var members) = Document.history(commit) else { return }
-      members.append(.init(member, isPresent ? value.printable : .null))
+      members.append(.init(member, isPresent ? value : .null))
       members.append(.init("deleted", .bool(!isPresent)))
       try line(.object(members))
     } else {
-      try output.line("\(row(commit))\n    \(isPresent ? value.compactText : "deleted")")
+      try output.line("\(row(commit))\n    \(isPresent ? value.compactJSON : "deleted")")
     }
   }
 
@@ -87,7 +87,7 @@ extension VerbRun {
       .filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  mutating func difference() throws -> Int32 {
+  func difference() throws -> Int32 {
     let store = try store()
     let changes = try store.changes(from: store.resolve(required(1)), to: store.resolve(required(2)))
     while case let next = try changes.next(256), !next.isEmpty {
@@ -98,15 +98,15 @@ extension VerbRun {
     return 0
   }
 
-  private mutating func printDifference(_ change: RecordChange) throws {
+  private func printDifference(_ change: RecordChange) throws {
     let sign = change.old == nil ? "+" : change.new == nil ? "-" : "~"
     try output.line("\(sign) \(change.datastore) \(change.identifier)")
-    for field in Document.difference(from: try change.old?.document(), to: try change.new?.document()) {
-      try output.line("    \(field.path): \(field.old?.compactText ?? "—") → \(field.new?.compactText ?? "—")")
+    for field in try change.fields() {
+      try output.line("    \(field.path): \(field.old?.compactJSON ?? "—") → \(field.new?.compactJSON ?? "—")")
     }
   }
 
-  mutating func watch() throws -> Int32 {
+  func watch() throws -> Int32 {
     let store = try store()
     let changes = ChangeSignal()
     let following = try store.follow { changes.signal() }
@@ -131,7 +131,7 @@ extension VerbRun {
     }
   }
 
-  private mutating func print(_ activity: Activity?) throws {
+  private func print(_ activity: Activity?) throws {
     let (title, done, total) = (activity?.title, activity?.done ?? 0, activity?.total ?? 0)
     if isJSON {
       try line(["activity": title.map(Document.string) ?? .null, "done": .count(done), "total": .count(total)])

@@ -11,12 +11,12 @@ extension Document {
   static func record(_ record: Record) throws -> Document {
     [
       "id": .identifier(record.identifier), "version": .string(record.version),
-      "value": try record.document().printable,
+      "value": try record.document(),
     ]
   }
 
   /// An identifier as JSON has it.
-  static func identifier(_ key: StoredKey) -> Document { key.value.document.printable }
+  static func identifier(_ key: StoredKey) -> Document { key.value.document }
 
   /// `{"commit":…,"date":…,"action":…,"author":…,"changes":[…]}`
   static func history(_ commit: Commit) -> Document {
@@ -40,7 +40,7 @@ extension Document {
   /// `{"datastore":…,"id":…,"change":"insert|update|delete","fields":[{"path":…,"old":…,"new":…}]}`
   static func change(_ change: RecordChange) throws -> Document {
     let kind = change.old == nil ? "insert" : change.new == nil ? "delete" : "update"
-    let fields = Document.difference(from: try change.old?.document(), to: try change.new?.document())
+    let fields = try change.fields()
     return [
       "datastore": .string(change.datastore),
       "id": .identifier(change.identifier),
@@ -48,10 +48,22 @@ extension Document {
       "fields": .array(
         fields.map { field in
           var members: [Document.Member] = [.init("path", .string(field.path.description))]
-          if let old = field.old { members.append(.init("old", old.printable)) }
-          if let new = field.new { members.append(.init("new", new.printable)) }
+          if let old = field.old { members.append(.init("old", old)) }
+          if let new = field.new { members.append(.init("new", new)) }
           return .object(members)
         }),
     ]
+  }
+}
+
+extension RecordChange {
+  /// The fields that differ; of an inserted or deleted record, all of them.
+  func fields() throws(ModelError) -> [FieldChange] {
+    switch (try old?.document(), try new?.document()) {
+    case (let old?, let new?): Document.difference(old, new)
+    case (let old?, nil): old.fields.map { FieldChange(path: $0.path, old: $0.value, new: nil) }
+    case (nil, let new?): new.fields.map { FieldChange(path: $0.path, old: nil, new: $0.value) }
+    case (nil, nil): []
+    }
   }
 }

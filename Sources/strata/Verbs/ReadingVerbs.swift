@@ -4,7 +4,7 @@ import StoreBrowser
 // The verbs that print what is in a store: info, records, get.
 
 extension VerbRun {
-  mutating func info() throws -> Int32 {
+  func info() throws -> Int32 {
     let store = try store()
     let view = store.head
     let datastores = try view.datastores
@@ -66,7 +66,7 @@ extension VerbRun {
     ]
   }
 
-  mutating func get() throws -> Int32 {
+  func get() throws -> Int32 {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
     let identifier = try datastore.identifier(parsing: required(2))
@@ -77,7 +77,7 @@ extension VerbRun {
     return 0
   }
 
-  mutating func records() throws -> Int32 {
+  func records() throws -> Int32 {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
     let index = try index(of: datastore)
@@ -97,7 +97,7 @@ extension VerbRun {
         if isJSON {
           try line(.record(record))
         } else {
-          try output.line("\(entry.identifier)\t\(try record.document().compactText)")
+          try output.line("\(entry.identifier)\t\(try record.document().compactJSON)")
         }
       }
     }

@@ -2,9 +2,9 @@ import DatastoreModel
 import StoreBrowser
 
 /// One run of a headless verb: its arguments, and where its lines go.
-struct VerbRun: ~Copyable {
+struct VerbRun {
   let arguments: VerbArguments
-  var output = Output()
+  let output = Output()
 
   init(_ arguments: VerbArguments) { self.arguments = arguments }
 
@@ -14,7 +14,7 @@ struct VerbRun: ~Copyable {
   /// Does what the verb says.
   ///
   /// - Returns: The exit status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
-  consuming func run() async throws -> Int32 {
+  func run() async throws -> Int32 {
     let status: Int32
     switch arguments.verb.name {
     case "info": status = try info()
@@ -79,5 +79,5 @@ struct VerbRun: ~Copyable {
   }
 
   /// Prints a JSON document as a line.
-  mutating func line(_ document: Document) throws { try output.line(document.compactText) }
+  func line(_ document: Document) throws { try output.line(document.compactJSON) }
 }

@@ -4,7 +4,7 @@ import StoreBrowser
 // The verbs that change a store by one commit and print its number: delete, undo, redo, restore, pin.
 
 extension VerbRun {
-  mutating func delete() throws -> Int32 {
+  func delete() throws -> Int32 {
     let store = try editableStore()
     let view = try store.refresh()
     let datastore = try datastore(required(1), in: view)
@@ -14,14 +14,14 @@ extension VerbRun {
       guard let record = try datastore.record(identifier) else {
         throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
       }
-      edits.append(RecordEdit(datastore: datastore.descriptor.key, identifier: identifier, old: record, new: nil))
+      edits.append(RecordEdit(datastore: datastore.descriptor.key, identifier: identifier, old: record.stored, new: nil))
     }
     let name = edits.count == 1 ? "delete \(datastore.descriptor.key) \(edits[0].identifier)" : "delete \(edits.count) records"
     return try printCommit(
-      store.commit(ChangeSet(edits), named: arguments.value("--name") ?? name, options: EditOptions()))
+      store.commit(ChangeSet(base: view.commit, changes: edits), named: arguments.value("--name") ?? name, options: EditOptions()))
   }
 
-  mutating func undo() throws -> Int32 {
+  func undo() throws -> Int32 {
     let store = try editableStore()
     let named = try arguments.operand(1).map { try store.resolve($0) }
     guard let commit = try named ?? store.undoCandidate() else {
@@ -30,7 +30,7 @@ extension VerbRun {
     return try printCommit(store.undo(commit, named: "undo \(commit)"))
   }
 
-  mutating func redo() throws -> Int32 {
+  func redo() throws -> Int32 {
     let store = try editableStore()
     guard let commit = try store.redoCandidate() else {
       throw ModelError.refused(reason: "there is no undo to take back")
@@ -38,7 +38,7 @@ extension VerbRun {
     return try printCommit(store.undo(commit, named: "redo \(commit)"))
   }
 
-  mutating func restore() throws -> Int32 {
+  func restore() throws -> Int32 {
     let store = try editableStore()
     let commit = try store.resolve(required(1))
     guard let text = arguments.operand(3), let key = arguments.operand(2) else {
@@ -50,12 +50,12 @@ extension VerbRun {
     let identifier = try then.identifier(parsing: text)
     let (old, new) = (try now?.record(identifier), try then.record(identifier))
     if old == nil, new == nil { throw ModelError.noSuchRecord(identifier.description, datastore: key) }
-    let edit = RecordEdit(datastore: key, identifier: identifier, old: old, new: new)
+    let edit = RecordEdit(datastore: key, identifier: identifier, old: old?.stored, new: new?.stored)
     return try printCommit(
-      store.commit(ChangeSet([edit]), named: "restore \(key) \(identifier) to \(commit)", options: EditOptions()))
+      store.commit(ChangeSet(base: store.head.commit, changes: [edit]), named: "restore \(key) \(identifier) to \(commit)", options: EditOptions()))
   }
 
-  mutating func pin() throws -> Int32 {
+  func pin() throws -> Int32 {
     guard let name = arguments.operand(1) else {
       for pin in try store().pins {
         if isJSON {
@@ -80,7 +80,7 @@ extension VerbRun {
 
   /// Prints the number of the commit that a verb made.
   @discardableResult
-  mutating func printCommit(_ commit: CommitNumber) throws -> Int32 {
+  func printCommit(_ commit: CommitNumber) throws -> Int32 {
     if isJSON { try line(["commit": .commit(commit)]) } else { try output.line(commit.description) }
     return 0
   }
