@@ -7,10 +7,15 @@ extension Document {
 
   static func commit(_ number: CommitNumber) -> Document { .number(NumberText(Int64(clamping: number.rawValue))) }
 
+  /// A version as the app's raw value has it: a string or a number.
+  static func version(_ text: String, in datastore: DatastoreDescriptor) -> Document {
+    datastore.versionIsString ? .string(text) : NumberText(text).map(Document.number) ?? .string(text)
+  }
+
   /// `{"id":…,"version":…,"value":…}`
-  static func record(_ record: Record) throws -> Document {
+  static func record(_ record: Record, in datastore: DatastoreDescriptor) throws -> Document {
     [
-      "id": .identifier(record.identifier), "version": .string(record.version),
+      "id": .identifier(record.identifier), "version": .version(record.version, in: datastore),
       "value": try record.document(),
     ]
   }

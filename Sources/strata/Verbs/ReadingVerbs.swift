@@ -53,7 +53,7 @@ extension VerbRun {
     return [
       "key": .string(datastore.descriptor.key),
       "count": .count(try datastore.count),
-      "version": .string(datastore.descriptor.version),
+      "version": .version(datastore.descriptor.version, in: datastore.descriptor),
       "identifier": .string(datastore.descriptor.identifierType),
       "indexes": .array(indexes),
     ]
@@ -73,7 +73,7 @@ extension VerbRun {
     guard let record = try datastore.record(identifier) else {
       throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
     }
-    if isJSON { try line(.record(record)) } else { try output.line(record.document().prettyText) }
+    if isJSON { try line(.record(record, in: datastore.descriptor)) } else { try output.line(record.document().prettyText) }
     return 0
   }
 
@@ -95,7 +95,7 @@ extension VerbRun {
         if let filter, try !filter.matches(record.document()) { continue }
         remaining -= 1
         if isJSON {
-          try line(.record(record))
+          try line(.record(record, in: datastore.descriptor))
         } else {
           try output.line("\(entry.identifier)\t\(try record.document().compactJSON)")
         }
