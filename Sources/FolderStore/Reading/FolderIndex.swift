@@ -112,8 +112,12 @@ extension FolderIndex {
         keys.value == probe ? !keys.identifier.precedes(identifier.bytes) : !keys.value.precedes(probe)
       }
     }
-    guard let row = entries.row(atOrAfter: found), keys(at: row, in: entries).map(matches) == true else { return nil }
-    return row
+    var row = entries.row(atOrAfter: found)
+    while let place = row {
+      if let keys = keys(at: place, in: entries) { return matches(keys) ? place : nil }
+      row = entries.row(atOrAfter: EntryList.Place(page: place.page, row: place.row + 1))
+    }
+    return nil
   }
 
   /// Where a record lies in the primary index, also where its entries are not in the order of their type: that is looked
