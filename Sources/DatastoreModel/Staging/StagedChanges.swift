@@ -1,0 +1,142 @@
+/// The changes that wait for a commit: steps in the order they were made, and how far back one went.
+///
+///     var staged = StagedChanges(base: head.commit)
+///     staged.add(StagedStep(title: "price of 00A1-790", edits: [edit]))
+///     staged.undo()                    // the step stays and can be redone
+///     store.preview(staged.changes, options: EditOptions())
+///
+/// Per record the first old content and the last new one count, so what was changed and changed back is not staged.
+package struct StagedChanges: Sendable, Hashable {
+  /// The commit that the changes were begun on.
+  package var base: CommitNumber?
+  package private(set) var steps: [StagedStep] = []
+  /// How many of the steps hold; those after it were undone and can be redone.
+  package private(set) var position = 0
+  /// What holds, per record.
+  package private(set) var edits: [RecordPlace: RecordEdit] = [:]
+  /// The order in which records were first touched.
+  private var turns: [RecordPlace: Int] = [:]
+  private var lastTurn = 0
+
+  package init(base: CommitNumber? = nil, steps: [StagedStep] = [], position: Int? = nil) {
+    self.base = base
+    self.steps = steps
+    self.position = max(0, min(position ?? steps.count, steps.count))
+    replay()
+  }
+
+  package var isEmpty: Bool { edits.isEmpty }
+  package var count: Int { edits.count }
+  package var canUndo: Bool { position > 0 }
+  package var canRedo: Bool { position < steps.count }
+
+  /// Records in the order in which they were first touched. Sorts.
+  package var order: [RecordPlace] { edits.keys.sorted { turns[$0, default: 0] < turns[$1, default: 0] } }
+
+  /// The set as the store takes it.
+  package var changes: ChangeSet { ChangeSet(base: base, changes: order.compactMap { edits[$0] }) }
+
+  package subscript(datastore: String, identifier: StoredKey) -> RecordEdit? {
+    edits[RecordPlace(datastore: datastore, identifier: identifier)]
+  }
+
+  /// Adds a step after those that hold; what was undone is forgotten.
+  package mutating func add(_ step: StagedStep) {
+    steps.removeSubrange(position...)
+    steps.append(step)
+    position = steps.count
+    for edit in step.edits { apply(edit) }
+  }
+
+  /// Takes the newest step out; answers what it was.
+  package mutating func undo() -> StagedStep? {
+    guard canUndo else { return nil }
+    position -= 1
+    replay()
+    return steps[position]
+  }
+
+  package mutating func redo() -> StagedStep? {
+    guard canRedo else { return nil }
+    position += 1
+    for edit in steps[position - 1].edits { apply(edit) }
+    return steps[position - 1]
+  }
+
+  /// Leaves one record out, as a step of its own.
+  package mutating func leaveOut(_ place: RecordPlace) {
+    guard let edit = edits[place] else { return }
+    add(
+      StagedStep(
+        title: "leave out \(place.identifier)",
+        edits: [
+          RecordEdit(datastore: place.datastore, identifier: place.identifier, old: edit.old, new: edit.old)
+        ]))
+  }
+
+  /// Takes over what a rebase made of the changes. The steps before it are one from now on, because they were made on
+  /// another state.
+  package mutating func rebase(_ rebased: RebasedChanges) {
+    base = rebased.to
+    guard rebased.hasMoved || !rebased.alreadyMade.isEmpty else { return }
+    steps = [StagedStep(title: "changes rebased onto \(rebased.to)", edits: rebased.changes.changes)]
+    position = 1
+    replay()
+  }
+
+  /// Counts of inserted, updated and deleted records.
+  package var totals: (updated: Int, inserted: Int, deleted: Int) {
+    var totals = (updated: 0, inserted: 0, deleted: 0)
+    for edit in edits.values {
+      switch edit.kind {
+      case .insert: totals.inserted += 1
+      case .update: totals.updated += 1
+      case .delete: totals.deleted += 1
+      }
+    }
+    return totals
+  }
+
+  /// The records to be inserted into a datastore, in the order they were made.
+  package func insertions(in datastore: String) -> [RecordEdit] {
+    order.compactMap { place in
+      guard place.datastore == datastore, let edit = edits[place], edit.kind == .insert else { return nil }
+      return edit
+    }
+  }
+
+  private mutating func replay() {
+    edits = [:]
+    turns = [:]
+    for step in steps.prefix(position) { for edit in step.edits { apply(edit) } }
+  }
+
+  /// Puts an edit over what is staged of the same record.
+  private mutating func apply(_ edit: RecordEdit) {
+    let place = edit.place
+    var merged = edit
+    if let before = edits[place] { merged.old = before.old }
+    guard merged.old != merged.new else {
+      edits[place] = nil
+      turns[place] = nil
+      return
+    }
+    if turns[place] == nil {
+      lastTurn += 1
+      turns[place] = lastTurn
+    }
+    edits[place] = merged
+  }
+}
+
+/// One thing a person did to what is staged, however many records it touched.
+package struct StagedStep: Sendable, Hashable {
+  /// As the status line says it: `price of 00A1-790`.
+  package var title: String
+  package var edits: [RecordEdit]
+
+  package init(title: String, edits: [RecordEdit]) {
+    self.title = title
+    self.edits = edits
+  }
+}
