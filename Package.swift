@@ -58,7 +58,9 @@ let package = Package(
     .testTarget(
       name: "StorageEngineTests", dependencies: ["StorageEngine", "CHash", "DiskSimulation"],
       swiftSettings: everyTarget),
-    .testTarget(name: "DatastoreModelTests", dependencies: ["DatastoreModel"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "DatastoreModelTests", dependencies: ["DatastoreModel", "StorageEngine", "DiskSimulation"],
+      swiftSettings: everyTarget),
     .testTarget(
       name: "CodableDatastoreTests", dependencies: ["CodableDatastore"], swiftSettings: everyTarget),
     .testTarget(name: "FolderStoreTests", dependencies: ["FolderStore"], swiftSettings: everyTarget),
