@@ -58,12 +58,9 @@ struct EditApplication {
     _ edits: [RecordEdit], to datastore: OwnDatastore, _ meter: WorkMeter
   ) throws(ModelError) -> [EditConflict] {
     let indexing = try permitted(RecordIndexing(datastore, isCancelled: options.isCancelled))
-    let format = indexing.format
     var writer = try DatastoreWriter(
-      indexing.descriptor, in: transaction, recordOrder: format?.recordOrder ?? .bytes,
-      indexOrders: format.map { format in
-        Dictionary(uniqueKeysWithValues: indexing.descriptor.indexes.map { ($0.name, format.order(ofIndex: $0.name)) })
-      } ?? [:])
+      indexing.descriptor, in: transaction, recordOrder: indexing.format?.recordOrder ?? .bytes,
+      indexOrders: indexing.indexOrders)
     var conflicts: [EditConflict] = []
     for edit in edits {
       do {

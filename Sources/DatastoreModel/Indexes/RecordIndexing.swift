@@ -19,6 +19,18 @@ struct RecordIndexing {
     self.rules = rules
   }
 
+  /// Of a datastore whose indexes all have declared rules.
+  init(declared descriptor: DatastoreDescriptor) {
+    let rules = descriptor.indexes.compactMap { index in index.declaredRule.map { (index.name, RuleOutcome.proven($0)) } }
+    self.init(descriptor, nil, Dictionary(uniqueKeysWithValues: rules))
+  }
+
+  /// How entries of each index are ordered, where not by their bytes.
+  var indexOrders: [String: KeyOrder] {
+    guard let format else { return [:] }
+    return Dictionary(uniqueKeysWithValues: descriptor.indexes.map { ($0.name, format.order(ofIndex: $0.name)) })
+  }
+
   func marking(stale names: [String]) -> RecordIndexing {
     var descriptor = descriptor
     for name in names {
@@ -55,7 +67,12 @@ struct RecordIndexing {
       let values = try format.keys(of: content).values
       return descriptor.indexes.map { $0.isStale ? [] : values[$0.name] ?? [] }
     }
-    let document = try document(of: content)
+    return try values(of: content, document(of: content))
+  }
+
+  /// As `values(of:)`, where the document is known already.
+  func values(of content: RecordContent, _ document: Document) throws(ModelError) -> [[[UInt8]]] {
+    if format != nil { return try values(of: content) }
     var values: [[[UInt8]]] = []
     for index in descriptor.indexes {
       guard !index.isStale, case .proven(let rule)? = rules[index.name] else {

@@ -98,8 +98,11 @@ package final class StagedFile: Sendable {
   private static func makeFolders(_ folder: String, on disk: any Disk) throws(DiskError) {
     var path = folder.hasPrefix("/") ? "" : "."
     for part in folder.split(separator: "/") {
+      let parent = path
       path += "/" + part
-      if try disk.status(path) == nil { try disk.makeDirectory(path) }
+      guard try disk.status(path) == nil else { continue }
+      try disk.makeDirectory(path)
+      try disk.syncDirectory(parent.isEmpty ? "/" : parent)
     }
   }
 

@@ -111,3 +111,30 @@ private struct EmptyView: ReadableView {
   var datastores: [any ReadableDatastore] { [] }
   func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? { nil }
 }
+
+@Suite("Staged changes and power cuts")
+struct StagedFileCrashTests {
+  @Test("after a power cut at any moment there is the set that was saved, or a later whole one")
+  func powerCuts() throws {
+    let disk = SimulatedDisk()
+    let file = try StagedFile(folder: "/state/strata", disk: disk)
+    let titles = ["one", "two", "three"]
+    for (number, title) in titles.enumerated() {
+      let content = RecordContent(version: "1", bytes: Array(repeating: UInt8(ascii: "x"), count: 700 * (number + 1)))
+      let edit = RecordEdit(
+        datastore: "City", identifier: StoredKey(bytes: [1], value: .integer(1)), old: nil, new: content)
+      try file.save(StagedChanges(steps: [StagedStep(title: title, edits: [edit])]))
+      disk.note(UInt64(number + 1))
+    }
+    var count = 0
+    try CrashImages.forEach(of: disk.record, on: disk.start, seed: 1) { crash in
+      count += 1
+      let promised = Int(crash.notes.last ?? 0)
+      let reopened = try StagedFile(folder: "/state/strata", disk: SimulatedDisk(crash.image))
+      let title = try reopened.load(for: EmptyView())?.steps.first?.title
+      let found = title.flatMap { titles.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
+      #expect(found >= promised, "\(crash.kind) after \(crash.position) operations")
+    }
+    #expect(count > 100)
+  }
+}

@@ -1,0 +1,228 @@
+import StorageEngine
+
+/// Imports documents into a datastore, in one transaction: nothing is left of an import that fails.
+///
+/// The source is read twice: first to learn the types of the identifier and of the indexed fields (and how many
+/// documents there are), then to write. The rules of the indexes are declared, so the datastore can be edited without
+/// any Swift type. Memory does not grow with the source beyond what the transaction itself needs.
+package struct Importer {
+  package let store: OwnStore
+  package let plan: ImportPlan
+  /// Hears how far it is; the total is 0 while the source is read the first time.
+  package var progress: WorkProgress?
+
+  package init(_ store: OwnStore, _ plan: ImportPlan, progress: WorkProgress? = nil) {
+    self.store = store
+    self.plan = plan
+    self.progress = progress
+  }
+
+  /// - Parameter action: the commit's name; nil: `import NAME: n records`.
+  package func run(_ source: inout some ImportSource, named action: String? = nil) throws(ModelError) -> ImportReport {
+    let survey = try ImportSurvey(plan, &source, progress)
+    let info = CommitInfo(action: action ?? "import \(plan.datastore): \(Self.counted(survey.documentCount))")
+    var report: ImportReport?
+    do {
+      let commit = try store.transact(info) { transaction throws(ModelError) in
+        try store.whileBusy(info.action, total: survey.documentCount, progress: progress) {
+          meter throws(ModelError) in
+          var work = try ImportWork(store: store, plan: plan, survey: survey, transaction: transaction)
+          try work.read(&source, meter)
+          report = work.report
+        }
+        if plan.isDryRun { throw ModelError.cancelled }
+      }
+      report?.commit = commit
+    } catch .cancelled where plan.isDryRun && report != nil {
+      // A dry run does everything but commit.
+    } catch {
+      throw error
+    }
+    guard let report else { throw .cancelled }
+    return report
+  }
+
+  private static func counted(_ count: Int) -> String { count == 1 ? "1 record" : "\(count) records" }
+}
+
+/// What the first reading of a source tells.
+struct ImportSurvey {
+  private(set) var documentCount = 0
+  private(set) var identifier = TypeGuess()
+  private(set) var indexes: [TypeGuess]
+
+  init(
+    _ plan: ImportPlan, _ source: inout some ImportSource, _ progress: WorkProgress?
+  ) throws(ModelError) {
+    indexes = Array(repeating: TypeGuess(), count: plan.indexes.count)
+    try source.rewind()
+    while let row = try source.next() {
+      documentCount += 1
+      if documentCount % 256 == 0, let progress, !progress(documentCount, 0) { throw .cancelled }
+      guard case .document(let document) = row.content else { continue }
+      identifier.see(plan.document(document, underKey: row.key)[plan.identifier])
+      for (position, index) in plan.indexes.enumerated() {
+        let field = document[index.path]
+        if index.kind.hasManyValues {
+          if case .array(let elements)? = field { for element in elements { indexes[position].see(element) } }
+        } else {
+          indexes[position].see(field)
+        }
+      }
+    }
+    try source.rewind()
+  }
+}
+
+extension ImportPlan {
+  /// A document with its identifier in it, where the source only has it as the key that the document stands under.
+  func document(_ document: Document, underKey key: String?) -> Document {
+    guard let key, document[identifier] == nil else { return document }
+    let value: Document = NumberText(key).flatMap { $0.isInteger ? .number($0) : nil } ?? .string(key)
+    return (try? document.setting(identifier, to: value)) ?? document
+  }
+
+  fileprivate func descriptor(_ index: Index, _ guess: TypeGuess) -> IndexDescriptor {
+    let (encoding, swiftName) = index.kind.hasManyValues ? guess.requiredEncoding : guess.encoding
+    return IndexDescriptor(
+      name: index.name, kind: index.kind, storage: index.storage, encoding: encoding, valueType: swiftName,
+      rule: index.path.description, isUnique: index.isUnique)
+  }
+}
+
+/// The second reading: writes each document.
+private struct ImportWork {
+  let plan: ImportPlan
+  private(set) var report: ImportReport
+  private let indexing: RecordIndexing
+  private var writer: DatastoreWriter
+  /// Indexes that the import adds to a datastore that has records already: filled at the end from all of them.
+  private let addedIndexes: [IndexDescriptor]
+  private let store: OwnStore
+  private let transaction: WriteTransaction
+
+  init(
+    store: OwnStore, plan: ImportPlan, survey: ImportSurvey, transaction: WriteTransaction
+  ) throws(ModelError) {
+    self.store = store
+    self.plan = plan
+    self.transaction = transaction
+    if let present = try store.baseView(of: transaction).ownDatastore(plan.datastore) {
+      addedIndexes = try Self.addedIndexes(plan, survey, present.descriptor)
+      let base = try RecordIndexing(present)
+      if let refusal = base.refusals.first { throw .refused(reason: refusal.sentence) }
+      indexing = base
+    } else {
+      let descriptor = Self.newDescriptor(plan, survey)
+      try DatastoreWriter.create(descriptor, in: transaction)
+      addedIndexes = []
+      indexing = RecordIndexing(declared: descriptor)
+    }
+    var descriptor = indexing.descriptor
+    for index in addedIndexes { descriptor.setIndex(index.name, to: index) }
+    report = ImportReport(descriptor: descriptor)
+    writer = try DatastoreWriter(
+      indexing.descriptor, in: transaction, recordOrder: indexing.format?.recordOrder ?? .bytes,
+      indexOrders: indexing.indexOrders)
+  }
+
+  mutating func read(_ source: inout some ImportSource, _ meter: WorkMeter) throws(ModelError) {
+    while let row = try source.next() {
+      do {
+        try write(row)
+      } catch .refused(let reason) {
+        report.reject(row.place, reason)
+      } catch .invalid(_, _, let reason) {
+        report.reject(row.place, reason)
+      } catch {
+        throw error
+      }
+      try meter.advance()
+    }
+    try writer.checkUniqueness()
+    for index in addedIndexes { try fill(index, meter) }
+    try meter.finish()
+  }
+
+  private mutating func write(_ row: ImportRow) throws(ModelError) {
+    let document: Document
+    switch row.content {
+    case .document(let found): document = plan.document(found, underKey: row.key)
+    case .unreadable(let reason): return report.reject(row.place, reason)
+    }
+    guard case .object = document else { return report.reject(row.place, "\(document.typeName) and no object") }
+    let identifier = try identifier(of: document)
+    let current = try writer.current(identifier)
+    if plan.isNewOnly, current != nil {
+      let key = indexing.descriptor.storedKey(identifier)
+      return report.reject(row.place, "there is a record \(key) already")
+    }
+    let content = RecordContent(
+      version: indexing.descriptor.version, bytes: try indexing.descriptor.coding.encode(document))
+    let values = try indexing.values(of: content, document)
+    let oldValues = try current.map { current throws(ModelError) in try RecordContent(stored: current.bytes) }
+      .flatMap { try? indexing.values(of: $0) }
+    let bytes = RecordBytes.make(version: content.version, content: content.bytes)
+    switch try writer.put(identifier, bytes, values: values, replacing: current, oldValues: oldValues) {
+    case .inserted: report.new += 1
+    case .updated: report.changed += 1
+    case .unchanged: report.unchanged += 1
+    }
+  }
+
+  private func identifier(of document: Document) throws(ModelError) -> [UInt8] {
+    let encoding = indexing.descriptor.identifierEncoding
+    guard let field = document[plan.identifier], field != .null else {
+      throw .refused(reason: "\(plan.identifier) is missing, which is the identifier")
+    }
+    guard let value = encoding.keyValue(of: field) else {
+      throw .refused(
+        reason: "the identifier \(plan.identifier) is \(field.compactText(limit: 40)), which is no \(encoding.name)")
+    }
+    return try encoding.encode(value)
+  }
+
+  /// Fills an index that was not there before, from what the transaction now holds.
+  private func fill(_ index: IndexDescriptor, _ meter: WorkMeter) throws(ModelError) {
+    try DatastoreWriter.createIndex(index, of: report.descriptor, in: transaction)
+    try DatastoreWriter.store(report.descriptor, in: transaction)
+    guard let rule = index.declaredRule,
+      let tree = try onStorage({ () throws(StorageError) in try transaction.tree(.records(of: plan.datastore)) })
+    else { return }
+    let view = try store.baseView(of: transaction)
+    let datastore = OwnDatastore(view: view, descriptor: report.descriptor, tree: tree)
+    try IndexFill(datastore: datastore, index: index, transaction: transaction).run(meter) {
+      record throws(ModelError) in try rule.encodedValues(of: record.document())
+    }
+  }
+
+  private static func newDescriptor(_ plan: ImportPlan, _ survey: ImportSurvey) -> DatastoreDescriptor {
+    let (encoding, swiftName) = survey.identifier.requiredEncoding
+    return DatastoreDescriptor(
+      key: plan.datastore, identifierType: swiftName, identifierEncoding: encoding,
+      identifierPath: plan.identifier.description,
+      indexes: zip(plan.indexes, survey.indexes).map { plan.descriptor($0, $1) })
+  }
+
+  /// The plan's indexes that the datastore has not got yet; throws where one of the same name has another rule.
+  private static func addedIndexes(
+    _ plan: ImportPlan, _ survey: ImportSurvey, _ descriptor: DatastoreDescriptor
+  ) throws(ModelError) -> [IndexDescriptor] {
+    if let path = descriptor.identifierPath, path != plan.identifier.description {
+      throw .refused(reason: "the identifier of \(plan.datastore) is \(path), not \(plan.identifier)")
+    }
+    var added: [IndexDescriptor] = []
+    for (index, guess) in zip(plan.indexes, survey.indexes) {
+      guard let present = descriptor.index(index.name) else {
+        added.append(plan.descriptor(index, guess))
+        continue
+      }
+      guard present.kind == index.kind, present.rule ?? index.path.description == index.path.description else {
+        throw .refused(
+          reason: "\(plan.datastore) has an index \(index.name) already: \(present.kind.rawValue) on "
+            + (present.rule ?? present.keyPathName ?? "a rule of the app"))
+      }
+    }
+    return added
+  }
+}

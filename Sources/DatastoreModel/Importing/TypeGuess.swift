@@ -1,0 +1,44 @@
+/// The type of a field, guessed from all values that it has in the documents of an import.
+struct TypeGuess {
+  private var integers = 0
+  private var otherNumbers = 0
+  private var texts = 0
+  private var flags = 0
+  private var dates = 0
+  private var datas = 0
+  private var nothings = 0
+
+  mutating func see(_ field: Document?) {
+    switch field {
+    case .number(let number)? where number.isInteger: integers += 1
+    case .number?: otherNumbers += 1
+    case .string?: texts += 1
+    case .bool?: flags += 1
+    case .date?: dates += 1
+    case .data?: datas += 1
+    case nil, .null?: nothings += 1
+    case .array?, .object?: break
+    }
+  }
+
+  /// The encoding that most values have; one that fits none of them is a rejected document. Numbers are integers where
+  /// all of them are.
+  var encoding: (encoding: KeyEncoding, swiftName: String) {
+    let numbers = integers + otherNumbers
+    let candidates: [(Int, KeyEncoding, String)] = [
+      (texts, .string, "String"),
+      (numbers, otherNumbers > 0 ? .double : .integer, otherNumbers > 0 ? "Double" : "Int"),
+      (flags, .bool, "Bool"), (dates, .date, "Date"), (datas, .data, "Data"),
+    ]
+    var best = candidates[0]
+    for candidate in candidates where candidate.0 > best.0 { best = candidate }
+    return nothings > 0 ? (.optional(best.1), "Optional<\(best.2)>") : (best.1, best.2)
+  }
+
+  /// As `encoding`, for what is always there.
+  var requiredEncoding: (encoding: KeyEncoding, swiftName: String) {
+    var guess = self
+    guess.nothings = 0
+    return guess.encoding
+  }
+}
