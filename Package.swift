@@ -69,11 +69,12 @@ let package = Package(
     .testTarget(
       name: "StrataTests", dependencies: ["Atlas", "CodableDatastore", "StoreBrowser", "strata"],
       swiftSettings: everyTarget),
+    .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),
     .executableTarget(
       name: "terminal-card", dependencies: ["CursesTerminal", "TerminalKit"], path: "Tests/TestCard",
       swiftSettings: everyTarget),
     .testTarget(
-      name: "TerminalTests", dependencies: ["strata", "terminal-card", "TerminalKit"], swiftSettings: everyTarget),
+      name: "TerminalTests", dependencies: ["strata", "terminal-card", "TerminalKit", "PseudoTerminal"], swiftSettings: everyTarget),
   ],
   swiftLanguageModes: [.v6]
 )

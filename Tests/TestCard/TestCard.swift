@@ -59,6 +59,7 @@ final class TestCard: TerminalProgram {
     case "^z": return [.suspend]
     case "^l": return [.repaint]
     case "!": asksForHarm = true
+    case "r": return [.record(path: "recorded.keys")]
     case "y": return [.copy("Strata")]
     case "Y": return [.copy(String(repeating: "x", count: Clipboard.limit + 1))]
     case "m":

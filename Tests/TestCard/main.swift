@@ -1,9 +1,16 @@
 import CursesTerminal
 import Glibc
+import TerminalKit
 
+// terminal-card [FILE]                     on the terminal; E edits FILE
+// terminal-card --script FILE SIZE DUMP    without one
+let words = CommandLine.arguments.dropFirst()
+var session = TerminalSession()
+if words.first == "--script", words.count == 4, let size = Size(CommandLine.arguments[3]) {
+  session.place = .script(path: CommandLine.arguments[2], size: size, dump: CommandLine.arguments[4])
+}
 do {
-  let file = CommandLine.arguments.dropFirst().first
-  exit(try TerminalSession().run { TestCard(editedPath: file) })
+  exit(try session.run { TestCard(editedPath: words.first) })
 } catch {
   print("terminal-card: \(error)")
   exit(1)
