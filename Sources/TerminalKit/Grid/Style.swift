@@ -65,6 +65,11 @@ package struct Style: Hashable, Sendable {
     self.attributes = attributes
   }
 
+  /// Makes a style from its three parts.
+  package init(foreground: Color, background: Color, attributes: Attributes) {
+    self.init(foreground, on: background, attributes)
+  }
+
   /// The terminal's own colours, no attributes.
   package static let plain = Style()
   /// Heavier text.
