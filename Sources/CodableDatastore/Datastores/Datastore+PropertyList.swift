@@ -1,0 +1,438 @@
+import DatastoreModel
+public import FoundationEssentials
+
+// Stores whose instances are property lists. Each comes in four forms: migrations that answer identifier and instance or, for
+// `Identifiable` instances, just the instance; and closures that run on the caller's actor or (dictionaries that a
+// program built with closures of its own module's default) on none.
+
+extension Datastore where AccessMode == ReadWrite {
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func propertyListStore(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: Migration<PropertyListDecoder, Identified<Format>>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(StandardCoders.propertyListDecoder, data)
+        }
+      })
+  }
+
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func propertyListStore<Failure: Error>(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: ConcurrentMigration<PropertyListDecoder, Identified<Format>, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(StandardCoders.propertyListDecoder, data)
+        }
+      })
+  }
+
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func propertyListStore(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: DataFirstMigration<PropertyListDecoder, Identified<Format>>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(data, StandardCoders.propertyListDecoder)
+        }
+      })
+  }
+
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func propertyListStore<Failure: Error>(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, Identified<Format>, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(data, StandardCoders.propertyListDecoder)
+        }
+      })
+  }
+}
+
+extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func propertyListStore(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: Migration<PropertyListDecoder, InstanceType>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(StandardCoders.propertyListDecoder, data)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func propertyListStore<Failure: Error>(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: ConcurrentMigration<PropertyListDecoder, InstanceType, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(StandardCoders.propertyListDecoder, data)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func propertyListStore(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: DataFirstMigration<PropertyListDecoder, InstanceType>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(data, StandardCoders.propertyListDecoder)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+
+  /// A datastore that keeps instances as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version that is written.
+  ///   - outputFormat: The kind of property list.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func propertyListStore<Failure: Error>(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, InstanceType, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(data, StandardCoders.propertyListDecoder)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+}
+
+extension Datastore where AccessMode == ReadOnly {
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func readOnlyPropertyListStore(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: Migration<PropertyListDecoder, Identified<Format>>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(StandardCoders.propertyListDecoder, data)
+        }
+      })
+  }
+
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func readOnlyPropertyListStore<Failure: Error>(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: ConcurrentMigration<PropertyListDecoder, Identified<Format>, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(StandardCoders.propertyListDecoder, data)
+        }
+      })
+  }
+
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func readOnlyPropertyListStore(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: DataFirstMigration<PropertyListDecoder, Identified<Format>>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(data, StandardCoders.propertyListDecoder)
+        }
+      })
+  }
+
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func readOnlyPropertyListStore<Failure: Error>(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, Identified<Format>, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          try await migration(data, StandardCoders.propertyListDecoder)
+        }
+      })
+  }
+}
+
+extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func readOnlyPropertyListStore(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: Migration<PropertyListDecoder, InstanceType>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(StandardCoders.propertyListDecoder, data)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  public static func readOnlyPropertyListStore<Failure: Error>(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: ConcurrentMigration<PropertyListDecoder, InstanceType, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(StandardCoders.propertyListDecoder, data)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func readOnlyPropertyListStore(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: DataFirstMigration<PropertyListDecoder, InstanceType>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(data, StandardCoders.propertyListDecoder)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+
+  /// A datastore that only reads instances kept as property lists.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - version: The version of the declaration.
+  ///   - migrations: For each version, how an instance of it is decoded and converted.
+  ///   - configuration: How the datastore behaves.
+  @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
+  @_disfavoredOverload
+  public static func readOnlyPropertyListStore<Failure: Error>(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    version: Version = Format.currentVersion,
+    migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, InstanceType, Failure>],
+    configuration: Configuration = .init()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
+      decoders: migrations.mapValues { migration in
+        { data in
+          let instance = try await migration(data, StandardCoders.propertyListDecoder)
+          return (instance.id, instance)
+        }
+      }, isIdentifiable: true)
+  }
+}

@@ -1,0 +1,116 @@
+import DatastoreModel
+import StorageEngine
+import Synchronization
+
+/// A datastore without its access mode: what its declaration comes to, and where it lies. Everything about it is fixed
+/// at its making, so that it is read from anywhere without waiting.
+final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
+  typealias Instance = Format.Instance
+  typealias Identifier = Format.Identifier
+
+  let store: _StoreHandle
+  let key: String
+  let coder: RecordCoder<Format>
+  let identifiers: KeyCoder<Identifier>
+  /// In the order of their names.
+  let indexes: [IndexPlan<Instance>]
+  let declaration: Declaration
+  let recordsTree: TreeName
+  let isReadOnly: Bool
+  /// Whether records say by themselves which identifier they have.
+  let isIdentifiable: Bool
+  let listeners = WarmUpListeners()
+
+  private let format = Format()
+  /// Index by kind and key path.
+  private let places: [AnyIndexRepresentation<Instance>: Int]
+  /// Names that more than one property has.
+  private let clashes: [String]
+  /// Attributes of the records' tree that fit the declaration. Comparing bytes is all that a use costs.
+  let fitting = Mutex<Bytes?>(nil)
+  /// Such attributes that also carry the declaration's version, as after a write.
+  let written = Mutex<Bytes?>(nil)
+  /// Which indexes can be read, where the store does not fit (a datastore that only reads does not change that).
+  let readable = Mutex<ReadableIndexes?>(nil)
+
+  init(
+    store: _StoreHandle, key: DatastoreKey, coder: RecordCoder<Format>, isReadOnly: Bool, isIdentifiable: Bool
+  ) {
+    self.store = store
+    self.key = key.rawValue
+    self.coder = coder
+    self.isReadOnly = isReadOnly
+    self.isIdentifiable = isIdentifiable
+    let identifiers = KeyCoder<Identifier>.make()
+    self.identifiers = identifiers
+    recordsTree = .records(of: key.rawValue)
+
+    let unique = Self.uniqueNames(of: format)
+    let declared = format.generateIndexRepresentations(assertIdentifiable: true)
+      .sorted { $0.value.indexName < $1.value.indexName }
+    indexes = declared.map { entry in
+      IndexPlan(
+        entry.value, isUnique: unique.contains(entry.value.indexName), datastore: key.rawValue,
+        identifiers: identifiers.order)
+    }
+    places = Dictionary(uniqueKeysWithValues: zip(declared.map(\.key), 0...))
+    let names = declared.map(\.value.indexName.rawValue)
+    clashes = zip(names, names.dropFirst()).filter { $0 == $1 }.map(\.0)
+    declaration = Declaration(
+      version: coder.tag, instanceType: String(describing: Instance.self),
+      identifierType: String(describing: Identifier.self), identifierEncoding: identifiers.encoding,
+      coding: coder.coding, indexes: indexes.map(\.descriptor))
+    if !isReadOnly { store.connection.registry.add(self, key: self.key) }
+  }
+
+  /// The index that a key path of the format leads to.
+  func index<Index: IndexRepresentation<Instance>>(at path: KeyPath<Format, Index>) throws -> IndexPlan<Instance> {
+    guard let place = places[format[keyPath: path].key] else { throw DatastoreError.missingIndex }
+    return indexes[place]
+  }
+
+  /// Fails where the declaration itself is at fault.
+  func requireSoundDeclaration() throws {
+    if let name = clashes.first { throw IndexDeclarationError(datastore: DatastoreKey(key), index: IndexName(name)) }
+    if !isReadOnly { try store.connection.registry.requireAgreement(self, key: key) }
+  }
+
+  /// The key of an identifier. Throws ``InvalidKeyError`` where there is none.
+  func key(of identifier: Identifier) throws -> [UInt8] {
+    let key = try ordering(index: nil) { try identifiers.key(of: identifier) }
+    try requireLength(key.count, index: nil)
+    return key
+  }
+
+  /// The keys of an instance's values in each index.
+  func values(of instance: Instance, identifier: [UInt8]) throws -> [[[UInt8]]] {
+    try indexes.map { index in
+      let values = try ordering(index: index.name) { try index.values(instance) }
+      for value in values { try requireLength(value.count + identifier.count + 2, index: index.name) }
+      return values
+    }
+  }
+
+  /// Runs what makes keys; what has no order comes out as ``InvalidKeyError``.
+  func ordering<R>(index: String?, _ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch let error as NotOrdered {
+      throw InvalidKeyError(datastore: key, index: index, reason: error.description)
+    }
+  }
+
+  func requireLength(_ count: Int, index: String?) throws {
+    guard count > Limits.key else { return }
+    throw InvalidKeyError(
+      datastore: key, index: index, reason: "a key of \(count) bytes is longer than the \(Limits.key) that are allowed")
+  }
+
+  private static func uniqueNames(of format: Format) -> Set<IndexName> {
+    let unique = Mirror(reflecting: format).children.compactMap { child -> IndexName? in
+      guard let label = child.label, DeclaredIndex<Instance>(child.value)?.isUnique == true else { return nil }
+      return IndexName(label.hasPrefix("_") ? String(label.dropFirst()) : label)
+    }
+    return Set(unique)
+  }
+}

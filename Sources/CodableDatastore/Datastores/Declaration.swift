@@ -1,0 +1,38 @@
+import DatastoreModel
+import Synchronization
+
+/// What a datastore in use declares of its key; two that write to one key must declare the same.
+struct Declaration: Hashable, Sendable {
+  var version: String
+  var instanceType: String
+  var identifierType: String
+  var identifierEncoding: KeyEncoding
+  var coding: RecordCoding?
+  var indexes: [IndexDescriptor]
+}
+
+/// A datastore in use.
+protocol DeclaredDatastore: AnyObject, Sendable {
+  var declaration: Declaration { get }
+}
+
+/// The datastores in use of one store, by key.
+final class DatastoreRegistry: Sendable {
+  private struct Entry { weak var datastore: (any DeclaredDatastore)? }
+  private let writers = Mutex<[String: [Entry]]>([:])
+
+  func add(_ datastore: any DeclaredDatastore, key: String) {
+    writers.withLock { writers in
+      writers[key, default: []].removeAll { $0.datastore == nil }
+      writers[key, default: []].append(Entry(datastore: datastore))
+    }
+  }
+
+  /// Fails where an older one that still lives declares the key differently.
+  func requireAgreement(_ datastore: any DeclaredDatastore, key: String) throws {
+    let oldest = writers.withLock { writers in writers[key]?.lazy.compactMap(\.datastore).first }
+    if let oldest, oldest !== datastore, oldest.declaration != datastore.declaration {
+      throw DatastoreInterfaceError.duplicateWriters
+    }
+  }
+}

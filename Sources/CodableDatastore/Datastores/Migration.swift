@@ -1,0 +1,38 @@
+public import FoundationEssentials
+
+/// An instance with its identifier.
+public typealias Identified<Format: DatastoreFormat> = (id: Format.Identifier, instance: Format.Instance)
+
+/// Decodes an instance of one version and converts it to today's type. It runs on the caller's actor.
+public typealias Migration<Decoder, Result> = @Sendable (_ decoder: Decoder, _ data: Data) async throws -> Result
+
+/// A ``Migration`` that runs on no actor: the kind that a module without `NonisolatedNonsendingByDefault` makes where it
+/// keeps migrations in a variable. A dictionary of them cannot be cast to the other kind, so each factory takes both.
+public typealias ConcurrentMigration<Decoder, Result, Failure: Error> =
+  @concurrent @Sendable (_ decoder: Decoder, _ data: Data) async throws(Failure) -> Result
+
+/// A ``Migration`` with its parameters in the order of the original library's earlier releases.
+public typealias DataFirstMigration<Decoder, Result> =
+  @Sendable (_ data: Data, _ decoder: Decoder) async throws -> Result
+
+/// A ``ConcurrentMigration`` with its parameters in the order of the original library's earlier releases.
+public typealias ConcurrentDataFirstMigration<Decoder, Result, Failure: Error> =
+  @concurrent @Sendable (_ data: Data, _ decoder: Decoder) async throws(Failure) -> Result
+
+/// The coders of datastores that are given none.
+public enum StandardCoders {
+  /// Encodes with sorted members, so that equal instances have equal bytes.
+  public static let jsonEncoder: JSONEncoder = {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    return encoder
+  }()
+
+  static let propertyListDecoder = PropertyListDecoder()
+
+  static func propertyListEncoder(_ format: PropertyListDecoder.PropertyListFormat) -> PropertyListEncoder {
+    let encoder = PropertyListEncoder()
+    encoder.outputFormat = format
+    return encoder
+  }
+}

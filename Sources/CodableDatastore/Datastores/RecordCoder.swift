@@ -1,0 +1,92 @@
+import DatastoreModel
+import FoundationEssentials
+import StorageEngine
+
+/// How instances become records and records instances.
+struct RecordCoder<Format: DatastoreFormat>: Sendable {
+  typealias Instance = Format.Instance
+  typealias Identifier = Format.Identifier
+  typealias Decoder = @Sendable (Data) async throws -> (id: Identifier, instance: Instance)
+
+  let version: Format.Version
+  /// The tag of `version`.
+  let tag: String
+  /// What the contents are; nil where an app's own coder makes them.
+  let coding: RecordCoding?
+  /// The beginning of each record that is written.
+  private let head: [UInt8]
+  private let encoder: @Sendable (Instance) async throws -> Data
+  private let current: Decoder?
+  private let decoders: [String: Decoder]
+
+  init(
+    version: Format.Version, coding: RecordCoding?, encoder: @escaping @Sendable (Instance) async throws -> Data,
+    decoders: [Format.Version: Decoder]
+  ) {
+    self.version = version
+    self.coding = coding
+    self.encoder = encoder
+    tag = VersionTag<Format>.text(of: version)
+    head = RecordBytes.head(version: tag)
+    current = decoders[version]
+    self.decoders = Dictionary(
+      decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// The record of an instance.
+  func record(of instance: Instance) async throws -> [UInt8] {
+    let content = try await encoder(instance)
+    var record: [UInt8] = []
+    record.reserveCapacity(head.count + content.count)
+    record.append(contentsOf: head)
+    record.append(contentsOf: content)
+    return record
+  }
+
+  /// The instance of a record, converted where it is of an older version.
+  func decode(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
+    let (decoder, content): (Decoder, Data) = try record.withUnsafeBytes { bytes in
+      if let current, bytes.count >= head.count, bytes.prefix(head.count).elementsEqual(head) {
+        return (current, Data(bytes.dropFirst(head.count)))
+      }
+      return try self.decoder(for: bytes)
+    }
+    return try await decoder(content)
+  }
+
+  /// The tag under which a record was written.
+  func tag(of record: Bytes) -> String? {
+    record.withUnsafeBytes { bytes in
+      RecordBytes.layout(bytes).map { layout in
+        String(decoding: UnsafeRawBufferPointer(rebasing: bytes[layout.version]), as: UTF8.self)
+      }
+    }
+  }
+
+  /// Whether two records say the same: one version, one document.
+  func isEqual(_ old: Bytes, _ new: [UInt8]) -> Bool {
+    let areSame = old.withUnsafeBytes { old in new.withUnsafeBytes { new in compareKeys(old, new) == 0 } }
+    if areSame { return true }
+    guard let coding, coding != .opaque, tag(of: old) == tag else { return false }
+    let oldContent = old.withUnsafeBytes { bytes in RecordBytes.layout(bytes).map { Array(bytes[$0.content...]) } }
+    guard let oldContent, let oldDocument = try? coding.document(of: oldContent),
+      let newDocument = try? coding.document(of: Array(new.dropFirst(head.count)))
+    else { return false }
+    return oldDocument == newDocument
+  }
+
+  /// The content of a record that `record(of:)` made.
+  func content(of record: [UInt8]) -> [UInt8] { Array(record.dropFirst(head.count)) }
+
+  private func decoder(for bytes: UnsafeRawBufferPointer) throws -> (Decoder, Data) {
+    guard let layout = RecordBytes.layout(bytes) else {
+      throw StoreError(.damaged, "A record has no version.")
+    }
+    let tag = String(decoding: UnsafeRawBufferPointer(rebasing: bytes[layout.version]), as: UTF8.self)
+    guard let decoder = decoders[tag] else {
+      _ = try VersionTag<Format>.version(of: tag)
+      throw DatastoreError.missingDecoder(version: tag)
+    }
+    return (decoder, Data(bytes[layout.content...]))
+  }
+}

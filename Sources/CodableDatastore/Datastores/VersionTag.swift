@@ -1,0 +1,44 @@
+import FoundationEssentials
+
+/// How versions are written into the store: the raw value as JSON, strings without their quotes.
+struct VersionTag<Format: DatastoreFormat>: Sendable {
+  typealias RawValue = Format.Version.RawValue
+
+  /// Whether raw values are strings.
+  static var isString: Bool { RawValue.self == String.self }
+
+  /// The tag of a version. Raw values that cannot be written as JSON give their description.
+  static func text(of version: Format.Version) -> String {
+    if let text = version.rawValue as? String { return text }
+    if let number = version.rawValue as? Int { return String(number) }
+    guard let json = try? JSONEncoder().encode(version.rawValue) else { return "\(version.rawValue)" }
+    return String(decoding: json, as: UTF8.self)
+  }
+
+  /// The raw value of a tag.
+  static func rawValue(of tag: String) throws -> RawValue {
+    if let text = tag as? RawValue { return text }
+    return try JSONDecoder().decode(RawValue.self, from: Data(tag.utf8))
+  }
+
+  /// The version of a tag; unknown ones are a decoding error.
+  static func version(of tag: String) throws -> Format.Version {
+    guard let version = Format.Version(rawValue: try rawValue(of: tag)) else {
+      throw DecodingError.dataCorrupted(
+        DecodingError.Context(codingPath: [], debugDescription: "\(Format.Version.self) has no case for “\(tag)”."))
+    }
+    return version
+  }
+
+  /// Whether a tag means a version before another. Tags that mean none are before everything.
+  static func isOlder(_ tag: String, than version: Format.Version) -> Bool {
+    guard let rawValue = try? rawValue(of: tag) else { return true }
+    return rawValue < version.rawValue
+  }
+
+  /// Whether a tag means a version after another, known or not.
+  static func isNewer(_ tag: String, than version: Format.Version) -> Bool {
+    guard let rawValue = try? rawValue(of: tag) else { return false }
+    return version.rawValue < rawValue
+  }
+}

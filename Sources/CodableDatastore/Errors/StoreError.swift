@@ -1,0 +1,89 @@
+import DatastoreModel
+public import FoundationEssentials
+import StorageEngine
+
+/// What the store itself has to say: it cannot be opened, read or written.
+public struct StoreError: LocalizedError, Hashable, Sendable {
+  /// What kind of thing is wrong.
+  public enum Kind: Hashable, Sendable {
+    /// Nothing lies at the location.
+    case notFound
+    /// What lies at the location is no store.
+    case notAStore
+    /// The store was written in a format that is newer than this library.
+    case newerFormat
+    /// Bytes of the store are not what was written.
+    case damaged
+    /// Another process is writing.
+    case locked(processIdentifier: Int32, program: String)
+    /// The store can only be read.
+    case readOnly
+    /// The disk is full; nothing was written.
+    case full
+    /// A system call failed; nothing was written.
+    case inputOutput
+    /// A write failed in a way that leaves its outcome unknown: close the persistence and open it again.
+    case outcomeUnknown
+    /// There is no such commit, or it was removed from the history.
+    case noSuchCommit
+    /// The persistence was closed.
+    case closed
+    /// What was asked would break a promise.
+    case refused
+  }
+
+  /// What kind of thing is wrong.
+  public var kind: Kind
+  /// One sentence for a person.
+  public var message: String
+
+  init(_ kind: Kind, _ message: String) {
+    self.kind = kind
+    self.message = message
+  }
+
+  /// One sentence for a person.
+  public var errorDescription: String? { message }
+}
+
+extension StoreError: CustomStringConvertible {
+  /// One sentence for a person.
+  public var description: String { message }
+}
+
+extension StoreError {
+  static let closed = StoreError(.closed, "The persistence is closed.")
+
+  init(_ error: StorageError) {
+    let message = error.description.prefix(1).uppercased() + error.description.dropFirst() + "."
+    self.init(Self.kind(of: error), message)
+  }
+
+  private static func kind(of error: StorageError) -> Kind {
+    switch error {
+    case .notFound: .notFound
+    case .notAStore, .alreadyExists: .notAStore
+    case .newerFormat: .newerFormat
+    case .damaged, .noSuchTree, .treeExists, .wrongTree: .damaged
+    case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)
+    case .readOnly: .readOnly
+    case .full: .full
+    case .io: .inputOutput
+    case .poisoned: .outcomeUnknown
+    case .prunedCommit, .noSuchCommit, .noCommitAsOld: .noSuchCommit
+    case .closed: .closed
+    default: .refused
+    }
+  }
+}
+
+/// Runs calls to the engine; its errors come out as those of this library.
+func throwingStoreErrors<R>(_ body: () throws(StorageError) -> R) throws -> R {
+  do {
+    return try body()
+  } catch .transactionEnded {
+    throw DatastoreInterfaceError.transactionInactive
+  } catch {
+    throw StoreError(error)
+  }
+}

@@ -1,0 +1,75 @@
+extension DatastoreFormat {
+  /// The indexes among the stored properties, by kind and key path. Of two indexes of one kind on one key path the
+  /// alphabetically first name wins.
+  ///
+  /// - Parameter assertIdentifiable: Accepted for source compatibility. An index that is called `id` on an
+  ///   `Identifiable` instance is left out either way, for the primary order is that index.
+  public func generateIndexRepresentations(
+    assertIdentifiable: Bool = false
+  ) -> [AnyIndexRepresentation<Instance>: GeneratedIndexRepresentation<Instance>] {
+    var generated: [AnyIndexRepresentation<Instance>: GeneratedIndexRepresentation<Instance>] = [:]
+    for child in Mirror(reflecting: self).children {
+      let found = generateIndexRepresentation(child: child, assertIdentifiable: assertIdentifiable)
+      guard let index = found else { continue }
+      let key = AnyIndexRepresentation(indexRepresentation: index.index)
+      if let other = generated[key], other.indexName < index.indexName { continue }
+      generated[key] = index
+    }
+    return generated
+  }
+
+  /// The index that a stored property declares, or nil where it is something else.
+  ///
+  /// Its name is the property's label, without the underscore that a property wrapper puts before it.
+  public func generateIndexRepresentation(
+    child: Mirror.Child, assertIdentifiable: Bool = false
+  ) -> GeneratedIndexRepresentation<Instance>? {
+    guard let label = child.label else { return nil }
+    let name = IndexName(label.hasPrefix("_") ? String(label.dropFirst()) : label)
+    if name == "id", Instance.self is any Identifiable.Type { return nil }
+    guard let declared = DeclaredIndex<Instance>(child.value) else { return nil }
+    return GeneratedIndexRepresentation(indexName: name, index: declared.index, storage: declared.storage)
+  }
+}
+
+/// An index as a stored property holds it: plain, or in its wrappers.
+struct DeclaredIndex<Instance: Sendable> {
+  var index: any IndexRepresentation<Instance>
+  var storage = IndexStorage.reference
+  var isUnique = false
+
+  /// Nil where the value is no index of this type of instance.
+  init?(_ value: Any) {
+    switch value {
+    case let wrapper as any IndexWrapper:
+      guard var inner = Self(wrapper.wrapped) else { return nil }
+      if wrapper.makesDirect { inner.storage = .direct }
+      if wrapper.makesUnique { inner.isUnique = true }
+      self = inner
+    case let index as any IndexRepresentation:
+      guard let matching = index.matches(Instance.self) else { return nil }
+      self.index = matching
+    default:
+      return nil
+    }
+  }
+}
+
+/// A property wrapper around an index.
+protocol IndexWrapper {
+  var wrapped: Any { get }
+  var makesDirect: Bool { get }
+  var makesUnique: Bool { get }
+}
+
+extension Direct: IndexWrapper {
+  var wrapped: Any { wrappedValue }
+  var makesDirect: Bool { true }
+  var makesUnique: Bool { false }
+}
+
+extension Unique: IndexWrapper {
+  var wrapped: Any { wrappedValue }
+  var makesDirect: Bool { false }
+  var makesUnique: Bool { true }
+}

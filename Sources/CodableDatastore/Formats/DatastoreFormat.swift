@@ -1,0 +1,59 @@
+/// The declaration of a datastore: what is kept in it, under which versions, and by what it is found.
+///
+/// A conformer is a `struct`; its *stored* properties are the indexes.
+///
+/// ```swift
+/// struct BookFormat: DatastoreFormat {
+///   enum Version: Int, CaseIterable { case first = 1 }
+///   typealias Instance = Book
+///   static let defaultKey: DatastoreKey = "Books"
+///   static let currentVersion = Version.first
+///
+///   let title = Index(\.title)
+///   let authors = ManyToManyIndex(\.authors)
+/// }
+/// ```
+public protocol DatastoreFormat<Version, Instance, Identifier>: Sendable {
+  /// The versions that instances have been written under. They are ordered by their raw values.
+  associatedtype Version: RawRepresentable & Hashable & CaseIterable & Sendable
+  where Version.RawValue: Indexable & Comparable
+  /// What is kept.
+  associatedtype Instance: Codable & Sendable
+  /// By what an instance is told from all others: its `ID` where it is `Identifiable`.
+  associatedtype Identifier: Indexable & DiscreteIndexable & Sendable
+
+  /// Makes the declaration.
+  init()
+  /// The name of the datastore in a store, where no other is given.
+  static var defaultKey: DatastoreKey { get }
+  /// The version that is written today.
+  static var currentVersion: Version { get }
+
+  /// Many instances for each value of a property: the common index.
+  typealias Index<Value: Indexable> = OneToManyIndexRepresentation<Instance, Value>
+  /// One instance for each value of a property.
+  typealias OneToOneIndex<Value: Indexable & DiscreteIndexable> = OneToOneIndexRepresentation<Instance, Value>
+  /// Many instances for each of the values that a property holds.
+  typealias ManyToManyIndex<S: Sequence<Value>, Value: Indexable> =
+    ManyToManyIndexRepresentation<Instance, S, Value>
+  /// One instance for each of the values that a property holds.
+  typealias ManyToOneIndex<S: Sequence<Value>, Value: Indexable & DiscreteIndexable> =
+    ManyToOneIndexRepresentation<Instance, S, Value>
+
+  /// The indexes of the declaration. By default they are found among the stored properties.
+  func generateIndexRepresentations(
+    assertIdentifiable: Bool
+  ) -> [AnyIndexRepresentation<Instance>: GeneratedIndexRepresentation<Instance>]
+}
+
+extension DatastoreFormat where Instance: Identifiable, Instance.ID: Indexable & DiscreteIndexable {
+  /// The identifier of an `Identifiable` instance is its `ID`.
+  public typealias Identifier = Instance.ID
+}
+
+extension DatastoreFormat {
+  /// A datastore of this format that reads and writes.
+  public typealias Datastore = CodableDatastore.Datastore<Self, ReadWrite>
+  /// A datastore of this format that only reads.
+  public typealias ReadOnlyDatastore = CodableDatastore.Datastore<Self, ReadOnly>
+}

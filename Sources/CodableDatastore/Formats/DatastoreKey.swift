@@ -1,0 +1,39 @@
+/// The name of a datastore within its store.
+///
+/// Datastores of different keys are independent of each other, also when they share a format. Any text is a key.
+public struct DatastoreKey: RawRepresentable, Hashable, Comparable, Sendable {
+  /// The text of the key.
+  public var rawValue: String
+
+  /// Makes a key from its text.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// Makes a key from its text.
+  public init(_ rawValue: String) { self.rawValue = rawValue }
+
+  /// Orders keys by their text.
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension DatastoreKey: ExpressibleByStringLiteral {
+  /// Makes a key from a literal.
+  public init(stringLiteral value: String) { rawValue = value }
+}
+
+extension DatastoreKey: Codable {
+  /// Reads a key from a bare string.
+  public init(from decoder: any Decoder) throws {
+    rawValue = try decoder.singleValueContainer().decode(String.self)
+  }
+
+  /// Writes the key as a bare string.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}
+
+extension DatastoreKey: CustomStringConvertible {
+  /// The text of the key.
+  public var description: String { rawValue }
+}

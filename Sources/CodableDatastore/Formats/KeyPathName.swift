@@ -1,0 +1,13 @@
+/// The name of a key path as code spells it.
+enum KeyPathName {
+  /// `.population` for `\City.population`; nil for paths that lead through a computed property, whose name only shows an
+  /// address.
+  static func path<Root>(of keyPath: AnyKeyPath, from root: Root.Type) -> String? {
+    let text = String(describing: keyPath)
+    let start = "\\\(String(describing: root))."
+    guard text.hasPrefix(start), !text.contains("<computed"), !text.contains("0x"), !text.contains("[") else {
+      return nil
+    }
+    return "." + text.dropFirst(start.count)
+  }
+}

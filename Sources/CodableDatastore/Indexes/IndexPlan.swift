@@ -1,0 +1,121 @@
+import DatastoreModel
+import StorageEngine
+
+/// One index of an open datastore: how instances become entries, and where those lie.
+struct IndexPlan<Instance: Sendable>: Sendable {
+  /// What the store keeps of it; the version is filled in when it is built.
+  let descriptor: IndexDescriptor
+  let tree: TreeName
+  let order: EntryOrder
+  /// The distinct keys of an instance's values. Throws `NotOrdered`, or what an encoding throws.
+  let values: @Sendable (Instance) throws -> [[UInt8]]
+  /// The `KeyCoder` of the values.
+  let coder: any Sendable
+
+  var name: String { descriptor.name }
+  var isDirect: Bool { descriptor.storage == .direct }
+  var isUnique: Bool { descriptor.isUnique }
+}
+
+extension IndexPlan {
+  /// Plans the index of a declaration.
+  init(
+    _ declared: GeneratedIndexRepresentation<Instance>, isUnique: Bool, datastore: String, identifiers: KeyOrder
+  ) {
+    let place = Place(
+      name: declared.indexName.rawValue, storage: declared.storage == .direct ? .direct : .reference,
+      isUnique: isUnique, datastore: datastore, identifiers: identifiers)
+    if let index = declared.index as? any IndexValues, let plan = Self.known(index, at: place) {
+      self = plan
+    } else if let index = declared.index as? any RetrievableIndexRepresentation, let plan = Self.typed(index, at: place) {
+      self = plan
+    } else {
+      self = Self.untyped(declared.index, at: place)
+    }
+  }
+
+  /// Where an index stands, whatever its type.
+  private struct Place {
+    var name: String
+    var storage: IndexStorageKind
+    var isUnique: Bool
+    var datastore: String
+    var identifiers: KeyOrder
+  }
+
+  /// One of the library's own kinds.
+  private static func known<Index: IndexValues>(_ index: Index, at place: Place) -> Self? {
+    let coder = KeyCoder<Index.Value>.make()
+    let isRepeating = index.kind.hasManyValues
+    let values: @Sendable (Index.Instance) throws -> [[UInt8]] = { instance in
+      var keys: [[UInt8]] = []
+      try index.forEachValue(of: instance) { keys.append(try coder.key(of: $0)) }
+      return isRepeating && keys.count > 1 ? Array(Set(keys)) : keys
+    }
+    guard let values = values as? @Sendable (Instance) throws -> [[UInt8]] else { return nil }
+    let names = index.keyPaths.map { KeyPathName.path(of: $0, from: Instance.self) }
+    let tiers = names.count > 1 ? CompoundTiers.describe(Index.Value.self, keyPathNames: names) : []
+    return Self(
+      place, kind: index.kind, type: index.indexType, keyPathName: names.count == 1 ? names[0] : nil, tiers: tiers,
+      coder: coder, values: values)
+  }
+
+  /// A kind that a program declares, with values of a known type.
+  private static func typed<Index: RetrievableIndexRepresentation>(_ index: Index, at place: Place) -> Self? {
+    let coder = KeyCoder<Index.Value>.make()
+    let values: @Sendable (Index.Instance) throws -> [[UInt8]] = { instance in
+      let values: Set<Index.Value> = index.valuesToIndex(for: instance)
+      return try values.map { try coder.key(of: $0) }
+    }
+    guard let values = values as? @Sendable (Instance) throws -> [[UInt8]] else { return nil }
+    let kind: IndexKind = index is any SingleInstanceIndexRepresentation ? .manyToOne : .manyToMany
+    return Self(place, kind: kind, type: index.indexType, keyPathName: nil, tiers: [], coder: coder, values: values)
+  }
+
+  /// A kind that a program declares without a type of values: each is kept by its own type.
+  private static func untyped(_ index: any IndexRepresentation<Instance>, at place: Place) -> Self {
+    Self(
+      descriptor: IndexDescriptor(
+        name: place.name, kind: .manyToMany, type: index.indexType.rawValue, storage: place.storage,
+        encoding: .comparator("AnyIndexable"), valueType: "AnyIndexable", isUnique: place.isUnique),
+      tree: .index(place.name, of: place.datastore),
+      order: EntryOrder(value: .bytes, identifier: place.identifiers),
+      values: { instance in
+        let keys = try index.valuesToIndex(for: instance).map { try untypedKey(of: $0.indexed) }
+        return Array(Set(keys))
+      },
+      coder: 0)
+  }
+
+  private static func untypedKey<Value: Indexable>(of value: Value) throws -> [UInt8] {
+    try KeyCoder<Value>.make().key(of: value)
+  }
+
+  private init<Value: Indexable>(
+    _ place: Place, kind: IndexKind, type: IndexType, keyPathName: String?, tiers: [IndexTier], coder: KeyCoder<Value>,
+    values: @escaping @Sendable (Instance) throws -> [[UInt8]]
+  ) {
+    self.init(
+      descriptor: IndexDescriptor(
+        name: place.name, kind: kind, type: type.rawValue, storage: place.storage, encoding: coder.encoding,
+        valueType: String(describing: Value.self), keyPathName: keyPathName, isUnique: place.isUnique, tiers: tiers),
+      tree: .index(place.name, of: place.datastore),
+      order: EntryOrder(value: coder.order, identifier: place.identifiers),
+      values: values, coder: coder)
+  }
+}
+
+/// The parts of a compound index.
+enum CompoundTiers {
+  static func describe<Value>(_ type: Value.Type, keyPathNames: [String?]) -> [IndexTier] {
+    guard let tiered = type as? any TieredValue.Type else { return [] }
+    return zip(tiered.tiers, keyPathNames).map { tier, name in
+      IndexTier(valueType: tier.valueType, keyPathName: name, isDescending: tier.isDescending)
+    }
+  }
+}
+
+/// A value of several parts.
+protocol TieredValue {
+  static var tiers: [(valueType: String, isDescending: Bool)] { get }
+}

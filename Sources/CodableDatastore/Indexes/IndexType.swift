@@ -1,0 +1,36 @@
+/// What decides whether a stored index still fits its declaration: the kind and the value's type, as
+/// `OneToManyIndex(Int)`.
+public struct IndexType: RawRepresentable, Hashable, Comparable, Sendable {
+  /// The text of the type.
+  public var rawValue: String
+
+  /// Makes a type from its text.
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// Makes a type from its text.
+  public init(_ rawValue: String) { self.rawValue = rawValue }
+
+  /// Makes the type that describes a Swift type by its name.
+  public init<T>(_ type: T.Type) { rawValue = String(describing: type) }
+
+  /// Orders types by their text.
+  public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+}
+
+extension IndexType: ExpressibleByStringLiteral {
+  /// Makes a type from a literal.
+  public init(stringLiteral value: String) { rawValue = value }
+}
+
+extension IndexType: Codable {
+  /// Reads a type from a bare string.
+  public init(from decoder: any Decoder) throws {
+    rawValue = try decoder.singleValueContainer().decode(String.self)
+  }
+
+  /// Writes the type as a bare string.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}

@@ -1,0 +1,24 @@
+/// Where the one value of an instance in an index comes from: a property, or several of them together.
+struct IndexValueSource<Instance: Sendable, Value: Sendable>: Sendable {
+  /// One per tier; equality of indexes is equality of these.
+  let keyPaths: [any PartialKeyPath<Instance> & Sendable]
+  let value: @Sendable (Instance) -> Value
+
+  init(_ keyPath: KeyPath<Instance, Value>) {
+    // A key path between `Sendable` types is immutable and may be sent, see `Indexable.swift`.
+    let keyPath = keyPath as any KeyPath<Instance, Value> & Sendable
+    keyPaths = [keyPath]
+    value = { $0[keyPath: keyPath] }
+  }
+
+  init(keyPaths: [any PartialKeyPath<Instance> & Sendable], value: @escaping @Sendable (Instance) -> Value) {
+    self.keyPaths = keyPaths
+    self.value = value
+  }
+}
+
+extension IndexValueSource: Hashable {
+  static func == (left: Self, right: Self) -> Bool { left.keyPaths == right.keyPaths }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(keyPaths as [AnyKeyPath]) }
+}

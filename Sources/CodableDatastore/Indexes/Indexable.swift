@@ -1,0 +1,68 @@
+public import FoundationEssentials
+
+/// What can be an index value or an identifier: ordered, hashable, encodable and safe to send.
+public typealias Indexable = Comparable & Hashable & Codable & Sendable
+
+/// An index value of which ranges may be asked: `1000...`, `"A"..<"C"`.
+///
+/// Strings, dates, decimals, durations and all integers and floating-point numbers have it, and optionals of these.
+/// Give it to a type of your own by an empty extension.
+public protocol RangedIndexable: Comparable & Hashable & Codable & Sendable {}
+
+/// An index value of which single values may be asked.
+///
+/// Strings, Booleans, UUIDs and all integers have it, and optionals of these. Give it to a type of your own by an empty
+/// extension.
+public protocol DiscreteIndexable: Hashable & Codable & Sendable {}
+
+/// An index value whose type is not known.
+public struct AnyIndexable {
+  /// The value.
+  public var indexed: any Indexable
+
+  /// Wraps a value.
+  public init(_ indexable: some Indexable) { indexed = indexable }
+}
+
+extension Bool: DiscreteIndexable {}
+extension Int: DiscreteIndexable, RangedIndexable {}
+extension Int8: DiscreteIndexable, RangedIndexable {}
+extension Int16: DiscreteIndexable, RangedIndexable {}
+extension Int32: DiscreteIndexable, RangedIndexable {}
+extension Int64: DiscreteIndexable, RangedIndexable {}
+extension Int128: DiscreteIndexable, RangedIndexable {}
+extension UInt: DiscreteIndexable, RangedIndexable {}
+extension UInt8: DiscreteIndexable, RangedIndexable {}
+extension UInt16: DiscreteIndexable, RangedIndexable {}
+extension UInt32: DiscreteIndexable, RangedIndexable {}
+extension UInt64: DiscreteIndexable, RangedIndexable {}
+extension UInt128: DiscreteIndexable, RangedIndexable {}
+extension String: DiscreteIndexable, RangedIndexable {}
+extension UUID: DiscreteIndexable {}
+extension Double: RangedIndexable {}
+extension Float: RangedIndexable {}
+#if arch(arm64)
+  extension Float16: RangedIndexable {}
+#endif
+extension Date: RangedIndexable {}
+extension Decimal: RangedIndexable {}
+extension Duration: RangedIndexable {}
+extension Never: DiscreteIndexable, RangedIndexable {}
+extension Optional: DiscreteIndexable where Wrapped: DiscreteIndexable {}
+extension Optional: RangedIndexable where Wrapped: RangedIndexable {}
+
+/// Orders optionals: `nil` first, then by the value.
+extension Optional: @retroactive Comparable where Wrapped: Comparable {
+  /// Whether the left comes before the right; `nil` comes before everything else.
+  public static func < (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (_, nil): false
+    case (nil, _): true
+    case (let left?, let right?): left < right
+    }
+  }
+}
+
+/// Key paths are immutable; those between values that may be sent may be sent too. What a literal captures (subscript
+/// arguments) is `Sendable` where the compiler infers `Sendable` key paths, which every Swift 6 client does.
+extension KeyPath: @retroactive @unchecked Sendable where Root: Sendable, Value: Sendable {}

@@ -1,0 +1,112 @@
+import DatastoreModel
+import FoundationEssentials
+import StorageEngine
+import Synchronization
+
+/// The order of a tree's values.
+enum KeyOrder: Sendable {
+  /// That of the bytes.
+  case bytes
+  /// That of a type's own `<`.
+  case comparator(any KeyComparator)
+
+  var isBytes: Bool {
+    if case .bytes = self { true } else { false }
+  }
+
+  /// A function that tells where a stored key lies relative to this one: negative where it lies before.
+  func comparison(to key: [UInt8]) throws -> KeyComparison {
+    switch self {
+    case .bytes: KeyComparison { stored in key.withUnsafeBytes { compareKeys(stored, $0) } }
+    case .comparator(let comparator): try comparator.comparison(to: key)
+    }
+  }
+}
+
+/// Where a stored key lies relative to one that is sought. Throws where the stored key cannot be read.
+struct KeyComparison {
+  let place: (UnsafeRawBufferPointer) throws -> Int
+}
+
+/// The order of values whose type only the app knows.
+protocol KeyComparator: AnyObject, Sendable {
+  func comparison(to key: [UInt8]) throws -> KeyComparison
+}
+
+/// Orders keys by a type's own `<`, for which they are decoded; what was decoded is kept for a while.
+///
+/// Where neither of two values is less and they are not equal, their canonical bytes decide, so that distinct values
+/// never take each other's place.
+final class ComparatorOrder<Value: Indexable>: KeyComparator {
+  private let decoded = Mutex(DecodedKeys<Value>())
+
+  /// How many keys have been decoded so far; tests count with it.
+  var decodeCount: Int { decoded.withLock { $0.decodeCount } }
+
+  /// Canonical JSON: members sorted, no spaces.
+  func key(of value: Value) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    let json = [UInt8](try encoder.encode(value))
+    let key = try RecordCoding.json.document(of: json).canonicalBytes
+    decoded.withLock { $0.keep(value, key) }
+    return key
+  }
+
+  func value(of key: [UInt8]) throws -> Value {
+    if let value = decoded.withLock({ $0.value(of: key) }) { return value }
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+      positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    let value = try decoder.decode(Value.self, from: Data(key))
+    decoded.withLock {
+      $0.decodeCount += 1
+      $0.keep(value, key)
+    }
+    return value
+  }
+
+  func comparison(to key: [UInt8]) throws -> KeyComparison {
+    let sought = try value(of: key)
+    return KeyComparison { stored in
+      let storedKey = [UInt8](stored)
+      let value = try self.value(of: storedKey)
+      if value < sought { return -1 }
+      if sought < value { return 1 }
+      if value == sought { return 0 }
+      return storedKey.withUnsafeBytes { stored in key.withUnsafeBytes { compareKeys(stored, $0) } }
+    }
+  }
+}
+
+/// Decoded keys, by their bytes. Two halves take turns: when the younger is full the older is forgotten, so what is used
+/// stays and memory is bounded.
+private struct DecodedKeys<Value: Sendable> {
+  private static var capacity: Int { 8192 }
+  private var young: [[UInt8]: Value] = [:]
+  private var old: [[UInt8]: Value] = [:]
+  var decodeCount = 0
+
+  mutating func value(of key: [UInt8]) -> Value? {
+    if let value = young[key] { return value }
+    guard let value = old[key] else { return nil }
+    keep(value, key)
+    return value
+  }
+
+  mutating func keep(_ value: Value, _ key: [UInt8]) {
+    if young.count >= Self.capacity {
+      old = young
+      young = [:]
+    }
+    young[key] = value
+  }
+}
+
+/// Byte order: negative where `left` comes first. A prefix comes before what it begins.
+func compareKeys(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  for (left, right) in zip(left, right) where left != right { return left < right ? -1 : 1 }
+  return left.count - right.count
+}

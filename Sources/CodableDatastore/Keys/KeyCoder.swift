@@ -1,0 +1,84 @@
+import DatastoreModel
+import Synchronization
+
+/// How values of one type become keys, and in which order those lie.
+///
+/// Made once per index, so that writing a key needs no look at the type.
+struct KeyCoder<Value: Indexable>: Sendable {
+  let encoding: KeyEncoding
+  /// Nil where byte order is the order of the values.
+  let comparator: ComparatorOrder<Value>?
+  private let encode: @Sendable (Value) throws -> [UInt8]
+  private let decode: @Sendable ([UInt8]) -> Value?
+
+  /// The key of a value. Throws `NotOrdered`, or what the value's encoding throws.
+  func key(of value: Value) throws -> [UInt8] { try encode(value) }
+
+  /// The value of a key, where it can be told.
+  func value(of key: [UInt8]) -> Value? { decode(key) }
+
+  var order: KeyOrder { comparator.map { .comparator($0) } ?? .bytes }
+
+  /// The way that the type asks for: bytes where it or its form has them, comparison otherwise.
+  static func make() -> Self {
+    if let leaf = Value.self as? any ByteOrderedKey.Type, let coder = byteOrdered(leaf) { return coder }
+    if let ordered = Value.self as? any OrderedKey.Type, let coder = formOrdered(ordered) { return coder }
+    let comparator = ComparatorOrder<Value>()
+    return Self(
+      encoding: .comparator(String(describing: Value.self)), comparator: comparator,
+      encode: { try comparator.key(of: $0) }, decode: { try? comparator.value(of: $0) })
+  }
+
+  private static func byteOrdered<Leaf: ByteOrderedKey>(_ leaf: Leaf.Type) -> Self? {
+    // `Leaf` is `Value`: the types are the same, and so are the closures' types.
+    let encode: @Sendable (Leaf) throws -> [UInt8] = { value in
+      var encoder = KeyEncoder(reservingCapacity: 24)
+      try value.append(to: &encoder)
+      return encoder.bytes
+    }
+    let encoding = Leaf.keyEncoding
+    let decode: @Sendable ([UInt8]) -> Leaf? = { key in
+      guard let value = try? encoding.decode(key) else { return nil }
+      return Leaf(value)
+    }
+    guard let encode = encode as? @Sendable (Value) throws -> [UInt8], let decode = decode as? @Sendable ([UInt8]) -> Value?
+    else { return nil }
+    return Self(encoding: encoding, comparator: nil, encode: encode, decode: decode)
+  }
+
+  private static func formOrdered<Ordered: OrderedKey>(_ type: Ordered.Type) -> Self? {
+    guard Ordered.KeyForm.self != Ordered.self else { return nil }
+    let form = KeyCoder<Ordered.KeyForm>.make()
+    guard form.comparator == nil else { return nil }
+    let agreement = OrderAgreement<Ordered>()
+    let encode: @Sendable (Ordered) throws -> [UInt8] = { value in
+      let key = try form.key(of: value.keyForm)
+      try agreement.check(value, key)
+      return key
+    }
+    let decode: @Sendable ([UInt8]) -> Ordered? = { key in form.value(of: key).flatMap { Ordered(keyForm: $0) } }
+    guard let encode = encode as? @Sendable (Value) throws -> [UInt8], let decode = decode as? @Sendable ([UInt8]) -> Value?
+    else { return nil }
+    return Self(encoding: form.encoding, comparator: nil, encode: encode, decode: decode)
+  }
+}
+
+/// Whether the `<` of an ``OrderedKey`` agrees with its bytes: each key is compared with the one before.
+private final class OrderAgreement<Value: Comparable & Sendable>: Sendable {
+  private let last = Mutex<(value: Value, key: [UInt8])?>(nil)
+
+  func check(_ value: Value, _ key: [UInt8]) throws {
+    let before = last.withLock { last in
+      defer { last = (value, key) }
+      return last
+    }
+    guard let before else { return }
+    let agrees =
+      (value < before.value) == key.lexicographicallyPrecedes(before.key)
+      && (before.value < value) == before.key.lexicographicallyPrecedes(key)
+    guard agrees else {
+      throw NotOrdered(
+        description: "\(before.value) and \(value), whose “<” disagrees with the order of their key forms")
+    }
+  }
+}

@@ -1,1 +1,0 @@
-// CodableDatastore: see DESIGN in the README.

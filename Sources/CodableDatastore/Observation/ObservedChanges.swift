@@ -1,0 +1,46 @@
+/// The changes that one observer hears.
+struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
+  typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
+
+  fileprivate let core: DatastoreCore<Format>
+  fileprivate let buffer: ChangeBuffer
+
+  func makeAsyncIterator() -> Iterator { Iterator(changes: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    fileprivate let changes: ObservedChanges
+
+    /// The next change that can be decoded; nil once the task is cancelled.
+    mutating func next() async throws -> Element? {
+      while let change = await changes.buffer.next() {
+        if let event = try? await changes.core.event(of: change) { return event }
+      }
+      try Task.checkCancellation()
+      return nil
+    }
+  }
+}
+
+extension DatastoreCore {
+  /// Listens from now on.
+  func observe(only identifier: Identifier?) async throws -> ObservedChanges<Format> {
+    _ = try await ready()
+    let buffer = ChangeBuffer { change in
+      identifier == nil || change.identifier as? Identifier == identifier
+    }
+    store.connection.publication.add(buffer, for: key)
+    return ObservedChanges(core: self, buffer: buffer)
+  }
+
+  fileprivate func event(of change: StoredChange) async throws -> ObservedEvent<Identifier, Instance>? {
+    guard let identifier = change.identifier as? Identifier else { return nil }
+    let old = if let old = change.old { try await coder.decode(old).instance } else { nil as Instance? }
+    let new = if let new = change.new { try await coder.decode(new).instance } else { nil as Instance? }
+    switch (old, new) {
+    case (let old?, let new?): return .updated(id: identifier, oldEntry: old, newEntry: new)
+    case (nil, let new?): return .created(id: identifier, newEntry: new)
+    case (let old?, nil): return .deleted(id: identifier, oldEntry: old)
+    case (nil, nil): return nil
+    }
+  }
+}

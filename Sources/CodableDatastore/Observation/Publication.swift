@@ -1,0 +1,86 @@
+import StorageEngine
+import Synchronization
+
+/// A change of one record, as a transaction noted it for observers.
+struct StoredChange: Sendable {
+  var datastore: String
+  /// The identifier in its own type.
+  var identifier: any Sendable
+  /// The record before, and after; bytes as the store holds them.
+  var old: Bytes?
+  var new: Bytes?
+}
+
+/// Tells observers of changes: after they are durable, in the order of the commits.
+final class Publication: Sendable {
+  private let state = Mutex(State())
+  private struct State {
+    var observers: [String: [WeakObserver]] = [:]
+    /// Appended commits that are not durable yet, in their order.
+    var waiting: [(number: UInt64, changes: [StoredChange])] = []
+    var newest: PendingCommit?
+  }
+
+  private struct WeakObserver { weak var buffer: ChangeBuffer? }
+
+  /// Whether anybody would hear of a change.
+  func hasObservers(of datastore: String) -> Bool {
+    state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
+  }
+
+  func add(_ buffer: ChangeBuffer, for datastore: String) {
+    state.withLock { state in
+      state.observers[datastore, default: []].removeAll { $0.buffer == nil }
+      state.observers[datastore, default: []].append(WeakObserver(buffer: buffer))
+    }
+  }
+
+  /// Notes a commit that was appended, or that there was nothing to append (`pending` nil). Called in the writer's turn.
+  func append(_ changes: [StoredChange], pending: PendingCommit?, base: UInt64) -> AppendedCommit {
+    state.withLock { state in
+      if let pending { state.newest = pending }
+      let number = pending?.number ?? base
+      if !changes.isEmpty { state.waiting.append((number, changes)) }
+      // Without anything of its own to wait for, a transaction still is durable only when what it read is.
+      let awaited = pending ?? (state.newest?.number == base ? state.newest : nil)
+      return AppendedCommit(number: number, pending: awaited, publication: self)
+    }
+  }
+
+  /// Everything up to a commit is durable.
+  fileprivate func publish(upTo number: UInt64) {
+    state.withLock { state in
+      while let first = state.waiting.first, first.number <= number {
+        state.waiting.removeFirst()
+        for change in first.changes {
+          for observer in state.observers[change.datastore] ?? [] { observer.buffer?.append(change) }
+        }
+      }
+      if state.newest?.number == number { state.newest = nil }
+    }
+  }
+
+  fileprivate func drop(_ number: UInt64) {
+    state.withLock { state in state.waiting.removeAll { $0.number == number } }
+  }
+}
+
+/// A commit on its way to the disk.
+struct AppendedCommit: Sendable {
+  fileprivate let number: UInt64
+  fileprivate let pending: PendingCommit?
+  fileprivate let publication: Publication
+
+  /// Waits until the commit is durable, unless it need not be, and tells the observers.
+  func finish(isDurable: Bool) async throws {
+    if isDurable, let pending {
+      do {
+        try await pending.durable()
+      } catch {
+        publication.drop(number)
+        throw StoreError(error)
+      }
+    }
+    publication.publish(upTo: number)
+  }
+}

@@ -1,0 +1,66 @@
+public import FoundationEssentials
+
+/// A store on disk.
+///
+/// ```swift
+/// let persistence = try DiskPersistence(readWriteURL: url)
+/// let books = BookFormat.datastore(in: persistence)
+/// try await books.persist(Book(title: "Ulysses"))
+/// ```
+///
+/// Making one touches no file: what is not there reads as empty, and the first write creates what it needs. One process
+/// writes at a time, any number read, and all see what is durable. Two persistences of one location within a process
+/// share the store.
+public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
+  /// The store behind the persistence.
+  public nonisolated let _store: _StoreHandle
+
+  /// A persistence that reads and writes.
+  ///
+  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL.
+  public init(readWriteURL: URL) throws where AccessMode == ReadWrite {
+    guard readWriteURL.isFileURL else { throw DiskPersistenceError.notFileURL }
+    _store = _StoreHandle(connection: .to(readWriteURL), isReadOnly: false)
+  }
+
+  /// A persistence that only reads. It creates and changes nothing, and follows what is written here and by other
+  /// processes.
+  public init(readOnlyURL: URL) where AccessMode == ReadOnly {
+    _store = _StoreHandle(connection: .to(readOnlyURL), isReadOnly: true)
+  }
+
+  /// Runs a transaction; programs call `perform` instead.
+  public func _withTransaction<T>(
+    isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
+    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    try await Transactions.run(
+      isolation: actor, store: _store, actionName: actionName ?? "", options: options
+    ) { scope, isDurable in
+      try await transaction(scope, isDurable)
+    }
+  }
+
+  /// Lets the store go: writes its durable end and gives up the writer's lock. Everything that was reported as persisted
+  /// is durable before, so calling it is a courtesy to other processes, not a duty. Later use throws ``StoreError``.
+  public nonisolated func close() async throws { try _store.close() }
+}
+
+extension DiskPersistence where AccessMode == ReadWrite {
+  /// The store of this program, at the usual place for data: `DefaultStore.persistencestore` in a folder named after the
+  /// bundle identifier or, where there is none, after the program; on Linux within `$XDG_DATA_HOME` or
+  /// `~/.local/share`.
+  public static func defaultStore() throws -> DiskPersistence<AccessMode> {
+    try DiskPersistence(readWriteURL: DefaultLocation.url())
+  }
+
+  /// Creates an empty store where there is none. It need not be called: the first write does the same.
+  public func createPersistenceIfNecessary() async throws { try _store.createIfNecessary() }
+}
+
+extension DiskPersistence where AccessMode == ReadOnly {
+  /// The store of this program for reading, see ``defaultStore()``.
+  public static func readOnlyDefaultStore() throws -> DiskPersistence<AccessMode> {
+    DiskPersistence(readOnlyURL: try DefaultLocation.url())
+  }
+}

@@ -1,0 +1,23 @@
+/// A store in memory: the same in every respect, and gone with its last reference. For tests and previews.
+public actor MemoryPersistence: Persistence {
+  /// It reads and writes.
+  public typealias AccessMode = ReadWrite
+
+  /// The store behind the persistence.
+  public nonisolated let _store: _StoreHandle
+
+  /// An empty store.
+  public init() { _store = _StoreHandle(connection: .inMemory(), isReadOnly: false) }
+
+  /// Runs a transaction; programs call `perform` instead.
+  public func _withTransaction<T>(
+    isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
+    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    try await Transactions.run(
+      isolation: actor, store: _store, actionName: actionName ?? "", options: options
+    ) { scope, isDurable in
+      try await transaction(scope, isDurable)
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/// Where datastores are kept: on disk or in memory.
+///
+/// Use ``DiskPersistence`` and ``MemoryPersistence``; a type of your own cannot conform.
+public protocol Persistence<AccessMode>: Sendable {
+  /// Whether it may be written.
+  associatedtype AccessMode: _AccessMode
+
+  /// The store behind the persistence.
+  nonisolated var _store: _StoreHandle { get }
+
+  /// Runs a transaction; programs call `perform` instead.
+  func _withTransaction<T>(
+    isolation actor: isolated (any Actor)?, actionName: String?, options: UnsafeTransactionOptions,
+    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
+  ) async throws -> T
+}
+
+/// A transaction, as a persistence hands it out. It has no public members.
+public protocol DatastoreInterfaceProtocol: Sendable {}
+
+extension Persistence {
+  /// Runs several reads and writes as one: all of them are kept, or none.
+  ///
+  /// What the closure calls joins the transaction, in child tasks and in plain `Task {}` too; a detached task does not.
+  /// A transaction within another becomes part of it: it can fail alone, and is durable with the outermost one.
+  ///
+  /// - Parameters:
+  ///   - actor: The actor that the closure runs on: the caller's.
+  ///   - actionName: What is done, for the history of the store.
+  ///   - options: How the transaction behaves.
+  ///   - transaction: What to do. It is given the persistence, and whether everything is durable when `perform` returns.
+  /// - Returns: What the closure returns, once it is durable.
+  /// - Throws: What the closure throws, unchanged; then nothing was written.
+  public func perform<T>(
+    isolation actor: isolated (any Actor)? = #isolation, actionName: String? = nil, options: TransactionOptions = [],
+    transaction: (_ persistence: Self, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    try await Transactions.run(
+      isolation: actor, store: _store, actionName: actionName ?? "", options: UnsafeTransactionOptions(options)
+    ) { _, isDurable in
+      try await transaction(self, isDurable)
+    }
+  }
+
+  /// Runs several reads and writes as one: all of them are kept, or none.
+  ///
+  /// See ``perform(isolation:actionName:options:transaction:)-(_,_,_,(Self,Bool)->T)``.
+  public func perform<T>(
+    isolation actor: isolated (any Actor)? = #isolation, actionName: String? = nil, options: TransactionOptions = [],
+    transaction: () async throws -> T
+  ) async throws -> T {
+    try await Transactions.run(
+      isolation: actor, store: _store, actionName: actionName ?? "", options: UnsafeTransactionOptions(options)
+    ) { _, _ in
+      try await transaction()
+    }
+  }
+}

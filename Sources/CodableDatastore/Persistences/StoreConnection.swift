@@ -1,0 +1,125 @@
+import FoundationEssentials
+import StorageEngine
+import Synchronization
+
+/// One store as this process uses it: opened when first needed, shared by all persistences of its location.
+final class StoreConnection: Sendable {
+  /// Where the store lies; nil in memory.
+  let path: String?
+  /// Who may write next: first asked, first served.
+  let turns = TurnQueue()
+  /// Who hears of changes.
+  let publication = Publication()
+  /// What is known of the datastores in use.
+  let registry = DatastoreRegistry()
+
+  private let state: Mutex<State>
+  private struct State {
+    /// Opened by, or for, a persistence that writes.
+    var writer: Store?
+    /// Opened by one that only reads, while none writes.
+    var reader: Store?
+    var handles = 0
+  }
+
+  private init(path: String?, writer: Store?) {
+    self.path = path
+    state = Mutex(State(writer: writer))
+  }
+
+  /// The connection to a location; the same one for as long as somebody uses it.
+  static func to(_ url: URL) -> StoreConnection {
+    let path = url.standardizedFileURL.resolvingSymlinksInPath().path(percentEncoded: false)
+    let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    return openConnections.withLock { connections in
+      if let connection = connections[trimmed]?.connection { return connection }
+      connections = connections.filter { $0.value.connection != nil }
+      let connection = StoreConnection(path: trimmed, writer: nil)
+      connections[trimmed] = WeakConnection(connection: connection)
+      return connection
+    }
+  }
+
+  /// A connection to a new store in memory.
+  static func inMemory() -> StoreConnection {
+    StoreConnection(path: nil, writer: Store.memory(options: options()))
+  }
+
+  /// The newest durable state, here or of another process; nil where there is no store.
+  func currentView(forWriter: Bool) throws -> View? {
+    guard let store = try storeForReading(forWriter: forWriter) else { return nil }
+    return try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
+  }
+
+  /// The store, if there is one. Opening takes no lock.
+  func storeForReading(forWriter: Bool) throws -> Store? {
+    try state.withLock { state in
+      if let store = state.writer ?? (forWriter ? nil : state.reader) { return store }
+      guard let path, Store.exists(at: path, disk: Self.disk) else { return nil }
+      let store = try throwingStoreErrors { () throws(StorageError) in
+        try Store.open(at: path, options: Self.options(isReadOnly: !forWriter), disk: Self.disk)
+      }
+      if forWriter { state.writer = store } else { state.reader = store }
+      return store
+    }
+  }
+
+  /// The store for writing; it is created where there is none.
+  func storeForWriting() throws -> Store {
+    if let store = try storeForReading(forWriter: true) { return store }
+    return try state.withLock { state in
+      if let store = state.writer { return store }
+      guard let path else { throw StoreError.closed }
+      try makeParentFolder(of: path)
+      let store = try throwingStoreErrors { () throws(StorageError) in
+        try Store.create(at: path, options: Self.options(), disk: Self.disk)
+      }
+      state.writer = store
+      return store
+    }
+  }
+
+  private func makeParentFolder(of path: String) throws {
+    let parent = URL(filePath: path).deletingLastPathComponent()
+    do {
+      try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    } catch {
+      throw StoreError(.inputOutput, "The folder \(parent.path) cannot be made.")
+    }
+  }
+
+  func addHandle() { state.withLock { $0.handles += 1 } }
+
+  /// Whether it was the last one.
+  @discardableResult
+  func removeHandle() -> Bool {
+    state.withLock { state in
+      state.handles -= 1
+      return state.handles == 0
+    }
+  }
+
+  /// Closes the store; the next use opens it again.
+  func close() throws {
+    let stores = state.withLock { state in
+      defer { if path != nil { (state.writer, state.reader) = (nil, nil) } }
+      return [state.writer, state.reader]
+    }
+    for store in stores {
+      try throwingStoreErrors { () throws(StorageError) in try store?.close() }
+    }
+  }
+
+  private static let disk = SystemDisk()
+
+  private static func options(isReadOnly: Bool = false) -> StoreOptions {
+    let process = ProcessInfo.processInfo
+    return StoreOptions(isReadOnly: isReadOnly, program: process.processName, author: process.userName)
+  }
+}
+
+private struct WeakConnection: Sendable {
+  weak let connection: StoreConnection?
+}
+
+private let openConnections = Mutex<[String: WeakConnection]>([:])

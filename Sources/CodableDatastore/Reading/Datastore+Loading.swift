@@ -1,0 +1,75 @@
+extension Datastore {
+  /// The number of instances.
+  public nonisolated var count: Int {
+    get async throws { try await core.count() }
+  }
+
+  /// The instance of an identifier, or nil.
+  public nonisolated func load(id identifier: IdentifierType) async throws -> InstanceType? {
+    try await core.load(identifier)
+  }
+
+  /// The instance of an identifier, or nil.
+  public nonisolated func load(_ identifier: IdentifierType) async throws -> InstanceType? {
+    try await core.load(identifier)
+  }
+
+  /// The instances of a range of identifiers, in the order of these.
+  ///
+  /// The sequence shows what was there when it was made, whatever is written meanwhile.
+  public nonisolated func load(
+    range identifierRange: some IndexRangeExpression<IdentifierType>, order: RangeOrder = .ascending
+  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+    core.instances(identifierRange, order: order)
+  }
+
+  /// The instances of a range of identifiers, in the order of these.
+  public nonisolated func load(
+    _ identifierRange: some IndexRangeExpression<IdentifierType>, order: RangeOrder = .ascending
+  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+    core.instances(identifierRange, order: order)
+  }
+
+  /// The instances of a range of identifiers, in the order of these.
+  @_disfavoredOverload
+  public nonisolated func load(
+    range identifierRange: IndexRange<IdentifierType>, order: RangeOrder = .ascending
+  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+    core.instances(identifierRange, order: order)
+  }
+
+  /// The instances of a range of identifiers, in the order of these.
+  @_disfavoredOverload
+  public nonisolated func load(
+    _ identifierRange: IndexRange<IdentifierType>, order: RangeOrder = .ascending
+  ) -> some AsyncInstances<InstanceType> where IdentifierType: RangedIndexable {
+    core.instances(identifierRange, order: order)
+  }
+
+  /// All instances, in the order of their identifiers.
+  public nonisolated func load(
+    range unboundedRange: Swift.UnboundedRange, order: RangeOrder = .ascending
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(WholeRange<IdentifierType>(), order: order)
+  }
+
+  /// All instances, in the order of their identifiers.
+  public nonisolated func load(
+    _ unboundedRange: Swift.UnboundedRange, order: RangeOrder = .ascending
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(WholeRange<IdentifierType>(), order: order)
+  }
+}
+
+extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// The stored instance with the identifier of this one, or nil.
+  public nonisolated func load(instance: InstanceType) async throws -> InstanceType? {
+    try await core.load(instance.id)
+  }
+
+  /// The stored instance with the identifier of this one, or nil.
+  @_disfavoredOverload
+  public nonisolated func load(_ instance: InstanceType) async throws -> InstanceType? {
+    try await core.load(instance.id)
+  }
+}

@@ -1,0 +1,82 @@
+import DatastoreModel
+import StorageEngine
+
+extension DatastoreCore {
+  /// The number of instances.
+  func count() async throws -> Int {
+    guard let tree = try await ready().tree(recordsTree) else { return 0 }
+    return Int(clamping: tree.count)
+  }
+
+  /// The instance of an identifier.
+  func load(_ identifier: Identifier) async throws -> Instance? {
+    let key = try key(of: identifier)
+    let state = try await ready()
+    guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key)) else {
+      return nil
+    }
+    return try await coder.decode(record).instance
+  }
+
+  /// The instances of a range of identifiers.
+  func instances(
+    _ range: some IndexRangeExpression<Identifier>, order: RangeOrder
+  ) -> StoredInstances<Format, Instance> {
+    let order = range.order.combined(with: order)
+    return StoredInstances(self, index: nil, isDescending: order == .descending) { core, tree in
+      try core.ranks(of: range, in: tree, key: { try core.key(of: $0) }) { key, after in
+        try core.identifiers.order.bound(of: key, after: after)
+      }
+    }
+  }
+
+  /// The instances of a range of an index's values.
+  func instances<Value: Indexable, Index: RetrievableIndexRepresentation<Instance, Value>>(
+    _ range: some IndexRangeExpression<Value>, order: RangeOrder, from path: KeyPath<Format, Index>
+  ) -> StoredInstances<Format, Instance> {
+    let order = range.order.combined(with: order)
+    return StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, tree, index in
+      guard let coder = index.coder as? KeyCoder<Value> else { throw DatastoreError.missingIndex }
+      return try core.ranks(
+        of: range, in: tree, key: { value in try core.ordering(index: index.name) { try coder.key(of: value) } }
+      ) { key, after in
+        try index.order.bound(of: key, after: after)
+      }
+    }
+  }
+
+  /// All instances in the order of an index.
+  func instances<Index: IndexRepresentation<Instance>>(
+    order: RangeOrder, from path: KeyPath<Format, Index>
+  ) -> StoredInstances<Format, Instance> {
+    StoredInstances(self, indexAt: path, isDescending: order == .descending) { _, tree, _ in 0..<tree.count }
+  }
+
+  /// The first instance of a value, by identifier.
+  func first<Value: Indexable, Index: RetrievableIndexRepresentation<Instance, Value>>(
+    _ value: Value, from path: KeyPath<Format, Index>
+  ) async throws -> Instance? {
+    var iterator = instances(IndexRange(only: value), order: .ascending, from: path).makeAsyncIterator()
+    return try await iterator.next()
+  }
+
+  /// The entries of a range, as ranks: two searches, whatever the range holds.
+  func ranks<Bound>(
+    of range: some IndexRangeExpression<Bound>, in tree: Tree, key: (Bound) throws -> [UInt8],
+    bound: (_ key: [UInt8], _ after: Bool) throws -> SoughtPlace
+  ) throws -> Range<UInt64> {
+    let lower: UInt64 =
+      switch range.lowerBoundExpression {
+      case .extent: 0
+      case .including(let value): try tree.rank(of: bound(key(value), false))
+      case .excluding(let value): try tree.rank(of: bound(key(value), true))
+      }
+    let upper: UInt64 =
+      switch range.upperBoundExpression {
+      case .extent: tree.count
+      case .including(let value): try tree.rank(of: bound(key(value), true))
+      case .excluding(let value): try tree.rank(of: bound(key(value), false))
+      }
+    return lower..<max(lower, upper)
+  }
+}

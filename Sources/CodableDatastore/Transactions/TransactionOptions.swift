@@ -1,0 +1,64 @@
+/// How a transaction behaves.
+public struct TransactionOptions: OptionSet, Sendable {
+  /// The options as bits; bits that mean nothing are dropped.
+  public let rawValue: UInt64
+
+  /// Makes options from bits; bits that mean nothing are dropped.
+  public init(rawValue: UInt64) { self.rawValue = rawValue & 0b111 }
+
+  /// The transaction only reads: it never waits for a writer, nor a writer for it, and sees one state of all
+  /// datastores throughout.
+  public static let readOnly = Self(rawValue: 1 << 0)
+
+  /// The transaction returns before its changes are durable. They are visible in this process at once, and become
+  /// durable with the next plain commit (or soon, when idle); a failure to write them is thrown by the next write.
+  public static let collateWrites = Self(rawValue: 1 << 1)
+
+  /// The transaction may be repeated without harm. Kept for programs that say so; it changes nothing.
+  public static let idempotent = Self(rawValue: 1 << 2)
+}
+
+/// Options of a transaction, those that only a persistence may set included.
+public struct UnsafeTransactionOptions: OptionSet, Sendable {
+  /// The options as bits.
+  public let rawValue: UInt64
+
+  /// Makes options from bits.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Makes options from those that everybody may set.
+  public init(_ transactionOptions: TransactionOptions) { rawValue = transactionOptions.rawValue }
+
+  /// See ``TransactionOptions/readOnly``.
+  public static let readOnly = Self(.readOnly)
+
+  /// See ``TransactionOptions/collateWrites``.
+  public static let collateWrites = Self(.collateWrites)
+
+  /// See ``TransactionOptions/idempotent``.
+  public static let idempotent = Self(.idempotent)
+
+  /// Observers do not hear of the transaction's changes.
+  public static let skipObservations = Self(rawValue: 1 << 16)
+
+  /// The transaction is durable when it returns, whatever else was asked for.
+  public static let enforceDurability = Self(rawValue: 1 << 17)
+}
+
+extension TransactionOptions: CustomDebugStringConvertible {
+  /// The options by name, as `TransactionOptions([.readOnly])`.
+  public var debugDescription: String { "TransactionOptions([\(UnsafeTransactionOptions(self).names)])" }
+}
+
+extension UnsafeTransactionOptions: CustomDebugStringConvertible {
+  /// The options by name, as `UnsafeTransactionOptions([.readOnly])`.
+  public var debugDescription: String { "UnsafeTransactionOptions([\(names)])" }
+
+  fileprivate var names: String {
+    let known: [(Self, String)] = [
+      (.readOnly, ".readOnly"), (.collateWrites, ".collateWrites"), (.idempotent, ".idempotent"),
+      (.skipObservations, ".skipObservations"), (.enforceDurability, ".enforceDurability"),
+    ]
+    return known.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
+  }
+}

@@ -1,0 +1,248 @@
+import StorageEngine
+import Synchronization
+
+/// One transaction as its closure, and all tasks that the closure starts, are in it.
+///
+/// Scopes of one outermost transaction share its `OpenWork`; each has a queue of its own in which its writes and its
+/// children wait for their turns.
+final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
+  let connection: StoreConnection
+  /// The scope around this one, of whatever store.
+  let outer: TransactionScope?
+  /// Its writes and its children, one after the other.
+  let turns = TurnQueue()
+
+  private let kind: Kind
+  private enum Kind: Sendable {
+    case reading(_StoreHandle)
+    case writing(OpenWork)
+  }
+
+  private let state = Mutex(State())
+  private struct State {
+    var isEnded = false
+    /// Whether what it wrote was taken back.
+    var isRolledBack = false
+    /// What a reading scope reads, from its first read on.
+    var fixed: ReadState?
+    /// What a scope with a running child shows to its other tasks.
+    var frozen: ReadState?
+    /// The running child.
+    var child: TransactionScope?
+    /// Where a child goes back to when it fails.
+    var savepoint: Savepoint?
+    var parent: TransactionScope?
+    /// A step that failed halfway: nothing of the transaction may be committed.
+    var failure: (any Error)?
+    var changes: [StoredChange] = []
+  }
+
+  /// A scope that reads: the newest commit as of its first read, or what its parent has.
+  init(readingFrom store: _StoreHandle, parent: TransactionScope?, outer: TransactionScope?) throws {
+    connection = store.connection
+    kind = .reading(store)
+    self.outer = outer
+    if let parent {
+      let fixed = try parent.isReading ? parent.readState() : parent.snapshot()
+      state.withLock { $0.fixed = fixed }
+    }
+  }
+
+  /// An outermost scope that writes.
+  init(writing work: OpenWork, outer: TransactionScope?) {
+    connection = work.connection
+    kind = .writing(work)
+    self.outer = outer
+  }
+
+  private init(childOf parent: TransactionScope, work: OpenWork, outer: TransactionScope?, savepoint: Savepoint) {
+    connection = work.connection
+    kind = .writing(work)
+    self.outer = outer
+    state.withLock { state in
+      state.parent = parent
+      state.savepoint = savepoint
+    }
+  }
+
+  var isReading: Bool {
+    if case .reading = kind { true } else { false }
+  }
+
+  /// Whether what the scope wrote was taken back, so that nobody may go on reading it.
+  var wasRolledBack: Bool { state.withLock { $0.isRolledBack } }
+
+  /// Whether a reading scope has not read anything yet.
+  var isUnfixed: Bool { state.withLock { $0.fixed == nil } }
+
+  /// What a read in this scope begins with.
+  func readState() throws -> ReadState {
+    try state.withLock { state in
+      if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
+      switch kind {
+      case .writing: return state.frozen ?? .open(self)
+      case .reading(let store):
+        if let fixed = state.fixed { return fixed }
+        let fixed = ReadState(try store.currentView())
+        state.fixed = fixed
+        return fixed
+      }
+    }
+  }
+
+  /// Runs one step of a transaction that writes; nobody else in it reads or writes meanwhile.
+  func step<R>(_ body: (WriteTransaction) throws -> R) throws -> R {
+    guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
+    return try work.step.withLock { _ in
+      try requireActive()
+      return try body(work.transaction)
+    }
+  }
+
+  /// A step that changes something. Where it fails halfway the transaction can no longer be committed.
+  func change<R>(_ body: (WriteTransaction) throws -> R) throws -> R {
+    try step { transaction in
+      do {
+        return try body(transaction)
+      } catch {
+        state.withLock { $0.failure = error }
+        throw error
+      }
+    }
+  }
+
+  /// Has a unique value looked at when the outermost transaction ends.
+  func checkAtEnd(_ value: UniqueValue, _ check: @escaping @Sendable (WriteTransaction) throws -> Void) {
+    guard case .writing(let work) = kind else { return }
+    work.checks.withLock { $0[value] = check }
+  }
+
+  /// Notes a change for observers, who hear of it after the commit.
+  func note(_ change: StoredChange) { state.withLock { $0.changes.append(change) } }
+
+  private func requireActive() throws {
+    try state.withLock { state in
+      if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
+      if let failure = state.failure { throw failure }
+    }
+  }
+
+  /// All trees as they are now.
+  private func snapshot() throws -> ReadState {
+    if let frozen = state.withLock({ $0.frozen }) { return frozen }
+    return try step { transaction in
+      try throwingStoreErrors { () throws(StorageError) in
+        var trees: [TreeName: Tree] = [:]
+        for name in try transaction.trees() { trees[name] = try transaction.tree(name) }
+        return .trees(trees)
+      }
+    }
+  }
+}
+
+// MARK: Children
+
+extension TransactionScope {
+  /// Begins a child that writes. The caller has the turn.
+  func beginChild(outer: TransactionScope?) throws -> TransactionScope {
+    guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
+    let frozen = try snapshot()
+    let savepoint = try step { transaction in
+      try throwingStoreErrors { () throws(StorageError) in try transaction.savepoint() }
+    }
+    let child = TransactionScope(childOf: self, work: work, outer: outer, savepoint: savepoint)
+    state.withLock { state in
+      state.frozen = frozen
+      state.child = child
+    }
+    return child
+  }
+
+  /// Hands a child's writes to its parent.
+  func finish() throws {
+    let (parent, changes) = try state.withLock { state in
+      if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
+      if let failure = state.failure { throw failure }
+      state.isEnded = true
+      return (state.parent, state.changes)
+    }
+    turns.close()
+    parent?.state.withLock { state in
+      state.frozen = nil
+      state.child = nil
+      state.changes += changes
+    }
+  }
+
+  /// Takes a child's writes back.
+  func rollBack() throws {
+    guard case .writing(let work) = kind else { return }
+    let (wasEnded, parent, savepoint) = state.withLock { state in
+      defer { (state.isEnded, state.isRolledBack) = (true, true) }
+      return (state.isEnded, state.parent, state.savepoint)
+    }
+    turns.close()
+    guard !wasEnded, let savepoint else { return }
+    endChild()
+    defer {
+      parent?.state.withLock { state in
+        state.frozen = nil
+        state.child = nil
+      }
+    }
+    do {
+      try work.step.withLock { _ throws(StorageError) in try work.transaction.rollback(to: savepoint) }
+    } catch {
+      parent?.state.withLock { $0.failure = StoreError(error) }
+    }
+  }
+
+  /// Takes back what a child has written that is still running when its parent ends.
+  private func endChild() {
+    let child = state.withLock { $0.child }
+    try? child?.rollBack()
+  }
+
+  /// Ends a scope; who is still in it hears `transactionInactive`.
+  func end() {
+    state.withLock { $0.isEnded = true }
+    turns.close()
+  }
+}
+
+// MARK: The outermost scope
+
+extension TransactionScope {
+  /// Appends the commit. The caller has the turn and passes it on afterwards.
+  func commit(
+    actionName: String, options: UnsafeTransactionOptions, flags: CommitFlags = []
+  ) throws -> AppendedCommit {
+    guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
+    endChild()
+    let changes = try work.step.withLock { _ in
+      try requireActive()
+      return state.withLock { state in
+        state.isEnded = true
+        return options.contains(.skipObservations) ? [] : state.changes
+      }
+    }
+    turns.close()
+    for check in work.checks.withLock({ $0.values }) { try check(work.transaction) }
+    let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
+    let base = work.transaction.base.number
+    let pending = try throwingStoreErrors { () throws(StorageError) in
+      try work.transaction.commit(
+        CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated))
+    }
+    return connection.publication.append(changes, pending: pending, base: base)
+  }
+
+  /// Drops everything that was written.
+  func cancel() {
+    guard case .writing(let work) = kind else { return }
+    state.withLock { $0.isRolledBack = true }
+    end()
+    endChild()
+    work.transaction.cancel()
+  }
+}

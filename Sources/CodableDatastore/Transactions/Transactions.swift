@@ -1,0 +1,113 @@
+import StorageEngine
+
+/// Begins and ends transactions.
+enum Transactions {
+  /// The innermost transaction that the current task runs in.
+  @TaskLocal static var current: TransactionScope?
+
+  /// The innermost transaction of a store that the current task runs in. A persistence that only reads sees nothing of
+  /// what a writing one has not committed yet.
+  static func scope(for store: _StoreHandle) -> TransactionScope? {
+    var scope = current
+    while let candidate = scope {
+      if candidate.connection === store.connection, !store.isReadOnly || candidate.isReading { return candidate }
+      scope = candidate.outer
+    }
+    return nil
+  }
+
+  /// The state that a read begins with.
+  static func readState(for store: _StoreHandle) throws -> ReadState {
+    if let scope = scope(for: store) { return try scope.readState() }
+    return try ReadState(store.currentView())
+  }
+
+  /// Runs a closure as a transaction of its own, or as a child of the one that it is called in.
+  static func run<T>(
+    isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
+    options: UnsafeTransactionOptions, body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    try store.requireOpen()
+    let isReading = options.contains(.readOnly) || store.isReadOnly
+    if let parent = scope(for: store) {
+      return isReading || parent.isReading
+        ? try await runReading(store: store, parent: parent, body: body)
+        : try await runChild(of: parent, body: body)
+    }
+    if isReading { return try await runReading(store: store, parent: nil, body: body) }
+    if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
+    return try await runOutermost(store: store, actionName: actionName, options: options, body: body)
+  }
+
+  /// Runs one write: as a step of the transaction that it is called in, or as a transaction of its own.
+  static func write<T>(
+    to store: _StoreHandle, actionName: String, flags: CommitFlags = [], body: (TransactionScope) async throws -> T
+  ) async throws -> T {
+    try store.requireOpen()
+    if store.isReadOnly { throw DiskPersistenceError.cannotWrite }
+    if let scope = scope(for: store) {
+      if scope.isReading { throw DiskPersistenceError.cannotWrite }
+      try await scope.turns.take()
+      defer { scope.turns.pass() }
+      return try await body(scope)
+    }
+    if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
+    return try await runOutermost(store: store, actionName: actionName, options: [], flags: flags, isBound: false) { scope, _ in
+      try await body(scope)
+    }
+  }
+
+  private static func runReading<T>(
+    isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, parent: TransactionScope?,
+    body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    let scope = try TransactionScope(readingFrom: store, parent: parent, outer: current)
+    defer { scope.end() }
+    return try await $current.withValue(scope) { try await body(scope, false) }
+  }
+
+  static func runChild<T>(
+    isolation actor: isolated (any Actor)? = #isolation, of parent: TransactionScope,
+    body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    try await parent.turns.take()
+    defer { parent.turns.pass() }
+    let scope = try parent.beginChild(outer: current)
+    do {
+      let result = try await $current.withValue(scope) { try await body(scope, false) }
+      try scope.finish()
+      return result
+    } catch {
+      try scope.rollBack()
+      throw error
+    }
+  }
+
+  private static func runOutermost<T>(
+    isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
+    options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true,
+    body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    let connection = store.connection
+    let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
+    try await connection.turns.take()
+    var hasTurn = true
+    defer { if hasTurn { connection.turns.pass() } }
+    let work = try await OpenWork(connection: connection)
+    let scope = TransactionScope(writing: work, outer: current)
+    do {
+      let result =
+        isBound
+        ? try await $current.withValue(scope) { try await body(scope, isDurable) }
+        : try await body(scope, isDurable)
+      let commit = try scope.commit(actionName: actionName, options: options, flags: flags)
+      hasTurn = false
+      connection.turns.pass()
+      try await commit.finish(isDurable: isDurable)
+      return result
+    } catch {
+      scope.cancel()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import DatastoreModel
+import StorageEngine
+
+extension DatastoreCore {
+  /// Builds one index anew, if it was built by an older version.
+  func migrate(
+    index: IndexPlan<Instance>, ifLessThan minimumVersion: Format.Version, listener: WarmUpListener
+  ) async throws {
+    let place = indexes.firstIndex { $0.name == index.name }
+    try await force(listener) { stored, plan in
+      guard let place, let existing = stored.index(index.name) else { return }
+      if VersionTag<Format>.isOlder(existing.version, than: minimumVersion) { plan.rebuilt.insert(place) }
+    }
+  }
+
+  /// Writes all records of older versions anew.
+  func migrateEntireStore(ifLessThan minimumVersion: Format.Version, listener: WarmUpListener) async throws {
+    try await force(listener) { _, plan in
+      plan.rewritesOlderThan = VersionTag<Format>.text(of: minimumVersion)
+    }
+  }
+
+  /// Warms up with more to do than the store needs.
+  private func force(
+    _ listener: WarmUpListener, _ add: (DatastoreDescriptor, inout WarmUpPlan) -> Void
+  ) async throws {
+    listeners.add(listener)
+    defer { listeners.remove(listener) }
+    try requireSoundDeclaration()
+    await listener.hear(.evaluating)
+    guard let tree = try Transactions.readState(for: store).tree(recordsTree) else {
+      return await listener.hear(.complete(total: 0))
+    }
+    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    var forced = try plan(for: stored, isEmpty: tree.count == 0)
+    add(stored, &forced)
+    if !forced.isEmpty { try await warmUp(forced: forced) }
+    await listener.hear(.complete(total: Int(clamping: tree.count)))
+  }
+}

@@ -1,0 +1,92 @@
+import DatastoreModel
+import StorageEngine
+import Synchronization
+
+extension DatastoreCore {
+  /// The state to read from, after the store was made to fit the declaration where it does not.
+  func ready() async throws -> ReadState {
+    if let state = try readyNow() { return state }
+    try await warmUp()
+    return try Transactions.readState(for: store)
+  }
+
+  /// The state to read from; nil where the store must be warmed up first.
+  ///
+  /// A transaction that reads and has fixed its view already goes on with that, whatever indexes it lacks.
+  func readyNow() throws -> ReadState? {
+    try requireSoundDeclaration()
+    if let scope = Transactions.scope(for: store), scope.isReading, scope.isUnfixed, !isReadOnly {
+      guard try fits(ReadState(store.currentView())) else { return nil }
+    }
+    let state = try Transactions.readState(for: store)
+    if Transactions.scope(for: store)?.isReading == true { return state }
+    return try fits(state) ? state : nil
+  }
+
+  /// Sees that the store fits before a write begins.
+  func readyForWriting() async throws {
+    if store.isReadOnly { throw DiskPersistenceError.cannotWrite }
+    if try readyNow() == nil { try await warmUp() }
+  }
+
+  /// Whether the store is as the declaration says. Mostly a comparison of bytes.
+  func fits(_ state: ReadState) throws -> Bool {
+    guard !isReadOnly, let tree = try state.tree(recordsTree) else { return true }
+    let attributes = tree.attributes
+    if fitting.withLock({ $0 }) == attributes { return true }
+    let stored = try DatastoreDescriptor(bytes: attributes.array)
+    guard try plan(for: stored, isEmpty: tree.count == 0).isEmpty else { return false }
+    if tree.count > 0 { fitting.withLock { $0 = attributes } }
+    return true
+  }
+
+  /// Whether an index of the store can be read by this declaration.
+  func canRead(_ index: IndexPlan<Instance>, in records: Tree) throws -> Bool {
+    let attributes = records.attributes
+    if fitting.withLock({ $0 }) == attributes { return true }
+    let names = try readable.withLock { readable in
+      if let readable, readable.attributes == attributes { return readable.names }
+      let stored = try DatastoreDescriptor(bytes: attributes.array)
+      let fitting = indexes.filter { index in
+        stored.index(index.name).map { Self.fits($0, index.descriptor) } ?? false
+      }
+      let names = Set(fitting.map(\.name))
+      readable = ReadableIndexes(attributes: attributes, names: names)
+      return names
+    }
+    return names.contains(index.name)
+  }
+
+  /// Makes the store fit, as a transaction of its own or as a part of the one that this is called in.
+  func warmUp(forced: WarmUpPlan = WarmUpPlan()) async throws {
+    if let scope = Transactions.scope(for: store), !scope.isReading {
+      return try await Transactions.runChild(of: scope) { scope, _ in
+        try await WarmUp(core: self, scope: scope, forced: forced).run()
+      }
+    }
+    try await Transactions.$current.withValue(nil) {
+      try await Transactions.write(to: store, actionName: "warm up \(key)", flags: .maintenance) { scope in
+        try await WarmUp(core: self, scope: scope, forced: forced).run()
+      }
+    }
+  }
+
+  /// Warms up for a caller who wants to hear of it.
+  func warm(listener: WarmUpListener) async throws {
+    listeners.add(listener)
+    defer { listeners.remove(listener) }
+    let state = try await ready()
+    await listener.hear(.evaluating)
+    guard !listener.hasEnded else { return }
+    let count = Int(clamping: try state.tree(recordsTree)?.count ?? 0)
+    await listener.hear(.complete(total: count))
+    await listener.detailed?(
+      WarmUpProgress(steps: [], rate: 0, remainingSeconds: 0, failures: [], isComplete: true))
+  }
+}
+
+/// Which indexes of a store a declaration can read, by the store's description of itself.
+struct ReadableIndexes: Sendable {
+  var attributes: Bytes
+  var names: Set<String>
+}

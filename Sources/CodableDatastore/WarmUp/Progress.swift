@@ -1,0 +1,56 @@
+/// Hears how far a warm-up or a migration is.
+public typealias ProgressHandler = @Sendable (_ progress: Progress) async -> Void
+
+/// How far a warm-up or a migration is.
+///
+/// Programs that also import Foundation name it `CodableDatastore.Progress`.
+public enum Progress: Sendable {
+  /// It looks what there is to do. Always reported.
+  case evaluating
+  /// It is about to work on an instance: the first is number 0.
+  case working(current: Int, total: Int)
+  /// It is done. Always reported, with the number of instances.
+  case complete(total: Int)
+}
+
+/// How far a warm-up is, step by step.
+public struct WarmUpProgress: Hashable, Sendable {
+  /// A part of the work.
+  public struct Step: Hashable, Sendable {
+    /// What is done, as `index population`.
+    public var title: String
+    /// Instances, or entries, that are done.
+    public var done: Int
+    /// How many there are.
+    public var total: Int
+    /// Whether the step has ended.
+    public var isComplete: Bool { done >= total }
+  }
+
+  /// An instance that could not be converted.
+  public struct Failure: Hashable, Sendable {
+    /// Its identifier, as a person writes it.
+    public var identifier: String
+    /// The version under which it was written.
+    public var version: String
+    /// Where in it decoding failed, as `address.city`; empty where that is not known.
+    public var decodingPath: String
+    /// What is wrong.
+    public var reason: String
+  }
+
+  /// The parts of the work, in their order.
+  public var steps: [Step]
+  /// Instances a second, since the work began.
+  public var rate: Double
+  /// Seconds that are left, at that rate; nil before there is one.
+  public var remainingSeconds: Double?
+  /// Instances that could not be converted so far, at most 100. Any of them makes the warm-up fail when all instances
+  /// have been looked at.
+  public var failures: [Failure]
+  /// Whether the work is done.
+  public var isComplete: Bool
+}
+
+/// Hears how far a warm-up is, step by step, at most 20 times a second and at the end of each step.
+public typealias WarmUpHandler = @Sendable (_ progress: WarmUpProgress) async -> Void

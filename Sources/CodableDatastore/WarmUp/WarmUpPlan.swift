@@ -1,0 +1,71 @@
+import DatastoreModel
+
+/// What a store needs so that it fits a declaration.
+struct WarmUpPlan: Sendable {
+  /// Indexes to build, by their place in the declaration.
+  var rebuilt: Set<Int> = []
+  /// Indexes that older code evaluated, to be compared with what the declaration's code says.
+  var evaluated: Set<Int> = []
+  /// Indexes that are no longer declared.
+  var dropped: [String] = []
+  /// Whether identifiers are kept in another way, so that every record moves.
+  var rekeys = false
+  /// Records of versions before this one are written anew.
+  var rewritesOlderThan: String?
+  /// Members of the descriptor that change without any work, such as uniqueness that is switched off.
+  var redescribes = false
+
+  var isEmpty: Bool {
+    rebuilt.isEmpty && evaluated.isEmpty && dropped.isEmpty && !rekeys && rewritesOlderThan == nil && !redescribes
+  }
+
+  /// Whether instances have to be decoded.
+  var needsInstances: Bool { !rebuilt.isEmpty || !evaluated.isEmpty || rekeys || rewritesOlderThan != nil }
+}
+
+extension DatastoreCore {
+  /// Compares the declaration with what the store says of itself.
+  ///
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` where the store is newer.
+  func plan(for stored: DatastoreDescriptor, isEmpty: Bool) throws -> WarmUpPlan {
+    if !isEmpty { try requireKnownVersion(stored.version) }
+    var plan = WarmUpPlan()
+    plan.rekeys = stored.identifierEncoding != identifiers.encoding
+    let declared = Set(indexes.map(\.name))
+    plan.dropped = stored.indexes.map(\.name).filter { !declared.contains($0) }
+    for (place, index) in indexes.enumerated() {
+      guard !plan.rekeys, let existing = stored.index(index.name), Self.fits(existing, index.descriptor) else {
+        plan.rebuilt.insert(place)
+        continue
+      }
+      if existing.isUnique != index.isUnique {
+        if index.isUnique { plan.rebuilt.insert(place) } else { plan.redescribes = true }
+      }
+      if VersionTag<Format>.isOlder(existing.version, than: coder.version), !isEmpty { plan.evaluated.insert(place) }
+    }
+    plan.evaluated.subtract(plan.rebuilt)
+    return plan
+  }
+
+  /// Whether a stored index is the declared one. Names of key paths count where both are known.
+  static func fits(_ stored: IndexDescriptor, _ declared: IndexDescriptor) -> Bool {
+    func names(_ index: IndexDescriptor) -> [String?] { [index.keyPathName] + index.tiers.map(\.keyPathName) }
+    let differs = zip(names(stored), names(declared)).contains { stored, declared in
+      if let stored, let declared { stored != declared } else { false }
+    }
+    return !stored.isStale && stored.type == declared.type && stored.storage == declared.storage
+      && stored.encoding == declared.encoding && stored.tiers.count == declared.tiers.count && !differs
+  }
+
+  private func requireKnownVersion(_ tag: String) throws {
+    if tag == coder.tag { return }
+    let rawValue: Format.Version.RawValue
+    do {
+      rawValue = try VersionTag<Format>.rawValue(of: tag)
+    } catch {
+      throw DatastoreError.incompatibleVersion(version: tag)
+    }
+    if coder.version.rawValue < rawValue { throw DatastoreError.incompatibleVersion(version: tag) }
+    _ = try VersionTag<Format>.version(of: tag)
+  }
+}

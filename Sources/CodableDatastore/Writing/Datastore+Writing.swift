@@ -1,0 +1,115 @@
+extension Datastore where AccessMode == ReadWrite {
+  /// Inserts an instance, or replaces the one of the same identifier.
+  ///
+  /// A call is a transaction of its own, durable when it returns, or a part of the one that it is made in. An instance
+  /// that is stored just so already is not written again.
+  ///
+  /// - Parameters:
+  ///   - instance: What to keep.
+  ///   - identifier: Its identifier, which need not be a part of it.
+  /// - Returns: What was there, converted where it was of an older version; or nil.
+  @discardableResult
+  public nonisolated func persist(
+    _ instance: InstanceType, to identifier: IdentifierType
+  ) async throws -> InstanceType? {
+    try await core.persist(instance, identifier: identifier)
+  }
+
+  /// Inserts an instance, or replaces the one of the same identifier, which a property of the instance holds.
+  @discardableResult
+  public nonisolated func persist(
+    _ instance: InstanceType, id keypath: KeyPath<InstanceType, IdentifierType>
+  ) async throws -> InstanceType? {
+    try await core.persist(instance, identifier: instance[keyPath: keypath])
+  }
+
+  /// Deletes the instance of an identifier.
+  ///
+  /// - Returns: What was there, converted where it was of an older version.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  @discardableResult
+  public nonisolated func delete(id identifier: IdentifierType) async throws -> InstanceType {
+    try await deleteExisting(identifier)
+  }
+
+  /// Deletes the instance of an identifier.
+  ///
+  /// - Returns: What was there, converted where it was of an older version.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  @discardableResult
+  public nonisolated func delete(_ identifier: IdentifierType) async throws -> InstanceType {
+    try await deleteExisting(identifier)
+  }
+
+  /// Deletes the instance of an identifier, if there is one.
+  ///
+  /// - Returns: What was there, or nil.
+  @discardableResult
+  public nonisolated func deleteIfPresent(id identifier: IdentifierType) async throws -> InstanceType? {
+    try await core.delete(identifier)
+  }
+
+  /// Deletes the instance of an identifier, if there is one.
+  ///
+  /// - Returns: What was there, or nil.
+  @discardableResult
+  public nonisolated func deleteIfPresent(_ identifier: IdentifierType) async throws -> InstanceType? {
+    try await core.delete(identifier)
+  }
+
+  private nonisolated func deleteExisting(_ identifier: IdentifierType) async throws -> InstanceType {
+    guard let instance = try await core.delete(identifier) else { throw DatastoreInterfaceError.instanceNotFound }
+    return instance
+  }
+}
+
+extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// Inserts an instance, or replaces the one of the same identifier.
+  ///
+  /// - Returns: What was there, converted where it was of an older version; or nil.
+  @discardableResult
+  public nonisolated func persist(_ instance: InstanceType) async throws -> InstanceType?
+  where AccessMode == ReadWrite {
+    try await core.persist(instance, identifier: instance.id)
+  }
+
+  /// Deletes the stored instance with the identifier of this one.
+  ///
+  /// - Returns: What was there, not what was passed.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  @discardableResult
+  public nonisolated func delete(instance: InstanceType) async throws -> InstanceType
+  where AccessMode == ReadWrite {
+    try await deleteExisting(instance.id)
+  }
+
+  /// Deletes the stored instance with the identifier of this one.
+  ///
+  /// - Returns: What was there, not what was passed.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was.
+  @_disfavoredOverload
+  @discardableResult
+  public nonisolated func delete(_ instance: InstanceType) async throws -> InstanceType
+  where AccessMode == ReadWrite {
+    try await deleteExisting(instance.id)
+  }
+
+  /// Deletes the stored instance with the identifier of this one, if there is one.
+  ///
+  /// - Returns: What was there, or nil.
+  @discardableResult
+  public nonisolated func deleteIfPresent(instance: InstanceType) async throws -> InstanceType?
+  where AccessMode == ReadWrite {
+    try await core.delete(instance.id)
+  }
+
+  /// Deletes the stored instance with the identifier of this one, if there is one.
+  ///
+  /// - Returns: What was there, or nil.
+  @_disfavoredOverload
+  @discardableResult
+  public nonisolated func deleteIfPresent(_ instance: InstanceType) async throws -> InstanceType?
+  where AccessMode == ReadWrite {
+    try await core.delete(instance.id)
+  }
+}

@@ -1,0 +1,112 @@
+import DatastoreModel
+import StorageEngine
+
+extension DatastoreCore {
+  /// Makes the index entries of a record those of its new values.
+  ///
+  /// An old entry that is not where it should be (a changed key path or conversion) is searched for, so that an index
+  /// never makes a record immovable.
+  func replaceEntries(
+    of key: [UInt8], old: [[[UInt8]]]?, new: [[[UInt8]]]?, in transaction: WriteTransaction
+  ) throws {
+    for (place, index) in indexes.enumerated() {
+      let oldValues = old?[place] ?? []
+      let newValues = new?[place] ?? []
+      var isMissing = false
+      for value in oldValues where !newValues.contains(value) {
+        if try !remove(value, of: key, from: index, in: transaction) { isMissing = true }
+      }
+      if isMissing { try mend(index, of: key, keeping: newValues, in: transaction) }
+      let reference = index.isDirect && !newValues.isEmpty ? try reference(of: key, in: transaction) : nil
+      for value in newValues where reference != nil || !oldValues.contains(value) {
+        try insert(value, reference, of: key, into: index, in: transaction)
+      }
+    }
+  }
+
+  /// Adds one entry.
+  func insert(
+    _ value: [UInt8], _ reference: RecordReference?, of key: [UInt8], into index: IndexPlan<Instance>,
+    in transaction: WriteTransaction
+  ) throws {
+    let payload: Payload = reference.map { .record($0) } ?? .none
+    _ = try ordered(index: index) {
+      try index.order.place(value: value, identifier: key).withProbe { probe in
+        try transaction.insert(
+          EntryKey.make(value: value, identifier: key), payload, in: index.tree,
+          place: index.order.treeOrder == .bytes ? nil : probe)
+      }
+    }
+  }
+
+  /// Where the record of an identifier lies, or will lie.
+  func reference(of key: [UInt8], in transaction: WriteTransaction) throws -> RecordReference? {
+    try identifiers.order.place(of: key).withProbe { probe in
+      try throwingStoreErrors { () throws(StorageError) in
+        try transaction.currentReference(of: key, in: recordsTree, place: identifiers.order.isBytes ? nil : probe)
+      }
+    }
+  }
+
+  private func remove(
+    _ value: [UInt8], of key: [UInt8], from index: IndexPlan<Instance>, in transaction: WriteTransaction
+  ) throws -> Bool {
+    try index.order.place(value: value, identifier: key).withProbe { probe in
+      try throwingStoreErrors { () throws(StorageError) in
+        try transaction.remove(
+          EntryKey.make(value: value, identifier: key), in: index.tree,
+          place: index.order.treeOrder == .bytes ? nil : probe)
+      }
+    }
+  }
+
+  /// Removes all entries of an identifier but those of given values, wherever they lie. Reads the whole index.
+  private func mend(
+    _ index: IndexPlan<Instance>, of key: [UInt8], keeping values: [[UInt8]], in transaction: WriteTransaction
+  ) throws {
+    let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(index.tree) }
+    guard let tree else { return }
+    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    while let entry = try walk.nextEntry() {
+      let stray: [UInt8]? = entry.key.withUnsafeBytes { entryKey in
+        guard EntryKey.isEntry(entryKey, of: key), let value = EntryKey.split(entryKey)?.value else { return nil }
+        return values.contains(value) ? nil : value
+      }
+      if let stray { _ = try remove(stray, of: key, from: index, in: transaction) }
+    }
+  }
+
+  /// Runs an insertion; disorder comes out as ``DisorderedKeysError``.
+  func ordered<R>(index: IndexPlan<Instance>?, _ body: () throws -> R) throws -> R {
+    do {
+      return try body()
+    } catch StorageError.disorder(let first, let second) {
+      let encoding = index?.descriptor.encoding ?? identifiers.encoding
+      let keys = [first, second].map { key -> String in
+        let bytes = index == nil ? key.array : key.withUnsafeBytes { EntryKey.split($0)?.value ?? [] }
+        return (try? encoding.decode(bytes).description) ?? "\(bytes.count) bytes"
+      }
+      throw DisorderedKeysError(
+        datastore: DatastoreKey(key), index: index.map { IndexName($0.name) }, keys: keys)
+    } catch let error as StorageError {
+      throw StoreError(error)
+    }
+  }
+
+  /// Has the values of unique indexes looked at when the transaction ends, so that two records may swap theirs.
+  func checkUniqueness(of values: [[[UInt8]]], in scope: TransactionScope) {
+    for (place, index) in indexes.enumerated() where index.isUnique {
+      for value in values[place] {
+        scope.checkAtEnd(UniqueValue(index: index.tree, value: value)) { [key] transaction in
+          let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(index.tree) }
+          guard let tree else { return }
+          let first = try tree.rank(of: index.order.bound(of: value, after: false))
+          let end = try tree.rank(of: index.order.bound(of: value, after: true))
+          guard end - first > 1 else { return }
+          let shown = (try? index.descriptor.encoding.decode(value).description) ?? "a value"
+          throw UniquenessError(datastore: DatastoreKey(key), index: IndexName(index.name), values: [shown])
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import DatastoreModel
+import StorageEngine
+import Synchronization
+
+extension DatastoreCore {
+  /// Sees that the trees are there and that the descriptor says which version writes.
+  func prepareTrees(for prepared: PreparedRecord<Identifier>?, in transaction: WriteTransaction) throws {
+    let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+    guard let tree else { return try createTrees(for: prepared, in: transaction) }
+    if written.withLock({ $0 }) == tree.attributes { return }
+    try stamp(tree, in: transaction)
+  }
+
+  /// The attributes of a store that this declaration alone has written.
+  func descriptor(coding: RecordCoding) -> DatastoreDescriptor {
+    DatastoreDescriptor(
+      key: key, version: coder.tag, versionIsString: VersionTag<Format>.isString,
+      instanceType: declaration.instanceType, identifierType: declaration.identifierType,
+      identifierEncoding: identifiers.encoding, coding: coding, indexes: indexes.map { descriptor(of: $0) })
+  }
+
+  /// The descriptor of an index that is built now.
+  func descriptor(of index: IndexPlan<Instance>) -> IndexDescriptor {
+    var descriptor = index.descriptor
+    descriptor.version = coder.tag
+    return descriptor
+  }
+
+  private func createTrees(for prepared: PreparedRecord<Identifier>?, in transaction: WriteTransaction) throws {
+    let content = prepared.map { coder.content(of: $0.record) } ?? []
+    let coding = coder.coding ?? RecordCoding.sniff(content)
+    var descriptor = descriptor(coding: coding)
+    if isIdentifiable, let prepared { descriptor.identifierPath = identifierPath(in: content, of: coding, key: prepared.key) }
+    let attributes = try descriptor.bytes
+    try throwingStoreErrors { () throws(StorageError) in
+      try transaction.createTree(
+        recordsTree, kind: .records, order: identifiers.order.treeOrder, attributes: attributes)
+      for index in indexes {
+        try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
+      }
+    }
+    remember(attributes)
+  }
+
+  /// `.id`, where that is what holds the identifier.
+  private func identifierPath(in content: [UInt8], of coding: RecordCoding, key: [UInt8]) -> String? {
+    guard let path = try? DocumentPath(parsing: ".id"), let document = try? coding.document(of: content),
+      let value = document[path].flatMap({ identifiers.encoding.keyValue(from: $0) }),
+      let keyed = try? identifiers.encoding.encode(value), keyed == key
+    else { return nil }
+    return path.description
+  }
+
+  /// Moves the store's version to the declaration's, and says of indexes that a newer version evaluated that an older
+  /// one has written since.
+  private func stamp(_ tree: Tree, in transaction: WriteTransaction) throws {
+    var descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let before = descriptor
+    descriptor.version = coder.tag
+    descriptor.versionIsString = VersionTag<Format>.isString
+    descriptor.instanceType = declaration.instanceType
+    for place in descriptor.indexes.indices
+    where VersionTag<Format>.isNewer(descriptor.indexes[place].version, than: coder.version) {
+      descriptor.indexes[place].version = coder.tag
+    }
+    let attributes = try descriptor.bytes
+    if descriptor != before {
+      try throwingStoreErrors { () throws(StorageError) in
+        try transaction.setAttributes(attributes, of: recordsTree)
+      }
+    }
+    remember(attributes)
+  }
+
+  private func remember(_ attributes: [UInt8]) {
+    let attributes = Bytes(attributes)
+    written.withLock { $0 = attributes }
+    fitting.withLock { $0 = attributes }
+  }
+}

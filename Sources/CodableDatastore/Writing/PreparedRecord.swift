@@ -1,0 +1,18 @@
+import StorageEngine
+
+/// All that an instance comes to, worked out before anything is written.
+struct PreparedRecord<Identifier: Sendable>: Sendable {
+  var identifier: Identifier
+  var key: [UInt8]
+  var record: [UInt8]
+  /// The keys of its values, per index.
+  var values: [[[UInt8]]]
+}
+
+/// A record that is there.
+struct StoredRecord<Instance: Sendable>: Sendable {
+  var record: Bytes
+  var instance: Instance
+  /// The keys of its values, per index.
+  var values: [[[UInt8]]]
+}
