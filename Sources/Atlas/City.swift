@@ -1,4 +1,5 @@
 public import CodableDatastore
+import FoundationEssentials
 
 /// A city of more than 500 inhabitants, as GeoNames lists it.
 public struct City: Codable, Hashable, Identifiable, Sendable {

@@ -1,4 +1,5 @@
 public import CodableDatastore
+import FoundationEssentials
 
 /// A country or territory, as GeoNames lists it.
 public struct Country: Codable, Hashable, Identifiable, Sendable {
