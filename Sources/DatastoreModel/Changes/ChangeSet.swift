@@ -16,18 +16,39 @@ package struct ChangeSet: Hashable, Sendable {
 
   /// How many records of each datastore are inserted, updated and deleted, in the order of the datastores' keys.
   package var counts: [ChangeCount] {
-    var counts: [String: ChangeCount] = [:]
-    for change in changes {
-      var count =
-        counts[change.datastore] ?? ChangeCount(datastore: change.datastore, inserted: 0, updated: 0, deleted: 0)
-      switch change.kind {
-      case .insert: count.inserted += 1
-      case .update: count.updated += 1
-      case .delete: count.deleted += 1
+    var tally = ChangeTally()
+    for change in changes { tally.count(change.kind, in: change.datastore) }
+    return tally.counts
+  }
+
+  /// As `counts`, of all changes of a reader.
+  static func counts(reading reader: any ChangeReader) throws(ModelError) -> [ChangeCount] {
+    var tally = ChangeTally()
+    while true {
+      let changes = try reader.next(512)
+      if changes.isEmpty { return tally.counts }
+      for change in changes {
+        let kind: ChangeKind = change.old == nil ? .insert : change.new == nil ? .delete : .update
+        tally.count(kind, in: change.datastore)
       }
-      counts[change.datastore] = count
     }
-    return counts.values.sorted { $0.datastore < $1.datastore }
+  }
+}
+
+/// Counts changes per datastore.
+private struct ChangeTally {
+  private var tally: [String: ChangeCount] = [:]
+
+  var counts: [ChangeCount] { tally.values.sorted { $0.datastore < $1.datastore } }
+
+  mutating func count(_ kind: ChangeKind, in datastore: String) {
+    var count = tally[datastore] ?? ChangeCount(datastore: datastore, inserted: 0, updated: 0, deleted: 0)
+    switch kind {
+    case .insert: count.inserted += 1
+    case .update: count.updated += 1
+    case .delete: count.deleted += 1
+    }
+    tally[datastore] = count
   }
 }
 

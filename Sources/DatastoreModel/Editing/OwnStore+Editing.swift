@@ -108,6 +108,7 @@ struct EditApplication {
       let values: [[[UInt8]]]
       do {
         values = try indexing.values(of: new)
+        try indexing.checkLengths(values, of: edit.identifier.bytes)
       } catch .refused(let reason) {
         throw .refused(reason: "\(edit.datastore) \(edit.identifier): \(reason)")
       }

@@ -65,6 +65,7 @@ private struct PreviewWork {
       do {
         try indexing.check(new, of: edit.identifier)
         values = try indexing.values(of: new)
+        try indexing.checkLengths(values, of: edit.identifier.bytes)
       } catch .refused(let reason) {
         preview.refusals.append(
           EditRefusal(

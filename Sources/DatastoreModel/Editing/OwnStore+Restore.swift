@@ -4,8 +4,10 @@ extension OwnStore {
   package func restore(
     _ commit: CommitNumber, datastore: String?, named action: String
   ) throws(ModelError) -> CommitNumber {
-    let source = try ownView(at: commit)
+    _ = try ownView(at: commit)
     return try transact(CommitInfo(action: action, flags: .restore)) { transaction throws(ModelError) in
+      // Taken inside: before the turn came, compaction may have put another file in place.
+      let source = try ownView(at: commit)
       let names = try datastore.map { key throws(ModelError) in
         try treeNames(of: key, in: source, and: baseView(of: transaction))
       }

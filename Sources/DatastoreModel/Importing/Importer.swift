@@ -160,6 +160,7 @@ private struct ImportWork {
     let content = RecordContent(
       version: indexing.descriptor.version, bytes: try indexing.descriptor.coding.encode(document))
     let values = try indexing.values(of: content, document)
+    try indexing.checkLengths(values, of: identifier)
     let oldValues = try current.map { current throws(ModelError) in try RecordContent(stored: current.bytes) }
       .flatMap { try? indexing.values(of: $0) }
     let bytes = RecordBytes.make(version: content.version, content: content.bytes)

@@ -18,6 +18,9 @@ package enum EntryKey {
     return key
   }
 
+  /// How long the key is.
+  static func length(value: [UInt8], identifier: [UInt8]) -> Int { value.count + identifier.count + 2 }
+
   /// Where the identifier lies in a key; nil where the bytes are no entry key.
   package static func identifierRange(_ key: UnsafeRawBufferPointer) -> Range<Int>? {
     guard key.count >= 2 else { return nil }
@@ -36,6 +39,6 @@ package enum EntryKey {
   /// Whether a key is an entry of the record with this identifier.
   package static func isEntry(_ key: UnsafeRawBufferPointer, of identifier: [UInt8]) -> Bool {
     guard let range = identifierRange(key), range.count == identifier.count else { return false }
-    return key[range].elementsEqual(identifier)
+    return UnsafeRawBufferPointer(rebasing: key[range]).elementsEqual(identifier)
   }
 }

@@ -1,3 +1,5 @@
+import StorageEngine
+
 /// Finds the index values of records of one datastore: by the app's own types where they are compiled in, otherwise by
 /// the proven rules.
 struct RecordIndexing {
@@ -86,6 +88,19 @@ struct RecordIndexing {
       }
     }
     return values
+  }
+
+  /// Throws where an entry would be longer than a key may be, before anything is written.
+  func checkLengths(_ values: [[[UInt8]]], of identifier: [UInt8]) throws(ModelError) {
+    if identifier.count > Limits.key {
+      throw .refused(reason: "the identifier is longer than the \(Limits.key) bytes that a key may have")
+    }
+    for (index, values) in zip(descriptor.indexes, values) {
+      for value in values where EntryKey.length(value: value, identifier: identifier) > Limits.key {
+        throw .refused(
+          reason: "index \(index.name): a value of \(value.count) bytes is longer than a key may be (\(Limits.key))")
+      }
+    }
   }
 
   func document(of content: RecordContent) throws(ModelError) -> Document {

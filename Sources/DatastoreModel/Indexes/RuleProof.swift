@@ -109,6 +109,26 @@ struct RuleProof {
     return paths
   }
 
+  /// The rule that an index most likely has although it does not hold for all records: the stored key-path name, where
+  /// it gives at least nine of ten sampled entries. For telling what is wrong, never for editing.
+  func likelyRule(of index: any ReadableIndex) throws(ModelError) -> IndexRule? {
+    let descriptor = index.descriptor
+    guard descriptor.encoding.isByteOrdered, let paths = descriptor.namedPaths, try index.count > 0 else { return nil }
+    let rule = IndexRule(descriptor, paths: paths, origin: .keyPathName)
+    let count = try index.count
+    var (seen, right) = (0, 0)
+    for step in 0..<min(count, 4 * Self.sampleSize) {
+      let rank = step * count / min(count, 4 * Self.sampleSize)
+      guard let entry = try index.entries(at: rank..<(rank + 1)).first else { continue }
+      seen += 1
+      guard let document = try? datastore.record(entry.identifier)?.document(),
+        let values = try? rule.encodedValues(of: document), let value = try? descriptor.encoding.encode(entry.value)
+      else { continue }
+      if values.contains(value) { right += 1 }
+    }
+    return right * 10 >= seen * 9 ? rule : nil
+  }
+
   // MARK: Checking
 
   private func check(_ trials: inout [Trial]) throws(ModelError) {

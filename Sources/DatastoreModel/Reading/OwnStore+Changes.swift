@@ -25,44 +25,60 @@ extension CommitRecord {
   }
 }
 
-/// The changes of a commit as its frame lists them; costs what the changes cost, whatever the size of the store.
+/// The changes of a commit as its frame lists them, put into the order of their keys; costs what the changes cost,
+/// whatever the size of the store.
 private final class FrameChanges: ChangeReader {
-  private struct State: Sendable {
-    var cursor: ChangeCursor
-    var isAtEnd = false
-  }
+  /// A frame with more changes is not sorted in memory: comparing the trees gives them in order.
+  private static let sortLimit: UInt64 = 100_000
 
   private let datastores: [UInt32: OwnDatastore]
-  private let state: Mutex<State>
+  private let remaining: Mutex<ArraySlice<Change>>
 
-  /// Nil where the frame names a tree that neither the commit nor its parent has, or where it dropped a whole tree: then
-  /// the trees tell more than the frame.
+  /// Nil where the trees tell more than the frame: it has too many changes to be sorted, or dropped a whole tree.
   init?(of record: CommitRecord, view: OwnView, parent: OwnView?) throws(ModelError) {
     var datastores: [UInt32: OwnDatastore] = [:]
+    var count: UInt64 = 0
     for counts in record.counts {
       guard let key = counts.tree.datastoreKey else { continue }
       guard let datastore = try view.ownDatastore(key) else { return nil }
       datastores[datastore.tree.identifier] = datastore
+      count = [counts.inserted, counts.updated, counts.deleted].reduce(count) { $0.addingReportingOverflow($1).partialValue }
     }
+    guard count <= Self.sortLimit else { return nil }
     if let parent {
       let keys = try Set(view.datastoreKeys)
       for key in try parent.datastoreKeys where !keys.contains(key) { return nil }
     }
     self.datastores = datastores
-    state = Mutex(State(cursor: try onStorage { () throws(StorageError) in try view.store.engine.changes(of: record) }))
+    remaining = Mutex(try Self.sortedChanges(of: record, in: view.store, datastores)[...])
   }
 
   func next(_ limit: Int) throws(ModelError) -> [RecordChange] {
-    try state.withLock { state throws(ModelError) in
-      var changes: [RecordChange] = []
-      while changes.count < limit, !state.isAtEnd {
-        guard let change = try onStorage({ () throws(StorageError) in try state.cursor.next() }) else {
-          state.isAtEnd = true
-          break
-        }
-        if let datastore = datastores[change.tree] { changes.append(try recordChange(change, in: datastore)) }
+    let part = remaining.withLock { remaining in
+      let part = remaining.prefix(limit)
+      remaining = remaining.dropFirst(limit)
+      return part
+    }
+    var changes: [RecordChange] = []
+    for change in part {
+      if let datastore = datastores[change.tree] { changes.append(try recordChange(change, in: datastore)) }
+    }
+    return changes
+  }
+
+  private static func sortedChanges(
+    of record: CommitRecord, in store: OwnStore, _ datastores: [UInt32: OwnDatastore]
+  ) throws(ModelError) -> [Change] {
+    var changes: [Change] = []
+    try onStorage { () throws(StorageError) in
+      var cursor = try store.engine.changes(of: record)
+      while let change = try cursor.next() {
+        if datastores[change.tree] != nil { changes.append(change) }
       }
-      return changes
+    }
+    let names = datastores.mapValues(\.descriptor.key)
+    return changes.sorted { left, right in
+      left.tree == right.tree ? left.key < right.key : names[left.tree, default: ""] < names[right.tree, default: ""]
     }
   }
 

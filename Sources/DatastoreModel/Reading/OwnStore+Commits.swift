@@ -1,14 +1,14 @@
 import StorageEngine
 
 extension OwnStore {
-  package func commit(_ number: CommitNumber) throws(ModelError) -> Commit { Commit(try commitRecord(number)) }
+  package func commit(_ number: CommitNumber) throws(ModelError) -> Commit { try described(commitRecord(number)) }
 
   package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
     var commits: [Commit] = []
     var next: CommitNumber? = newest.rawValue == 0 ? nil : newest
     while let number = next, commits.count < limit {
       let record = try commitRecord(number)
-      if !folded || !record.isFolded { commits.append(Commit(record)) }
+      if !folded || !record.isFolded { commits.append(try described(record)) }
       next = record.parents.first.map { CommitNumber($0) }
     }
     return commits
@@ -52,6 +52,18 @@ extension OwnStore {
       throw .noSuchCommit(name, reason: "the history has \(commits.count) commits")
     }
     return last.number
+  }
+
+  /// A commit with its counts. One that brought back roots lists no changes of its own: they are counted once by
+  /// comparing it with its parent, and remembered.
+  private func described(_ record: CommitRecord) throws(ModelError) -> Commit {
+    var commit = Commit(record)
+    guard record.restores != nil, let parent = record.parents.first else { return commit }
+    commit.changes = try restoredCounts.counts(of: commit.number) { () throws(ModelError) in
+      let reader = try changes(from: CommitNumber(parent), to: commit.number)
+      return try ChangeSet.counts(reading: reader)
+    }
+    return commit
   }
 
   func commitRecord(_ number: CommitNumber) throws(ModelError) -> CommitRecord {

@@ -17,6 +17,7 @@ package final class OwnStore: EditableStore {
   let keepsLock: Bool
   let descriptors = DescriptorCache()
   let proofs = RuleCache()
+  let restoredCounts = RestoredCounts()
 
   /// Takes an engine's store that is open already, as the typed library does.
   ///
@@ -126,5 +127,19 @@ final class DescriptorCache: Sendable {
       $0[bytes] = descriptor
     }
     return descriptor
+  }
+}
+
+/// How many records the commits changed that brought back roots, by number: commits never change.
+final class RestoredCounts: Sendable {
+  private let known = Mutex<[CommitNumber: [ChangeCount]]>([:])
+
+  func counts(
+    of commit: CommitNumber, counting count: () throws(ModelError) -> [ChangeCount]
+  ) throws(ModelError) -> [ChangeCount] {
+    if let known = known.withLock({ $0[commit] }) { return known }
+    let counts = try count()
+    known.withLock { $0[commit] = counts }
+    return counts
   }
 }

@@ -1,0 +1,74 @@
+import StorageEngine
+
+extension ReadableStore {
+  /// Verifies the datastores of a view against their indexes.
+  ///
+  /// - Parameters:
+  ///   - datastore: only this one; nil: all.
+  ///   - index: only this one of its indexes; nil: all.
+  ///   - progress: hears per datastore how many records and entries are read; answers whether to go on.
+  package func verifyModel(
+    at commit: CommitNumber, datastore: String? = nil, index: String? = nil, progress: WorkProgress? = nil
+  ) throws(ModelError) -> VerificationReport {
+    var report = VerificationReport()
+    let own = self as? OwnStore
+    for found in try view(at: commit).datastores where datastore == nil || found.descriptor.key == datastore {
+      var verifier = try DatastoreVerifier(
+        found, indexes: index.map { [$0] }, format: own?.formats[found.descriptor.key], progress: progress)
+      report.datastores.append(try verifier.run())
+    }
+    if let datastore, report.datastores.isEmpty {
+      throw .noSuchDatastore(datastore, known: try view(at: commit).datastores.map(\.descriptor.key))
+    }
+    if let own, index == nil { report.findings = try own.ownView(at: commit).catalogFindings(of: datastore) }
+    return report
+  }
+}
+
+extension OwnView {
+  /// Trees that no descriptor names, and indexes without a tree.
+  fileprivate func catalogFindings(of wanted: String?) throws(ModelError) -> [Finding] {
+    var findings: [Finding] = []
+    var named: Set<TreeName> = []
+    for datastore in try ownDatastores {
+      let key = datastore.descriptor.key
+      named.formUnion([.records(of: key), .leftOut(of: key)])
+      for index in datastore.descriptor.indexes {
+        named.insert(.index(index.name, of: key))
+        guard wanted == nil || wanted == key, try tree(.index(index.name, of: key)) == nil else { continue }
+        findings.append(
+          Finding(.wrong, datastore: key, index: index.name, "its tree is missing", advice: "rebuild the index"))
+      }
+      findings += try directFindings(of: datastore)
+    }
+    for name in try onStorage({ () throws(StorageError) in try view.trees(prefix: []) }) where !named.contains(name) {
+      guard let (datastore, index) = name.indexName, wanted == nil || wanted == datastore else { continue }
+      findings.append(Finding(.wrong, datastore: datastore, index: index, "there is a tree, and no descriptor names it"))
+    }
+    return findings
+  }
+
+  /// Entries of direct indexes that do not refer to the record as it is now.
+  private func directFindings(of datastore: OwnDatastore) throws(ModelError) -> [Finding] {
+    var findings: [Finding] = []
+    for index in datastore.descriptor.indexes where index.storage == .direct && !index.isStale {
+      guard let tree = try tree(.index(index.name, of: datastore.descriptor.key)) else { continue }
+      var cursor = tree.cursor()
+      try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+      while let entry = cursor.current, findings.count < DatastoreVerifier.listLimit {
+        if let (value, identifier) = entry.key.withUnsafeBytes({ EntryKey.split($0) }),
+          try datastore.entry(identifier)?.payload.record != entry.payload.record
+        {
+          findings.append(
+            Finding(
+              .wrong, datastore: datastore.descriptor.key, index: index.name,
+              record: datastore.descriptor.storedKey(identifier),
+              "the entry \(index.shownValue(value)) refers to an older version of the record",
+              advice: "rebuild the index"))
+        }
+        try onStorage { () throws(StorageError) in try cursor.next() }
+      }
+    }
+    return findings
+  }
+}
