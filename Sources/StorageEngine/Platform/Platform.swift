@@ -20,25 +20,32 @@ extension DiskError {
   var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
   /// Whether nothing lies at the path.
   var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
+  /// Whether something lies at the path already.
+  var isExisting: Bool { code == EEXIST }
   /// Whether this process may not do what it tried.
   var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
 }
 
-/// A mutex with a condition: the one way in which a thread of the engine waits.
+/// A mutex with two conditions, one for whoever waits for news and one (the bell) for a thread that waits for work: the one
+/// way in which a thread of the engine waits.
 final class Monitor: @unchecked Sendable {
   // `@unchecked`: POSIX mutexes and conditions are made to be used from any thread; their storage never moves.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  private let bell = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
   init() {
     pthread_mutex_init(mutex, nil)
     pthread_cond_init(condition, nil)
+    pthread_cond_init(bell, nil)
   }
 
   deinit {
     pthread_cond_destroy(condition)
+    pthread_cond_destroy(bell)
     pthread_mutex_destroy(mutex)
     condition.deallocate()
+    bell.deallocate()
     mutex.deallocate()
   }
 
@@ -48,15 +55,21 @@ final class Monitor: @unchecked Sendable {
   /// Lets go of the lock, waits until someone notifies, and takes it again. May return without cause.
   func wait() { pthread_cond_wait(condition, mutex) }
 
-  /// As `wait()`, for at most `nanoseconds`; false when the time is over.
-  func wait(nanoseconds: Int64) -> Bool {
+  /// Lets go of the lock until the bell rings, for at most `nanoseconds` if given; false when the time is over.
+  func waitForBell(nanoseconds: Int64? = nil) -> Bool {
+    guard let nanoseconds else {
+      pthread_cond_wait(bell, mutex)
+      return true
+    }
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     let sum = Int64(time.tv_nsec) + nanoseconds % 1_000_000_000
     time.tv_sec += Int(nanoseconds / 1_000_000_000 + sum / 1_000_000_000)
     time.tv_nsec = Int(sum % 1_000_000_000)
-    return pthread_cond_timedwait(condition, mutex, &time) == 0
+    return pthread_cond_timedwait(bell, mutex, &time) == 0
   }
+
+  func ring() { pthread_cond_signal(bell) }
 
   func notifyAll() { pthread_cond_broadcast(condition) }
 

@@ -1,0 +1,91 @@
+/// Memory that grows as fields are appended to it. One owner at a time: whoever holds it guards it.
+final class ByteBuffer {
+  private var memory: UnsafeMutableRawPointer
+  private var capacity: Int
+  private(set) var count = 0
+
+  init(capacity: Int = 4096) {
+    memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    self.capacity = capacity
+  }
+
+  deinit { memory.deallocate() }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
+  var mutableBytes: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: memory, count: count) }
+
+  /// Makes room for `extra` more bytes and tells where they begin; the caller fills them and calls `advance`.
+  func reserve(_ extra: Int) -> UnsafeMutableRawPointer {
+    let needed = count + extra
+    if needed > capacity {
+      let newCapacity = max(needed, capacity * 2)
+      let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
+      newMemory.copyMemory(from: memory, byteCount: count)
+      memory.deallocate()
+      memory = newMemory
+      capacity = newCapacity
+    }
+    return memory + count
+  }
+
+  func advance(_ extra: Int) { count += extra }
+
+  func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return }
+    reserve(bytes.count).copyMemory(from: start, byteCount: bytes.count)
+    count += bytes.count
+  }
+
+  func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { append($0) } }
+
+  func append(byte: UInt8) {
+    reserve(1).storeBytes(of: byte, as: UInt8.self)
+    count += 1
+  }
+
+  func append<T: FixedWidthInteger>(_ number: T) {
+    reserve(T.bitWidth / 8).storeBytes(of: number.littleEndian, as: T.self)
+    count += T.bitWidth / 8
+  }
+
+  func append(offset48 number: UInt64) {
+    append(UInt32(truncatingIfNeeded: number))
+    append(UInt16(truncatingIfNeeded: number >> 32))
+  }
+
+  func append(varint number: UInt64) {
+    var rest = number
+    while rest >= 0x80 {
+      append(byte: UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest >>= 7
+    }
+    append(byte: UInt8(truncatingIfNeeded: rest))
+  }
+
+  func append(text: String) {
+    var text = text
+    text.withUTF8 { utf8 in
+      append(varint: UInt64(utf8.count))
+      append(UnsafeRawBufferPointer(utf8))
+    }
+  }
+
+  func append(_ reference: RecordReference) {
+    append(offset48: reference.offset)
+    append(reference.length)
+    append(reference.check)
+  }
+
+  func append(_ pointer: NodePointer) {
+    pointer.store(into: reserve(NodePointer.size))
+    count += NodePointer.size
+  }
+
+  func append(zeros extra: Int) {
+    reserve(extra).initializeMemory(as: UInt8.self, repeating: 0, count: extra)
+    count += extra
+  }
+
+  func removeLast(to newCount: Int) { count = newCount }
+  func removeAll() { count = 0 }
+}

@@ -1,0 +1,80 @@
+/// Reads fields one after the other and never beyond the end: what is not there, or cannot be, throws `damaged`.
+struct ByteReader {
+  private let bytes: UnsafeRawBufferPointer
+  private(set) var position: Int
+  private let what: String
+  /// Where the bytes lie in the file, for messages.
+  private let offset: UInt64
+
+  /// `bytes` must outlive the reader.
+  init(_ bytes: UnsafeRawBufferPointer, what: String, offset: UInt64) {
+    self.bytes = bytes
+    position = 0
+    self.what = what
+    self.offset = offset
+  }
+
+  var remaining: Int { bytes.count - position }
+
+  var damage: StorageError { .damaged(what: what, offset: offset &+ UInt64(position)) }
+
+  mutating func take(_ count: Int) throws(StorageError) -> UnsafeRawBufferPointer {
+    guard count >= 0, count <= remaining else { throw damage }
+    defer { position += count }
+    return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+  }
+
+  mutating func take(_ count: UInt64) throws(StorageError) -> UnsafeRawBufferPointer {
+    guard let count = Int(exactly: count) else { throw damage }
+    return try take(count)
+  }
+
+  mutating func skip(_ count: Int) throws(StorageError) { _ = try take(count) }
+
+  mutating func byte() throws(StorageError) -> UInt8 { try take(1)[0] }
+
+  mutating func fixed<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(StorageError) -> T {
+    try loadInteger(T.self, take(T.bitWidth / 8), at: 0)
+  }
+
+  /// A number of six bytes.
+  mutating func offset48() throws(StorageError) -> UInt64 {
+    let bytes = try take(6)
+    return UInt64(loadInteger(UInt32.self, bytes, at: 0)) | UInt64(loadInteger(UInt16.self, bytes, at: 4)) << 32
+  }
+
+  mutating func varint() throws(StorageError) -> UInt64 {
+    var result: UInt64 = 0
+    var shift: UInt64 = 0
+    while true {
+      let next = try byte()
+      let bits = UInt64(next & 0x7F)
+      guard shift < 63 || (shift == 63 && bits <= 1) else { throw damage }
+      result |= bits << shift
+      if next & 0x80 == 0 { return result }
+      shift += 7
+    }
+  }
+
+  mutating func text() throws(StorageError) -> String {
+    let count = try varint()
+    guard count <= UInt64(Limits.text) else { throw damage }
+    let bytes = try take(count)
+    guard let text = String(validating: bytes, as: UTF8.self) else { throw damage }
+    return text
+  }
+
+  mutating func reference() throws(StorageError) -> RecordReference {
+    RecordReference(offset: try offset48(), length: try fixed(), check: try fixed())
+  }
+
+  mutating func nodePointer() throws(StorageError) -> NodePointer {
+    NodePointer(take: try take(NodePointer.size))
+  }
+}
+
+/// A little-endian number inside of bytes; the caller has checked that it lies there.
+@inline(__always)
+func loadInteger<T: FixedWidthInteger>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer, at position: Int) -> T {
+  T(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: T.self))
+}

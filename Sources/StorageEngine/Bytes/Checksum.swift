@@ -1,0 +1,7 @@
+import CHash
+
+/// The CRC-32C of bytes, continued from that of what comes before.
+@inline(__always)
+func checksum(_ seed: UInt32, _ bytes: UnsafeRawBufferPointer) -> UInt32 {
+  strata_crc32c(seed, bytes.baseAddress, bytes.count)
+}

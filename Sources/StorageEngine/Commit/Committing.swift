@@ -1,0 +1,242 @@
+/// Turns a transaction's state into a frame: nodes, record, and the chain that ends with it.
+struct Committing {
+  private let transaction: WriteTransaction
+  private let info: CommitInfo
+  private let file: DataFile
+  private let draft: FrameDraft
+  private let newest: CommitRecord
+  private let number: UInt64
+  private let own: UInt64
+
+  init(_ transaction: WriteTransaction, _ info: CommitInfo) {
+    self.transaction = transaction
+    self.info = info
+    file = transaction.file
+    draft = transaction.draft
+    newest = transaction.beginning.newest
+    number = transaction.number
+    own = transaction.draft.start
+  }
+
+  /// What the store is with the new commit, or nil where there is nothing to commit.
+  func run() throws(StorageError) -> Publication.State? {
+    let names = try nameChanges()
+    let parents = try parentRecords()
+    guard transaction.state.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil else { return nil }
+    try checkTexts()
+
+    let changesEnd = draft.position
+    let counts = try changeCounts()
+    let entryBytes = changesEnd - own - UInt64(FrameHeader.size)
+    var writer = NodeWriter(draft: draft, file: file)
+    let (catalog, liveBytes) = try writeTrees(&writer)
+    let stateBytes = entryBytes + writer.nodeBytes
+    let namesRoot = try writeNames(names, &writer)
+    let nodesEnd = draft.position
+
+    var record = CommitRecord.beginning(of: file.header)
+    record.number = number
+    record.origin = transaction.origin
+    record.originNumber = number
+    record.parents = parents.map(\.number)
+    record.date = date(after: parents)
+    record.program = info.program ?? transaction.store.options.program
+    record.author = info.author ?? transaction.store.options.author
+    record.action = info.action
+    record.flags = flags
+    record.undoes = info.undoes
+    record.restores = transaction.state.restores
+    record.names = names
+    record.counts = counts
+    record.liveBytes = liveBytes
+    // What the parent had and what came, less what is still there.
+    record.deadBytes = Int64(truncatingIfNeeded: transaction.base.liveBytes &+ stateBytes &- liveBytes)
+    record.links = try links(of: record, parents: parents, catalog: catalog, names: namesRoot)
+
+    let buffer = ByteBuffer()
+    record.encode(into: buffer, superseded: transaction.state.superseded.sorted())
+    _ = try draft.append(buffer.bytes)
+    let chain = try draft.finish(
+      number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
+      recordCheck: file.header.check(buffer.bytes))
+    return try published(record, buffer, chain)
+  }
+
+  /// The record as it is read back, so that what is known here is what others will read.
+  private func published(_ record: CommitRecord, _ buffer: ByteBuffer, _ chain: ChainEnd) throws(StorageError) -> Publication.State {
+    var record = record
+    record.frameBytes = chain.end - chain.offset
+    let stored = try file.record(at: own)
+    let head = stored.links.head.number == number ? stored : try file.headRecord(of: stored, known: transaction.beginning.head)
+    return Publication.State(file: file, newest: stored, head: head, chain: chain)
+  }
+
+  // MARK: Trees
+
+  private func writeTrees(_ writer: inout NodeWriter) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64) {
+    var live = Int64(clamping: transaction.state.liveBytes)
+    for place in transaction.state.trees.indices {
+      let tree = transaction.state.trees[place]
+      guard tree.isChanged else { continue }
+      let before = writer.nodeBytes
+      if tree.isDropped {
+        live -= tree.isNew ? 0 : Int64(clamping: tree.entry.liveBytes)
+        if !tree.isNew, !hasSuccessor(place) { try removeFromCatalog(tree.name) }
+        continue
+      }
+      var entry = tree.entry
+      entry.root = try writer.write(tree.primary.root)
+      entry.gone = try writer.write(tree.gone.root)
+      let nodeChange =
+        Int64(writer.nodeBytes - before) - Int64(tree.primary.replacedNodeBytes) - Int64(tree.gone.replacedNodeBytes)
+      entry.nodeBytes = adding(nodeChange, to: entry.nodeBytes)
+      entry.entryBytes = adding(tree.tally.entryBytes, to: entry.entryBytes)
+      live += nodeChange + tree.tally.entryBytes
+      try setInCatalog(tree.name, .bytes(entry.encoded()))
+    }
+    let before = writer.nodeBytes
+    let root = try writer.write(transaction.state.catalog.root)
+    live += Int64(writer.nodeBytes - before) - Int64(transaction.state.catalog.replacedNodeBytes)
+    return (root, UInt64(max(0, live)))
+  }
+
+  /// Whether a dropped tree's name was given to a new one later in the transaction.
+  private func hasSuccessor(_ place: Int) -> Bool {
+    transaction.state.places[transaction.state.trees[place].name] != place
+  }
+
+  private func setInCatalog(_ name: TreeName, _ payload: Payload) throws(StorageError) {
+    let result = name.bytes.withUnsafeBytes { key in
+      Result { () throws(StorageError) in
+        try transaction.state.catalog.set(key, at: .bytes(key), in: file) { _ throws(StorageError) in payload }
+      }
+    }
+    _ = try result.get()
+  }
+
+  private func removeFromCatalog(_ name: TreeName) throws(StorageError) {
+    let result = name.bytes.withUnsafeBytes { key in
+      Result { () throws(StorageError) in try transaction.state.catalog.remove(at: .bytes(key), in: file) }
+    }
+    _ = try result.get()
+  }
+
+  private func adding(_ change: Int64, to sum: UInt64) -> UInt64 {
+    change < 0 ? sum.subtractingClamped(change.magnitude) : sum &+ change.magnitude
+  }
+
+  /// The transaction's own counts; what a restore by roots changed is counted by the difference.
+  private func changeCounts() throws(StorageError) -> [ChangeCounts] {
+    var counts = transaction.state.trees.filter { !$0.isDropped }.compactMap { $0.counts() }
+    if transaction.state.restores != nil {
+      counts += try RestoreCounts(transaction).counts(besides: Set(counts.map(\.identifier)))
+    }
+    return counts.sorted { $0.identifier < $1.identifier }
+  }
+
+  // MARK: Names
+
+  private func nameChanges() throws(StorageError) -> [NameChange] {
+    var changes: [NameChange] = []
+    for (name, target) in info.names.sorted(by: { $0.key < $1.key }) {
+      guard !name.isEmpty, name.utf8.count <= 1024, name != "head" else { throw .textTooLong(what: "name", limit: 1024) }
+      changes.append(NameChange(name: name, commit: target == 0 ? number : target))
+    }
+    return changes
+  }
+
+  private func writeNames(_ changes: [NameChange], _ writer: inout NodeWriter) throws(StorageError) -> NodePointer {
+    guard !changes.isEmpty else { return newest.links.names }
+    var editor = TreeEditor(root: TreeRoot(pointer: newest.links.names), order: .bytes, isReferences: false)
+    for change in changes {
+      let key = Array(change.name.utf8)
+      var named: NamedCommit?
+      if let target = change.commit {
+        named = NamedCommit(number: target, offset: target == number ? own : try find(target).links.own.offset)
+      }
+      let result = key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in
+          if let named {
+            _ = try editor.set(key, at: .bytes(key), in: file) { _ throws(StorageError) in named.payload }
+          } else {
+            _ = try editor.remove(at: .bytes(key), in: file)
+          }
+        }
+      }
+      try result.get()
+    }
+    return try writer.write(editor.root)
+  }
+
+  // MARK: Record
+
+  private var flags: CommitFlags {
+    var flags = info.flags
+    if transaction.state.restores != nil { flags.insert(.restore) }
+    if info.undoes != nil { flags.insert(.undo) }
+    return flags
+  }
+
+  private func find(_ number: UInt64) throws(StorageError) -> CommitRecord {
+    if number == transaction.base.number { return transaction.base }
+    return try CommitSearch(file: file, newest: newest).commit(number)
+  }
+
+  private func parentRecords() throws(StorageError) -> [CommitRecord] {
+    guard let numbers = info.parents else { return transaction.base.number == 0 ? [] : [transaction.base] }
+    guard numbers.count <= 2, numbers.first == transaction.base.number else {
+      throw .noSuchCommit(number: numbers.first ?? 0)
+    }
+    var records: [CommitRecord] = []
+    for number in numbers { records.append(try find(number)) }
+    return records
+  }
+
+  private func date(after parents: [CommitRecord]) -> Int64 {
+    var date = info.date ?? transaction.store.disk.now()
+    for parent in parents { date = max(date, parent.date) }
+    return date
+  }
+
+  private func checkTexts() throws(StorageError) {
+    let texts = [
+      ("action", info.action), ("program", info.program ?? transaction.store.options.program),
+      ("author", info.author ?? transaction.store.options.author),
+    ]
+    for (what, text) in texts where text.utf8.count > Limits.text { throw .textTooLong(what: what, limit: Limits.text) }
+  }
+
+  private func links(
+    of record: CommitRecord, parents: [CommitRecord], catalog: NodePointer, names: NodePointer
+  ) throws(StorageError) -> CommitLinks {
+    let writing = transaction.store.writing
+    let first = parents.first
+    let link = CommitLink(number: number, offset: own, depth: (first?.links.own.depth ?? 0) &+ 1, date: record.date)
+    var ancestry = Lineage.none
+    if let first {
+      ancestry = try Lineage(after: first.links.own, its: first.links.ancestry) { jump throws(StorageError) in
+        try writing.lineage(jump, isOrder: false, in: file).jump
+      }
+    }
+    var order = Lineage.none
+    if newest.number > 0 {
+      order = try Lineage(after: newest.orderLink, its: newest.links.order) { jump throws(StorageError) in
+        try writing.lineage(jump, isOrder: true, in: file).jump
+      }
+    }
+    let movesHead = info.movesHead ?? !transaction.isFork
+    return CommitLinks(
+      own: link, frameEnd: 0, orderDepth: newest.links.orderDepth &+ 1, parents: parents.map(\.links.own),
+      ancestry: ancestry, order: order,
+      lastRestore: transaction.state.restores != nil ? link : first?.links.lastRestore,
+      head: movesHead ? link : newest.links.head, catalog: catalog, names: names, nextTree: transaction.state.nextTree,
+      changesEnd: 0, superseded: .none)
+  }
+}
+
+extension DataFile {
+  /// The record of `head` after a commit that did not move it.
+  func headRecord(of record: CommitRecord, known: CommitRecord) throws(StorageError) -> CommitRecord {
+    record.links.head.number == known.number ? known : try record.head(in: self)
+  }
+}

@@ -1,0 +1,208 @@
+/// The frame that a transaction is writing: header, changes, then nodes and record, with places in the file known from the
+/// start because frames follow each other.
+///
+/// It is kept in memory up to a limit and then spills into the tail of the file, where it means nothing until its header is
+/// there. Values in it can be read back by the transaction's snapshots, from any thread.
+final class FrameDraft: @unchecked Sendable {
+  // `@unchecked`: `state` is only touched while `monitor` is held.
+  /// The frame's first byte in the file.
+  let start: UInt64
+  private let file: DataFile
+  private let monitor = Monitor()
+  private var state: State
+
+  /// Bytes kept in memory.
+  private static let spillSize = 4 << 20
+
+  private struct State {
+    let buffer: ByteBuffer
+    /// Where the buffer's first byte belongs.
+    var bufferOffset: UInt64
+    /// The hash of what is in the file, from the end of the header's place.
+    var hash: UInt32
+    /// The end of what was ever written to the file.
+    var writtenEnd: UInt64
+
+    var position: UInt64 { bufferOffset + UInt64(buffer.count) }
+  }
+
+  init(start: UInt64, file: DataFile) {
+    self.start = start
+    self.file = file
+    let buffer = ByteBuffer(capacity: 16 << 10)
+    buffer.append(zeros: FrameHeader.size)
+    state = State(buffer: buffer, bufferOffset: start, hash: file.header.seed, writtenEnd: start)
+  }
+
+  /// Where the next byte goes.
+  var position: UInt64 { monitor.withLock { state.position } }
+  /// The end of what was written to the file, whole or not.
+  var writtenEnd: UInt64 { monitor.withLock { state.writtenEnd } }
+
+  /// Appends an entry and tells where it is.
+  func append(
+    _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
+    replaced: RecordReference?, replacesDelete: Bool
+  ) throws(StorageError) -> RecordReference {
+    if value.count > ChangeEntry.largeValue {
+      return try appendLarge(
+        tree: tree, key: key, count: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete
+      ) { position, count in
+        Bytes(copying: UnsafeRawBufferPointer(rebasing: value[Int(position)..<Int(position) + count]))
+      }
+    }
+    return try withState { state throws(StorageError) in
+      try spillIfLarge(&state)
+      let offset = state.position
+      let first = state.buffer.count
+      ChangeEntry.appendHead(
+        to: state.buffer, kind: kind, distance: offset - start, tree: tree, key: key,
+        valueLength: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete)
+      state.buffer.append(value)
+      let entry = UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first...])
+      return RecordReference(offset: offset, length: UInt32(entry.count), check: file.header.check(entry))
+    }
+  }
+
+  /// Appends a put of a large value in pieces of at most a MiB each, which `piece` gives: from where, how many bytes.
+  func appendLarge(
+    tree: UInt32, key: UnsafeRawBufferPointer, count: UInt64, replaced: RecordReference?, replacesDelete: Bool,
+    piece: (UInt64, Int) throws(StorageError) -> Bytes
+  ) throws(StorageError) -> RecordReference {
+    let checks = ByteBuffer()
+    var check: UInt32 = 0
+    let offset = try withState { state throws(StorageError) in
+      try spillIfLarge(&state)
+      let offset = state.position
+      let first = state.buffer.count
+      ChangeEntry.appendHead(
+        to: state.buffer, kind: .put, distance: offset - start, tree: tree, key: key, valueLength: count,
+        replaced: replaced, replacesDelete: replacesDelete)
+      check = file.header.check(UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first...]))
+      return offset
+    }
+    var done: UInt64 = 0
+    while done < count {
+      let bytes = try piece(done, Int(min(UInt64(ChangeEntry.largeValue), count - done)))
+      checks.append(bytes.withUnsafeBytes { file.header.check($0) })
+      done += UInt64(bytes.count)
+      try withState { state throws(StorageError) in
+        bytes.withUnsafeBytes { state.buffer.append($0) }
+        try spillIfLarge(&state)
+      }
+    }
+    check = checksum(check, checks.bytes)
+    let end = try withState { state throws(StorageError) in
+      state.buffer.append(checks.bytes)
+      return state.position
+    }
+    return RecordReference(offset: offset, length: UInt32(end - offset), check: check)
+  }
+
+  /// Appends bytes and tells where they begin.
+  func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
+    try withState { state throws(StorageError) in
+      try spillIfLarge(&state)
+      let offset = state.position
+      state.buffer.append(bytes)
+      return offset
+    }
+  }
+
+  /// Whether an offset lies in this frame.
+  func contains(_ offset: UInt64) -> Bool { offset >= start }
+
+  /// A copy of bytes of the draft, or nil once they are in the file or where there are none.
+  func bytes(at offset: UInt64, count: Int) -> Bytes? {
+    monitor.withLock {
+      guard offset >= state.bufferOffset, offset + UInt64(count) <= state.position else { return nil }
+      let first = Int(offset - state.bufferOffset)
+      return Bytes(copying: UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first..<first + count]))
+    }
+  }
+
+  /// Forgets everything from a position on.
+  func truncate(to position: UInt64) throws(StorageError) {
+    try withState { state throws(StorageError) in
+      if position >= state.bufferOffset {
+        state.buffer.removeLast(to: min(state.buffer.count, Int(position - state.bufferOffset)))
+        return
+      }
+      // What comes before is in the file already; a hash cannot be taken back, so it is made anew.
+      state.hash = try file.hash(start + UInt64(FrameHeader.size)..<position, from: file.header.seed)
+      state.buffer.removeAll()
+      state.bufferOffset = position
+    }
+  }
+
+  /// Writes the rest of the frame: padding, header and trailer around what was appended. Returns the chain that ends
+  /// with this frame.
+  func finish(
+    number: UInt64, after previous: ChainEnd, changesEnd: UInt64, nodesEnd: UInt64, recordCheck: UInt32
+  ) throws(StorageError) -> ChainEnd {
+    try withState { state throws(StorageError) in
+      let recordEnd = state.position
+      state.buffer.append(zeros: Int((8 - (recordEnd - start) % 8) % 8))
+      let bodyEnd = state.position
+      let header = FrameHeader(
+        number: number, length: bodyEnd + UInt64(FrameHeader.trailerSize) - start, previousOffset: previous.offset,
+        previousHash: previous.hash, recordLength: UInt32(recordEnd - nodesEnd),
+        changesLength: changesEnd - start - UInt64(FrameHeader.size), nodesLength: nodesEnd - changesEnd,
+        recordCheck: recordCheck
+      ).encoded(seed: file.header.seed)
+
+      let isSpilled = state.bufferOffset > start
+      let skipped = isSpilled ? 0 : FrameHeader.size
+      var hash = checksum(state.hash, UnsafeRawBufferPointer(rebasing: state.buffer.bytes[skipped...]))
+      hash = header.withUnsafeBytes { checksum(hash, $0) }
+      state.buffer.append(FrameHeader.trailerMagic)
+      state.buffer.append(hash)
+      state.buffer.append(number)
+
+      if !isSpilled { header.withUnsafeBytes { state.buffer.mutableBytes.copyMemory(from: $0) } }
+      let end = state.position
+      try write(state.buffer.bytes, &state)
+      if isSpilled {
+        // Last, so that a frame that was cut short has no header.
+        try engineCall { () throws(DiskError) in
+          let written = header.withUnsafeBytes { bytes in
+            Result { () throws(DiskError) in try file.file.write(bytes, at: start) }
+          }
+          try written.get()
+        }
+        file.counters.writes.add(1)
+      }
+      state.buffer.removeAll()
+      state.bufferOffset = end
+      return ChainEnd(offset: start, number: number, hash: hash, end: end)
+    }
+  }
+
+  private func spillIfLarge(_ state: inout State) throws(StorageError) {
+    guard state.buffer.count >= FrameDraft.spillSize else { return }
+    let isFirst = state.bufferOffset == start
+    let hashed = UnsafeRawBufferPointer(rebasing: state.buffer.bytes[(isFirst ? FrameHeader.size : 0)...])
+    let hash = checksum(state.hash, hashed)
+    try write(state.buffer.bytes, &state)
+    state.hash = hash
+    state.bufferOffset = state.position
+    state.buffer.removeAll()
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer, _ state: inout State) throws(StorageError) {
+    // Noted before the call: a write that fails may have written a part.
+    let end = state.bufferOffset + UInt64(bytes.count)
+    state.writtenEnd = max(state.writtenEnd, end)
+    let offset = state.bufferOffset
+    try engineCall { () throws(DiskError) in try file.file.write(bytes, at: offset) }
+    file.counters.writes.add(1)
+    file.counters.bytesWritten.add(UInt64(bytes.count))
+    file.extend(to: end)
+  }
+
+  private func withState<R>(_ body: (inout State) throws(StorageError) -> R) throws(StorageError) -> R {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return try body(&state)
+  }
+}

@@ -1,0 +1,72 @@
+/// A tree as a transaction has it: what it began with, and what became of it.
+struct TreeState: Sendable {
+  let name: TreeName
+  var entry: CatalogEntry
+  var attributes: Bytes
+  var primary: TreeEditor
+  var gone: TreeEditor
+  var tally = Tally()
+  /// Not in the catalog yet.
+  var isNew = false
+  var isDropped = false
+  var hasNewAttributes = false
+  /// The roots came from an older commit.
+  var isRestored = false
+
+  /// What the changes add up to.
+  struct Tally: Sendable {
+    var inserted: Int64 = 0
+    var updated: Int64 = 0
+    var deleted: Int64 = 0
+    /// Change of the bytes of entries that the tree refers to.
+    var entryBytes: Int64 = 0
+  }
+
+  init(name: TreeName, entry: CatalogEntry, attributes: Bytes) {
+    self.name = name
+    self.entry = entry
+    self.attributes = attributes
+    primary = TreeEditor(
+      root: TreeRoot(pointer: entry.root), order: entry.order, isReferences: entry.kind == .records)
+    gone = TreeEditor(root: TreeRoot(pointer: entry.gone), order: entry.order, isReferences: true)
+  }
+
+  var isChanged: Bool {
+    isNew || isDropped || isRestored || hasNewAttributes || primary.isChanged || gone.isChanged
+  }
+
+  func counts() -> ChangeCounts? {
+    guard tally.inserted != 0 || tally.updated != 0 || tally.deleted != 0 else { return nil }
+    return ChangeCounts(
+      tree: name, inserted: UInt64(max(0, tally.inserted)), updated: UInt64(max(0, tally.updated)),
+      deleted: UInt64(max(0, tally.deleted)), identifier: entry.identifier)
+  }
+}
+
+extension TreeEditor {
+  /// Stands where a tree was taken out to be changed.
+  static let none = TreeEditor(root: .empty, order: .bytes, isReferences: false)
+}
+
+/// Everything in a transaction that a rollback brings back.
+struct TransactionState: Sendable {
+  var catalog: TreeEditor
+  var trees: [TreeState] = []
+  var places: [TreeName: Int] = [:]
+  var nextTree: UInt32
+  /// Entries of this frame that a later change took the place of: distances from the frame's first byte.
+  var superseded: [UInt64] = []
+  /// The commit whose roots were brought back.
+  var restores: UInt64?
+  /// Bytes of nodes and entries that the state began with.
+  var liveBytes: UInt64
+
+  var isChanged: Bool { catalog.isChanged || restores != nil || trees.contains { $0.isChanged } }
+}
+
+/// A moment of a transaction that it can go back to.
+package struct Savepoint: Sendable {
+  let state: TransactionState
+  let position: UInt64
+  let transaction: ObjectIdentifier
+}

@@ -1,0 +1,97 @@
+import Synchronization
+
+/// Whose turn it is to write: one at a time, first come, first served.
+final class TurnQueue: Sendable {
+  private enum Waiter {
+    case task(CheckedContinuation<Void, Never>)
+    case thread(Signal)
+  }
+
+  private struct State {
+    var isTaken = false
+    var waiters: [Waiter] = []
+    /// The first of `waiters` that still waits.
+    var first = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Takes the turn if nobody has it and nobody waits.
+  func tryTake() -> Bool {
+    state.withLock { state in
+      guard !state.isTaken else { return false }
+      state.isTaken = true
+      return true
+    }
+  }
+
+  /// Waits for the turn without holding a thread.
+  func take() async {
+    if tryTake() { return }
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        guard state.isTaken else {
+          state.isTaken = true
+          return true
+        }
+        state.waiters.append(.task(continuation))
+        return false
+      }
+      if isFree { continuation.resume() }
+    }
+  }
+
+  /// Waits for the turn, holding the thread.
+  func takeBlocking() {
+    let signal = state.withLock { state -> Signal? in
+      guard state.isTaken else {
+        state.isTaken = true
+        return nil
+      }
+      let signal = Signal()
+      state.waiters.append(.thread(signal))
+      return signal
+    }
+    signal?.wait()
+  }
+
+  /// Gives the turn to the one that has waited longest.
+  func pass() {
+    let next = state.withLock { state -> Waiter? in
+      guard state.first < state.waiters.count else {
+        state.isTaken = false
+        return nil
+      }
+      let next = state.waiters[state.first]
+      state.first += 1
+      if state.first == state.waiters.count {
+        state.waiters.removeAll(keepingCapacity: true)
+        state.first = 0
+      }
+      return next
+    }
+    switch next {
+    case nil: break
+    case .task(let continuation): continuation.resume()
+    case .thread(let signal): signal.fire()
+    }
+  }
+}
+
+/// Something that one thread waits for and another makes happen, once.
+final class Signal: @unchecked Sendable {
+  // `@unchecked`: `hasFired` is guarded by the monitor.
+  private let monitor = Monitor()
+  private var hasFired = false
+
+  func fire() {
+    monitor.withLock {
+      hasFired = true
+      monitor.notifyAll()
+    }
+  }
+
+  func wait() {
+    monitor.withLock { while !hasFired { monitor.wait() } }
+  }
+}

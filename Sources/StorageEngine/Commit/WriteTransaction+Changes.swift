@@ -1,0 +1,260 @@
+extension WriteTransaction {
+  // MARK: Trees of records
+
+  /// Sets the value of a record; answers what it replaced, nil where the key was not there.
+  ///
+  /// `place`: where the key belongs in a tree of the caller's order; nil in one of byte order.
+  @discardableResult
+  package func put(
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> RecordReference? {
+    let result = key.withUnsafeBytes { key in
+      value.withUnsafeBytes { value in
+        Result { () throws(StorageError) in try put(key, value, in: name, place: probe) }
+      }
+    }
+    return try result.get()
+  }
+
+  /// As `put` of an array, from memory that is only read.
+  @discardableResult
+  package func put(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> RecordReference? {
+    try check(valueLength: UInt64(value.count))
+    return try put(key, in: name, place: probe) { tree, replaced, replacesDelete throws(StorageError) in
+      try draft.append(
+        .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+    }
+  }
+
+  /// Sets a value of `count` bytes that comes in pieces, so that it is never in memory whole: `piece` is asked for the bytes from
+  /// a position on, at most so many (a MiB), until all are there; it may give fewer only at the end. An error of `piece` is
+  /// passed on, and the transaction must be cancelled or rolled back then.
+  @discardableResult
+  package func put(
+    _ key: [UInt8], count: UInt64, in name: TreeName, place probe: KeyProbe? = nil,
+    piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
+  ) throws(StorageError) -> RecordReference? {
+    try check(valueLength: count)
+    guard count > UInt64(ChangeEntry.largeValue) else {
+      return try put(key, try piece(0, Int(count)), in: name, place: probe)
+    }
+    let result = key.withUnsafeBytes { keyBytes in
+      Result { () throws(StorageError) in
+        try put(keyBytes, in: name, place: probe) { tree, replaced, replacesDelete throws(StorageError) in
+          var current: [UInt8] = []
+          return try draft.appendLarge(
+            tree: tree, key: keyBytes, count: count, replaced: replaced, replacesDelete: replacesDelete
+          ) { position, count throws(StorageError) in
+            current = try piece(position, count)
+            guard current.count == count else { throw .valueTooLong(count: UInt64(current.count), limit: UInt64(count)) }
+            return Bytes(current)
+          }
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  private func put(
+    _ key: UnsafeRawBufferPointer, in name: TreeName, place probe: KeyProbe?,
+    append: (_ tree: UInt32, _ replaced: RecordReference?, _ replacesDelete: Bool) throws(StorageError)
+      -> RecordReference
+  ) throws(StorageError) -> RecordReference? {
+    try check(keyLength: key.count)
+    return try locked { () throws(StorageError) in
+      let place = try existing(name, kind: .records, probe)
+      return try withProbe(key, probe) { probe throws(StorageError) in
+        var replaced: RecordReference?
+        var primary = TreeEditor.none
+        swap(&primary, &state.trees[place].primary)
+        defer { swap(&primary, &state.trees[place].primary) }
+        _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
+          replaced = old?.record
+          return .record(try appendPut(place, probe, over: replaced, append))
+        }
+        return replaced
+      }
+    }
+  }
+
+  /// Appends the put and counts it; finds what it takes the place of.
+  private func appendPut(
+    _ place: Int, _ probe: Probe, over old: RecordReference?,
+    _ append: (UInt32, RecordReference?, Bool) throws(StorageError) -> RecordReference
+  ) throws(StorageError) -> RecordReference {
+    let tree = state.trees[place].entry.identifier
+    var tally = state.trees[place].tally
+    var replaced = old
+    var replacesDelete = false
+    if let old {
+      tally.entryBytes -= Int64(old.length)
+      if draft.contains(old.offset) {
+        // The second change of the record in this commit: it replaces what the first one replaced.
+        let first = try source.entry(old).entry
+        (replaced, replacesDelete) = (first.replaced, first.replacesDelete)
+      } else {
+        tally.updated += 1
+      }
+    } else if let deleted = try takeFromGone(place, probe) {
+      tally.entryBytes -= Int64(deleted.length)
+      if draft.contains(deleted.offset) {
+        let first = try source.entry(deleted).entry
+        replaced = first.replaced
+        tally.deleted -= 1
+        tally.updated += 1
+        supersede(deleted)
+      } else {
+        replaced = deleted
+        replacesDelete = true
+        tally.inserted += 1
+      }
+    } else {
+      tally.inserted += 1
+    }
+    let new = try append(tree, replaced, replacesDelete)
+    if let old, draft.contains(old.offset) { supersede(old) }
+    tally.entryBytes += Int64(new.length)
+    state.trees[place].tally = tally
+    return new
+  }
+
+  private func takeFromGone(_ place: Int, _ probe: Probe) throws(StorageError) -> RecordReference? {
+    guard !state.trees[place].gone.root.isEmpty else { return nil }
+    return try state.trees[place].gone.remove(at: probe, in: file)?.record
+  }
+
+  /// Deletes a record; answers what was deleted, nil where the key was not there.
+  @discardableResult
+  package func delete(
+    _ key: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> RecordReference? {
+    try check(keyLength: key.count)
+    return try locked { () throws(StorageError) in
+      let place = try existing(name, kind: .records, probe)
+      let result = key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in
+          try withProbe(key, probe) { probe throws(StorageError) in try delete(key, place, probe) }
+        }
+      }
+      return try result.get()
+    }
+  }
+
+  private func delete(_ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe) throws(StorageError) -> RecordReference? {
+    guard let old = try state.trees[place].primary.remove(at: probe, in: file)?.record else { return nil }
+    var tally = state.trees[place].tally
+    defer { state.trees[place].tally = tally }
+    tally.entryBytes -= Int64(old.length)
+    var replaced = old
+    if draft.contains(old.offset) {
+      supersede(old)
+      let first = try source.entry(old).entry
+      guard let before = first.replaced else {
+        // Inserted by this very commit: it never was.
+        tally.inserted -= 1
+        return old
+      }
+      if first.replacesDelete {
+        tally.inserted -= 1
+        tally.entryBytes += Int64(before.length)
+        _ = try state.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(before) }
+        return old
+      }
+      replaced = before
+      tally.updated -= 1
+    }
+    let new = try draft.append(
+      .delete, tree: state.trees[place].entry.identifier, key: key,
+      value: UnsafeRawBufferPointer(start: nil, count: 0), replaced: replaced, replacesDelete: false)
+    tally.deleted += 1
+    tally.entryBytes += Int64(new.length)
+    _ = try state.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(new) }
+    return old
+  }
+
+  /// The reference of a record as the transaction has it now, for payloads of other trees; nil where there is no such
+  /// record.
+  package func currentReference(
+    of key: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> RecordReference? {
+    try locked { () throws(StorageError) in
+      let place = try existing(name, kind: .records, probe)
+      let probe = probe ?? .bytes(key)
+      return try probe.withProbe { probe throws(StorageError) in
+        try TreeSearch(file: file).find(probe, in: state.trees[place].primary.root)?.record
+      }
+    }
+  }
+
+  // MARK: Trees of entries
+
+  /// Sets the payload of a key; whether the key was not there before. The same payload again writes nothing.
+  @discardableResult
+  package func insert(
+    _ key: [UInt8], _ payload: Payload = .none, in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> Bool {
+    try check(keyLength: key.count)
+    if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
+      throw .payloadTooLong(count: bytes.count, limit: Limits.payload)
+    }
+    return try locked { () throws(StorageError) in
+      let place = try existing(name, kind: .entries, probe)
+      let result = key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in
+          try withProbe(key, probe) { probe throws(StorageError) in
+            if try TreeSearch(file: file).find(probe, in: state.trees[place].primary.root) == payload { return false }
+            return try state.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload }
+          }
+        }
+      }
+      return try result.get()
+    }
+  }
+
+  /// Takes an entry out; whether it was there.
+  @discardableResult
+  package func remove(
+    _ key: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> Bool {
+    try check(keyLength: key.count)
+    return try locked { () throws(StorageError) in
+      let place = try existing(name, kind: .entries, probe)
+      let probe = probe ?? .bytes(key)
+      return try probe.withProbe { probe throws(StorageError) in
+        try state.trees[place].primary.remove(at: probe, in: file) != nil
+      }
+    }
+  }
+
+  // MARK: Checks
+
+  private func check(keyLength: Int) throws(StorageError) {
+    if keyLength > Limits.key { throw .keyTooLong(count: keyLength, limit: Limits.key) }
+  }
+
+  private func check(valueLength: UInt64) throws(StorageError) {
+    if valueLength > Limits.value { throw .valueTooLong(count: valueLength, limit: Limits.value) }
+  }
+
+  private func existing(_ name: TreeName, kind: TreeKind, _ probe: KeyProbe?) throws(StorageError) -> Int {
+    let place = try existing(name)
+    let entry = state.trees[place].entry
+    guard entry.kind == kind else {
+      throw .wrongTree(name, reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
+    }
+    switch (entry.order, probe) {
+    case (.caller, .compare), (.bytes, nil), (.bytes, .bytes): return place
+    case (.caller, _): throw .wrongTree(name, reason: "its order is the caller's, who must say where the key belongs")
+    case (.bytes, .compare): throw .wrongTree(name, reason: "its order is that of bytes")
+    }
+  }
+
+  private func withProbe<R>(
+    _ key: UnsafeRawBufferPointer, _ probe: KeyProbe?, _ body: (Probe) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    guard let probe else { return try body(.bytes(key)) }
+    return try probe.withProbe(body)
+  }
+}

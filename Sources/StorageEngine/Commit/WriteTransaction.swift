@@ -1,0 +1,274 @@
+/// One writer's turn: changes that become one commit, or nothing.
+///
+/// Calls may come from any thread; they are serialised inside. Reads through `tree(_:)` see the transaction's own changes as
+/// of the moment of the call. It ends with `commit`, `cancel`, or its last reference, which cancels.
+package final class WriteTransaction: @unchecked Sendable {
+  // `@unchecked`: all that changes is touched only while `monitor` is held.
+  package let base: CommitRecord
+  let store: Store
+  /// What the transaction began from.
+  let beginning: Publication.State
+  let isFork: Bool
+  let origin: UInt64
+  let file: DataFile
+  let draft: FrameDraft
+  private let monitor = Monitor()
+  var state: TransactionState
+  private var hasEnded = false
+
+  init(store: Store, state beginning: Publication.State, base: CommitRecord, isFork: Bool, origin: UInt64) {
+    self.store = store
+    self.beginning = beginning
+    self.base = base
+    self.isFork = isFork
+    self.origin = origin
+    file = beginning.file
+    draft = FrameDraft(start: beginning.chain.end, file: beginning.file)
+    state = TransactionState(
+      catalog: TreeEditor(root: TreeRoot(pointer: base.links.catalog), order: .bytes, isReferences: false),
+      nextTree: max(1, beginning.newest.links.nextTree), liveBytes: base.liveBytes)
+  }
+
+  deinit { end() }
+
+  /// The number that the commit will have.
+  package var number: UInt64 { beginning.newest.number + 1 }
+
+  // MARK: Trees
+
+  /// A snapshot of a tree with the changes so far, or nil where there is none of that name.
+  package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
+    try locked { () throws(StorageError) in
+      guard let place = try place(of: name) else { return nil }
+      let tree = state.trees[place]
+      return Tree(
+        name: name, identifier: tree.entry.identifier, kind: tree.entry.kind, order: tree.entry.order,
+        attributes: tree.attributes, root: tree.primary.root, goneRoot: tree.gone.root, source: source)
+    }
+  }
+
+  /// The names of the trees that begin with `prefix`, in their order.
+  package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
+    try locked { () throws(StorageError) in
+      var names = Set(try CatalogScan(file: file).names(in: state.catalog.root, prefix: prefix))
+      for tree in state.trees where tree.name.hasPrefix(prefix) {
+        if tree.isDropped { names.remove(tree.name) } else { names.insert(tree.name) }
+      }
+      return names.sorted()
+    }
+  }
+
+  /// Makes an empty tree.
+  package func createTree(
+    _ name: TreeName, kind: TreeKind, order: TreeOrder = .bytes, attributes: [UInt8] = []
+  ) throws(StorageError) {
+    guard name.bytes.count <= Limits.treeName, !name.bytes.isEmpty else {
+      throw .keyTooLong(count: name.bytes.count, limit: Limits.treeName)
+    }
+    try locked { () throws(StorageError) in
+      if try place(of: name) != nil { throw .treeExists(name) }
+      var tree = TreeState(
+        name: name, entry: CatalogEntry(identifier: state.nextTree, kind: kind, order: order), attributes: Bytes())
+      guard state.nextTree < .max else { throw .damaged(what: "catalog", offset: base.links.catalog.offset) }
+      state.nextTree += 1
+      tree.isNew = true
+      try setAttributes(attributes, of: &tree)
+      add(tree)
+    }
+  }
+
+  /// Takes a tree and all its entries out. Earlier commits keep it.
+  package func dropTree(_ name: TreeName) throws(StorageError) {
+    try locked { () throws(StorageError) in
+      state.trees[try existing(name)].isDropped = true
+    }
+  }
+
+  /// Replaces what the module above keeps with a tree.
+  package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
+    try locked { () throws(StorageError) in
+      let place = try existing(name)
+      try setAttributes(attributes, of: &state.trees[place])
+    }
+  }
+
+  private func setAttributes(_ attributes: [UInt8], of tree: inout TreeState) throws(StorageError) {
+    guard attributes.count <= Limits.attributes else {
+      throw .valueTooLong(count: UInt64(attributes.count), limit: UInt64(Limits.attributes))
+    }
+    let bytes = Bytes(attributes)
+    guard bytes != tree.attributes else { return }
+    let old = tree.entry.attributes
+    var new = RecordReference.none
+    if !bytes.isEmpty {
+      new = try bytes.withUnsafeBytes { value throws(StorageError) in
+        try draft.append(
+          .attributes, tree: tree.entry.identifier, key: UnsafeRawBufferPointer(start: nil, count: 0), value: value,
+          replaced: old == .none || draft.contains(old.offset) ? nil : old, replacesDelete: false)
+      }
+    }
+    if old != .none, draft.contains(old.offset) { supersede(old) }
+    tree.tally.entryBytes += Int64(new.length) - Int64(old.length)
+    tree.entry.attributes = new
+    tree.attributes = bytes
+    tree.hasNewAttributes = true
+  }
+
+  func supersede(_ reference: RecordReference) { state.superseded.append(reference.offset - draft.start) }
+
+  private func add(_ tree: TreeState) {
+    // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.
+    state.trees.append(tree)
+    state.places[tree.name] = state.trees.count - 1
+  }
+
+  /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
+  func place(of name: TreeName) throws(StorageError) -> Int? {
+    if let place = state.places[name] { return state.trees[place].isDropped ? nil : place }
+    let probe = KeyProbe.bytes(name.bytes)
+    let payload = try probe.withProbe { probe throws(StorageError) in
+      try TreeSearch(file: file).find(probe, in: state.catalog.root)
+    }
+    guard let payload else { return nil }
+    let entry = try CatalogEntry(payload, catalogAt: base.links.catalog.offset)
+    let attributes = entry.attributes == .none ? Bytes() : try file.value(entry.attributes)
+    add(TreeState(name: name, entry: entry, attributes: attributes))
+    return state.trees.count - 1
+  }
+
+  func existing(_ name: TreeName) throws(StorageError) -> Int {
+    guard let place = try place(of: name) else { throw .noSuchTree(name) }
+    return place
+  }
+
+  var source: RecordSource { RecordSource(file: file, draft: draft, draftNumber: number) }
+
+  // MARK: Savepoints
+
+  /// A moment to go back to; cheap, and any number may nest.
+  package func savepoint() throws(StorageError) -> Savepoint {
+    try locked { () throws(StorageError) in
+      Savepoint(state: state, position: draft.position, transaction: ObjectIdentifier(self))
+    }
+  }
+
+  /// Undoes everything since the savepoint, which stays usable. Later savepoints must not be used any more.
+  package func rollback(to savepoint: Savepoint) throws(StorageError) {
+    precondition(savepoint.transaction == ObjectIdentifier(self), "a savepoint of another transaction")
+    try locked { () throws(StorageError) in
+      try draft.truncate(to: savepoint.position)
+      state = savepoint.state
+    }
+  }
+
+  /// Brings trees (nil: all) back to what they were in a view, by their roots: nothing is copied. The trees must not have been
+  /// changed by this transaction before; a tree that the view has not is dropped.
+  package func restore(_ names: [TreeName]?, from view: View) throws(StorageError) {
+    try locked { () throws(StorageError) in
+      guard view.file === file else { throw .noSuchCommit(number: view.commit.number) }
+      guard let names else {
+        guard !state.isChanged else { throw .wrongTree(TreeName([]), reason: "it was changed before being restored") }
+        let nextTree = state.nextTree
+        state = TransactionState(
+          catalog: TreeEditor(root: TreeRoot(pointer: view.commit.links.catalog), order: .bytes, isReferences: false),
+          nextTree: nextTree, liveBytes: view.commit.liveBytes)
+        state.restores = view.commit.number
+        return
+      }
+      for name in names { try restore(name, from: view) }
+      state.restores = view.commit.number
+    }
+  }
+
+  private func restore(_ name: TreeName, from view: View) throws(StorageError) {
+    let old = try view.catalogEntry(name)
+    let place = try place(of: name)
+    if let place, state.trees[place].isChanged {
+      throw .wrongTree(name, reason: "it was changed before being restored")
+    }
+    guard let old else {
+      if let place { state.trees[place].isDropped = true }
+      return
+    }
+    var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
+    tree.isRestored = true
+    // What the restored roots consist of takes the place of what the tree consisted of.
+    if let place {
+      let current = state.trees[place].entry
+      addLive(Int64(clamping: old.liveBytes) - Int64(clamping: current.liveBytes))
+      state.trees[place] = tree
+    } else {
+      addLive(Int64(clamping: old.liveBytes))
+      add(tree)
+    }
+  }
+
+  private func addLive(_ change: Int64) {
+    state.liveBytes = change < 0 ? state.liveBytes.subtractingClamped(change.magnitude) : state.liveBytes &+ change.magnitude
+  }
+
+  // MARK: What would be committed
+
+  /// Whether `commit` would write anything.
+  package var isChanged: Bool { monitor.withLock { state.isChanged } }
+
+  /// What the changes so far add up to, per tree of records.
+  package var changeCounts: [ChangeCounts] {
+    monitor.withLock { state.trees.filter { !$0.isDropped }.compactMap { $0.counts() } }
+  }
+
+  // MARK: Ending
+
+  /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
+  /// for it. When this throws, nothing is kept and the transaction has ended.
+  package func commit(_ info: CommitInfo = CommitInfo()) throws(StorageError) -> PendingCommit? {
+    try locked { () throws(StorageError) -> PendingCommit? in
+      let new: Publication.State
+      do throws(StorageError) {
+        guard let made = try Committing(self, info).run() else {
+          finish()
+          return nil
+        }
+        new = made
+      } catch {
+        // A write that failed for another reason than want of room leaves unknown bytes behind.
+        if case .io(let cause) = error { store.writing.poison(cause) }
+        finish()
+        throw error
+      }
+      store.writing.append(new, durability: info.durability)
+      hasEnded = true
+      store.writing.turns.pass()
+      return PendingCommit(number: new.newest.number, end: new.chain.end, writer: store.writing)
+    }
+  }
+
+  /// Forgets all changes and passes the turn on. Harmless where the transaction has ended.
+  package func cancel() { end() }
+
+  private func end() {
+    monitor.withLock { if !hasEnded { finish() } }
+  }
+
+  private func finish() {
+    store.writing.abandon(draft.start..<max(draft.start, draft.writtenEnd), of: file)
+    hasEnded = true
+    store.writing.turns.pass()
+  }
+
+  func locked<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard !hasEnded else { throw .transactionEnded }
+    return try body()
+  }
+}
+
+extension CatalogEntry {
+  var liveBytes: UInt64 { nodeBytes &+ entryBytes }
+}
+
+extension UInt64 {
+  /// The difference, or 0 where it would be negative: sums in a damaged file may not fit.
+  func subtractingClamped(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+}

@@ -1,0 +1,88 @@
+extension DataFile {
+  /// The header of the frame at an offset. Checks the header only.
+  func frameHeader(at offset: UInt64) throws(StorageError) -> FrameHeader {
+    let bytes = try bytes(at: offset, count: FrameHeader.size, what: "frame header")
+    counters.frameReads.add(1)
+    guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: self.header.seed) }) else {
+      throw .damaged(what: "frame header", offset: offset)
+    }
+    return header
+  }
+
+  /// The record of the commit at an offset, with its check verified; one read of a frame.
+  func record(at offset: UInt64) throws(StorageError) -> CommitRecord {
+    let header = try frameHeader(at: offset)
+    guard let length = Int(exactly: header.recordLength), offset < 1 << 62 else {
+      throw .damaged(what: "frame header", offset: offset)
+    }
+    let place = offset &+ header.recordOffset
+    let bytes = try bytes(at: place, count: length, what: "commit record")
+    return try bytes.withUnsafeBytes { bytes throws(StorageError) in
+      guard self.header.check(bytes) == header.recordCheck else { throw .damaged(what: "commit record", offset: place) }
+      return try CommitRecord(bytes, frameOffset: offset, header: header)
+    }
+  }
+
+  /// The record that a link names.
+  func record(_ link: CommitLink) throws(StorageError) -> CommitRecord {
+    let record = try record(at: link.offset)
+    guard record.number == link.number else { throw .damaged(what: "link to a commit", offset: link.offset) }
+    return record
+  }
+
+  /// The bytes of a change entry, with its check verified; a large value's bytes are verified too.
+  func entry(_ reference: RecordReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
+    let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
+    counters.valueReads.add(1)
+    return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }, bytes)
+  }
+
+  func checkedEntry(_ bytes: UnsafeRawBufferPointer, _ reference: RecordReference) throws(StorageError) -> ChangeEntry {
+    let damage = StorageError.damaged(what: "record", offset: reference.offset)
+    // The check of a small entry covers all of it, so it comes before any look inside.
+    if bytes.count <= ChangeEntry.largeValue {
+      guard header.check(bytes) == reference.check else { throw damage }
+      let entry = try ChangeEntry(bytes, offset: reference.offset)
+      guard entry.length == UInt64(bytes.count) else { throw damage }
+      return entry
+    }
+    let entry = try ChangeEntry(bytes, offset: reference.offset)
+    guard entry.length == UInt64(bytes.count) else { throw damage }
+    guard entry.isLarge else {
+      guard header.check(bytes) == reference.check else { throw damage }
+      return entry
+    }
+    let valueEnd = entry.valueStart + Int(entry.valueLength)
+    let checks = UnsafeRawBufferPointer(rebasing: bytes[valueEnd...])
+    let head = UnsafeRawBufferPointer(rebasing: bytes[..<entry.valueStart])
+    guard checksum(header.check(head), checks) == reference.check else { throw damage }
+    for piece in 0..<ChangeEntry.pieces(entry.valueLength) {
+      let start = entry.valueStart + piece * ChangeEntry.largeValue
+      let end = min(start + ChangeEntry.largeValue, valueEnd)
+      guard header.check(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) == loadInteger(UInt32.self, checks, at: 4 * piece)
+      else { throw .damaged(what: "record", offset: reference.offset &+ UInt64(start)) }
+    }
+    return entry
+  }
+
+  /// The change that a reference names.
+  func change(_ reference: RecordReference) throws(StorageError) -> Change {
+    let (entry, bytes) = try entry(reference)
+    return try change(entry, bytes, reference)
+  }
+
+  func change(_ entry: ChangeEntry, _ bytes: Bytes, _ reference: RecordReference) throws(StorageError) -> Change {
+    guard entry.kind != .attributes else { throw .damaged(what: "record", offset: reference.offset) }
+    let header = try frameHeader(at: reference.offset - entry.distance)
+    return Change(
+      commit: header.number, tree: entry.tree, key: bytes[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
+      replaced: entry.replaced, replacesDelete: entry.replacesDelete, reference: reference)
+  }
+
+  /// The value of a put.
+  func value(_ reference: RecordReference) throws(StorageError) -> Bytes {
+    let (entry, bytes) = try entry(reference)
+    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
+    return bytes[entry.valueStart..<entry.valueStart + Int(entry.valueLength)]
+  }
+}

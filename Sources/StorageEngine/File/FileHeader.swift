@@ -1,0 +1,206 @@
+/// Where the parts of the data file lie.
+enum FileLayout {
+  static let pageSize = 4096
+  static let sessionOffset: UInt64 = 512
+  static let slotOffsets: [UInt64] = [4096, 8192]
+  static let firstFrame: UInt64 = 16384
+}
+
+/// The identity of a data file: the first 512 bytes, written once.
+struct FileHeader: Hashable, Sendable {
+  static let size = 512
+  static let magic: [UInt8] = [0x53, 0x74, 0x72, 0x61, 0x74, 0x61, 0x0D, 0x0A]
+  static let currentVersion: UInt32 = 1
+  /// Features that this program knows and can read.
+  static let knownFeatures: UInt64 = 0
+
+  var requiredFeatures: UInt64 = 0
+  var optionalFeatures: UInt64 = 0
+  var identity: StoreIdentity
+  /// What every check in a frame begins from.
+  var seed: UInt32
+  /// The other half of the eight bytes that are kept for the seed.
+  var seedReserve: UInt32 = 0
+  var firstNumber: UInt64 = 1
+
+  func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: FileHeader.size)
+    buffer.append(FileHeader.magic)
+    buffer.append(FileHeader.currentVersion)
+    buffer.append(UInt32(FileLayout.pageSize))
+    buffer.append(requiredFeatures)
+    buffer.append(optionalFeatures)
+    buffer.append(identity.high)
+    buffer.append(identity.low)
+    buffer.append(identity.generation)
+    buffer.append(identity.created)
+    buffer.append(seed)
+    buffer.append(seedReserve)
+    buffer.append(firstNumber)
+    buffer.append(zeros: FileHeader.size - 4 - buffer.count)
+    buffer.append(checksum(0, buffer.bytes))
+    return [UInt8](buffer.bytes)
+  }
+
+  /// Reads the header of a file at `path`.
+  init(reading file: any DiskFile, path: String) throws(StorageError) {
+    let block = MemoryBlock(count: FileHeader.size)
+    let count = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: 0) }
+    let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count])
+    guard count >= FileHeader.magic.count, bytes.prefix(FileHeader.magic.count).elementsEqual(FileHeader.magic) else {
+      throw .notAStore(path: path)
+    }
+    guard count == FileHeader.size else { throw .damaged(what: "identity page", offset: 0) }
+    var reader = ByteReader(bytes, what: "identity page", offset: 0)
+    try reader.skip(FileHeader.magic.count)
+    let version: UInt32 = try reader.fixed()
+    guard loadInteger(UInt32.self, bytes, at: 508) == checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<508])) else {
+      throw .damaged(what: "identity page", offset: 0)
+    }
+    try reader.skip(4)
+    requiredFeatures = try reader.fixed()
+    optionalFeatures = try reader.fixed()
+    guard version == FileHeader.currentVersion, requiredFeatures & ~FileHeader.knownFeatures == 0 else {
+      throw .newerFormat(
+        version: version,
+        requiredFeatures: version == FileHeader.currentVersion ? requiredFeatures & ~FileHeader.knownFeatures : 0)
+    }
+    identity = StoreIdentity(
+      high: try reader.fixed(), low: try reader.fixed(), generation: try reader.fixed(), created: try reader.fixed())
+    seed = try reader.fixed()
+    seedReserve = try reader.fixed()
+    firstNumber = try reader.fixed()
+  }
+
+  init(identity: StoreIdentity, seed: UInt64, firstNumber: UInt64 = 1) {
+    self.identity = identity
+    self.seed = UInt32(truncatingIfNeeded: seed)
+    seedReserve = UInt32(truncatingIfNeeded: seed >> 32)
+    self.firstNumber = firstNumber
+  }
+
+  func check(_ bytes: UnsafeRawBufferPointer) -> UInt32 { checksum(seed, bytes) }
+
+  @inline(__always)
+  func nodeCheck(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> UInt32 {
+    var place = offset.littleEndian
+    return withUnsafeBytes(of: &place) { checksum(checksum(seed, bytes), $0) }
+  }
+}
+
+/// As which file a store was last written, and by which session: a sector of page 0.
+struct SessionBlock: Hashable, Sendable {
+  static let size = 512
+  static let magic: [UInt8] = [0x53, 0x65, 0x73, 0x73, 0x69, 0x6F, 0x6E, 0x0A]
+
+  var session: UInt64
+  var file: FileIdentity
+  var origin: UInt64
+  var date: Int64
+
+  func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: SessionBlock.size)
+    buffer.append(SessionBlock.magic)
+    buffer.append(session)
+    buffer.append(file.device)
+    buffer.append(file.inode)
+    buffer.append(origin)
+    buffer.append(date)
+    buffer.append(zeros: SessionBlock.size - 4 - buffer.count)
+    buffer.append(checksum(0, buffer.bytes))
+    return [UInt8](buffer.bytes)
+  }
+
+  /// Nil where no whole one lies there.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard let block = CheckedBlock(bytes, size: SessionBlock.size, magic: SessionBlock.magic, seed: 0) else { return nil }
+    session = block.number(8)
+    file = FileIdentity(device: block.number(16), inode: block.number(24))
+    origin = block.number(32)
+    date = block.number(40)
+  }
+
+  init(session: UInt64, file: FileIdentity, origin: UInt64, date: Int64) {
+    self.session = session
+    self.file = file
+    self.origin = origin
+    self.date = date
+  }
+}
+
+/// A hint where the newest commit lies.
+struct Slot: Hashable, Sendable {
+  static let size = 512
+  static let magic: [UInt8] = [0x53, 0x6C, 0x6F, 0x74, 0x20, 0x20, 0x20, 0x0A]
+
+  var sequence: UInt64
+  var generation: UInt64
+  var frameOffset: UInt64
+  var number: UInt64
+  var frameHash: UInt32
+  var isClean: Bool
+  var durableEnd: UInt64
+  var zeroedEnd: UInt64
+
+  func encoded(seed: UInt32) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: Slot.size)
+    buffer.append(Slot.magic)
+    buffer.append(sequence)
+    buffer.append(generation)
+    buffer.append(frameOffset)
+    buffer.append(number)
+    buffer.append(frameHash)
+    buffer.append(UInt32(isClean ? 1 : 0))
+    buffer.append(durableEnd)
+    buffer.append(zeroedEnd)
+    buffer.append(zeros: Slot.size - 4 - buffer.count)
+    buffer.append(checksum(seed, buffer.bytes))
+    return [UInt8](buffer.bytes)
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
+    guard let block = CheckedBlock(bytes, size: Slot.size, magic: Slot.magic, seed: seed) else { return nil }
+    sequence = block.number(8)
+    generation = block.number(16)
+    frameOffset = block.number(24)
+    number = block.number(32)
+    frameHash = block.number(40)
+    let flags: UInt32 = block.number(44)
+    isClean = flags & 1 == 1
+    durableEnd = block.number(48)
+    zeroedEnd = block.number(56)
+  }
+
+  init(
+    sequence: UInt64, generation: UInt64, frameOffset: UInt64, number: UInt64, frameHash: UInt32, isClean: Bool,
+    durableEnd: UInt64, zeroedEnd: UInt64
+  ) {
+    self.sequence = sequence
+    self.generation = generation
+    self.frameOffset = frameOffset
+    self.number = number
+    self.frameHash = frameHash
+    self.isClean = isClean
+    self.durableEnd = durableEnd
+    self.zeroedEnd = zeroedEnd
+  }
+}
+
+/// A block of fixed size with a magic before and a check behind.
+struct CheckedBlock {
+  private let bytes: UnsafeRawBufferPointer
+
+  init?(_ bytes: UnsafeRawBufferPointer, size: Int, magic: [UInt8], seed: UInt32) {
+    guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic),
+      loadInteger(UInt32.self, bytes, at: size - 4) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<(size - 4)]))
+    else { return nil }
+    self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<size])
+  }
+
+  /// A number at a place inside the block, which the caller knows to exist.
+  func number<T: FixedWidthInteger>(_ position: Int) -> T { loadInteger(T.self, bytes, at: position) }
+
+  func reader(at position: Int, what: String) -> ByteReader {
+    ByteReader(UnsafeRawBufferPointer(rebasing: bytes[position...]), what: what, offset: UInt64(position))
+  }
+}

@@ -1,0 +1,87 @@
+/// The first 64 bytes of a frame.
+struct FrameHeader: Hashable, Sendable {
+  static let size = 64
+  static let trailerSize = 16
+  static let magic: [UInt8] = [0x46, 0x72, 0x61, 0x6D]
+  static let trailerMagic: [UInt8] = [0x45, 0x6E, 0x64, 0x2E]
+
+  var number: UInt64
+  var length: UInt64
+  var previousOffset: UInt64
+  var previousHash: UInt32
+  var recordLength: UInt32
+  var changesLength: UInt64
+  var nodesLength: UInt64
+  var recordCheck: UInt32
+
+  init(
+    number: UInt64, length: UInt64, previousOffset: UInt64, previousHash: UInt32, recordLength: UInt32,
+    changesLength: UInt64, nodesLength: UInt64, recordCheck: UInt32
+  ) {
+    self.number = number
+    self.length = length
+    self.previousOffset = previousOffset
+    self.previousHash = previousHash
+    self.recordLength = recordLength
+    self.changesLength = changesLength
+    self.nodesLength = nodesLength
+    self.recordCheck = recordCheck
+  }
+
+  func encoded(seed: UInt32) -> [UInt8] {
+    let buffer = ByteBuffer(capacity: FrameHeader.size)
+    buffer.append(FrameHeader.magic)
+    buffer.append(UInt32(1))
+    buffer.append(number)
+    buffer.append(length)
+    buffer.append(previousOffset)
+    buffer.append(previousHash)
+    buffer.append(recordLength)
+    buffer.append(changesLength)
+    buffer.append(nodesLength)
+    buffer.append(recordCheck)
+    buffer.append(checksum(seed, buffer.bytes))
+    return [UInt8](buffer.bytes)
+  }
+
+  /// Nil where the bytes are no header of a frame of this file.
+  init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
+    guard bytes.count >= FrameHeader.size, bytes.prefix(4).elementsEqual(FrameHeader.magic),
+      loadInteger(UInt32.self, bytes, at: 4) == 1,
+      loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
+    else { return nil }
+    number = loadInteger(UInt64.self, bytes, at: 8)
+    length = loadInteger(UInt64.self, bytes, at: 16)
+    previousOffset = loadInteger(UInt64.self, bytes, at: 24)
+    previousHash = loadInteger(UInt32.self, bytes, at: 32)
+    recordLength = loadInteger(UInt32.self, bytes, at: 36)
+    changesLength = loadInteger(UInt64.self, bytes, at: 40)
+    nodesLength = loadInteger(UInt64.self, bytes, at: 48)
+    recordCheck = loadInteger(UInt32.self, bytes, at: 56)
+    guard let sum = FrameHeader.length(changes: changesLength, nodes: nodesLength, record: recordLength), sum == length
+    else { return nil }
+  }
+
+  /// The length of a frame with parts of these lengths; nil where it is no length.
+  static func length(changes: UInt64, nodes: UInt64, record: UInt32) -> UInt64? {
+    let (first, overflow) = changes.addingReportingOverflow(nodes)
+    guard !overflow, first < 1 << 60 else { return nil }
+    let body = first + UInt64(record)
+    return UInt64(size + trailerSize) + (body + 7) / 8 * 8
+  }
+
+  var recordOffset: UInt64 { UInt64(FrameHeader.size) &+ changesLength &+ nodesLength }
+}
+
+/// A place in the chain of frames: where the last one lies, its number and hash, and where the next one begins.
+struct ChainEnd: Hashable, Sendable {
+  var offset: UInt64
+  var number: UInt64
+  var hash: UInt32
+  var end: UInt64
+
+  /// Before the first frame of a file.
+  static func start(firstNumber: UInt64) -> ChainEnd {
+    ChainEnd(offset: 0, number: firstNumber &- 1, hash: 0, end: FileLayout.firstFrame)
+  }
+}

@@ -1,0 +1,57 @@
+/// Walks frames forward and tells which of them are whole.
+struct FrameScanner {
+  let file: DataFile
+
+  /// The chain with the next frame added, or nil where no whole frame that fits lies there.
+  ///
+  /// `verifiesHash`: whether to read all of the frame; not needed before a durable end.
+  func next(after chain: ChainEnd, limit: UInt64, verifiesHash: Bool) throws(StorageError) -> ChainEnd? {
+    let offset = chain.end
+    let least = UInt64(FrameHeader.size + FrameHeader.trailerSize)
+    guard offset <= limit, limit - offset >= least else { return nil }
+    let seed = file.header.seed
+    let bytes = try file.bytes(at: offset, count: FrameHeader.size, what: "frame header")
+    guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: seed) }), header.number > chain.number,
+      header.previousOffset == chain.offset, header.previousHash == chain.hash, header.length <= limit - offset,
+      header.length >= least
+    else { return nil }
+    file.counters.frameReads.add(1)
+    guard let hash = try trailerHash(of: header, at: offset) else { return nil }
+    if verifiesHash, try self.hash(of: header, bytes, at: offset) != hash { return nil }
+    return ChainEnd(offset: offset, number: header.number, hash: hash, end: offset + header.length)
+  }
+
+  /// The hash that the trailer names, or nil where no trailer that fits the header lies there.
+  func trailerHash(of header: FrameHeader, at offset: UInt64) throws(StorageError) -> UInt32? {
+    let place = offset + header.length - UInt64(FrameHeader.trailerSize)
+    let bytes = try file.bytes(at: place, count: FrameHeader.trailerSize, what: "frame trailer")
+    return bytes.withUnsafeBytes { bytes in
+      guard bytes.prefix(4).elementsEqual(FrameHeader.trailerMagic),
+        loadInteger(UInt64.self, bytes, at: 8) == header.number
+      else { return nil }
+      return loadInteger(UInt32.self, bytes, at: 4)
+    }
+  }
+
+  /// The hash of a frame's bytes.
+  func hash(of header: FrameHeader, _ headerBytes: Bytes, at offset: UInt64) throws(StorageError) -> UInt32 {
+    let end = offset + header.length - UInt64(FrameHeader.trailerSize)
+    let hash = try file.hash(offset + UInt64(FrameHeader.size)..<end, from: file.header.seed)
+    return headerBytes.withUnsafeBytes { checksum(hash, $0) }
+  }
+}
+
+extension DataFile {
+  /// The check of a run of bytes of any length.
+  func hash(_ range: Range<UInt64>, from seed: UInt32) throws(StorageError) -> UInt32 {
+    var hash = seed
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let count = Int(min(1 << 20, range.upperBound - place))
+      let piece = try bytes(at: place, count: count, what: "frame")
+      hash = piece.withUnsafeBytes { checksum(hash, $0) }
+      place += UInt64(count)
+    }
+    return hash
+  }
+}

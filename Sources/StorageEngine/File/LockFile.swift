@@ -1,0 +1,84 @@
+extension LockHold {
+  static let size = 512
+  static let magic: [UInt8] = [0x4C, 0x6F, 0x63, 0x6B, 0x20, 0x20, 0x20, 0x0A]
+  private static let longestProgram = 400
+
+  func encoded() -> [UInt8] {
+    let buffer = ByteBuffer(capacity: LockHold.size)
+    buffer.append(LockHold.magic)
+    buffer.append(generation)
+    buffer.append(durableEnd)
+    buffer.append(session)
+    buffer.append(processIdentifier)
+    buffer.append(UInt32(0))
+    buffer.append(since)
+    var name = program
+    while name.utf8.count > LockHold.longestProgram { name.removeLast() }
+    buffer.append(text: name)
+    buffer.append(zeros: LockHold.size - 4 - buffer.count)
+    buffer.append(checksum(0, buffer.bytes))
+    return [UInt8](buffer.bytes)
+  }
+
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard let block = CheckedBlock(bytes, size: LockHold.size, magic: LockHold.magic, seed: 0) else { return nil }
+    var reader = block.reader(at: 48, what: "lock")
+    guard let program = try? reader.text() else { return nil }
+    self.init(
+      processIdentifier: block.number(32), program: program, since: block.number(40), generation: block.number(8),
+      durableEnd: block.number(16), session: block.number(24))
+  }
+}
+
+/// The lock file of a store, as this process uses it.
+struct LockFile: Sendable {
+  let disk: any Disk
+  let path: String
+
+  init(disk: any Disk, folder: String) {
+    self.disk = disk
+    path = folder + "/lock"
+  }
+
+  /// What the lock file says and whether its writer lives. Takes nothing.
+  func look() throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
+    let file: any DiskFile
+    do {
+      file = try disk.open(path, .read)
+    } catch {
+      if error.isNotFound || error.isForbidden { return (nil, false) }
+      throw StorageError(error)
+    }
+    // The lock first: a hold that is read after it is at least as new.
+    let isHeld = try engineCall { () throws(DiskError) in try file.isLockedElsewhere() }
+    // A writer may just be replacing the block; it is one small write.
+    for _ in 0..<8 {
+      if let hold = try LockFile.read(file) { return (hold, isHeld) }
+    }
+    return (nil, isHeld)
+  }
+
+  static func read(_ file: any DiskFile) throws(StorageError) -> LockHold? {
+    let block = MemoryBlock(count: LockHold.size)
+    let count = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: 0) }
+    return LockHold(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count]))
+  }
+
+  /// Opens the file for locking, making it where it is missing.
+  func openForLocking() throws(StorageError) -> any DiskFile {
+    for _ in 0..<4 {
+      do {
+        return try disk.open(path, .readWrite)
+      } catch {
+        guard error.isNotFound else { throw StorageError(error) }
+      }
+      do {
+        return try disk.open(path, .create)
+      } catch {
+        // Another process made it in between.
+        if !error.isExisting { throw StorageError(error) }
+      }
+    }
+    throw .io(DiskError(operation: "open", path: path, code: 0))
+  }
+}

@@ -1,0 +1,37 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Address space that takes memory only where it is touched, and is zero there at first.
+final class AddressSpace: @unchecked Sendable {
+  // `@unchecked`: the pointer is set once; who writes where is the owner's care.
+  let bytes: UnsafeMutableRawBufferPointer
+
+  /// Nil where the system has no room for it.
+  init?(count: Int) {
+    #if canImport(Darwin)
+      let flags = MAP_PRIVATE | MAP_ANON
+    #else
+      let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+    #endif
+    guard let start = mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0), start != MAP_FAILED else { return nil }
+    bytes = UnsafeMutableRawBufferPointer(start: start, count: count)
+  }
+
+  deinit { munmap(bytes.baseAddress, bytes.count) }
+}
+
+/// The error numbers that a disk in memory answers with.
+enum MemoryDiskCode {
+  static let notFound = ENOENT
+  static let exists = EEXIST
+  static let tooLarge = EFBIG
+}
+
+func wallClock() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+}

@@ -1,0 +1,79 @@
+/// Finds the newest commit of a data file and reads it, changing nothing.
+struct Opening {
+  let file: DataFile
+  /// Frames beyond this are not looked at: a living writer's durable end, or the file's size.
+  let limit: UInt64
+
+  struct Result {
+    var chain: ChainEnd
+    var newest: CommitRecord
+    /// Where the known durable end is, and the slot that says so.
+    var slot: Slot?
+    var adoptedCommits = 0
+    var damage: StorageError?
+  }
+
+  /// From the best slot forward; where a slot or its frame is damaged, from the other one, or from the first frame.
+  func run() throws(StorageError) -> Result {
+    let slots = try readSlots()
+    var damage: StorageError?
+    for slot in slots {
+      guard let chain = try chain(of: slot) else {
+        damage = damage ?? .damaged(what: "newest frame", offset: slot.frameOffset)
+        continue
+      }
+      return try follow(from: chain, best: slots.first, slot: slot, damage: damage)
+    }
+    return try follow(from: .start(firstNumber: file.header.firstNumber), best: slots.first, slot: nil, damage: damage)
+  }
+
+  /// Whole slots, the newest first.
+  func readSlots() throws(StorageError) -> [Slot] {
+    var slots: [Slot] = []
+    for offset in FileLayout.slotOffsets where offset + UInt64(Slot.size) <= file.end {
+      let bytes = try file.bytes(at: offset, count: Slot.size, what: "slot")
+      if let slot = bytes.withUnsafeBytes({ Slot($0, seed: file.header.seed) }),
+        slot.generation == file.header.identity.generation
+      {
+        slots.append(slot)
+      }
+    }
+    return slots.sorted { $0.sequence > $1.sequence }
+  }
+
+  /// The chain up to a slot's frame, or nil where the frame is not what the slot says.
+  private func chain(of slot: Slot) throws(StorageError) -> ChainEnd? {
+    guard slot.number > 0 else { return .start(firstNumber: file.header.firstNumber) }
+    guard slot.frameOffset >= FileLayout.firstFrame, slot.frameOffset < slot.durableEnd, slot.durableEnd <= file.end else { return nil }
+    let seed = file.header.seed
+    let bytes = try file.bytes(at: slot.frameOffset, count: FrameHeader.size, what: "frame header")
+    guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: seed) }), header.number == slot.number,
+      slot.durableEnd - slot.frameOffset == header.length,
+      try FrameScanner(file: file).trailerHash(of: header, at: slot.frameOffset) == slot.frameHash
+    else { return nil }
+    return ChainEnd(offset: slot.frameOffset, number: slot.number, hash: slot.frameHash, end: slot.durableEnd)
+  }
+
+  private func follow(from start: ChainEnd, best: Slot?, slot: Slot?, damage: StorageError?) throws(StorageError) -> Result {
+    let scanner = FrameScanner(file: file)
+    var chain = start
+    var adopted = 0
+    while let next = try scanner.next(after: chain, limit: limit, verifiesHash: true) {
+      chain = next
+      adopted += 1
+    }
+    var damage = damage
+    if let best, chain.end < best.durableEnd, chain.end < limit {
+      damage = damage ?? .damaged(what: "frame", offset: chain.end)
+    } else if damage != nil, let best, chain.end >= best.durableEnd {
+      // The other way led beyond what the slot knew, through whole frames: only the slot was wrong.
+      damage = nil
+    }
+    let newest = try newest(of: chain)
+    return Result(chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage)
+  }
+
+  private func newest(of chain: ChainEnd) throws(StorageError) -> CommitRecord {
+    chain.offset == 0 ? .beginning(of: file.header) : try file.record(at: chain.offset)
+  }
+}

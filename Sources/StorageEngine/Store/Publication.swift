@@ -1,0 +1,48 @@
+import Synchronization
+
+/// What the readers of this process see: the file, and the newest commit in it that may be seen.
+final class Publication: Sendable {
+  struct State: Sendable {
+    var file: DataFile
+    /// The newest commit in the order of the file.
+    var newest: CommitRecord
+    /// The commit that is `head`.
+    var head: CommitRecord
+    /// Where the frames known here end.
+    var chain: ChainEnd
+  }
+
+  private let state: Mutex<State>
+
+  init(_ state: State) { self.state = Mutex(state) }
+
+  var current: State { state.withLock { $0 } }
+
+  /// Shows a newer state; an older one of the same file changes nothing.
+  func show(_ new: State) {
+    state.withLock { state in
+      if state.file !== new.file || new.newest.number >= state.newest.number { state = new }
+    }
+  }
+}
+
+extension CommitRecord {
+  /// What stands before the first commit: number 0, no trees.
+  static func beginning(of header: FileHeader) -> CommitRecord {
+    let own = CommitLink(number: 0, offset: 0, depth: 0, date: header.identity.created)
+    return CommitRecord(
+      number: 0, origin: 0, originNumber: 0, parents: [], date: header.identity.created, program: "", author: "",
+      action: "", flags: [], undoes: nil, restores: nil, names: [], counts: [], frameBytes: 0, deadBytes: 0,
+      liveBytes: 0,
+      links: CommitLinks(
+        own: own, frameEnd: FileLayout.firstFrame, orderDepth: 0, parents: [], ancestry: .none, order: .none,
+        lastRestore: nil, head: own, catalog: .none, names: .none, nextTree: 1, changesEnd: 0, superseded: .none))
+  }
+
+  /// The commit that was `head` after this one.
+  func head(in file: DataFile) throws(StorageError) -> CommitRecord {
+    if links.head.number == number { return self }
+    if links.head.number == 0 { return .beginning(of: file.header) }
+    return try file.record(links.head)
+  }
+}

@@ -1,0 +1,69 @@
+/// Opening a store's data for reading, and looking whether it was replaced.
+enum Reading {
+  struct Opened {
+    var state: Publication.State
+    var result: Opening.Result
+    /// Why the data cannot be written, or nil.
+    var readOnlyReason: String?
+  }
+
+  static func dataPath(_ folder: String) -> String { folder + "/data" }
+
+  /// Opens the data file that lies there now. `limit`: frames beyond it are not looked at.
+  static func open(
+    disk: any Disk, folder: String, options: StoreOptions, counters: Counters, limit: UInt64?
+  ) throws(StorageError) -> Opened {
+    let path = dataPath(folder)
+    var reason: String? = options.isReadOnly ? "it was opened so" : nil
+    var handle: (any DiskFile)?
+    if reason == nil {
+      do {
+        handle = try disk.open(path, .readWrite)
+      } catch {
+        guard error.isForbidden else { throw try missing(disk, folder, error) }
+        reason = systemMessage(error.code)
+      }
+    }
+    let opened: any DiskFile
+    if let handle { opened = handle } else { opened = try openForReading(disk, folder) }
+    return try open(opened, folder, options, counters, limit, reason)
+  }
+
+  private static func openForReading(_ disk: any Disk, _ folder: String) throws(StorageError) -> any DiskFile {
+    do {
+      return try disk.open(dataPath(folder), .read)
+    } catch {
+      throw try missing(disk, folder, error)
+    }
+  }
+
+  private static func open(
+    _ handle: any DiskFile, _ folder: String, _ options: StoreOptions, _ counters: Counters, _ limit: UInt64?,
+    _ knownReason: String?
+  ) throws(StorageError) -> Opened {
+    var reason = knownReason
+    let header = try FileHeader(reading: handle, path: folder)
+    if header.optionalFeatures != 0 { reason = reason ?? "it has features that this program does not know" }
+    let file = try DataFile(
+      file: handle, path: dataPath(folder), header: header, readsMapped: options.readsMapped, counters: counters)
+    let size = try engineCall { () throws(DiskError) in try handle.status.size }
+    file.extend(to: size)
+    let result = try Opening(file: file, limit: min(limit ?? size, size)).run()
+    if let damage = result.damage { reason = "\(damage)" }
+    let state = Publication.State(
+      file: file, newest: result.newest, head: try result.newest.head(in: file), chain: result.chain)
+    return Opened(state: state, result: result, readOnlyReason: reason)
+  }
+
+  private static func missing(_ disk: any Disk, _ folder: String, _ error: DiskError) throws(StorageError) -> StorageError {
+    guard error.isNotFound else { return StorageError(error) }
+    let isThere = try engineCall { () throws(DiskError) in try disk.status(folder) } != nil
+    return isThere ? .notAStore(path: folder) : .notFound(path: folder)
+  }
+
+  /// Whether another file than `file` has taken the store's name.
+  static func isReplaced(_ file: DataFile, disk: any Disk, folder: String) throws(StorageError) -> Bool {
+    let found = try engineCall { () throws(DiskError) in try disk.status(dataPath(folder)) }
+    return found.map { $0.identity != file.identity } ?? false
+  }
+}

@@ -1,0 +1,155 @@
+extension Store {
+  /// The newest commit that is durable and known to this process. Looks at no disk.
+  package var head: View {
+    let current = publication.current
+    return View(commit: current.head, file: current.file)
+  }
+
+  /// Looks whether another process has committed, and answers the newest view. Opens the data anew where compaction has put
+  /// another file there.
+  @discardableResult
+  package func refresh() throws(StorageError) -> View {
+    if writing.holdsLock { return head }
+    let lockFile = LockFile(disk: disk, folder: path)
+    var look = try lockFile.look()
+    while true {
+      let state = try advanced(look)
+      // Where a writer came while the tail was being read, what was read may not be durable yet.
+      let after = try lockFile.look()
+      if !look.isHeld, after.isHeld {
+        look = after
+        continue
+      }
+      publication.show(state)
+      return head
+    }
+  }
+
+  private func advanced(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Publication.State {
+    var state = publication.current
+    if try Reading.isReplaced(state.file, disk: disk, folder: path) {
+      state = try Reading.open(
+        disk: disk, folder: path, options: options, counters: counters,
+        limit: look.isHeld ? look.hold?.durableEnd : nil
+      ).state
+    }
+    let file = state.file
+    let size = try engineCall { () throws(DiskError) in try file.file.status.size }
+    file.extend(to: size)
+    var limit = size
+    if look.isHeld {
+      guard let hold = look.hold, hold.generation == file.header.identity.generation else { return state }
+      limit = min(size, hold.durableEnd)
+    }
+    let scanner = FrameScanner(file: file)
+    let before = state.chain
+    while let next = try scanner.next(after: state.chain, limit: limit, verifiesHash: !look.isHeld) {
+      state.chain = next
+    }
+    guard state.chain != before else { return state }
+    state.newest = try file.record(at: state.chain.offset)
+    state.head = try state.newest.head(in: file)
+    return state
+  }
+
+  /// The state as of a commit, of any branch. At most about 2 log₂ n frame reads.
+  package func view(at number: UInt64) throws(StorageError) -> View {
+    let current = publication.current
+    if number == current.head.number { return View(commit: current.head, file: current.file) }
+    let search = CommitSearch(file: current.file, newest: current.newest)
+    return View(commit: try search.commit(number), file: current.file)
+  }
+
+  /// One commit, of any branch.
+  package func commit(_ number: UInt64) throws(StorageError) -> CommitRecord { try view(at: number).commit }
+
+  /// The newest commit at or before `number`, along first parents from commit `of`, whose number is not greater than
+  /// `ancestor`. At most about 2 log₂ n frame reads beside finding `of`.
+  package func ancestor(of number: UInt64, number ancestor: UInt64) throws(StorageError) -> CommitRecord {
+    let view = try view(at: number)
+    let search = CommitSearch(file: view.file, newest: view.commit)
+    guard let found = try search.ancestor(of: view.commit, where: { $0.number <= ancestor }) else {
+      throw .noSuchCommit(number: ancestor)
+    }
+    return found
+  }
+
+  /// The newest commit, along first parents from commit `of`, that is not later than a date.
+  package func ancestor(of number: UInt64, notLaterThan date: Int64) throws(StorageError) -> CommitRecord {
+    let view = try view(at: number)
+    let search = CommitSearch(file: view.file, newest: view.commit)
+    guard let found = try search.ancestor(of: view.commit, where: { $0.date <= date }) else {
+      throw .noCommitAsOld(date: date)
+    }
+    return found
+  }
+
+  /// The changes that a commit's frame holds, in the order in which they were made. A restore by roots has none of its
+  /// own: its changes are the difference to its parent.
+  package func changes(of commit: CommitRecord) throws(StorageError) -> ChangeCursor {
+    try ChangeCursor(commit: commit, file: publication.current.file)
+  }
+
+  /// The names given to commits, as of the newest commit known here; `head` is not among them.
+  package var names: [String: UInt64] {
+    get throws(StorageError) {
+      let current = publication.current
+      var names: [String: UInt64] = [:]
+      let root = TreeRoot(pointer: current.newest.links.names)
+      try CatalogScan(file: current.file).forEach(in: root, prefix: []) { name, payload throws(StorageError) in
+        names[String(decoding: name.bytes, as: UTF8.self)] = try NamedCommit(payload, at: root.pointer.offset).number
+      }
+      return names
+    }
+  }
+
+  /// Who holds the writer's lock in another process, or in another open store of this one. Nil also where that cannot be
+  /// found out.
+  package var writer: LockHold? {
+    if writing.holdsLock { return nil }
+    guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld else { return nil }
+    return look.hold.flatMap { $0.processIdentifier == 0 ? nil : $0 } ?? .unknown
+  }
+
+  /// Calls `change` from another thread after each commit, change of writer, or of activity, of any process, until the token
+  /// is let go. Several may be told as one.
+  package func follow(_ change: @escaping @Sendable () -> Void) throws(StorageError) -> any DiskWatch {
+    let lock = path + "/lock"
+    let activity = path + "/activity"
+    let disk = disk
+    return FollowToken(watches: [
+      try engineCall { () throws(DiskError) in try disk.watch(lock, change: change) },
+      try engineCall { () throws(DiskError) in try disk.watch(activity, change: change) },
+    ])
+  }
+}
+
+private final class FollowToken: DiskWatch {
+  private let watches: [any DiskWatch]
+  init(watches: [any DiskWatch]) { self.watches = watches }
+}
+
+/// What the names tree holds for a name.
+struct NamedCommit {
+  var number: UInt64
+  var offset: UInt64
+
+  init(number: UInt64, offset: UInt64) {
+    self.number = number
+    self.offset = offset
+  }
+
+  init(_ payload: Payload, at place: UInt64) throws(StorageError) {
+    guard case .bytes(let bytes) = payload, bytes.count == 16 else { throw .damaged(what: "names", offset: place) }
+    (number, offset) = bytes.withUnsafeBytes {
+      (loadInteger(UInt64.self, $0, at: 0), loadInteger(UInt64.self, $0, at: 8))
+    }
+  }
+
+  var payload: Payload {
+    let buffer = ByteBuffer(capacity: 16)
+    buffer.append(number)
+    buffer.append(offset)
+    return .bytes(Bytes(copying: buffer.bytes))
+  }
+}

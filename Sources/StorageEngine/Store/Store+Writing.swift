@@ -1,0 +1,32 @@
+extension Store {
+  /// Waits for its turn, and for the writer's lock where another process holds it (for `lockPatience`), without holding a
+  /// thread; then begins a transaction on the newest commit, or on `base` (a fork).
+  package func begin(on base: UInt64? = nil) async throws(StorageError) -> WriteTransaction {
+    await writing.turns.take()
+    if writing.holdsLock { return try beginInTurn(on: base) }
+    // Taking the lock may wait and recovers the file: not on a thread of the pool.
+    let result = await writing.run { Result { () throws(StorageError) in try self.beginInTurn(on: base) } }
+    return try result.get()
+  }
+
+  /// As `begin(on:)`, holding the thread. A thread that has a transaction open must not begin another one.
+  package func beginBlocking(on base: UInt64? = nil) throws(StorageError) -> WriteTransaction {
+    writing.turns.takeBlocking()
+    return try beginInTurn(on: base)
+  }
+
+  private func beginInTurn(on base: UInt64?) throws(StorageError) -> WriteTransaction {
+    do {
+      try writing.prepareTurn { note($0) }
+      let (state, origin) = writing.beginning()
+      var baseRecord = state.head
+      if let base, base != baseRecord.number {
+        baseRecord = try CommitSearch(file: state.file, newest: state.newest).commit(base)
+      }
+      return WriteTransaction(store: self, state: state, base: baseRecord, isFork: base != nil, origin: origin)
+    } catch {
+      writing.turns.pass()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Synchronization
+
+/// An open store: one file of commits, read by anyone at any time and written by one transaction after the other.
+///
+/// Opening takes no lock and writes nothing. Reading never waits, neither for a writer here nor for one in another process.
+/// The writer's lock is taken at the first transaction and kept until `releaseLock()` or `close()`.
+///
+/// Safe from any thread; calls block on the disk, where they read or write it, and say so.
+package final class Store: Sendable {
+  /// The folder.
+  package let path: String
+  let disk: any Disk
+  let options: StoreOptions
+  let publication: Publication
+  let counters: Counters
+  let writing: Writer
+  private let report: Mutex<OpeningReport>
+
+  private init(
+    path: String, disk: any Disk, options: StoreOptions, counters: Counters, opened: Reading.Opened,
+    report: OpeningReport
+  ) {
+    self.path = path
+    self.disk = disk
+    self.options = options
+    self.counters = counters
+    publication = Publication(opened.state)
+    writing = Writer(
+      disk: disk, folder: path, options: options, publication: publication, counters: counters,
+      durableEnd: opened.state.chain.end, readOnlyReason: opened.readOnlyReason)
+    self.report = Mutex(report)
+  }
+
+  deinit {
+    // No transaction is open: it would hold the store.
+    if writing.turns.tryTake() { try? writing.close() }
+  }
+
+  // MARK: Opening
+
+  /// Whether a store lies at the path.
+  package static func exists(at path: String, disk: any Disk) -> Bool {
+    ((try? disk.status(Reading.dataPath(path))) ?? nil) != nil
+  }
+
+  /// Makes an empty store, with the folders that lead to it, and opens it. The data lies there whole or not at all.
+  package static func create(
+    at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
+  ) throws(StorageError) -> Store {
+    try Creation(disk: disk, folder: path).run()
+    return try open(at: path, options: options, disk: disk)
+  }
+
+  /// Opens a store. Cost does not grow with the store: one slot, and what was written since.
+  package static func open(
+    at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
+  ) throws(StorageError) -> Store {
+    let counters = Counters()
+    let look = try LockFile(disk: disk, folder: path).look()
+    let limit = look.isHeld ? look.hold?.durableEnd : nil
+    var opened = try Reading.open(disk: disk, folder: path, options: options, counters: counters, limit: limit)
+    // A hold of another generation says nothing about this file.
+    if limit != nil, look.hold?.generation != opened.state.file.header.identity.generation {
+      opened = try Reading.open(disk: disk, folder: path, options: options, counters: counters, limit: nil)
+    }
+    var report = OpeningReport()
+    report.damage = opened.result.damage
+    if let damage = opened.result.damage {
+      report.notes.append("\(damage); the store can be read up to commit #\(opened.state.newest.number)")
+    }
+    if !look.isHeld { report.adoptedCommits = opened.result.adoptedCommits }
+    return Store(path: path, disk: disk, options: options, counters: counters, opened: opened, report: report)
+  }
+
+  /// A store in memory: the same engine, gone with its last reference.
+  package static func memory(options: StoreOptions = StoreOptions()) -> Store {
+    do {
+      return try create(at: "memory", options: options, disk: MemoryDisk())
+    } catch {
+      // Nothing here can fail but for want of address space, which no caller can mend.
+      fatalError("no address space for a store in memory: \(error)")
+    }
+  }
+
+  /// Which store it is, as of the file that is open now.
+  package var identity: StoreIdentity { publication.current.file.header.identity }
+
+  /// What opening and recovery found.
+  package var openingReport: OpeningReport { report.withLock { $0 } }
+
+  func note(_ found: OpeningReport) {
+    report.withLock { report in
+      report.cutBytes = found.cutBytes
+      report.keptAside = found.keptAside
+      report.notes += found.notes
+    }
+  }
+
+  /// Work done since opening.
+  package var counts: WorkCounts { counters.counts }
+
+  /// Why the store cannot be written, or nil where it can.
+  package var readOnlyReason: String? { writing.readOnlyReason }
+
+  /// The bytes that the store's data takes on disk, zeros ahead included.
+  package var fileBytes: UInt64 {
+    let current = publication.current
+    return (try? current.file.file.status.size) ?? current.chain.end
+  }
+
+  /// Where the newest commit known here ends: the bytes of data without the zeros ahead.
+  package var dataBytes: UInt64 { publication.current.chain.end }
+
+  // MARK: Ending
+
+  /// Lets go of the writer's lock after what was begun; the next transaction takes it again. Waits for the open
+  /// transaction, and makes everything durable.
+  package func releaseLock() {
+    writing.turns.takeBlocking()
+    defer { writing.turns.pass() }
+    try? writing.release()
+  }
+
+  /// Makes everything durable, notes the end, and lets go of the lock. Views stay readable; further writes throw `closed`.
+  package func close() throws(StorageError) {
+    writing.turns.takeBlocking()
+    defer { writing.turns.pass() }
+    try writing.close()
+  }
+}

@@ -1,0 +1,101 @@
+/// A state that a record has had.
+package struct Version: Sendable {
+  /// The commit that brought it about: the one that wrote it, or one that restored it by roots.
+  package var commit: UInt64
+  /// Whether a restore by roots brought it back.
+  package var isRestored: Bool
+  /// The change that wrote the state; its kind says whether the record was there. Nil where a restore went back to before
+  /// the record's first insertion.
+  package var change: Change?
+}
+
+/// Goes through every state that a record has had, newest first, as seen from one commit.
+///
+/// Walks the chain of change entries, one read a version, without touching a tree; only where a restore by roots made the
+/// chain jump back it looks into the tree as it was before the restore.
+package struct VersionCursor: Sendable {
+  private var view: View
+  private let name: TreeName
+  private let key: SearchKey
+  /// The next state to tell of.
+  private var reference: RecordReference?
+  /// The newest restore at or before `view`, until it is behind.
+  private var restore: CommitLink?
+  private var isAtEnd = false
+
+  /// A probe that can be kept.
+  private enum SearchKey: Sendable {
+    case bytes([UInt8])
+    case compare(Comparison)
+  }
+
+  /// The caller's comparison.
+  // `@unchecked`: it is called only by the cursor's owner, one call at a time; cursors that are handed to another thread need a
+  // comparison that may be.
+  private struct Comparison: @unchecked Sendable {
+    let body: (UnsafeRawBufferPointer) -> Int
+  }
+
+  init(view: View, name: TreeName, key: KeyProbe) throws(StorageError) {
+    self.view = view
+    self.name = name
+    switch key {
+    case .bytes(let bytes): self.key = .bytes(bytes)
+    case .compare(let body): self.key = .compare(Comparison(body: body))
+    }
+    restore = view.commit.links.lastRestore
+    reference = try state(in: view)
+  }
+
+  /// The entry or the delete that a view has for the key.
+  private func state(in view: View) throws(StorageError) -> RecordReference? {
+    guard let entry = try view.catalogEntry(name), entry.kind == .records else { return nil }
+    let probe: KeyProbe
+    switch key {
+    case .bytes(let bytes): probe = .bytes(bytes)
+    case .compare(let comparison): probe = .compare(comparison.body)
+    }
+    let search = TreeSearch(file: view.file)
+    return try probe.withProbe { probe throws(StorageError) in
+      if let live = try search.find(probe, in: TreeRoot(pointer: entry.root)) { return live.record }
+      return try search.find(probe, in: TreeRoot(pointer: entry.gone))?.record
+    }
+  }
+
+  /// The next older state, or nil at the end.
+  package mutating func next() throws(StorageError) -> Version? {
+    while !isAtEnd {
+      let change = try reference.map { reference throws(StorageError) in try view.file.change(reference) }
+      // The chain goes on among the commits since the last restore.
+      if let change, change.commit >= restore?.number ?? 0 {
+        reference = change.replaced
+        if reference == nil, restore == nil { isAtEnd = true }
+        return Version(commit: change.commit, isRestored: false, change: change)
+      }
+      guard let link = restore else {
+        isAtEnd = true
+        return nil
+      }
+      // What the restore brought back, against what was there before it.
+      let record = try view.file.record(link)
+      let restored = reference
+      guard let parent = record.links.parents.first else {
+        isAtEnd = true
+        return nil
+      }
+      view = View(commit: try view.file.record(parent), file: view.file)
+      restore = view.commit.links.lastRestore
+      let before = try state(in: view)
+      reference = before
+      if before != restored { return Version(commit: link.number, isRestored: true, change: change) }
+    }
+    return nil
+  }
+}
+
+extension View {
+  /// Every state that a record of a tree has had, newest first, also where it is deleted now.
+  package func versions(of key: KeyProbe, in tree: TreeName) throws(StorageError) -> VersionCursor {
+    try VersionCursor(view: self, name: tree, key: key)
+  }
+}

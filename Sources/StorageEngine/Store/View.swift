@@ -1,0 +1,60 @@
+/// The whole store as of one commit: immutable, cheap to take and copy, safe from any thread. It stays readable for as
+/// long as it is held, also after a compaction or after the store was closed.
+package struct View: Sendable {
+  package let commit: CommitRecord
+  let file: DataFile
+
+  private var catalog: TreeRoot { TreeRoot(pointer: commit.links.catalog) }
+
+  /// A tree, or nil where this view has none of that name.
+  package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
+    guard let entry = try catalogEntry(name) else { return nil }
+    return try tree(name, entry)
+  }
+
+  /// The names of the trees that begin with `prefix`, in their order. Costs nothing that grows with the trees' entries.
+  package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
+    try CatalogScan(file: file).names(in: catalog, prefix: prefix)
+  }
+
+  func catalogEntry(_ name: TreeName) throws(StorageError) -> CatalogEntry? {
+    let probe = KeyProbe.bytes(name.bytes)
+    let payload = try probe.withProbe { probe throws(StorageError) in
+      try TreeSearch(file: file).find(probe, in: catalog)
+    }
+    guard let payload else { return nil }
+    return try CatalogEntry(payload, catalogAt: commit.links.catalog.offset)
+  }
+
+  func tree(_ name: TreeName, _ entry: CatalogEntry) throws(StorageError) -> Tree {
+    let source = RecordSource(file: file)
+    return Tree(
+      name: name, identifier: entry.identifier, kind: entry.kind, order: entry.order,
+      attributes: entry.attributes == .none ? Bytes() : try source.value(entry.attributes),
+      root: TreeRoot(pointer: entry.root), goneRoot: TreeRoot(pointer: entry.gone), source: source)
+  }
+}
+
+/// Walks a catalog.
+struct CatalogScan {
+  let file: DataFile
+
+  func names(in catalog: TreeRoot, prefix: [UInt8]) throws(StorageError) -> [TreeName] {
+    var names: [TreeName] = []
+    try forEach(in: catalog, prefix: prefix) { name, _ throws(StorageError) in names.append(name) }
+    return names
+  }
+
+  func forEach(
+    in catalog: TreeRoot, prefix: [UInt8], _ body: (TreeName, Payload) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    var cursor = Cursor(file: file, root: catalog)
+    try cursor.seek(to: .bytes(prefix))
+    while let entry = cursor.current {
+      let name = TreeName(entry.key.array)
+      guard name.hasPrefix(prefix) else { return }
+      try body(name, entry.payload)
+      try cursor.next()
+    }
+  }
+}

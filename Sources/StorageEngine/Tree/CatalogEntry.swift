@@ -1,0 +1,52 @@
+/// What the catalog says about a tree.
+struct CatalogEntry: Sendable, Hashable {
+  var identifier: UInt32
+  var kind: TreeKind
+  var order: TreeOrder
+  var root: NodePointer
+  var gone: NodePointer
+  var attributes: RecordReference
+  var nodeBytes: UInt64
+  var entryBytes: UInt64
+
+  init(identifier: UInt32, kind: TreeKind, order: TreeOrder) {
+    self.identifier = identifier
+    self.kind = kind
+    self.order = order
+    root = .none
+    gone = .none
+    attributes = .none
+    nodeBytes = 0
+    entryBytes = 0
+  }
+
+  func encoded() -> Bytes {
+    let buffer = ByteBuffer(capacity: 128)
+    buffer.append(varint: UInt64(identifier))
+    buffer.append(byte: kind.rawValue)
+    buffer.append(byte: order.rawValue)
+    buffer.append(root)
+    buffer.append(gone)
+    buffer.append(attributes)
+    buffer.append(varint: nodeBytes)
+    buffer.append(varint: entryBytes)
+    return Bytes(copying: buffer.bytes)
+  }
+
+  init(_ payload: Payload, catalogAt offset: UInt64) throws(StorageError) {
+    guard case .bytes(let bytes) = payload else { throw .damaged(what: "catalog", offset: offset) }
+    self = try bytes.withUnsafeBytes { bytes throws(StorageError) in
+      var reader = ByteReader(bytes, what: "catalog", offset: offset)
+      guard let identifier = UInt32(exactly: try reader.varint()), let kind = TreeKind(rawValue: try reader.byte()),
+        let order = TreeOrder(rawValue: try reader.byte())
+      else { throw reader.damage }
+      var entry = CatalogEntry(identifier: identifier, kind: kind, order: order)
+      entry.root = try reader.nodePointer()
+      entry.gone = try reader.nodePointer()
+      entry.attributes = try reader.reference()
+      entry.nodeBytes = try reader.varint()
+      entry.entryBytes = try reader.varint()
+      return entry
+    }
+  }
+}

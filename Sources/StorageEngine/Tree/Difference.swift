@@ -1,0 +1,258 @@
+/// An entry that two views of a tree do not share.
+package struct Difference: Sendable {
+  package var key: Bytes
+  /// Nil where only the newer view has the key.
+  package var old: Entry?
+  /// Nil where only the older view has the key.
+  package var new: Entry?
+}
+
+/// What differs between two views in one tree; a tree that one of them lacks counts as empty.
+///
+/// Subtrees that both share are skipped without being read, so the cost is that of the differences. In trees of byte order
+/// the differences come in that order and memory stays bounded; in trees of the caller's order they come in no order.
+package func difference(_ old: View, _ new: View, tree: TreeName) throws(StorageError) -> DifferenceCursor {
+  let oldEntry = try old.catalogEntry(tree)
+  let newEntry = try new.catalogEntry(tree)
+  return DifferenceCursor(
+    old: (old.file, TreeRoot(pointer: oldEntry?.root ?? .none)),
+    new: (new.file, TreeRoot(pointer: newEntry?.root ?? .none)),
+    order: newEntry?.order ?? oldEntry?.order ?? .bytes, isSameFile: old.file === new.file)
+}
+
+/// Goes through the differences of two trees.
+package struct DifferenceCursor: Sendable {
+  private var walk: Walk
+
+  private enum Walk: Sendable {
+    case ordered(OrderedDifference)
+    case unordered(UnorderedDifference)
+  }
+
+  init(old: (DataFile, TreeRoot), new: (DataFile, TreeRoot), order: TreeOrder, isSameFile: Bool) {
+    walk =
+      order == .bytes
+      ? .ordered(OrderedDifference(old: old, new: new, sharesNodes: isSameFile))
+      : .unordered(UnorderedDifference(old: old, new: new, sharesNodes: isSameFile))
+  }
+
+  /// The next difference, or nil at the end.
+  package mutating func next() throws(StorageError) -> Difference? {
+    switch walk {
+    case .ordered(var ordered):
+      walk = .ordered(.empty(ordered))
+      defer { walk = .ordered(ordered) }
+      return try ordered.next()
+    case .unordered(var unordered):
+      defer { walk = .unordered(unordered) }
+      return try unordered.next()
+    }
+  }
+}
+
+/// Walks two trees of byte order side by side, opening subtrees only where the two do not stand at the same one.
+struct OrderedDifference: Sendable {
+  private var old: SubtreeWalk
+  private var new: SubtreeWalk
+  private let sharesNodes: Bool
+
+  init(old: (DataFile, TreeRoot), new: (DataFile, TreeRoot), sharesNodes: Bool) {
+    self.old = SubtreeWalk(file: old.0, root: old.1)
+    self.new = SubtreeWalk(file: new.0, root: new.1)
+    self.sharesNodes = sharesNodes
+  }
+
+  private init(_ other: OrderedDifference) {
+    old = SubtreeWalk(file: other.old.file, root: .empty)
+    new = old
+    sharesNodes = other.sharesNodes
+  }
+
+  /// Stands in the place of a walk while it is changed, so that nothing is copied.
+  static func empty(_ other: OrderedDifference) -> OrderedDifference { OrderedDifference(other) }
+
+  mutating func next() throws(StorageError) -> Difference? {
+    while true {
+      switch (try old.head(), try new.head()) {
+      case (nil, nil): return nil
+      case (.subtree(let left, _)?, .subtree(let right, _)?) where sharesNodes && left == right:
+        old.skip()
+        new.skip()
+      case (.subtree(_, let left)?, .subtree(_, let right)?):
+        // The higher one first: its children may stand beside the other.
+        if left >= right { try old.open() }
+        if right >= left { try new.open() }
+      case (.subtree?, _): try old.open()
+      case (_, .subtree?): try new.open()
+      case (.entry(let entry)?, nil):
+        old.skip()
+        return Difference(key: entry.key, old: entry, new: nil)
+      case (nil, .entry(let entry)?):
+        new.skip()
+        return Difference(key: entry.key, old: nil, new: entry)
+      case (.entry(let left)?, .entry(let right)?):
+        if left.key < right.key {
+          old.skip()
+          return Difference(key: left.key, old: left, new: nil)
+        }
+        if right.key < left.key {
+          new.skip()
+          return Difference(key: right.key, old: nil, new: right)
+        }
+        old.skip()
+        new.skip()
+        if left.payload != right.payload { return Difference(key: left.key, old: left, new: right) }
+      }
+    }
+  }
+}
+
+/// A place in a tree that can be a whole subtree, not read yet.
+struct SubtreeWalk: Sendable {
+  let file: DataFile
+  private var path: [(node: Node, index: Int)] = []
+  /// The root while it has not been read.
+  private var unread: NodePointer?
+  /// Its level, where it is known; an unread root counts as higher than all.
+  enum Head {
+    case subtree(offset: UInt64, level: Int)
+    case entry(Entry)
+  }
+
+  init(file: DataFile, root: TreeRoot) {
+    self.file = file
+    unread = root.pointer.isNone ? nil : root.pointer
+  }
+
+  func head() throws(StorageError) -> Head? {
+    if let unread { return .subtree(offset: unread.offset, level: Int(UInt8.max) + 1) }
+    guard let (node, index) = path.last else { return nil }
+    if node.view.form == .inner {
+      return .subtree(offset: try node.view.pointer(index).offset, level: Int(node.view.level) - 1)
+    }
+    return .entry(Entry(key: try node.view.keyBytes(index), payload: try node.view.payload(index)))
+  }
+
+  /// Goes behind what stands at the head.
+  mutating func skip() {
+    if unread != nil {
+      unread = nil
+      return
+    }
+    while let last = path.indices.last {
+      path[last].index += 1
+      if path[last].index < path[last].node.view.count { return }
+      path.removeLast()
+    }
+  }
+
+  /// Reads the subtree at the head and stands before its first part.
+  mutating func open() throws(StorageError) {
+    if let pointer = unread {
+      unread = nil
+      path.append((try file.node(at: pointer), 0))
+    } else if let (node, index) = path.last, node.view.form == .inner {
+      path.append((try node.child(index, in: file), 0))
+    }
+  }
+}
+
+/// Compares two trees whose order only the caller knows: level by level, leaving out the nodes that both have, and matching
+/// the entries of the other leaves by their keys.
+struct UnorderedDifference: Sendable {
+  private let old: (file: DataFile, root: TreeRoot)
+  private let new: (file: DataFile, root: TreeRoot)
+  private let sharesNodes: Bool
+  private var found: [Difference]?
+  private var position = 0
+
+  init(old: (DataFile, TreeRoot), new: (DataFile, TreeRoot), sharesNodes: Bool) {
+    self.old = old
+    self.new = new
+    self.sharesNodes = sharesNodes
+  }
+
+  mutating func next() throws(StorageError) -> Difference? {
+    if found == nil { found = try compare() }
+    let all = found ?? []
+    guard position < all.count else { return nil }
+    defer { position += 1 }
+    return all[position]
+  }
+
+  private func compare() throws(StorageError) -> [Difference] {
+    var oldNodes = try roots(old)
+    var newNodes = try roots(new)
+    if sharesNodes, let left = oldNodes.first, let right = newNodes.first, old.root.pointer.offset == new.root.pointer.offset,
+      left.view.level == right.view.level
+    {
+      return []
+    }
+    while true {
+      let oldLevel = oldNodes.first?.view.level ?? 0
+      let newLevel = newNodes.first?.view.level ?? 0
+      if oldLevel == 0, newLevel == 0 { break }
+      // Children of both are compared at once where they are on one level.
+      let opensOld = oldLevel >= newLevel && oldLevel > 0
+      let opensNew = newLevel >= oldLevel && newLevel > 0
+      let oldPointers = opensOld ? try pointers(oldNodes) : []
+      let newPointers = opensNew ? try pointers(newNodes) : []
+      var shared: Set<UInt64> = []
+      if sharesNodes, opensOld, opensNew {
+        shared = Set(oldPointers.map(\.offset)).intersection(newPointers.map(\.offset))
+      }
+      if opensOld { oldNodes = try read(oldPointers.filter { !shared.contains($0.offset) }, old.file, below: oldLevel) }
+      if opensNew { newNodes = try read(newPointers.filter { !shared.contains($0.offset) }, new.file, below: newLevel) }
+    }
+    return try match(oldNodes, newNodes)
+  }
+
+  private func roots(_ tree: (file: DataFile, root: TreeRoot)) throws(StorageError) -> [Node] {
+    guard let node = try tree.root.node(in: tree.file) else { return [] }
+    return [node]
+  }
+
+  private func pointers(_ nodes: [Node]) throws(StorageError) -> [NodePointer] {
+    var pointers: [NodePointer] = []
+    for node in nodes {
+      for index in 0..<node.view.count { pointers.append(try node.view.pointer(index)) }
+    }
+    return pointers
+  }
+
+  private func read(_ pointers: [NodePointer], _ file: DataFile, below level: UInt8) throws(StorageError) -> [Node] {
+    var nodes: [Node] = []
+    for pointer in pointers {
+      let node = try file.node(at: pointer)
+      guard Int(node.view.level) + 1 == Int(level) else { throw node.view.damage }
+      nodes.append(node)
+    }
+    return nodes
+  }
+
+  private func match(_ oldLeaves: [Node], _ newLeaves: [Node]) throws(StorageError) -> [Difference] {
+    var before: [Bytes: Entry] = [:]
+    var order: [Bytes] = []
+    for leaf in oldLeaves {
+      for index in 0..<leaf.view.count {
+        let entry = Entry(key: try leaf.view.keyBytes(index), payload: try leaf.view.payload(index))
+        before[entry.key] = entry
+        order.append(entry.key)
+      }
+    }
+    var differences: [Difference] = []
+    for leaf in newLeaves {
+      for index in 0..<leaf.view.count {
+        let entry = Entry(key: try leaf.view.keyBytes(index), payload: try leaf.view.payload(index))
+        let old = before.removeValue(forKey: entry.key)
+        if old?.payload != entry.payload || old == nil {
+          differences.append(Difference(key: entry.key, old: old, new: entry))
+        }
+      }
+    }
+    for key in order {
+      if let old = before[key] { differences.append(Difference(key: key, old: old, new: nil)) }
+    }
+    return differences
+  }
+}

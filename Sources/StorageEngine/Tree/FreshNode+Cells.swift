@@ -1,0 +1,116 @@
+extension FreshNode {
+  /// Puts a fresh child at a place of an inner node.
+  func insertChild(_ child: FreshNode, count: UInt64, key: [UInt8], at index: Int) throws(StorageError) {
+    let pointer = NodePointer(offset: 0, length: 0, check: 0, count: count)
+    let result = withPointer(pointer) { fixed in
+      key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in try insertCell(at: index, fixed: fixed, key: key, child: child) }
+      }
+    }
+    try result.get()
+  }
+
+  /// Puts a fresh child in the place of a stored one.
+  func setChild(_ child: FreshNode, count: UInt64, at index: Int) {
+    withPointer(NodePointer(offset: 0, length: 0, check: 0, count: count)) { replaceFixed(at: index, $0) }
+    children[index] = child
+  }
+
+  func replaceReference(at index: Int, _ reference: RecordReference) {
+    withUnsafeTemporaryAllocation(byteCount: RecordReference.size, alignment: 1) { fixed in
+      reference.store(into: fixed)
+      replaceFixed(at: index, UnsafeRawBufferPointer(fixed))
+    }
+  }
+
+  private func withPointer<R>(_ pointer: NodePointer, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    withUnsafeTemporaryAllocation(byteCount: NodePointer.size, alignment: 1) { fixed in
+      if let start = fixed.baseAddress { pointer.store(into: start) }
+      return body(UnsafeRawBufferPointer(fixed))
+    }
+  }
+
+  /// Lays a leaf out anew so that each cell can hold another kind of payload.
+  func makeMixed() throws(StorageError) {
+    let view = try view
+    let mixed = FreshNode(form: .mixed, level: 0)
+    for index in 0..<view.count {
+      let payload = try view.payload(index)
+      let key = try view.key(index)
+      let result = withUnsafeTemporaryAllocation(byteCount: 3 + Limits.payload, alignment: 1) { fixed in
+        let count = payload.store(into: fixed, isMixed: true)
+        return key.withUnsafeBytes { key in
+          Result { () throws(StorageError) in
+            try mixed.insertCell(at: index, fixed: UnsafeRawBufferPointer(rebasing: fixed[..<count]), key: key)
+          }
+        }
+      }
+      try result.get()
+    }
+    take(mixed)
+  }
+
+  /// Adds all cells of the right neighbour. `firstKey` separates the two in their parent.
+  func append(_ right: Node, firstKey: [UInt8]) throws(StorageError) {
+    let ownForm = try view.form
+    if ownForm != .inner, ownForm != right.view.form {
+      if ownForm != .mixed { try makeMixed() }
+      if right.view.form != .mixed {
+        let copy = FreshNode(copying: right.view)
+        try copy.makeMixed()
+        return try append(try Node(copy), firstKey: firstKey)
+      }
+    }
+    var position = try view.count
+    for index in 0..<right.view.count {
+      let key = right.view.form == .inner && index == 0 ? firstKey : try right.view.key(index)
+      let fixed = try right.view.fixed(index)
+      var child: FreshNode?
+      if case .fresh(let node) = right.owner, right.view.form == .inner { child = node.children[index] }
+      let result = key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in try insertCell(at: position, fixed: fixed, key: key, child: child) }
+      }
+      try result.get()
+      position += 1
+    }
+  }
+}
+
+extension RecordReference {
+  func store(into target: UnsafeMutableRawBufferPointer) {
+    target.storeBytes(of: UInt32(truncatingIfNeeded: offset).littleEndian, as: UInt32.self)
+    target.storeBytes(of: UInt16(truncatingIfNeeded: offset >> 32).littleEndian, toByteOffset: 4, as: UInt16.self)
+    target.storeBytes(of: length.littleEndian, toByteOffset: 6, as: UInt32.self)
+    target.storeBytes(of: check.littleEndian, toByteOffset: 10, as: UInt32.self)
+  }
+}
+
+extension Payload {
+  /// Writes the fixed part of a cell; returns its size.
+  func store(into target: UnsafeMutableRawBufferPointer, isMixed: Bool) -> Int {
+    switch self {
+    case .none:
+      guard isMixed else { return 0 }
+      target[0] = 0
+      return 1
+    case .record(let reference):
+      guard isMixed else {
+        reference.store(into: target)
+        return RecordReference.size
+      }
+      target[0] = 1
+      reference.store(into: UnsafeMutableRawBufferPointer(rebasing: target[1...]))
+      return 1 + RecordReference.size
+    case .bytes(let bytes):
+      // An empty payload is none: the length byte is one less than the length.
+      guard bytes.count > 0 else {
+        target[0] = 0
+        return 1
+      }
+      target[0] = 2
+      target[1] = UInt8(truncatingIfNeeded: bytes.count - 1)
+      bytes.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: target[2...]).copyMemory(from: $0) }
+      return 2 + bytes.count
+    }
+  }
+}

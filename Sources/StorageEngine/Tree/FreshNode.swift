@@ -1,0 +1,273 @@
+/// A node that belongs to a transaction and is not in the file yet.
+///
+/// Its memory has the layout of a stored node; children that are fresh too hang in `children`, at the places of cells whose
+/// pointers are empty but for the count.
+///
+/// A fresh node is changed in place only while one reference to it exists, the one by which the transaction's tree holds
+/// it; a snapshot of the tree is a second reference to the root, and then the changed path is copied. So what a
+/// snapshot sees never changes.
+final class FreshNode: @unchecked Sendable {
+  // `@unchecked`: written by the one transaction that holds the only reference; read-only once it is shared.
+  private(set) var memory: UnsafeMutableRawPointer
+  private(set) var capacity: Int
+  private(set) var length: Int
+  /// One for each cell of an inner node; empty in leaves.
+  var children: [FreshNode?]
+
+  private init(capacity: Int, length: Int, children: [FreshNode?]) {
+    memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    self.capacity = capacity
+    self.length = length
+    self.children = children
+  }
+
+  deinit { memory.deallocate() }
+
+  /// A copy of a stored node.
+  convenience init(copying view: NodeView) {
+    self.init(
+      capacity: max(view.length + 160, FreshNode.usualCapacity), length: view.length,
+      children: view.form == .inner ? [FreshNode?](repeating: nil, count: view.count) : [])
+    memory.copyMemory(from: view.base, byteCount: view.length)
+  }
+
+  /// A copy of a fresh node that a snapshot shares.
+  convenience init(copying node: FreshNode) {
+    self.init(capacity: max(node.length + 160, FreshNode.usualCapacity), length: node.length, children: node.children)
+    memory.copyMemory(from: node.memory, byteCount: node.length)
+  }
+
+  /// A node without cells; it must get one before it is looked at.
+  convenience init(form: NodeForm, level: UInt8) {
+    self.init(capacity: FreshNode.usualCapacity, length: NodeView.headerSize, children: [])
+    memory.initializeMemory(as: UInt8.self, repeating: 0, count: NodeView.headerSize)
+    memory.storeBytes(of: form.rawValue, as: UInt8.self)
+    memory.storeBytes(of: level, toByteOffset: 1, as: UInt8.self)
+  }
+
+  private static let usualCapacity = 1184
+  /// A key that does not share the prefix makes every cell longer by it; this keeps the node within 64 KiB then.
+  private static let longestPrefix = 128
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: length) }
+
+  var view: NodeView {
+    get throws(StorageError) { try NodeView(bytes, offset: 0) }
+  }
+
+  private var count: Int {
+    get { Int(UInt16(littleEndian: memory.loadUnaligned(fromByteOffset: 2, as: UInt16.self))) }
+    set { memory.storeBytes(of: UInt16(truncatingIfNeeded: newValue).littleEndian, toByteOffset: 2, as: UInt16.self) }
+  }
+
+  private var prefixLength: Int {
+    get { Int(UInt16(littleEndian: memory.loadUnaligned(fromByteOffset: 4, as: UInt16.self))) }
+    set { memory.storeBytes(of: UInt16(truncatingIfNeeded: newValue).littleEndian, toByteOffset: 4, as: UInt16.self) }
+  }
+
+  private func end(_ index: Int) -> Int {
+    Int(UInt16(littleEndian: memory.loadUnaligned(fromByteOffset: NodeView.headerSize + 2 * index, as: UInt16.self)))
+  }
+
+  fileprivate func setEnd(_ index: Int, _ end: Int) {
+    memory.storeBytes(
+      of: UInt16(truncatingIfNeeded: end).littleEndian, toByteOffset: NodeView.headerSize + 2 * index, as: UInt16.self)
+  }
+
+  private func grow(to needed: Int) {
+    guard needed > capacity else { return }
+    let newCapacity = max(needed, capacity + capacity / 2)
+    let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
+    newMemory.copyMemory(from: memory, byteCount: length)
+    memory.deallocate()
+    memory = newMemory
+    capacity = newCapacity
+  }
+
+  /// Puts a cell at `index`, moving the later ones up. `child` goes with it in an inner node.
+  ///
+  /// The first cell of an inner node takes no key.
+  func insertCell(
+    at index: Int, fixed: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, child: FreshNode? = nil
+  ) throws(StorageError) {
+    let isInner = NodeForm(rawValue: bytes[0]) == .inner
+    let takesKey = !(isInner && index == 0)
+    var suffix = UnsafeRawBufferPointer(start: nil, count: 0)
+    if takesKey {
+      let keyedCells = isInner ? count - 1 : count
+      if keyedCells <= 0 {
+        setFirstPrefix(key)
+      } else {
+        let common = commonPrefixLength(prefix, key)
+        if common < prefixLength { try rebuild(prefixLength: common) }
+      }
+      suffix = UnsafeRawBufferPointer(rebasing: key[prefixLength...])
+    }
+    insertRaw(at: index, fixed: fixed, suffix: suffix)
+    if isInner { children.insert(child, at: index) }
+  }
+
+  private var prefix: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: memory + (NodeView.headerSize + 2 * count), count: prefixLength)
+  }
+
+  private func setFirstPrefix(_ firstKey: UnsafeRawBufferPointer) {
+    let key = UnsafeRawBufferPointer(rebasing: firstKey.prefix(FreshNode.longestPrefix))
+    // No key depends on the old prefix: the cells, at most one without a key, move behind the new one.
+    let cells = count
+    let oldHeap = NodeView.headerSize + 2 * cells + prefixLength
+    let newHeap = NodeView.headerSize + 2 * cells + key.count
+    grow(to: length + key.count)
+    (memory + newHeap).copyMemory(from: memory + oldHeap, byteCount: length - oldHeap)
+    length += newHeap - oldHeap
+    if let start = key.baseAddress, key.count > 0 {
+      (memory + (NodeView.headerSize + 2 * cells)).copyMemory(from: start, byteCount: key.count)
+    }
+    prefixLength = key.count
+  }
+
+  private func insertRaw(at index: Int, fixed: UnsafeRawBufferPointer, suffix: UnsafeRawBufferPointer) {
+    let size = fixed.count + suffix.count
+    grow(to: length + size + 2)
+    let cells = count
+    let heap = NodeView.headerSize + 2 * cells + prefixLength
+    let start = index == 0 ? 0 : end(index - 1)
+    let slot = NodeView.headerSize + 2 * index
+    // Later cells move by the cell and its slot, what lies between the slot and them by the slot alone.
+    (memory + (heap + start + size + 2)).copyMemory(from: memory + (heap + start), byteCount: length - heap - start)
+    (memory + (slot + 2)).copyMemory(from: memory + slot, byteCount: heap + start - slot)
+    count = cells + 1
+    setEnd(index, start + size)
+    var later = index + 1
+    while later <= cells {
+      setEnd(later, end(later) + size)
+      later += 1
+    }
+    let target = memory + (heap + 2 + start)
+    if let source = fixed.baseAddress { target.copyMemory(from: source, byteCount: fixed.count) }
+    if let source = suffix.baseAddress { (target + fixed.count).copyMemory(from: source, byteCount: suffix.count) }
+    length += size + 2
+  }
+
+  /// Takes a cell out. The node may be empty then and must not be looked at. The cell that becomes the first one of an inner
+  /// node loses its key.
+  func removeCell(at index: Int) throws(StorageError) {
+    let isInner = NodeForm(rawValue: bytes[0]) == .inner
+    removeRaw(at: index)
+    if isInner {
+      children.remove(at: index)
+      if index == 0, count > 0 {
+        let fixed = [UInt8](UnsafeRawBufferPointer(start: memory + (NodeView.headerSize + 2 * count + prefixLength), count: NodePointer.size))
+        removeRaw(at: 0)
+        fixed.withUnsafeBytes { insertRaw(at: 0, fixed: $0, suffix: UnsafeRawBufferPointer(start: nil, count: 0)) }
+      }
+    }
+  }
+
+  private func removeRaw(at index: Int) {
+    let cells = count
+    let heap = NodeView.headerSize + 2 * cells + prefixLength
+    let start = index == 0 ? 0 : end(index - 1)
+    let size = end(index) - start
+    let slot = NodeView.headerSize + 2 * index
+    var later = index + 1
+    while later < cells {
+      setEnd(later, end(later) - size)
+      later += 1
+    }
+    (memory + slot).copyMemory(from: memory + (slot + 2), byteCount: heap + start - slot - 2)
+    (memory + (heap + start - 2)).copyMemory(
+      from: memory + (heap + start + size), byteCount: length - heap - start - size)
+    length -= size + 2
+    count = cells - 1
+  }
+
+  /// Puts another fixed part of the same size in place of a cell's.
+  func replaceFixed(at index: Int, _ fixed: UnsafeRawBufferPointer) {
+    guard let source = fixed.baseAddress else { return }
+    let start = index == 0 ? 0 : end(index - 1)
+    (memory + (NodeView.headerSize + 2 * count + prefixLength + start)).copyMemory(from: source, byteCount: fixed.count)
+  }
+
+  /// Changes the number of leaf entries below a cell of an inner node.
+  func setChildCount(at index: Int, _ newCount: UInt64) {
+    let start = index == 0 ? 0 : end(index - 1)
+    NodePointer.store(count: newCount, into: memory + (NodeView.headerSize + 2 * count + prefixLength + start))
+  }
+
+  /// Lays the cells out anew behind a shorter prefix.
+  private func rebuild(prefixLength newPrefix: Int) throws(StorageError) {
+    let copy = try FreshNode.build(from: view, range: 0..<count, prefixLength: newPrefix)
+    copy.children = children
+    take(copy)
+  }
+
+  /// Becomes what another node is, which must not be used after that.
+  func take(_ other: FreshNode) {
+    swap(&memory, &other.memory)
+    swap(&capacity, &other.capacity)
+    swap(&length, &other.length)
+    children = other.children
+  }
+
+  /// A node of some of another node's cells, without children, behind the longest prefix that they share.
+  static func build(from view: NodeView, range: Range<Int>) throws(StorageError) -> FreshNode {
+    // In an inner node the first cell's key goes away.
+    let keyed = view.form == .inner ? range.lowerBound + 1..<max(range.upperBound, range.lowerBound + 1) : range
+    guard let first = keyed.first else { return try build(from: view, range: range, prefixLength: 0) }
+    let pattern = try view.suffix(first)
+    var shared = pattern.count
+    for index in keyed.dropFirst() {
+      if shared == 0 { break }
+      shared = min(shared, commonPrefixLength(pattern, try view.suffix(index)))
+    }
+    return try build(
+      from: view, range: range, prefixLength: max(view.prefixLength, min(view.prefixLength + shared, longestPrefix)))
+  }
+
+  private static func build(from view: NodeView, range: Range<Int>, prefixLength: Int) throws(StorageError) -> FreshNode {
+    let heap = NodeView.headerSize + 2 * range.count + prefixLength
+    let growth = max(0, view.prefixLength - prefixLength) * range.count
+    let result = FreshNode(
+      capacity: max(heap + (view.length - view.heap) + growth + 160, usualCapacity), length: heap, children: [])
+    let memory = result.memory
+    memory.storeBytes(of: view.form.rawValue, as: UInt8.self)
+    memory.storeBytes(of: view.level, toByteOffset: 1, as: UInt8.self)
+    result.count = range.count
+    result.prefixLength = prefixLength
+
+    // The new prefix is the old one, or its beginning, or goes on into what the cells share.
+    let prefixStart = memory + (NodeView.headerSize + 2 * range.count)
+    let kept = min(prefixLength, view.prefixLength)
+    if kept > 0, let start = view.prefix.baseAddress { prefixStart.copyMemory(from: start, byteCount: kept) }
+    let firstKeyed = view.form == .inner ? range.lowerBound + 1 : range.lowerBound
+    if prefixLength > kept, let start = try view.suffix(firstKeyed).baseAddress {
+      (prefixStart + kept).copyMemory(from: start, byteCount: prefixLength - kept)
+    }
+
+    var position = heap
+    func copy(_ bytes: UnsafeRawBufferPointer) {
+      guard let start = bytes.baseAddress else { return }
+      (memory + position).copyMemory(from: start, byteCount: bytes.count)
+      position += bytes.count
+    }
+    for index in range {
+      copy(try view.fixed(index))
+      if view.form != .inner || index > range.lowerBound {
+        if prefixLength < view.prefixLength { copy(UnsafeRawBufferPointer(rebasing: view.prefix[prefixLength...])) }
+        copy(UnsafeRawBufferPointer(rebasing: try view.suffix(index)[(prefixLength - kept)...]))
+      }
+      result.setEnd(index - range.lowerBound, position - heap)
+    }
+    result.length = position
+    return result
+  }
+}
+
+/// How many bytes two keys have in common at their beginnings.
+func commonPrefixLength(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  let limit = min(left.count, right.count)
+  var position = 0
+  while position < limit, left[position] == right[position] { position += 1 }
+  return position
+}

@@ -1,0 +1,45 @@
+/// Where a node lies, how long it is, the check that it must have, and how many leaf entries lie below it.
+struct NodePointer: Hashable, Sendable {
+  static let size = 17
+
+  var offset: UInt64
+  var length: UInt16
+  var check: UInt32
+  /// At most 2⁴⁰ − 1.
+  var count: UInt64
+
+  /// No node: an empty tree, or a child that is not in the file yet.
+  static let none = NodePointer(offset: 0, length: 0, check: 0, count: 0)
+
+  var isNone: Bool { offset == 0 }
+
+  init(offset: UInt64, length: UInt16, check: UInt32, count: UInt64) {
+    self.offset = offset
+    self.length = length
+    self.check = check
+    self.count = count
+  }
+
+  /// From `size` bytes.
+  @inline(__always)
+  init(take bytes: UnsafeRawBufferPointer) {
+    offset = UInt64(loadInteger(UInt32.self, bytes, at: 0)) | UInt64(loadInteger(UInt16.self, bytes, at: 4)) << 32
+    length = loadInteger(UInt16.self, bytes, at: 6)
+    check = loadInteger(UInt32.self, bytes, at: 8)
+    count = UInt64(loadInteger(UInt32.self, bytes, at: 12)) | UInt64(bytes[16]) << 32
+  }
+
+  /// Into `size` bytes.
+  func store(into target: UnsafeMutableRawPointer) {
+    target.storeBytes(of: UInt32(truncatingIfNeeded: offset).littleEndian, as: UInt32.self)
+    target.storeBytes(of: UInt16(truncatingIfNeeded: offset >> 32).littleEndian, toByteOffset: 4, as: UInt16.self)
+    target.storeBytes(of: length.littleEndian, toByteOffset: 6, as: UInt16.self)
+    target.storeBytes(of: check.littleEndian, toByteOffset: 8, as: UInt32.self)
+    NodePointer.store(count: count, into: target)
+  }
+
+  static func store(count: UInt64, into target: UnsafeMutableRawPointer) {
+    target.storeBytes(of: UInt32(truncatingIfNeeded: count).littleEndian, toByteOffset: 12, as: UInt32.self)
+    target.storeBytes(of: UInt8(truncatingIfNeeded: count >> 32), toByteOffset: 16, as: UInt8.self)
+  }
+}

@@ -1,0 +1,89 @@
+/// A key probe with its bytes in place, as the search wants it.
+enum Probe {
+  case bytes(UnsafeRawBufferPointer)
+  case compare((UnsafeRawBufferPointer) -> Int)
+}
+
+extension KeyProbe {
+  func withProbe<R, E: Error>(_ body: (Probe) throws(E) -> R) throws(E) -> R {
+    switch self {
+    case .compare(let compare): return try body(.compare(compare))
+    case .bytes(let key):
+      // `withUnsafeBytes` knows no typed errors.
+      let result = key.withUnsafeBytes { bytes in
+        Result { () throws(E) in try body(.bytes(bytes)) }
+      }
+      return try result.get()
+    }
+  }
+}
+
+extension NodeView {
+  /// The first cell of a leaf whose key is not less than the probe, and whether it is equal.
+  func lowerBound(_ probe: Probe) throws(StorageError) -> (index: Int, isEqual: Bool) {
+    switch probe {
+    case .bytes(let key): return try lowerBound(key, from: 0)
+    case .compare(let compare):
+      var low = 0
+      var high = count
+      while low < high {
+        let middle = (low + high) / 2
+        let order = try self.compare(middle, compare)
+        if order == 0 { return (middle, true) }
+        if order < 0 { low = middle + 1 } else { high = middle }
+      }
+      return (low, false)
+    }
+  }
+
+  /// The cell of an inner node below which the probe belongs.
+  func childIndex(_ probe: Probe) throws(StorageError) -> Int {
+    switch probe {
+    case .bytes(let key):
+      // Separators that equal the key lie at the beginning of what they separate.
+      let bound = try lowerBound(key, from: 1)
+      return bound.isEqual ? bound.index : bound.index - 1
+    case .compare(let compare):
+      var low = 1
+      var high = count
+      while low < high {
+        let middle = (low + high) / 2
+        if try self.compare(middle, compare) <= 0 { low = middle + 1 } else { high = middle }
+      }
+      return low - 1
+    }
+  }
+
+  @inline(__always)
+  private func lowerBound(_ key: UnsafeRawBufferPointer, from first: Int) throws(StorageError) -> (index: Int, isEqual: Bool) {
+    // The prefix begins every key of the node, so it is compared once.
+    var rest = key
+    if prefixLength > 0 {
+      let start = UnsafeRawBufferPointer(rebasing: key[..<min(prefixLength, key.count)])
+      let order = compareBytes(prefix, start)
+      if order > 0 { return (first, false) }
+      if order < 0 { return (count, false) }
+      rest = UnsafeRawBufferPointer(rebasing: key[prefixLength...])
+    }
+    var low = first
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      let order = compareBytes(try suffix(middle), rest)
+      if order == 0 { return (middle, true) }
+      if order < 0 { low = middle + 1 } else { high = middle }
+    }
+    return (low, false)
+  }
+
+  /// The caller's comparison of a cell's whole key.
+  private func compare(_ index: Int, _ compare: (UnsafeRawBufferPointer) -> Int) throws(StorageError) -> Int {
+    let suffix = try suffix(index)
+    if prefixLength == 0 { return compare(suffix) }
+    return withUnsafeTemporaryAllocation(byteCount: prefixLength + suffix.count, alignment: 1) { key in
+      key.copyMemory(from: prefix)
+      UnsafeMutableRawBufferPointer(rebasing: key[prefixLength...]).copyMemory(from: suffix)
+      return compare(UnsafeRawBufferPointer(key))
+    }
+  }
+}

@@ -1,0 +1,171 @@
+/// What the cells of a node hold beside their keys.
+enum NodeForm: UInt8 {
+  /// Pointers to children.
+  case inner = 1
+  /// Record references.
+  case references = 2
+  /// Nothing.
+  case bare = 3
+  /// A byte for the kind, then what it says.
+  case mixed = 4
+}
+
+/// The bytes of one node, stored or still in memory: both have the same layout.
+///
+/// ```
+/// 0     1      2      4          6               6+2n      6+2n+p
+/// form  level  n      p          n × cell end    prefix    cells: fixed part, rest of the key …
+/// ```
+///
+/// Nothing in the bytes is trusted: each cell is checked against the node's length when it is looked at, and what does not
+/// fit throws `damaged`. The view does not keep its memory alive; `Node` does.
+struct NodeView {
+  static let headerSize = 6
+  /// A leaf or inner node is split when it grows beyond this; only long keys make nodes longer.
+  static let targetSize = 1024
+
+  let base: UnsafeRawPointer
+  let length: Int
+  let form: NodeForm
+  let level: UInt8
+  let count: Int
+  let prefixLength: Int
+  /// Where the first cell begins.
+  let heap: Int
+  /// Where the node lies in the file, for messages.
+  let offset: UInt64
+
+  @inline(__always)
+  init(_ bytes: UnsafeRawBufferPointer, offset: UInt64) throws(StorageError) {
+    guard let start = bytes.baseAddress, bytes.count >= NodeView.headerSize, let form = NodeForm(rawValue: bytes[0])
+    else { throw .damaged(what: "tree node", offset: offset) }
+    base = start
+    length = bytes.count
+    self.form = form
+    level = bytes[1]
+    count = Int(loadInteger(UInt16.self, bytes, at: 2))
+    prefixLength = Int(loadInteger(UInt16.self, bytes, at: 4))
+    heap = NodeView.headerSize + 2 * count + prefixLength
+    self.offset = offset
+    guard count > 0, heap <= length, (form == .inner) == (level > 0) else {
+      throw .damaged(what: "tree node", offset: offset)
+    }
+  }
+
+  var damage: StorageError { .damaged(what: "tree node", offset: offset) }
+
+  var prefix: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: base + (NodeView.headerSize + 2 * count), count: prefixLength)
+  }
+
+  /// Where a cell ends, counted from the heap.
+  @inline(__always)
+  func end(_ index: Int) -> Int {
+    Int(UInt16(littleEndian: base.loadUnaligned(fromByteOffset: NodeView.headerSize + 2 * index, as: UInt16.self)))
+  }
+
+  /// The bytes of a cell.
+  @inline(__always)
+  func cell(_ index: Int) throws(StorageError) -> UnsafeRawBufferPointer {
+    let start = index == 0 ? 0 : end(index - 1)
+    let end = end(index)
+    guard start <= end, heap + end <= length else { throw damage }
+    return UnsafeRawBufferPointer(start: base + (heap + start), count: end - start)
+  }
+
+  /// The size of a cell's fixed part.
+  @inline(__always)
+  func fixedSize(of cell: UnsafeRawBufferPointer) throws(StorageError) -> Int {
+    let size: Int
+    switch form {
+    case .inner: size = NodePointer.size
+    case .references: size = RecordReference.size
+    case .bare: size = 0
+    case .mixed:
+      guard cell.count > 0 else { throw damage }
+      switch cell[0] {
+      case 0: size = 1
+      case 1: size = 1 + RecordReference.size
+      case 2:
+        guard cell.count > 1 else { throw damage }
+        size = 3 + Int(cell[1])  // tag, length minus one, bytes
+      default: throw damage
+      }
+    }
+    guard size <= cell.count else { throw damage }
+    return size
+  }
+
+  /// The rest of a cell's key after the prefix.
+  @inline(__always)
+  func suffix(_ index: Int) throws(StorageError) -> UnsafeRawBufferPointer {
+    let cell = try cell(index)
+    return UnsafeRawBufferPointer(rebasing: cell[(try fixedSize(of: cell))...])
+  }
+
+  /// The fixed part of a cell.
+  func fixed(_ index: Int) throws(StorageError) -> UnsafeRawBufferPointer {
+    let cell = try cell(index)
+    return UnsafeRawBufferPointer(rebasing: cell[..<(try fixedSize(of: cell))])
+  }
+
+  /// A cell's whole key.
+  func key(_ index: Int) throws(StorageError) -> [UInt8] {
+    if form == .inner, index == 0 { return [] }
+    let suffix = try suffix(index)
+    return [UInt8](unsafeUninitializedCapacity: prefixLength + suffix.count) { buffer, count in
+      let target = UnsafeMutableRawBufferPointer(buffer)
+      target.copyMemory(from: prefix)
+      UnsafeMutableRawBufferPointer(rebasing: target[prefixLength...]).copyMemory(from: suffix)
+      count = prefixLength + suffix.count
+    }
+  }
+
+  func keyBytes(_ index: Int) throws(StorageError) -> Bytes {
+    let suffix = try suffix(index)
+    let block = MemoryBlock(count: prefixLength + suffix.count)
+    block.bytes.copyMemory(from: prefix)
+    UnsafeMutableRawBufferPointer(rebasing: block.bytes[prefixLength...]).copyMemory(from: suffix)
+    return Bytes(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
+  }
+
+  /// The child pointer of an inner node's cell.
+  @inline(__always)
+  func pointer(_ index: Int) throws(StorageError) -> NodePointer {
+    let cell = try cell(index)
+    guard form == .inner, cell.count >= NodePointer.size else { throw damage }
+    return NodePointer(take: cell)
+  }
+
+  /// The number of leaf entries below a cell.
+  func childCount(_ index: Int) throws(StorageError) -> UInt64 { try pointer(index).count }
+
+  /// What a leaf's cell holds.
+  func payload(_ index: Int) throws(StorageError) -> Payload {
+    let fixed = try fixed(index)
+    switch form {
+    case .inner: throw damage
+    case .references: return .record(RecordReference(take: fixed))
+    case .bare: return .none
+    case .mixed:
+      switch fixed[0] {
+      case 0: return .none
+      case 1: return .record(RecordReference(take: UnsafeRawBufferPointer(rebasing: fixed[1...])))
+      default: return .bytes(Bytes(copying: UnsafeRawBufferPointer(rebasing: fixed[2...])))
+      }
+    }
+  }
+}
+
+extension RecordReference {
+  static let size = 14
+  static let none = RecordReference(offset: 0, length: 0, check: 0)
+
+  /// From `size` bytes.
+  @inline(__always)
+  init(take bytes: UnsafeRawBufferPointer) {
+    self.init(
+      offset: UInt64(loadInteger(UInt32.self, bytes, at: 0)) | UInt64(loadInteger(UInt16.self, bytes, at: 4)) << 32,
+      length: loadInteger(UInt32.self, bytes, at: 6), check: loadInteger(UInt32.self, bytes, at: 10))
+  }
+}

@@ -1,0 +1,287 @@
+/// A tree being changed by a transaction: copies the path to each change once, and then changes it in place.
+struct TreeEditor: Sendable {
+  private(set) var root: TreeRoot
+  let order: TreeOrder
+  /// The form of leaves of references, or nil where the payloads decide.
+  let isReferences: Bool
+  /// Bytes of stored nodes that the changes took the place of.
+  private(set) var replacedNodeBytes: UInt64 = 0
+
+  init(root: TreeRoot, order: TreeOrder, isReferences: Bool) {
+    self.root = root
+    self.order = order
+    self.isReferences = isReferences
+  }
+
+  var isChanged: Bool { root.fresh != nil || replacedNodeBytes > 0 }
+
+  /// Sets the payload of a key to what `payload` makes of the old one; false where the key was there.
+  mutating func set(
+    _ key: UnsafeRawBufferPointer, at probe: Probe, in file: DataFile,
+    payload: (Payload?) throws(StorageError) -> Payload
+  ) throws(StorageError) -> Bool {
+    guard root.count > 0 else {
+      let new = try payload(nil)
+      let leaf = FreshNode(form: form(for: new), level: 0)
+      try insert(new, key, into: leaf, at: 0)
+      dropStoredRoot()
+      root = TreeRoot(pointer: NodePointer(offset: 0, length: 0, check: 0, count: 1), fresh: leaf)
+      return true
+    }
+    try makeRootFresh(in: file)
+    guard let top = root.fresh else { throw .damaged(what: "tree", offset: 0) }
+    var change = Insertion(key: key, probe: probe)
+    let split = try set(&change, in: top, file: file, payload: payload)
+    if change.isNew { root.pointer.count += 1 }
+    if let split {
+      let level = try top.view.level
+      guard level < UInt8.max else { throw .damaged(what: "tree", offset: 0) }
+      let newRoot = FreshNode(form: .inner, level: level + 1)
+      try newRoot.insertChild(top, count: root.count - split.count, key: [], at: 0)
+      try newRoot.insertChild(split.right, count: split.count, key: split.key, at: 1)
+      root.fresh = newRoot
+    }
+    return change.isNew
+  }
+
+  /// Takes a key out; nil where it was not there.
+  mutating func remove(at probe: Probe, in file: DataFile) throws(StorageError) -> Payload? {
+    // Looked for first, so that a key that is not there copies nothing.
+    guard try TreeSearch(file: file).find(probe, in: root) != nil else { return nil }
+    try makeRootFresh(in: file)
+    guard let top = root.fresh else { return nil }
+    let removed = try remove(probe, from: top, file: file)
+    root.pointer.count -= 1
+    if root.pointer.count == 0 {
+      root = .empty
+      return removed
+    }
+    try lowerRoot(in: file)
+    return removed
+  }
+
+  // MARK: Setting
+
+  private struct Insertion {
+    let key: UnsafeRawBufferPointer
+    let probe: Probe
+    var isNew = false
+  }
+
+  /// A node that was split: what is right of it now, from which key on, and how many entries lie there.
+  private struct Split {
+    var key: [UInt8]
+    var right: FreshNode
+    var count: UInt64
+  }
+
+  private mutating func set(
+    _ change: inout Insertion, in node: FreshNode, file: DataFile,
+    payload: (Payload?) throws(StorageError) -> Payload
+  ) throws(StorageError) -> Split? {
+    let view = try node.view
+    guard view.form == .inner else { return try set(&change, inLeaf: node, view, payload: payload) }
+    let index = try view.childIndex(change.probe)
+    let count = try view.childCount(index)
+    let child = try freshChild(index, of: node, file: file)
+    let split = try set(&change, in: child, file: file, payload: payload)
+    let newCount = change.isNew ? count + 1 : count
+    guard let split else {
+      if change.isNew { node.setChildCount(at: index, newCount) }
+      return nil
+    }
+    node.setChildCount(at: index, newCount - split.count)
+    try node.insertChild(split.right, count: split.count, key: split.key, at: index + 1)
+    return try self.split(node, insertedAt: index + 1)
+  }
+
+  private mutating func set(
+    _ change: inout Insertion, inLeaf node: FreshNode, _ view: NodeView,
+    payload: (Payload?) throws(StorageError) -> Payload
+  ) throws(StorageError) -> Split? {
+    let place = try view.lowerBound(change.probe)
+    if place.isEqual {
+      let new = try payload(try view.payload(place.index))
+      if view.form == .references, case .record(let reference) = new {
+        node.replaceReference(at: place.index, reference)
+        return nil
+      }
+      let key = try view.key(place.index)
+      try prepare(node, for: new)
+      try node.removeCell(at: place.index)
+      let result = key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in try insert(new, key, into: node, at: place.index) }
+      }
+      try result.get()
+    } else {
+      let new = try payload(nil)
+      try prepare(node, for: new)
+      try insert(new, change.key, into: node, at: place.index)
+      change.isNew = true
+    }
+    return try split(node, insertedAt: place.index)
+  }
+
+  private func form(for payload: Payload) -> NodeForm {
+    if isReferences { return .references }
+    switch payload {
+    case .none: return .bare
+    case .record: return .references
+    case .bytes: return .mixed
+    }
+  }
+
+  /// Gives a leaf the form that can hold the payload beside what it holds already.
+  private func prepare(_ node: FreshNode, for payload: Payload) throws(StorageError) {
+    let view = try node.view
+    guard view.form != .mixed, view.form != form(for: payload) else { return }
+    try node.makeMixed()
+  }
+
+  private func insert(
+    _ payload: Payload, _ key: UnsafeRawBufferPointer, into node: FreshNode, at index: Int
+  ) throws(StorageError) {
+    let isMixed = NodeForm(rawValue: node.bytes[0]) == .mixed
+    let result = withUnsafeTemporaryAllocation(byteCount: 3 + Limits.payload, alignment: 1) { fixed in
+      let count = payload.store(into: fixed, isMixed: isMixed)
+      let fixed = UnsafeRawBufferPointer(rebasing: fixed[..<count])
+      return Result { () throws(StorageError) in try node.insertCell(at: index, fixed: fixed, key: key) }
+    }
+    try result.get()
+  }
+
+  /// Cuts a node that has grown too long in two. Where the last change came at an end, the cut lies there, so that keys
+  /// that come in order fill their nodes.
+  private func split(_ node: FreshNode, insertedAt index: Int) throws(StorageError) -> Split? {
+    let view = try node.view
+    let isInner = view.form == .inner
+    guard view.length > NodeView.targetSize, view.count >= (isInner ? 4 : 2) else { return nil }
+    let least = isInner ? 2 : 1
+    var cut: Int
+    if index == view.count - 1 {
+      cut = view.count - least
+    } else if index == 0 {
+      cut = least
+    } else {
+      let half = (view.length - view.heap) / 2
+      cut = least
+      while cut < view.count - least, view.end(cut - 1) < half { cut += 1 }
+    }
+    cut = max(least, min(cut, view.count - least))
+    let key = try separator(view, cut)
+    let right = try FreshNode.build(from: view, range: cut..<view.count)
+    let left = try FreshNode.build(from: view, range: 0..<cut)
+    var count = UInt64(view.count - cut)
+    if isInner {
+      count = 0
+      for index in cut..<view.count { count += try view.childCount(index) }
+      right.children = Array(node.children[cut...])
+      left.children = Array(node.children[..<cut])
+    }
+    node.take(left)
+    return Split(key: key, right: right, count: count)
+  }
+
+  /// A key that is greater than all before the cut and not greater than any after it.
+  private func separator(_ view: NodeView, _ cut: Int) throws(StorageError) -> [UInt8] {
+    let key = try view.key(cut)
+    guard order == .bytes, view.form != .inner else { return key }
+    // The shortest that tells both sides apart: one byte more than they share.
+    let shared = commonPrefixLength(try view.suffix(cut - 1), try view.suffix(cut))
+    return Array(key.prefix(view.prefixLength + shared + 1))
+  }
+
+  // MARK: Removing
+
+  private mutating func remove(_ probe: Probe, from node: FreshNode, file: DataFile) throws(StorageError) -> Payload {
+    let view = try node.view
+    guard view.form == .inner else {
+      let place = try view.lowerBound(probe)
+      guard place.isEqual else { throw view.damage }
+      let payload = try view.payload(place.index)
+      try node.removeCell(at: place.index)
+      return payload
+    }
+    let index = try view.childIndex(probe)
+    let count = try view.childCount(index)
+    guard count > 0 else { throw view.damage }
+    let child = try freshChild(index, of: node, file: file)
+    let payload = try remove(probe, from: child, file: file)
+    if count == 1 {
+      try node.removeCell(at: index)
+    } else {
+      node.setChildCount(at: index, count - 1)
+      if child.length < NodeView.targetSize / 4 { try join(index, of: node, file: file) }
+    }
+    return payload
+  }
+
+  /// Makes one node of a child that has become short and a neighbour, where both fit into one.
+  private mutating func join(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) {
+    let view = try node.view
+    guard view.count > 1 else { return }
+    let left = index > 0 ? index - 1 : index
+    let reader = try Node(node)
+    // Not held any longer than the question takes: a second reference would make a copy of the child necessary.
+    let leftLength = try reader.child(left, in: file).view.length
+    let rightView = try reader.child(left + 1, in: file)
+    guard leftLength + rightView.view.length <= NodeView.targetSize * 3 / 4 else { return }
+    let key = try view.key(left + 1)
+    let count = try view.childCount(left) + (try view.childCount(left + 1))
+    let target = try freshChild(left, of: node, file: file)
+    if let stored = try reader.storedChild(left + 1) { replacedNodeBytes += UInt64(stored.length) }
+    try target.append(rightView, firstKey: key)
+    try node.removeCell(at: left + 1)
+    node.setChildCount(at: left, count)
+  }
+
+  /// Takes away roots with a single child.
+  private mutating func lowerRoot(in file: DataFile) throws(StorageError) {
+    while let top = root.fresh, let view = try? top.view, view.form == .inner, view.count == 1 {
+      if let child = top.children[0] {
+        root.fresh = child
+      } else {
+        let count = root.count
+        root = TreeRoot(pointer: try view.pointer(0))
+        guard root.count == count else { throw view.damage }
+      }
+    }
+  }
+
+  // MARK: Copying paths
+
+  private mutating func makeRootFresh(in file: DataFile) throws(StorageError) {
+    if root.fresh == nil {
+      let stored = try file.node(at: root.pointer)
+      root.fresh = FreshNode(copying: stored.view)
+      dropStoredRoot()
+    } else if !isKnownUniquelyReferenced(&root.fresh) {
+      root.fresh = root.fresh.map { FreshNode(copying: $0) }
+    }
+  }
+
+  private mutating func dropStoredRoot() {
+    guard !root.pointer.isNone else { return }
+    replacedNodeBytes += UInt64(root.pointer.length)
+    root.pointer = NodePointer(offset: 0, length: 0, check: 0, count: root.pointer.count)
+  }
+
+  /// The child below a cell, in a form that may be changed.
+  private mutating func freshChild(
+    _ index: Int, of node: FreshNode, file: DataFile
+  ) throws(StorageError) -> FreshNode {
+    if node.children[index] == nil {
+      let stored = try Node(node).child(index, in: file)
+      let pointer = try node.view.pointer(index)
+      replacedNodeBytes += UInt64(pointer.length)
+      let copy = FreshNode(copying: stored.view)
+      node.setChild(copy, count: pointer.count, at: index)
+      return copy
+    }
+    if !isKnownUniquelyReferenced(&node.children[index]) {
+      node.children[index] = node.children[index].map { FreshNode(copying: $0) }
+    }
+    guard let child = node.children[index] else { throw .damaged(what: "tree", offset: 0) }
+    return child
+  }
+}
