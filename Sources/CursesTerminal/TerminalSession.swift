@@ -15,6 +15,8 @@ package struct TerminalSession: Sendable {
     case terminal
     /// From a script file, at a size; afterwards the last picture is written to `dump`, where given.
     case script(path: String, size: Size, dump: String?)
+    /// On standard input and output, as lines: each pane under its title, and steps of a script to go on.
+    case lines(size: Size)
   }
 
   /// Where it takes place.
@@ -42,6 +44,7 @@ package struct TerminalSession: Sendable {
     switch place {
     case .terminal: try runOnTerminal(make)
     case .script(let path, let size, let dump): try play(path, size, dump, make())
+    case .lines(let size): try LineSession(make(), size: size, isASCII: isASCII).run()
     }
   }
 
@@ -73,8 +76,8 @@ package struct TerminalSession: Sendable {
     } catch {
       throw .script("\(path), \(error)")
     }
-    var player = ScriptPlayer(program, script: script, size: size, isASCII: isASCII)
-    let (picture, status) = try player.play()
+    var player = ScriptPlayer(program, size: size, isASCII: isASCII)
+    let (picture, status) = try player.play(script)
     if let dump, !ScreenFile.save(picture, to: dump) { throw .script("\(dump): \(Environment.lastError)") }
     if let farewell = program.finish() { print(farewell) }
     return status

@@ -6,44 +6,50 @@ package import TerminalKit
 /// After every event it waits, without a clock, until the program is idle, so that a script always shows the same.
 package struct ScriptPlayer {
   private let program: any TerminalProgram
-  private let script: Script
   private var size: Size
   private let isASCII: Bool
-  private var status: Int32?
+  /// The exit status that the program quit with.
+  private(set) var status: Int32?
   private var screenshots: [String] = []
 
-  /// A player of `script`.
+  /// A player for `program`.
   ///
   /// - Parameters:
-  ///   - program: what the script is played to.
-  ///   - script: its steps.
+  ///   - program: what scripts are played to.
   ///   - size: columns and rows at the start.
   ///   - isASCII: whether pictures are saved in ASCII.
-  package init(_ program: any TerminalProgram, script: Script, size: Size, isASCII: Bool = false) {
+  package init(_ program: any TerminalProgram, size: Size, isASCII: Bool = false) {
     self.program = program
-    self.script = script
     self.size = size
     self.isASCII = isASCII
   }
 
-  /// Plays the script.
+  /// Plays a whole script.
   ///
   /// - Returns: the last picture, and the exit status that the program quit with, 0 where it did not.
-  package mutating func play() throws(TerminalProblem) -> (picture: CellGrid, status: Int32) {
+  package mutating func play(_ script: Script) throws(TerminalProblem) -> (picture: CellGrid, status: Int32) {
+    var picture = try start()
+    for step in script.steps where status == nil { picture = try play(step, after: picture) }
+    return (picture, status ?? 0)
+  }
+
+  /// Starts the program and waits for its first picture.
+  mutating func start() throws(TerminalProblem) -> CellGrid {
     guard strata_events_open() else { throw .system(Environment.lastError) }
     perform(program.start(TerminalSurroundings(size: size, isASCII: isASCII)) { strata_wake() })
-    var picture = try settle()
-    for step in script.steps {
-      guard status == nil else { break }
-      switch step {
-      case .event(let event):
-        receive(event)
-        picture = try settle()
-      case .saveScreen(let path):
-        try save(picture, to: path)
-      }
+    return try settle()
+  }
+
+  /// Plays one step and waits for the picture after it.
+  mutating func play(_ step: Script.Step, after picture: CellGrid) throws(TerminalProblem) -> CellGrid {
+    switch step {
+    case .event(let event):
+      receive(event)
+      return try settle()
+    case .saveScreen(let path):
+      try save(picture, to: path)
+      return picture
     }
-    return (picture, status ?? 0)
   }
 
   /// Waits until nothing is left to do, and draws.

@@ -133,7 +133,7 @@ package enum Picture {
 
   /// One decimal place at most, without depending on a formatter.
   static func short(_ number: Double) -> String {
-    let tenths = Int((number * 10).rounded())
+    let tenths = Int(number * 10 + 0.5)  // never negative
     return tenths % 10 == 0 ? "\(tenths / 10)" : "\(tenths / 10).\(abs(tenths % 10))"
   }
 }

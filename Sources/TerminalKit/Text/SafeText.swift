@@ -40,16 +40,24 @@ package enum SafeText {
 
   /// Calls `body` with each canonical cell of `text`, in order, until it answers `false`.
   package static func forEachCluster(of text: String, _ body: (Cluster) -> Bool) {
-    for character in text {
-      let goesOn =
-        if let ascii = character.utf8.first, ascii >= 0x20, ascii < 0x7F, character.utf8.count == 1 {
-          body(Cluster(text: String(character), width: 1))
-        } else {
-          ClusterSplitter.split(character, body)
-        }
-      guard goesOn else { return }
+    let bytes = text.utf8
+    var place = bytes.startIndex
+    while place < bytes.endIndex {
+      let byte = bytes[place]
+      let next = bytes.index(after: place)
+      // A printable ASCII byte before another ASCII byte is a cluster; before anything else a mark may join it.
+      if byte >= 0x20, byte < 0x7F, next == bytes.endIndex || bytes[next] < 0x80 {
+        guard body(Cluster(text: ascii[Int(byte)], width: 1)) else { return }
+        place = next
+      } else {
+        guard ClusterSplitter.split(text[place], body) else { return }
+        place = text.index(after: place)
+      }
     }
   }
+
+  /// One string for each ASCII scalar, so that none is made anew.
+  private static let ascii = (UInt8(0)..<128).map { String(Unicode.Scalar($0)) }
 
   /// The canonical cells of `text`.
   package static func clusters(_ text: String) -> [Cluster] {

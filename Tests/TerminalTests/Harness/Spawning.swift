@@ -146,5 +146,17 @@ enum Scratch {
     return String(decoding: bytes, as: UTF8.self)
   }
 
+  /// The paths of what lies in a folder.
+  static func files(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var found: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+      if name != ".", name != ".." { found.append("\(folder)/\(name)") }
+    }
+    return found.sorted()
+  }
+
   private static let counter = Counter()
 }

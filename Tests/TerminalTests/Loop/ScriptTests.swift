@@ -51,4 +51,17 @@ struct ScriptTests {
     }
     #expect(events(Scratch.text(of: folder + "/again.txt")) == events(process.screen.text))
   }
+
+  @Test("as lines, panes come one after the other without borders, and then only what changes")
+  func lines() throws {
+    let (status, output) = try Spawning.run("terminal-card", ["--plain"], input: "j k\ntype x\nkeys Entr\nq\n")
+    #expect(status == 0)
+    let lines = output.split(separator: "\n")
+    #expect(lines.first == "Terminal 80x24, 256 colours")
+    #expect(!output.contains { "┌─│┃━".contains($0) })
+    #expect(lines.contains("(0 events)") && lines.contains("(2 events)"))
+    #expect(lines.filter { $0.contains("Žofie") }.count == 1)
+    #expect(lines.contains("1 key j") && lines.contains("3 key x"))
+    #expect(lines.contains("no key is called “Entr”"))
+  }
 }

@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Measures the browser in a real pseudo-terminal against its budgets, with other programs beside it.
+
+    make bench-browser        or        python3 Benchmarks/Browser/measure.py [--program PATH] [--records N]
+
+Needs nothing but Python and the release build; less, tig and VisiData (vd) are measured where they are installed, on the
+same records as text (tig: on a repository with a commit a record, 20,000 of them). Ends with status 1 where a figure is
+more than twice its budget. Each figure is one run: on a busy machine read it with care.
+"""
+import argparse
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+HERE = pathlib.Path(__file__).parent
+RECORDS = 1_000_000
+WIDE = (160, 48)
+
+
+# A program on a terminal
+
+class Session:
+    def __init__(self, command, size=WIDE, **environment):
+        self.total = 0
+        self.seen = b""
+        self.began = time.perf_counter()
+        self.pid, self.file = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+            os.environ.update({"TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", **environment})
+            try:
+                os.execvp(command[0], command)
+            finally:
+                os._exit(127)
+
+    def read(self, patience):
+        """One read; the bytes, or b'' where nothing came in time."""
+        if not select.select([self.file], [], [], patience)[0]:
+            return b""
+        try:
+            data = os.read(self.file, 1 << 20)
+        except OSError:
+            return b""
+        self.total += len(data)
+        self.seen = (self.seen + data)[-200_000:]
+        return data
+
+    def settle(self, quiet=0.02):
+        """Reads until nothing comes for `quiet` seconds. Returns the bytes that came."""
+        before = self.total
+        while self.read(quiet):
+            pass
+        return self.total - before
+
+    def first_byte(self, patience=60):
+        began = time.perf_counter()
+        if not self.read(patience):
+            raise SystemExit("nothing is painted")
+        return time.perf_counter() - began
+
+    def until(self, text, patience=120):
+        """Seconds until the bytes of `text` have come."""
+        began = time.perf_counter()
+        while text.encode() not in self.seen:
+            if time.perf_counter() - began > patience or not self.read(patience):
+                raise SystemExit(f"“{text}” does not appear; the last bytes are {self.seen[-400:]!r}")
+        return time.perf_counter() - began
+
+    def press(self, keys, quiet=0.02):
+        """Seconds to the first byte of the answer, and the bytes of all of it."""
+        self.seen = b""
+        before = self.total
+        began = time.perf_counter()
+        os.write(self.file, keys.encode())
+        if not self.read(2):
+            return None, 0
+        latency = time.perf_counter() - began
+        self.settle(quiet)
+        return latency, self.total - before
+
+    def memory(self):
+        """Resident memory in MB."""
+        for line in open(f"/proc/{self.pid}/status"):
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+
+    def processor(self):
+        """Seconds of processor time so far."""
+        fields = open(f"/proc/{self.pid}/stat").read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.file)
+
+
+def percentile(values, part):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(len(values) * part))]
+
+
+def latencies(session, key, count):
+    """Milliseconds p50 and p99, and the median of the bytes, of pressing a key `count` times."""
+    times, sizes = [], []
+    for _ in range(count):
+        latency, size = session.press(key, quiet=0.004)
+        if latency is not None:
+            times.append(latency * 1000)
+            sizes.append(size)
+    return percentile(times, 0.5), percentile(times, 0.99), percentile(sizes, 0.5)
+
+
+# The same work for every program
+
+def walk(command, rows, down="j", page="\x1b[6~", last="G", first="g", **environment):
+    """The figures that every program has."""
+    session = Session(command, **environment)
+    first_frame = session.first_byte() * 1000
+    session.until(rows)
+    ready = (time.perf_counter() - session.began) * 1000
+    session.settle(0.3)
+    figures = {"first frame": first_frame, "rows": ready, "start bytes": session.total, "memory": session.memory()}
+    figures["cursor p50"], figures["cursor p99"], figures["cursor bytes"] = latencies(session, down, 200)
+    figures["page p50"], figures["page p99"], figures["page bytes"] = latencies(session, page, 100)
+    figures["last record"] = (session.press(last, 0.2)[0] or 0) * 1000
+    figures["first record"] = (session.press(first, 0.2)[0] or 0) * 1000
+    return session, figures
+
+
+def strata_only(session, figures, arguments):
+    before, processor = session.total, session.processor()
+    time.sleep(20)
+    session.settle(0)
+    figures["idle bytes"] = (session.total - before) * 3
+    figures["idle processor"] = (session.processor() - processor) / 20 * 100
+    before = session.memory()
+    for _ in range(arguments.pages // 50):
+        os.write(session.file, b"\x1b[6~" * 50)
+        session.settle(0.02)
+    figures["memory growth"] = session.memory() - before
+    session.press("gg", 0.2)
+    session.press("f", 0.2)
+    os.write(session.file, b'title *= "Solaris"')
+    session.settle(0.2)
+    figures["filter first hit"] = (session.press("\r", 0.001)[0] or 0) * 1000
+    figures["filter cancel"] = (session.press("\x1b", 0.2)[0] or 0) * 1000
+    session.end()
+
+
+def difference(program, store, figures):
+    session = Session([program, store, "Book"])
+    session.until("The Left Hand")
+    session.settle(0.3)
+    session.press("gH", 0.5)
+    began = time.perf_counter()
+    os.write(session.file, b"\r")
+    session.until("~200")
+    figures["difference"] = (time.perf_counter() - began) * 1000
+    session.end()
+
+
+def large_record(program, store, figures):
+    session = Session([program, store, "Large"])
+    session.until("kilo")
+    session.settle(0.5)
+    began = time.perf_counter()
+    os.write(session.file, b"\r")
+    session.read(10)
+    figures["10 MB record"] = (time.perf_counter() - began) * 1000
+    session.end()
+
+
+# Data
+
+TITLES = ["The Left Hand of Darkness", "Solaris", "Kindred", "Roadside Picnic", "Invisible Cities", "Žofie a drak",
+          "ペンギン・ハイウェイ", "The Dispossessed"]
+AUTHORS = ["Le Guin", "Lem", "Butler", "Strugatski", "Calvino", "Öztürk", "森見", "Čapek"]
+
+
+def record(number):
+    return {"id": number, "title": f"{TITLES[number % 8]} {number}", "author": AUTHORS[number * 7 % 8],
+            "price": number * 37 % 4000 / 100, "stock": number * 13 % 97}
+
+
+def make_store(program, folder, count):
+    text, store = folder / "books.jsonl", folder / "books.strata"
+    with open(text, "w") as file:
+        for number in range(count):
+            file.write(json.dumps(record(number), ensure_ascii=False) + "\n")
+    run = lambda *words, **more: subprocess.run([program, *words], check=True, stdout=subprocess.DEVNULL, **more)
+    run("import", store, "Book", text, "--id", "id", "--index", "author=author", "--index", "stock=stock")
+    large = folder / "large.jsonl"
+    large.write_text(json.dumps({"id": "kilo", "text": "ten megabytes of text " * 460_000}) + "\n")
+    run("import", store, "Large", large, "--id", "id")
+    changed = "\n".join(
+        json.dumps({**record(number * (count // 200)), "stock": 1_000}, ensure_ascii=False) for number in range(200))
+    run("put", store, "Book", "--name", "two hundred changes", input=changed.encode())
+    return text, store
+
+
+def make_repository(folder):
+    """For tig: 20,000 commits."""
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    lines = []
+    for number in range(20_000):
+        lines.append(f"commit refs/heads/main\ncommitter A <a@b> {1_600_000_000 + number} +0000\n"
+                     f"data 12\ncommit {number:05}\n")
+    subprocess.run(["git", "-C", folder, "fast-import", "--quiet"], input="".join(lines).encode(), check=True)
+    subprocess.run(["git", "-C", folder, "symbolic-ref", "HEAD", "refs/heads/main"], check=True)
+
+
+# The table
+
+BUDGETS = [  # name, unit, budget
+    ("first frame", "ms", 15), ("rows", "ms", 60), ("memory", "MB", 40), ("memory growth", "MB", 4),
+    ("cursor p50", "ms", 1), ("cursor p99", "ms", 8), ("page p50", "ms", 2), ("page p99", "ms", 12),
+    ("last record", "ms", 20), ("first record", "ms", 20), ("cursor bytes", "bytes", 300),
+    ("page bytes", "bytes", 6_000), ("start bytes", "bytes", 8_000), ("idle bytes", "a minute", 0),
+    ("idle processor", "%", 0.1), ("filter first hit", "ms", 50), ("filter cancel", "ms", 50), ("difference", "ms", 30),
+    ("10 MB record", "ms", 100),
+]
+
+
+def show(all_figures):
+    names = list(all_figures)
+    print(f"{'':18} {'budget':>14} " + " ".join(f"{name:>10}" for name in names))
+    missed = []
+    for name, unit, budget in BUDGETS:
+        values = [all_figures[program].get(name) for program in names]
+        print(f"{name:18} {budget:>6} {unit:>7} " + " ".join(
+            f"{'–':>10}" if value is None else f"{value:>10.1f}" for value in values))
+        if values[0] is not None and values[0] > budget * 2:
+            missed.append(name)
+    if missed:
+        sys.exit("more than twice the budget: " + ", ".join(missed))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", default=str(HERE.parent.parent / ".build/release/strata"))
+    parser.add_argument("--records", type=int, default=RECORDS)
+    parser.add_argument("--pages", type=int, default=10_000, help="pages walked for the growth of memory")
+    arguments = parser.parse_args()
+    program = os.path.abspath(arguments.program)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        os.environ.update(XDG_STATE_HOME=name + "/state", XDG_CONFIG_HOME=name + "/config")
+        text, store = make_store(program, folder, arguments.records)
+        session, strata = walk([program, store, "Book"], "The Left Hand", first="gg")
+        strata_only(session, strata, arguments)
+        difference(program, store, strata)
+        large_record(program, store, strata)
+        figures = {"strata": strata}
+        if shutil.which("less"):
+            session, figures["less"] = walk(["less", "-S", text], "The Left Hand", LESSHISTFILE="-")
+            session.end()
+        if shutil.which("tig"):
+            make_repository(folder / "repository")
+            os.chdir(folder / "repository")
+            session, figures["tig"] = walk(["tig"], "commit 19999", last="\x1b[F", first="\x1b[H")
+            session.end()
+        if shutil.which("vd"):
+            session, figures["VisiData"] = walk(["vd", text], "The Left Hand", first="gg")
+            session.end()
+        print(f"{arguments.records:,} records, {WIDE[0]}×{WIDE[1]}")
+        show(figures)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Takes the pictures of this folder from the real program, on the sample, in a real pseudo-terminal.
+
+    make build && python3 Screenshots/take.py [--program PATH] [NAME…]
+
+Needs: PyPI pyte (which brings wcwidth); Debian librsvg2-bin (rsvg-convert), fonts-dejavu-core, fonts-noto-cjk.
+The list of pictures is pictures.txt beside this script. Each becomes NAME.svg and NAME.png. Nothing is drawn by hand:
+the program runs, gets the keys that a person would press, and what a terminal then shows is turned into SVG.
+"""
+import argparse
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+from xml.sax.saxutils import escape
+
+import pyte
+import wcwidth
+
+HERE = pathlib.Path(__file__).parent
+PATIENCE = 120  # seconds after which something is taken never to happen
+pyte.graphics.TEXT[2] = "+blink"  # pyte knows no dim text, and the program never blinks
+IDLE = re.compile(rb"\x1b\]7777;idle;(\d+);(\d+x\d+)\x07")
+
+KEYS = {"Enter": "\r", "Tab": "\t", "Esc": "\x1b", "Space": " ", "Backspace": "\x7f", "Up": "\x1b[A", "Down": "\x1b[B",
+        "Right": "\x1b[C", "Left": "\x1b[D", "Home": "\x1b[H", "End": "\x1b[F", "PageUp": "\x1b[5~",
+        "PageDown": "\x1b[6~", "S-Tab": "\x1b[Z"}
+
+
+class Program:
+    """The program on a pseudo-terminal, and what the terminal shows."""
+
+    def __init__(self, command, columns, rows, environment):
+        self.screen = pyte.Screen(columns, rows)
+        self.stream = pyte.ByteStream(self.screen)
+        self.sent, self.idle_at = 0, -1
+        self.pending = b""
+        self.pid, self.file = pty.fork()
+        if self.pid == 0:
+            os.environ.update(environment)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+            os.execv(command[0], command)
+
+    def read(self):
+        ready, _, _ = select.select([self.file], [], [], PATIENCE)
+        if not ready:
+            sys.exit("nothing more comes; the screen is:\n" + "\n".join(self.screen.display))
+        try:
+            data = os.read(self.file, 65536)
+        except OSError:
+            data = b""
+        if not data:
+            sys.exit("the program has ended; the screen was:\n" + "\n".join(self.screen.display))
+        data = self.pending + data
+        cut = data.rfind(b"\x1b]")
+        self.pending = data[cut:] if cut >= 0 and b"\x07" not in data[cut:] else b""
+        data = data[:len(data) - len(self.pending)]
+        for match in IDLE.finditer(data):
+            self.idle_at = int(match.group(1))
+        self.stream.feed(IDLE.sub(b"", data))
+
+    def wait_until_idle(self):
+        while self.idle_at < self.sent:
+            self.read()
+
+    def wait_for(self, text):
+        while not any(text in line for line in self.screen.display):
+            self.read()
+
+    def send(self, text):
+        data = text.encode()
+        os.write(self.file, data)
+        self.sent += len(data)
+
+    def close(self):
+        os.kill(self.pid, signal.SIGTERM)
+        os.waitpid(self.pid, 0)
+        os.close(self.file)
+
+
+def chords(text):
+    """`gg ^d Enter` as what an xterm sends, one string a key."""
+    for word in text.split():
+        if word in KEYS:
+            yield KEYS[word]
+        elif len(word) == 2 and word[0] == "^":
+            yield chr(ord(word[1].upper()) & 0x1F)
+        else:
+            yield from word
+
+
+def play(program, steps):
+    for verb, _, rest in (step.partition(" ") for step in steps):
+        if verb == "keys":
+            for key in chords(rest):
+                program.send(key)
+                program.wait_until_idle()
+        elif verb == "keys-now":  # while work goes on
+            for key in chords(rest):
+                program.send(key)
+        elif verb == "type":
+            program.send(rest)
+            program.wait_until_idle()
+        elif verb == "wait":
+            program.wait_for(rest)
+        else:
+            sys.exit(f"no step is called {verb}")
+
+
+# The picture
+
+WIDTH, HEIGHT, MARGIN = 8.4, 18, 12
+PAPER, INK = "#1d2026", "#d8dee9"
+NAMED = {"black": "#3b4252", "red": "#e06c75", "green": "#98c379", "brown": "#e5c07b", "blue": "#61afef",
+         "magenta": "#c678dd", "cyan": "#56b6c2", "white": "#d8dee9", "brightblack": "#7f8a9c",
+         "brightred": "#ff7b86", "brightgreen": "#b5e890", "brightbrown": "#ffd68a", "brightblue": "#86c8ff",
+         "brightmagenta": "#e29bf5", "bfightmagenta": "#e29bf5", "brightcyan": "#7fdde8", "brightwhite": "#ffffff"}
+BOX = {"─": "lr", "━": "LR", "│": "ud", "┃": "UD", "┌": "dr", "┐": "dl", "└": "ur", "┘": "ul", "┏": "DR", "┓": "DL",
+       "┗": "UR", "┛": "UL", "├": "udr", "┤": "udl", "┬": "dlr", "┴": "ulr", "┼": "udlr"}
+
+
+def color(name, standard):
+    if name == "default":
+        return standard
+    return NAMED.get(name) or "#" + name
+
+
+
+
+def svg(screen):
+    backgrounds, texts = [], []
+    for row in range(screen.lines):
+        line, run = screen.buffer[row], None
+        for column in range(screen.columns + 1):
+            cell = line[column] if column < screen.columns else None
+            if cell is not None and cell.data == "":
+                continue
+            look = cell and (
+                cell.fg, cell.bg, cell.bold, cell.blink, cell.italics, cell.underscore, cell.reverse)
+            plain = cell is not None and cell.data.isascii()
+            if run and (cell is None or look != run[2] or not plain or not run[1].isascii()):
+                draw(run, row, backgrounds, texts)
+                run = None
+            if cell is not None:
+                run = (run[0], run[1] + cell.data, look) if run else (column, cell.data, look)
+    x, y = MARGIN + screen.cursor.x * WIDTH, MARGIN + screen.cursor.y * HEIGHT
+    cursor = "" if screen.cursor.hidden else (
+        f'<rect x="{x:.1f}" y="{y}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="{INK}"/>\n')
+    width, height = screen.columns * WIDTH + 2 * MARGIN, screen.lines * HEIGHT + 2 * MARGIN
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" '
+        'font-family="DejaVu Sans Mono, Noto Sans Mono CJK JP, Noto Sans CJK JP, DejaVu Sans, monospace" '
+        'font-size="14">\n'
+        f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>\n'
+        f'<g shape-rendering="crispEdges">\n{"".join(backgrounds)}</g>\n{"".join(texts)}{cursor}</svg>\n')
+
+
+def draw(run, row, backgrounds, texts):
+    column, text, (fg, bg, bold, dim, italic, underline, reverse) = run
+    ink, paper = color(fg, INK), color(bg, PAPER)
+    if reverse:
+        ink, paper = paper, ink
+    x, y = MARGIN + column * WIDTH, MARGIN + row * HEIGHT
+    columns = len(text) if text.isascii() else 2 if wide(text) else 1
+    if paper != PAPER:
+        backgrounds.append(
+            f'<rect x="{x:.1f}" y="{y}" width="{columns * WIDTH:.1f}" height="{HEIGHT}" fill="{paper}"/>\n')
+    if text in BOX:
+        middle = (x + WIDTH / 2, y + HEIGHT / 2)
+        ends = {"u": (middle[0], y), "d": (middle[0], y + HEIGHT), "l": (x, middle[1]), "r": (x + WIDTH, middle[1])}
+        for side in BOX[text]:
+            end = ends[side.lower()]
+            texts.append(
+                f'<path d="M{middle[0]:.1f} {middle[1]:.1f}L{end[0]:.1f} {end[1]:.1f}" stroke="{ink}" '
+                f'stroke-width="{2 if side.isupper() else 1}" stroke-linecap="square"/>\n')
+        return
+    words = text.lstrip(" ")
+    if not words.strip():
+        return
+    x += (len(text) - len(words)) * WIDTH
+    looks = (' font-weight="bold"' if bold else "") + (' font-style="italic"' if italic else "")
+    looks += (' text-decoration="underline"' if underline else "") + (' opacity="0.6"' if dim else "")
+    texts.append(
+        f'<text x="{x:.1f}" y="{y + 13.5:.1f}" fill="{ink}"{looks} xml:space="preserve">{escape(words)}</text>\n')
+
+
+def wide(text):
+    return wcwidth.wcswidth(text) == 2
+
+
+# The list
+
+def pictures():
+    """NAME COLUMNSxROWS ARGUMENTS, then indented steps."""
+    found = []
+    for line in (HERE / "pictures.txt").read_text().splitlines():
+        if not line.strip() or line.startswith("#"):
+            continue
+        if line.startswith(" "):
+            found[-1][3].append(line.strip())
+        else:
+            name, size, *arguments = line.split()
+            columns, rows = map(int, size.split("x"))
+            found.append((name, (columns, rows), arguments, []))
+    return found
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--program", default=str(HERE.parent / ".build/release/strata"))
+    arguments.add_argument("names", nargs="*")
+    wanted = arguments.parse_args()
+    if shutil.which("rsvg-convert") is None:
+        sys.exit("rsvg-convert is missing: apt install librsvg2-bin")
+    with tempfile.TemporaryDirectory() as home:
+        environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", "STRATA_IDLE_FD": "1", "HOME": home,
+                       "XDG_DATA_HOME": home + "/data", "XDG_STATE_HOME": home + "/state",
+                       "XDG_CONFIG_HOME": home + "/config", "USER": "ada", "LOGNAME": "ada"}
+        for name, (columns, rows), words, steps in pictures():
+            if wanted.names and name not in wanted.names:
+                continue
+            words = [word.replace("HOME", home) for word in words]
+            program = Program([os.path.abspath(wanted.program)] + words, columns, rows, environment)
+            play(program, steps)
+            picture = HERE / f"{name}.svg"
+            picture.write_text(svg(program.screen))
+            subprocess.run(["rsvg-convert", "--zoom", "1.5", "-o", picture.with_suffix(".png"), picture], check=True)
+            program.close()
+            print(picture.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+/// The picture as lines for braille displays, screen readers and pipes: pane after pane instead of side by side, without
+/// their borders.
+extension CellGrid {
+  /// The lines: those above the panes, each pane under its title, those below. Spaces at ends and runs of empty lines go.
+  ///
+  /// A pane whose border is broken by another on top of it is left out: the one on top has the keys.
+  package func plainLines() -> [String] {
+    let panes = Self.wholeFrames(in: self)
+    guard let first = panes.map(\.top).min(), let last = panes.map(\.bottom).max() else { return tidy(lines()) }
+    let all = lines()
+    var result = tidy(Array(all[..<first]))
+    for pane in panes {
+      result.append("")
+      let title = edge(row: pane.top, of: pane)
+      if !title.isEmpty { result.append(title) }
+      result += tidy((pane.top + 1..<pane.bottom - 1).map { text(row: $0, columns: pane.left + 1..<pane.right - 1) })
+      let footer = edge(row: pane.bottom - 1, of: pane)
+      if !footer.isEmpty { result.append("(\(footer))") }
+    }
+    return result + [""] + tidy(Array(all[last...]))
+  }
+
+  private func text(row: Int, columns: Range<Int>) -> String {
+    self.row(row).dropFirst(columns.lowerBound).prefix(columns.count).map(\.text).joined()
+  }
+
+  /// What is written in the upper or lower edge of a pane.
+  private func edge(row: Int, of pane: Rect) -> String {
+    let line = text(row: row, columns: pane.left + 1..<pane.right - 1)
+    return Self.trimmed(String(line.map { Self.isAcross(String($0)) ? " " : $0 }))
+  }
+
+  private func tidy(_ lines: [String]) -> [String] {
+    var result: [String] = []
+    for line in lines {
+      let trimmed = Self.trimmedEnd(line)
+      if !trimmed.isEmpty { result.append(trimmed) }
+    }
+    return result
+  }
+
+  private static func trimmedEnd(_ line: String) -> String {
+    var rest = line[...]
+    while rest.last == " " { rest.removeLast() }
+    return String(rest)
+  }
+
+  private static func trimmed(_ line: String) -> String { String(trimmedEnd(line).drop { $0 == " " }) }
+
+  private static func isAcross(_ text: String) -> Bool { text == "─" || text == "━" || text == "-" }
+
+  /// Frames with four whole sides and corners, from top to bottom and left to right.
+  private static func wholeFrames(in grid: CellGrid) -> [Rect] {
+    var found: [Rect] = []
+    for row in 0..<grid.size.rows {
+      for column in 0..<grid.size.columns {
+        let corner = grid[Point(column: column, row: row)].text
+        guard corner == "┌" || corner == "┏", let frame = frame(in: grid, from: Point(column: column, row: row)) else {
+          continue
+        }
+        found.append(frame)
+      }
+    }
+    return found
+  }
+
+  private static func frame(in grid: CellGrid, from corner: Point) -> Rect? {
+    let isHeavy = grid[corner].text == "┏"
+    let (down, right, low) = isHeavy ? ("┃", "┓", "┛") : ("│", "┐", "┘")
+    guard
+      let rightColumn = (corner.column + 1..<grid.size.columns).first(where: {
+        grid[Point(column: $0, row: corner.row)].text == right
+      })
+    else { return nil }
+    var row = corner.row + 1
+    while row < grid.size.rows, grid[Point(column: rightColumn, row: row)].text == down,
+      grid[Point(column: corner.column, row: row)].text == down
+    { row += 1 }
+    guard row < grid.size.rows, grid[Point(column: rightColumn, row: row)].text == low else { return nil }
+    return Rect(
+      column: corner.column, row: corner.row, columns: rightColumn - corner.column + 1, rows: row - corner.row + 1)
+  }
+}
