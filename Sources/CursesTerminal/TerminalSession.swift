@@ -33,14 +33,14 @@ package struct TerminalSession: Sendable {
     self.usesColor = usesColor
   }
 
-  /// Runs `program` to its end; blocks the thread, which must be the main one.
+  /// Runs `program` to its end. It blocks the main thread, and so never one of the few threads that tasks run on.
   ///
   /// The terminal is taken before `program` is made, so that something is on the screen while a store is opened: `make`
   /// should return at once and open in the background.
   ///
   /// - Parameter make: makes the program.
   /// - Returns: the exit status. A session that a signal ended does not return: the process dies by that signal.
-  package func run(_ make: () -> any TerminalProgram) throws(TerminalProblem) -> Int32 {
+  @MainActor package func run(_ make: () -> any TerminalProgram) throws(TerminalProblem) -> Int32 {
     switch place {
     case .terminal: try runOnTerminal(make)
     case .script(let path, let size, let dump): try play(path, size, dump, make())
@@ -69,7 +69,7 @@ package struct TerminalSession: Sendable {
   private func play(
     _ path: String, _ size: Size, _ dump: String?, _ program: any TerminalProgram
   ) throws(TerminalProblem) -> Int32 {
-    guard let text = PlainFile.read(path) else { throw .script("\(path): \(Environment.lastError)") }
+    guard let text = PlainFile.text(of: path) else { throw .script("\(path): \(Environment.lastError)") }
     let script: Script
     do {
       script = try Script(parsing: text)

@@ -41,15 +41,11 @@ struct LineSession {
 
   /// A step of a script, or else keys.
   private static func steps(_ line: String) throws(Script.Problem) -> [Script.Step] {
-    do {
-      return try Script(parsing: line).steps
-    } catch {
-      guard let chords = KeyChord.sequence(line) else { throw error }
-      return chords.map { .event(.key($0)) }
-    }
+    guard !Script.isStep(line), let chords = KeyChord.sequence(line) else { return try Script(parsing: line).steps }
+    return chords.map { .event(.key($0)) }
   }
 
   private func show(_ lines: [String]) {
-    _ = PlainFile.write(lines.map { $0 + "\n" }.joined(), to: "-")
+    _ = PlainFile.save(lines.map { $0 + "\n" }.joined(), to: "-")
   }
 }

@@ -12,7 +12,7 @@ enum ScreenFile {
   /// output. False: it could not be written, and errno says why.
   @discardableResult
   static func save(_ grid: CellGrid, to path: String) -> Bool {
-    PlainFile.write(content(grid, path), to: path)
+    PlainFile.save(content(grid, path), to: path)
   }
 
   private static func content(_ grid: CellGrid, _ path: String) -> String {
@@ -27,14 +27,14 @@ enum ScreenFile {
 /// Whole files, without Foundation.
 enum PlainFile {
   /// The text of a file, `-` being standard input; nil: errno says why.
-  static func read(_ path: String) -> String? {
+  static func text(of path: String) -> String? {
     let file = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { if file != STDIN_FILENO { close(file) } }
     var bytes: [UInt8] = []
     var part = [UInt8](repeating: 0, count: 65_536)
     while true {
-      let count = part.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+      let count = part.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { return nil }
       guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
@@ -43,7 +43,7 @@ enum PlainFile {
   }
 
   /// Replaces or appends to a file, `-` being standard output. False: errno says why.
-  static func write(_ text: String, to path: String, appending: Bool = false) -> Bool {
+  static func save(_ text: String, to path: String, appending: Bool = false) -> Bool {
     let flags = O_WRONLY | O_CREAT | O_CLOEXEC | (appending ? O_APPEND : O_TRUNC)
     let file = path == "-" ? STDOUT_FILENO : open(path, flags, 0o644)
     guard file >= 0 else { return false }
@@ -51,7 +51,7 @@ enum PlainFile {
     let bytes = Array(text.utf8)
     var done = 0
     while done < bytes.count {
-      let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress.map { $0 + done }, $0.count - done) }
+      let count = bytes.withUnsafeBytes { write(file, $0.baseAddress.map { $0 + done }, $0.count - done) }
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { return false }
       done += count

@@ -7,13 +7,13 @@ struct SessionRecorder {
 
   init(path: String, size: Size) {
     self.path = path
-    _ = PlainFile.write(recorder.beginning(size: size), to: path)
+    _ = PlainFile.save(recorder.beginning(size: size), to: path)
   }
 
   mutating func add(_ event: TerminalEvent) {
     let piece = recorder.piece(for: event)
-    if !piece.isEmpty { _ = PlainFile.write(piece, to: path, appending: true) }
+    if !piece.isEmpty { _ = PlainFile.save(piece, to: path, appending: true) }
   }
 
-  func finish() { _ = PlainFile.write(recorder.ending(), to: path, appending: true) }
+  func finish() { _ = PlainFile.save(recorder.ending(), to: path, appending: true) }
 }

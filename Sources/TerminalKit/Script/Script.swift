@@ -48,6 +48,17 @@ package struct Script: Hashable, Sendable {
     }
   }
 
+  /// Whether a line begins with the name of a step, so that it can be told from bare keys.
+  package static func isStep(_ line: String) -> Bool {
+    let words = line.drop { $0 == " " }
+    guard let first = words.first else { return true }
+    return first == "#" || first == ":" || verbs.contains(String(words.prefix { $0 != " " }))
+  }
+
+  private static let verbs: Set<String> = [
+    "keys", "type", "paste", "screen", "resize", "click", "wheel-up", "wheel-down",
+  ]
+
   private struct Mistake: Error {
     var message: String
   }
