@@ -62,7 +62,7 @@ let package = Package(
       name: "DatastoreModelTests", dependencies: ["DatastoreModel", "StorageEngine", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "CodableDatastoreTests", dependencies: ["CodableDatastore"], swiftSettings: everyTarget),
+      name: "CodableDatastoreTests", dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine"], swiftSettings: everyTarget),
     .testTarget(name: "FolderStoreTests", dependencies: ["FolderStore"], swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(name: "StoreBrowserTests", dependencies: ["StoreBrowser"], swiftSettings: everyTarget),

@@ -8,6 +8,7 @@ enum KeyPathName {
     guard text.hasPrefix(start), !text.contains("<computed"), !text.contains("0x"), !text.contains("[") else {
       return nil
     }
-    return "." + text.dropFirst(start.count)
+    let path = text.dropFirst(start.count)
+    return path == "self" ? nil : "." + path
   }
 }

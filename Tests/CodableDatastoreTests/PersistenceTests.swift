@@ -1,0 +1,128 @@
+import CodableDatastore
+import Foundation
+import Testing
+
+@Suite("Persistences")
+struct PersistenceTests {
+  let place = TemporaryPlace()
+
+  @Test("making a persistence touches no file, the first write creates what it needs")
+  func laziness() async throws {
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(persistence)
+    #expect(try await books.count == 0)
+    #expect(try await books.load(...).all() == [])
+    #expect(!FileManager.default.fileExists(atPath: place.url.path))
+    try await books.persist(Book(id: 1, title: "A"))
+    #expect(FileManager.default.fileExists(atPath: place.url.path))
+  }
+
+  @Test("anything but a file URL is refused")
+  func notAFile() throws {
+    let url = try #require(URL(string: "https://example.com/store"))
+    #expect(throws: DiskPersistenceError.notFileURL) { try DiskPersistence(readWriteURL: url) }
+  }
+
+  @Test("creating a store twice is fine")
+  func creation() async throws {
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    try await persistence.createPersistenceIfNecessary()
+    try await persistence.createPersistenceIfNecessary()
+    #expect(FileManager.default.fileExists(atPath: place.url.path))
+  }
+
+  @Test("an empty folder becomes a store")
+  func emptyFolder() async throws {
+    try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    #expect(try await books.count == 0)
+    try await books.persist(Book(id: 1, title: "A"))
+    #expect(try await books.count == 1)
+  }
+
+  @Test("everything is there again after closing")
+  func reopening() async throws {
+    let numbered = Book.numbered(1...50)
+    do {
+      let persistence = try DiskPersistence(readWriteURL: place.url)
+      let books = BookFormat.datastore(persistence)
+      for book in numbered { try await books.persist(book) }
+      try await persistence.close()
+      await #expect(throws: StoreError.self) { try await books.count }
+    }
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    #expect(try await books.load(...).all() == numbered)
+    #expect(try await books.load(10...30, from: \.pages).all().map(\.id) == [1, 2, 3])
+    #expect(try await books.load("isbn-7", from: \.isbn)?.id == 7)
+  }
+
+  @Test("a read-only persistence creates nothing, reads nothing as empty, and follows the writer")
+  func readOnly() async throws {
+    let reader = DiskPersistence(readOnlyURL: place.url)
+    let readBooks = BookFormat.ReadOnlyDatastore.readOnlyJSONStore(
+      persistence: reader, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
+    #expect(try await readBooks.count == 0)
+    #expect(!FileManager.default.fileExists(atPath: place.url.path))
+    let writer = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(writer)
+    for book in Book.numbered(1...5) {
+      try await books.persist(book)
+      #expect(try await readBooks.count == book.id)
+      #expect(try await readBooks.load(book.title, from: \.title).all() == [book])
+    }
+    try await writer.close()
+    #expect(try await readBooks.count == 5)
+  }
+
+  @Test("two persistences of one place share the store")
+  func sharing() async throws {
+    let first = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    let second = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await first.persist(Book(id: 1, title: "A"))
+    #expect(try await second.load(1)?.title == "A")
+    try await second.persist(Book(id: 2, title: "B"))
+    #expect(try await first.count == 2)
+  }
+
+  @Test("two writers that declare a key differently do not go together")
+  func duplicateWriters() async throws {
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    let others = PlainBookFormat.datastore(persistence)
+    await #expect(throws: DatastoreInterfaceError.duplicateWriters) { try await others.count }
+    #expect(try await books.count == 1)
+  }
+
+  @Test("the default store needs no bundle identifier")
+  func defaultStore() throws {
+    _ = try DiskPersistence.defaultStore()
+    _ = try DiskPersistence.readOnlyDefaultStore()
+  }
+
+  @Test("a file that is no store is said to be none, and is left alone")
+  func notAStore() async throws {
+    let folder = place.url.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data("hello".utf8).write(to: place.url)
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    await #expect(throws: StoreError.self) { try await books.persist(Book(id: 1, title: "A")) }
+    #expect(try Data(contentsOf: place.url) == Data("hello".utf8))
+  }
+}
+
+/// Books without an index.
+struct PlainBookFormat: DatastoreFormat {
+  typealias Version = BookFormat.Version
+  typealias Instance = Book
+  static let defaultKey = BookFormat.defaultKey
+  static let currentVersion = Version.first
+
+  static func datastore(_ persistence: some Persistence<ReadWrite>) -> Self.Datastore {
+    .JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { try $0.decode(Book.self, from: $1) }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+  }
+}
