@@ -205,9 +205,11 @@ struct WarmUpTests {
 
   @Test("failures name the identifier, the version and where in the record decoding failed")
   func failurePaths() async throws {
-    let loose = LooseFormat.Datastore.JSONStore(
-      persistence: persistence, migrations: [.only: { try $0.decode(LooseBook.self, from: $1) }])
-    for id in 1...3 { try await loose.persist(LooseBook(id: id, title: id == 2 ? nil : "T\(id)")) }
+    do {
+      let loose = LooseFormat.Datastore.JSONStore(
+        persistence: persistence, migrations: [.only: { try $0.decode(LooseBook.self, from: $1) }])
+      for id in 1...3 { try await loose.persist(LooseBook(id: id, title: id == 2 ? nil : "T\(id)")) }
+    }
     let strict = StrictFormat.Datastore.JSONStore(
       persistence: persistence, migrations: [.only: { try $0.decode(StrictBook.self, from: $1) }])
     let last = Mutex<WarmUpProgress?>(nil)

@@ -60,7 +60,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
       version: coder.tag, instanceType: String(describing: Instance.self),
       identifierType: String(describing: Identifier.self), identifierEncoding: identifiers.encoding,
       coding: coder.coding, indexes: indexes.map(\.descriptor))
-    if !isReadOnly { store.connection.registry.add(self, key: self.key) }
+    if !isReadOnly { store.registry.add(self, key: self.key) }
   }
 
   /// The index that a key path of the format leads to.
@@ -72,7 +72,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   /// Fails where the declaration itself is at fault.
   func requireSoundDeclaration() throws {
     if let name = clashes.first { throw IndexDeclarationError(datastore: DatastoreKey(key), index: IndexName(name)) }
-    if !isReadOnly { try store.connection.registry.requireAgreement(self, key: key) }
+    if !isReadOnly { try store.registry.requireAgreement(self, key: key) }
   }
 
   /// The key of an identifier. Throws ``InvalidKeyError`` where there is none.

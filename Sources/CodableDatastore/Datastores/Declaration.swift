@@ -16,7 +16,7 @@ protocol DeclaredDatastore: AnyObject, Sendable {
   var declaration: Declaration { get }
 }
 
-/// The datastores in use of one store, by key.
+/// The datastores in use through one persistence, by key.
 final class DatastoreRegistry: Sendable {
   private struct Entry { weak var datastore: (any DeclaredDatastore)? }
   private let writers = Mutex<[String: [Entry]]>([:])

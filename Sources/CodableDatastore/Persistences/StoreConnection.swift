@@ -10,8 +10,6 @@ final class StoreConnection: Sendable {
   let turns = TurnQueue()
   /// Who hears of changes.
   let publication = Publication()
-  /// What is known of the datastores in use.
-  let registry = DatastoreRegistry()
 
   private let state: Mutex<State>
   private struct State {

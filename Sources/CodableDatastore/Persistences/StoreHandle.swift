@@ -7,6 +7,8 @@ import Synchronization
 public final class _StoreHandle: Sendable {
   let connection: StoreConnection
   let isReadOnly: Bool
+  /// The datastores in use through this persistence.
+  let registry = DatastoreRegistry()
   private let isClosed = Atomic(false)
 
   init(connection: StoreConnection, isReadOnly: Bool) {

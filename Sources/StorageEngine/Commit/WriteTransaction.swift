@@ -88,7 +88,10 @@ package final class WriteTransaction: @unchecked Sendable {
   package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
       let place = try existing(name)
-      try setAttributes(attributes, of: &state.trees[place])
+      // A copy, because the call also notes in `state` what it supersedes.
+      var tree = state.trees[place]
+      try setAttributes(attributes, of: &tree)
+      state.trees[place] = tree
     }
   }
 
