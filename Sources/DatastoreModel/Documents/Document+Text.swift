@@ -14,10 +14,13 @@ extension Document {
     }
   }
 
+  /// One line of at most 256 characters for the cell of a table.
+  package var compactText: String { compactText(limit: 256) }
+
   /// One line for the cell of a table, without quotes around a text: `Invisible Cities`, `8.50`, `—` for null,
   /// `["Calvino"]`, `{w: 12.7, h: 19.8}`. Stops soon after `limit` characters, so its cost does not grow with the value;
   /// what is cut ends in `…`. Control characters are left in for the terminal to show.
-  package func compactText(limit: Int = 256) -> String {
+  package func compactText(limit: Int) -> String {
     switch self {
     case .null: return "—"
     case .string(let text): return Self.cut(text, limit)

@@ -1,0 +1,233 @@
+/// A time as a person names it: `2026-11-17`, `2026-11-17 09:30`, `09:30`, `Tuesday`, `yesterday`, `2 hours ago`, `now`.
+///
+/// It means a stretch of time (a day, a minute, a second, or no length at all): a commit “not later than Tuesday” is one
+/// made before Tuesday was over.
+package struct TimeExpression: Hashable, Sendable {
+  /// Nanoseconds since 1970, both within the stretch.
+  package var first: Int64
+  package var last: Int64
+
+  /// Reads what was typed; nil for anything else. Names of days are English, in full or three letters; a weekday is the
+  /// last one, today included.
+  ///
+  /// - Parameters:
+  ///   - now: nanoseconds since 1970.
+  ///   - zone: by which clock days begin.
+  package init?(parsing text: String, now: Int64, zone: Zone = .local) {
+    let words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+    guard let first = words.first else { return nil }
+    if words == ["now"] {
+      self.init(at: now)
+    } else if words.count >= 2, words.last == "ago" {
+      guard let span = Self.span(words.dropLast()), let moment = span.before(now, zone: zone) else { return nil }
+      self.init(at: moment)
+    } else if words.count == 2, first == "last", let span = Self.span(["1", words[1]]), let moment = span.before(now, zone: zone) {
+      self.init(at: moment)
+    } else {
+      self.init(dayAndClock: words, text: text, now: now, zone: zone)
+    }
+  }
+
+  private init(at moment: Int64) { (first, last) = (moment, moment) }
+
+  /// A day, a clock time of today, or both.
+  private init?(dayAndClock words: [String], text: String, now: Int64, zone: Zone) {
+    let trimmed = text.trimmingSpaces
+    if let exact = Self.exact(trimmed) {
+      self = exact
+      return
+    }
+    var words = words
+    // `2026-11-17T09:30`
+    if words.count == 1, let separator = words[0].firstIndex(of: "t"), words[0].first?.isNumber == true {
+      words = [String(words[0][..<separator]), String(words[0][words[0].index(after: separator)...])]
+    }
+    let today = zone.day(of: now)
+    let day = words.first.flatMap { Self.day($0, today: today) }
+    if day != nil { words.removeFirst() }
+    if words.first == "at", day != nil { words.removeFirst() }
+    guard words.count <= 1, day != nil || !words.isEmpty else { return nil }
+    let (start, length): (Int, Int)
+    if let word = words.first {
+      guard let clock = Self.clock(word) else { return nil }
+      (start, length) = clock
+    } else {
+      (start, length) = (0, 86400)
+    }
+    guard let first = zone.moment(day: day ?? today, second: start),
+      let next = length == 86400
+        ? zone.moment(day: (day ?? today) + 1, second: 0) : zone.moment(day: day ?? today, second: start + length)
+    else { return nil }
+    self.first = first
+    last = max(first, next - 1)
+  }
+
+  /// With its own zone, so that no clock is needed: `2026-11-17T09:30:00.5Z`.
+  private static func exact(_ text: String) -> TimeExpression? {
+    guard text.utf8.count > 16, text.last == "Z" || text.last == "z" || text.suffix(6).contains(where: { $0 == "+" || $0 == "-" }),
+      let (seconds, fraction) = DateText.parts(text, offset: 0)
+    else { return nil }
+    let (base, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    guard !isTooLarge else { return nil }
+    let hasSeconds = text.dropFirst(11).prefix(8).count { $0 == ":" } == 2
+    guard fraction.isEmpty else {
+      let digits = fraction.prefix(9)
+      let nanoseconds = Int64(digits + String(repeating: "0", count: 9 - digits.count)) ?? 0
+      return TimeExpression(at: base + nanoseconds)
+    }
+    var result = TimeExpression(at: base)
+    result.last = base + (hasSeconds ? 999_999_999 : 59_999_999_999)
+    return result
+  }
+
+  /// Days since 1970-01-01.
+  private static func day(_ word: String, today: Int) -> Int? {
+    switch word {
+    case "today": return today
+    case "yesterday": return today - 1
+    default: break
+    }
+    let weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+    if let index = weekdays.firstIndex(where: { $0 == word || (word.count >= 3 && $0.hasPrefix(word)) }) {
+      // 1970-01-01 was a Thursday.
+      let now = ((today + 3) % 7 + 7) % 7
+      return today - (now - index + 7) % 7
+    }
+    var scanner = DigitScanner(word)
+    guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
+      let day = scanner.number(2), scanner.isAtEnd
+    else { return nil }
+    return CivilTime.days(year: year, month: month, day: day)
+  }
+
+  /// Seconds since midnight and how long the time given lasts.
+  private static func clock(_ word: String) -> (Int, Int)? {
+    let padded = word.prefix { $0 != ":" }.count == 1 ? "0" + word : word
+    var scanner = DigitScanner(padded)
+    guard let hour = scanner.number(2), hour < 24, scanner.take(":"), let minute = scanner.number(2), minute < 60 else {
+      return nil
+    }
+    var seconds = hour * 3600 + minute * 60
+    if scanner.isAtEnd { return (seconds, 60) }
+    guard scanner.take(":"), let second = scanner.number(2), second < 60, scanner.isAtEnd else { return nil }
+    seconds += second
+    return (seconds, 1)
+  }
+}
+
+// MARK: - Spans
+
+extension TimeExpression {
+  private enum Span {
+    case nanoseconds(Int64)
+    case months(Int)
+
+    func before(_ now: Int64, zone: Zone) -> Int64? {
+      switch self {
+      case .nanoseconds(let span):
+        let (moment, overflow) = now.subtractingReportingOverflow(span)
+        return overflow ? nil : moment
+      case .months(let months): return zone.moment(now, monthsBefore: months)
+      }
+    }
+  }
+
+  /// `2 hours`, `an hour`, `90 min`, `1h`.
+  private static func span(_ words: some Collection<String>) -> Span? {
+    var words = Array(words)
+    if words.count == 1, let unit = words[0].firstIndex(where: { !$0.isNumber }) {
+      words = [String(words[0][..<unit]), String(words[0][unit...])]
+    }
+    guard words.count == 2 else { return nil }
+    guard let count = words[0] == "a" || words[0] == "an" ? 1 : Int64(words[0]), 0...1_000_000 ~= count else { return nil }
+    var unit = words[1]
+    if unit.count > 2, unit.hasSuffix("s") { unit.removeLast() }
+    let second: Int64 = 1_000_000_000
+    let length: Int64
+    switch unit {
+    case "s", "sec", "second": length = second
+    case "m", "min", "minute": length = 60 * second
+    case "h", "hr", "hour": length = 3600 * second
+    case "d", "day": length = 86400 * second
+    case "w", "week": length = 7 * 86400 * second
+    case "month": return .months(Int(count))
+    case "y", "year": return .months(12 * Int(count))
+    default: return nil
+    }
+    let (span, overflow) = count.multipliedReportingOverflow(by: length)
+    return overflow ? nil : .nanoseconds(span)
+  }
+}
+
+// MARK: - Zones
+
+extension TimeExpression {
+  /// By which clock a day begins.
+  package enum Zone: Hashable, Sendable {
+    /// The process's (`TZ`).
+    case local
+    /// A fixed distance, in seconds east of UTC.
+    case offset(Int)
+
+    package static let utc = Zone.offset(0)
+
+    /// The day of a moment, since 1970-01-01.
+    func day(of moment: Int64) -> Int {
+      switch self {
+      case .offset(let seconds):
+        return Int((moment.dividedRoundingDown(by: 1_000_000_000) + Int64(seconds)).dividedRoundingDown(by: 86400))
+      case .local:
+        let time = LocalTime(nanoseconds: moment)
+        return CivilTime.days(year: time.year, month: time.month, day: time.day) ?? Self.utc.day(of: moment)
+      }
+    }
+
+    /// The moment of a time of day.
+    func moment(day: Int, second: Int) -> Int64? {
+      switch self {
+      case .offset(let offset):
+        let (moment, overflow) = (Int64(day) * 86400 + Int64(second - offset)).multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? nil : moment
+      case .local:
+        let date = CivilTime(secondsSince1970: Int64(day) * 86400)
+        var time = LocalTime(year: date.year, month: date.month, day: date.day)
+        (time.hour, time.minute, time.second) = (second / 3600, second / 60 % 60, second % 60)
+        return time.nanoseconds
+      }
+    }
+
+    /// The same day and time of an earlier month, or its last day where it is shorter.
+    func moment(_ now: Int64, monthsBefore months: Int) -> Int64? {
+      let day = day(of: now)
+      guard let midnight = moment(day: day, second: 0) else { return nil }
+      let date = CivilTime(secondsSince1970: Int64(day) * 86400)
+      let month = date.year * 12 + date.month - 1 - months
+      guard month >= 0 else { return nil }
+      let (year, monthOfYear) = (month / 12, month % 12 + 1)
+      let target = (0..<4).lazy.compactMap { CivilTime.days(year: year, month: monthOfYear, day: date.day - $0) }.first
+      guard let target, let start = moment(day: target, second: 0) else { return nil }
+      return start + (now - midnight)
+    }
+  }
+}
+
+/// How long ago something was, in one unit: `now`, `40 s`, `2 min`, `3 h`, `1 day`, `3 weeks`, `5 months`, `2 years`.
+package enum HumanAge {
+  /// - Parameters: both in nanoseconds since 1970.
+  package static func text(of moment: Int64, now: Int64) -> String {
+    let (difference, overflow) = now.subtractingReportingOverflow(moment)
+    let seconds = overflow ? 0 : max(0, difference / 1_000_000_000)
+    return switch seconds {
+    case ..<5: "now"
+    case ..<60: "\(seconds) s"
+    case ..<3600: "\(seconds / 60) min"
+    case ..<86400: "\(seconds / 3600) h"
+    case ..<(14 * 86400): count(seconds / 86400, "day")
+    case ..<(61 * 86400): count(seconds / (7 * 86400), "week")
+    case ..<(730 * 86400): count(seconds / (30 * 86400 + 37_800), "month")
+    default: count(seconds / (365 * 86400 + 21600), "year")
+    }
+  }
+
+  private static func count(_ number: Int64, _ unit: String) -> String { "\(number) \(unit)\(number == 1 ? "" : "s")" }
+}
