@@ -55,7 +55,8 @@ package struct Assignment: Hashable, Sendable {
     if case .number(let old)? = document[path] { holdsInteger = isInteger ?? old.isInteger }
     switch holdsInteger {
     case true?:
-      guard let digits = DecimalDigits(number.text), let whole = digits.integerText, let result = NumberText(whole) else {
+      guard let digits = DecimalDigits(number.text), let whole = digits.integerText, let result = NumberText(whole)
+      else {
         throw .refused(reason: "\(path) holds integers, and the result is \(number)")
       }
       guard result.integer != nil || result.unsigned != nil else {

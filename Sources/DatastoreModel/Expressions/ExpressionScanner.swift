@@ -74,7 +74,8 @@ struct ExpressionScanner {
       }
       components.append(.member(name))
     } else if scalars[at] == "." {
-      guard at + 1 < scalars.count, DocumentPath.isNameStart(scalars[at + 1]) || "\"[".unicodeScalars.contains(scalars[at + 1])
+      guard at + 1 < scalars.count,
+        DocumentPath.isNameStart(scalars[at + 1]) || "\"[".unicodeScalars.contains(scalars[at + 1])
       else {
         at += 1
         return .root
@@ -190,10 +191,13 @@ struct ExpressionScanner {
   /// `2026-11-17`, `2026-11-17T09:30:00Z`.
   private mutating func date() -> Double? {
     var end = at
-    while end < scalars.count, end < at + 40, "0"..."9" ~= scalars[end] || "-:.+TZ".unicodeScalars.contains(scalars[end]) {
+    while end < scalars.count, end < at + 40,
+      "0"..."9" ~= scalars[end] || "-:.+TZ".unicodeScalars.contains(scalars[end])
+    {
       end += 1
     }
-    guard end - at >= 10, scalars[at + 4] == "-", scalars[at + 7] == "-", let date = DateText.parse(text(at..<end)) else {
+    guard end - at >= 10, scalars[at + 4] == "-", scalars[at + 7] == "-", let date = DateText.parse(text(at..<end))
+    else {
       return nil
     }
     at = end
@@ -229,7 +233,9 @@ struct ExpressionScanner {
     }
     if let number = NumberText(digits) { return number }
     // `007` and `5.` are numbers to a person.
-    if digits.utf8.count <= 30, let number = DecimalDigits(digits).flatMap({ NumberText($0.description) }) { return number }
+    if digits.utf8.count <= 30, let number = DecimalDigits(digits).flatMap({ NumberText($0.description) }) {
+      return number
+    }
     throw ExpressionError("“\(text(start..<at))” is no number", column: start + 1)
   }
 

@@ -56,7 +56,8 @@ struct FilterParser {
       guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }
       return .matches(left, pattern)
     }
-    for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)] where scanner.take(symbol) {
+    for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)] where scanner.take(symbol)
+    {
       return .text(left, test, try textOperand())
     }
     for (symbol, comparison) in Self.comparisons where scanner.take(symbol) {

@@ -83,7 +83,9 @@ package struct KeyInterval: Hashable, Sendable {
     return nil
   }
 
-  private static func value(_ part: ArraySlice<Unicode.Scalar>, _ encoding: KeyEncoding) throws(ExpressionError) -> KeyValue {
+  private static func value(_ part: ArraySlice<Unicode.Scalar>, _ encoding: KeyEncoding) throws(ExpressionError)
+    -> KeyValue
+  {
     let leading = part.prefix { $0.properties.isWhitespace }.count
     var text = String.UnicodeScalarView()
     text.append(contentsOf: part)
@@ -146,7 +148,8 @@ extension KeyValue {
     switch self {
     case .null: "nil"
     case .bool, .integer, .unsigned: description
-    case .double(let value): value.isNaN ? ".nan" : value.isInfinite ? (value < 0 ? "-.infinity" : ".infinity") : "\(value)"
+    case .double(let value):
+      value.isNaN ? ".nan" : value.isInfinite ? (value < 0 ? "-.infinity" : ".infinity") : "\(value)"
     case .string(let text): Self.swiftLiteral(text)
     case .data(let bytes): "Data([\(bytes.map(String.init).joined(separator: ", "))])"
     case .uuid(let value): "UUID(uuidString: \"\(value)\")!"

@@ -64,7 +64,8 @@ struct PatternMachine {
     var at = start
     alive.removeAll()
     beginRound()
-    _ = add(0, notes: nothing, at: at, after: at > 0 ? scalars[at - 1] : nil, before: at < scalars.count ? scalars[at] : nil)
+    _ = add(
+      0, notes: nothing, at: at, after: at > 0 ? scalars[at - 1] : nil, before: at < scalars.count ? scalars[at] : nil)
     while true {
       if let match = alive.places.firstIndex(where: isMatch) {
         best = alive.notes[match]

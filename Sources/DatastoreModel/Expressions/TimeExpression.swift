@@ -21,7 +21,9 @@ package struct TimeExpression: Hashable, Sendable {
     } else if words.count >= 2, words.last == "ago" {
       guard let span = Self.span(words.dropLast()), let moment = span.before(now, zone: zone) else { return nil }
       self.init(at: moment)
-    } else if words.count == 2, first == "last", let span = Self.span(["1", words[1]]), let moment = span.before(now, zone: zone) {
+    } else if words.count == 2, first == "last", let span = Self.span(["1", words[1]]),
+      let moment = span.before(now, zone: zone)
+    {
       self.init(at: moment)
     } else {
       self.init(dayAndClock: words, text: text, now: now, zone: zone)
@@ -64,7 +66,8 @@ package struct TimeExpression: Hashable, Sendable {
 
   /// With its own zone, so that no clock is needed: `2026-11-17T09:30:00.5Z`.
   private static func exact(_ text: String) -> TimeExpression? {
-    guard text.utf8.count > 16, text.last == "Z" || text.last == "z" || text.suffix(6).contains(where: { $0 == "+" || $0 == "-" }),
+    guard text.utf8.count > 16,
+      text.last == "Z" || text.last == "z" || text.suffix(6).contains(where: { $0 == "+" || $0 == "-" }),
       let (seconds, fraction) = DateText.parts(text, offset: 0)
     else { return nil }
     let (base, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -139,7 +142,9 @@ extension TimeExpression {
       words = [String(words[0][..<unit]), String(words[0][unit...])]
     }
     guard words.count == 2 else { return nil }
-    guard let count = words[0] == "a" || words[0] == "an" ? 1 : Int64(words[0]), 0...1_000_000 ~= count else { return nil }
+    guard let count = words[0] == "a" || words[0] == "an" ? 1 : Int64(words[0]), 0...1_000_000 ~= count else {
+      return nil
+    }
     var unit = words[1]
     if unit.count > 2, unit.hasSuffix("s") { unit.removeLast() }
     let second: Int64 = 1_000_000_000
@@ -186,7 +191,8 @@ extension TimeExpression {
     func moment(day: Int, second: Int) -> Int64? {
       switch self {
       case .offset(let offset):
-        let (moment, overflow) = (Int64(day) * 86400 + Int64(second - offset)).multipliedReportingOverflow(by: 1_000_000_000)
+        let (moment, overflow) = (Int64(day) * 86400 + Int64(second - offset)).multipliedReportingOverflow(
+          by: 1_000_000_000)
         return overflow ? nil : moment
       case .local:
         let date = CivilTime(secondsSince1970: Int64(day) * 86400)

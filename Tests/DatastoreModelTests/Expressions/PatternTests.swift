@@ -6,13 +6,20 @@ struct PatternTests {
   @Test(
     "patterns occur where they should",
     arguments: [
-      ("San", "San Marino", true), ("^San", "El San", false), ("^San$", "San", true), ("S.n", "Sun", true), ("S.n", "S\nn", false),
-      ("a|b|cd", "xcdx", true), ("(ab)+c", "ababc", true), ("^(ab)*$", "", true), ("^(ab)*$", "aba", false), ("a{2,3}b", "ab", false),
-      ("^a{2,3}$", "aaa", true), ("^a{2,3}$", "aaaa", false), ("a{2,}", "xaaax", true), ("a{2}", "a", false), ("[a-c]x", "bx", true),
-      ("[^a-c]x", "bx", false), ("[]a]", "]", true), ("[a-]", "-", true), ("\\d+", "no 5", true), ("^\\w+$", "Žofie_1", true),
-      ("^\\w+$", "a b", false), ("\\bcat\\b", "a cat.", true), ("\\bcat\\b", "concat", false), ("\\Bcat", "concat", true), ("\\.", "a.b", true),
-      ("\\u{1F600}", "😀", true), ("\\x41", "A", true), ("", "anything", true), ("(?:a|b)c", "bc", true), ("colou?r", "color", true),
-      ("[\\d\\s]+x", "1 2x", true), ("[^\\d]", "12", false), ("\\s", "a\tb", true), ("(a*)*b", "aaab", true), ("(|a)+$", "aa", true),
+      ("San", "San Marino", true), ("^San", "El San", false), ("^San$", "San", true), ("S.n", "Sun", true),
+      ("S.n", "S\nn", false),
+      ("a|b|cd", "xcdx", true), ("(ab)+c", "ababc", true), ("^(ab)*$", "", true), ("^(ab)*$", "aba", false),
+      ("a{2,3}b", "ab", false),
+      ("^a{2,3}$", "aaa", true), ("^a{2,3}$", "aaaa", false), ("a{2,}", "xaaax", true), ("a{2}", "a", false),
+      ("[a-c]x", "bx", true),
+      ("[^a-c]x", "bx", false), ("[]a]", "]", true), ("[a-]", "-", true), ("\\d+", "no 5", true),
+      ("^\\w+$", "Žofie_1", true),
+      ("^\\w+$", "a b", false), ("\\bcat\\b", "a cat.", true), ("\\bcat\\b", "concat", false),
+      ("\\Bcat", "concat", true), ("\\.", "a.b", true),
+      ("\\u{1F600}", "😀", true), ("\\x41", "A", true), ("", "anything", true), ("(?:a|b)c", "bc", true),
+      ("colou?r", "color", true),
+      ("[\\d\\s]+x", "1 2x", true), ("[^\\d]", "12", false), ("\\s", "a\tb", true), ("(a*)*b", "aaab", true),
+      ("(|a)+$", "aa", true),
     ])
   func occurrence(pattern: String, text: String, occurs: Bool) throws {
     #expect(try Pattern(pattern).occurs(in: text) == occurs)
@@ -29,7 +36,8 @@ struct PatternTests {
   @Test(
     "what is no pattern, or would need backtracking, is refused at its column",
     arguments: [
-      ("a(b", 2), ("a)b", 2), ("[a", 1), ("*a", 1), ("a**", 3), ("a{3,2}", 2), ("a{x}", 2), ("a\\", 2), ("(a)\\1", 4), ("(?=a)", 1), ("\\q", 1),
+      ("a(b", 2), ("a)b", 2), ("[a", 1), ("*a", 1), ("a**", 3), ("a{3,2}", 2), ("a{x}", 2), ("a\\", 2), ("(a)\\1", 4),
+      ("(?=a)", 1), ("\\q", 1),
       ("[b-a]", 3), ("a{2000}", 2), ("[[:alpha:]]", 2), ("a++", 3), ("\\u{110000}", 4), ("^*", 2), ("{1}", 1),
     ])
   func refused(pattern: String, column: Int) {
@@ -70,11 +78,17 @@ struct PatternTests {
   @Test("arbitrary patterns and texts never trap", arguments: 1...4 as ClosedRange<UInt64>)
   func fuzz(seed: UInt64) {
     var random = SeededGenerator(seed: seed)
-    let parts = ["a", "b", ".", "*", "+", "?", "|", "(", ")", "[", "]", "^", "$", "{2}", "{1,3}", "\\d", "\\b", "-", "é", "\\", "(?:", "{"]
+    let parts = [
+      "a", "b", ".", "*", "+", "?", "|", "(", ")", "[", "]", "^", "$", "{2}", "{1,3}", "\\d", "\\b", "-", "é", "\\",
+      "(?:", "{",
+    ]
     for _ in 0..<3000 {
-      let source = (0..<Int.random(in: 0...8, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }.joined()
+      let source = (0..<Int.random(in: 0...8, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
+        .joined()
       guard let pattern = try? Pattern(source, ignoresCase: Bool.random(using: &random)) else { continue }
-      let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in ["a", "b", "1", "é", " "].randomElement(using: &random) ?? "" }.joined()
+      let text = (0..<Int.random(in: 0...8, using: &random)).map { _ in
+        ["a", "b", "1", "é", " "].randomElement(using: &random) ?? ""
+      }.joined()
       let occurs = pattern.occurs(in: text)
       let replaced = pattern.replacing(in: text, with: "\u{1}")
       #expect(replaced?.contains("\u{1}") == occurs, "\(source) in \(text)")
@@ -105,7 +119,9 @@ struct PatternTests {
       for _ in 0..<5 {
         let text = String((0..<6).map { _ in ["a", "b", "c"].randomElement(using: &random) ?? "a" })
         #expect(pattern.occurs(in: text) == text.contains(regex), "\(source) in \(text)")
-        #expect(pattern.replacing(in: text, with: "<$0>") == text.replacing(regex) { "<\(text[$0.range])>" }, "\(source) in \(text)")
+        #expect(
+          pattern.replacing(in: text, with: "<$0>") == text.replacing(regex) { "<\(text[$0.range])>" },
+          "\(source) in \(text)")
       }
     }
   }
