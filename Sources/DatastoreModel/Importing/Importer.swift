@@ -178,7 +178,7 @@ private struct ImportWork {
     }
     guard let value = encoding.keyValue(of: field) else {
       throw .refused(
-        reason: "the identifier \(plan.identifier) is \(field.compactText(limit: 40)), which is no \(encoding.name)")
+        reason: "the identifier \(plan.identifier) is \(field.shownInSentence), which is no \(encoding.name)")
     }
     return try encoding.encode(value)
   }

@@ -55,7 +55,7 @@ extension OwnStore {
     guard let value = descriptor.identifierEncoding.keyValue(of: document[path]) else {
       throw .refused(
         reason: document[path].map {
-          "the identifier \(path) is \($0.compactText(limit: 40)), which is no \(descriptor.identifierEncoding.name)"
+          "the identifier \(path) is \($0.shownInSentence), which is no \(descriptor.identifierEncoding.name)"
         } ?? "\(path) is missing, which is the identifier")
     }
     return try descriptor.identifierEncoding.encode(value)

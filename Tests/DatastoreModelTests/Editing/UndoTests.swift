@@ -1,0 +1,154 @@
+import StorageEngine
+import Testing
+
+@testable import DatastoreModel
+
+@Suite("Taking back and bringing back")
+struct UndoTests {
+  private func undo(_ store: OwnStore) throws -> CommitNumber? {
+    guard let candidate = try store.undoCandidate() else { return nil }
+    return try store.undo(candidate, named: "undo \(candidate)")
+  }
+
+  private func redo(_ store: OwnStore) throws -> CommitNumber? {
+    guard let candidate = try store.redoCandidate() else { return nil }
+    return try store.undo(candidate, named: "redo")
+  }
+
+  @Test("the newest commit is taken back by its parent's roots, whatever the types, in a few bytes")
+  func newest() throws {
+    let store = try Cities.store(2_000)
+    let number = try Cities.write((1...2_000).map { Cities.document($0, name: "x\($0)") }, to: store)
+    let undone = try store.undo(number, named: "undo")
+    let commit = try store.commit(undone)
+    #expect(commit.undoes == number)
+    #expect(commit.changes == [ChangeCount(datastore: "City", inserted: 0, updated: 2_000, deleted: 0)])
+    #expect(commit.byteCount < 2_000)
+    #expect(try store.city(7) == Cities.document(7))
+    #expect(try store.verifyModel(at: undone).isClean)
+    #expect(try store.changes(of: undone).next(10_000).count == 2_000)
+  }
+
+  @Test("u u ^r ^r walks back and forth over the commits")
+  func walk() throws {
+    let store = try Cities.store(3)
+    try Cities.write([Cities.document(1, name: "A")], to: store)
+    try Cities.write([Cities.document(1, name: "B")], to: store)
+    let name = { try store.city(1)?[member: "name"] }
+    #expect(try undo(store) != nil)
+    #expect(try name() == "A")
+    #expect(try undo(store) != nil)
+    #expect(try name() == "City 1")
+    #expect(try redo(store) != nil)
+    #expect(try name() == "A")
+    #expect(try redo(store) != nil)
+    #expect(try name() == "B")
+    #expect(try redo(store) == nil)
+    #expect(try undo(store) != nil)
+    #expect(try name() == "A")
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
+  @Test("an older commit is taken back field by field, and later edits are kept")
+  func older() throws {
+    let store = try Cities.store(40)
+    let number = try Cities.write(
+      [
+        Cities.document(1, name: "A", population: 1), Cities.document(2, name: "A2"), Cities.document(100),
+        Cities.document(3, name: "A3"),
+      ], deleting: [4], to: store)
+    try Cities.write(
+      [Cities.document(1, name: "A", country: "XX", population: 2), Cities.document(3, name: "later")], to: store)
+    let preview = try store.undoPreview(of: number)
+    #expect(preview.count == 4)
+    _ = try store.undo(number, named: "revert")
+    #expect(try store.city(1) == Cities.document(1, country: "XX", population: 2))
+    #expect(try store.city(2) == Cities.document(2))
+    #expect(try store.city(3) == Cities.document(3, name: "later"))
+    #expect(try store.city(4) == Cities.document(4))
+    #expect(try store.city(100) == nil)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
+  @Test("where nothing is left to take back, that is said")
+  func nothingLeft() throws {
+    let store = try Cities.store(40)
+    let number = try Cities.write([Cities.document(1, name: "A")], to: store)
+    try Cities.write([Cities.document(1, name: "B")], to: store)
+    #expect(throws: ModelError.self) { try store.undo(number, named: "revert") }
+  }
+
+  @Test("the very first commit can be taken back too")
+  func firstCommit() throws {
+    let store = try Cities.store(40)
+    #expect(try undo(store) != nil)
+    #expect(try store.head.datastore("City")?.count == 0)
+    #expect(try redo(store) != nil)
+    #expect(try store.city(7) == Cities.document(7))
+  }
+
+  @Test("warm-ups and pins are passed over by undo")
+  func maintenance() throws {
+    let store = try Cities.store(40)
+    let number = try Cities.write([Cities.document(1, name: "A")], to: store)
+    _ = try store.dropIndex("tags", of: "City")
+    try store.pin("here", to: number)
+    #expect(try store.undoCandidate() == number)
+    _ = try store.undo(number, named: "undo")
+    #expect(try store.city(1) == Cities.document(1))
+    #expect(try store.headView.requiredDatastore("City").descriptor.index("tags") == nil)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
+  @Test("a later edit of one's own closes the way to redo, another program's does not")
+  func redoIsClosed() throws {
+    let store = try Cities.store(40)
+    try Cities.write([Cities.document(1, name: "A")], to: store)
+    _ = try undo(store)
+    try Cities.write([Cities.document(2, name: "the app's")], to: store)
+    #expect(try store.redoCandidate() != nil)
+    let edit = Cities.edit(3, from: Cities.document(3), to: Cities.document(3, name: "mine"))
+    _ = try store.commit(ChangeSet(changes: [edit]), named: "mine", options: EditOptions())
+    #expect(try store.redoCandidate() == nil)
+  }
+
+  @Test("a datastore, the store, a record and a field are restored by new commits that can be taken back")
+  func restore() throws {
+    let store = try Cities.store(40)
+    let first = store.head.commit
+    try Cities.write([Cities.document(1, name: "A", population: 1)], deleting: [2], to: store)
+    let second = store.head.commit
+    let place = RecordPlace(datastore: "City", identifier: Cities.key(1))
+    let field = try store.restorePreview(first, field: DocumentPath(parsing: ".name"), of: place)
+    _ = try store.commit(field, named: "restore field", options: EditOptions())
+    #expect(try store.city(1) == Cities.document(1, population: 1))
+    let record = try store.restorePreview(first, of: RecordPlace(datastore: "City", identifier: Cities.key(2)))
+    _ = try store.commit(record, named: "restore record", options: EditOptions())
+    #expect(try store.city(2) == Cities.document(2))
+    let whole = try store.restore(second, datastore: nil, named: "restore store")
+    #expect(try store.city(1) == Cities.document(1, name: "A", population: 1))
+    #expect(try store.commit(whole).restores == second)
+    let datastore = try store.restore(first, datastore: "City", named: "restore datastore")
+    #expect(try store.city(1) == Cities.document(1))
+    #expect(try store.commit(datastore).changes.first?.updated == 1)
+    _ = try undo(store)
+    #expect(try store.city(1) == Cities.document(1, name: "A", population: 1))
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+    #expect(throws: ModelError.self) { try store.restore(first, datastore: "Town", named: "x") }
+  }
+
+  @Test("restoring a datastore leaves the others alone, and drops what the commit had not")
+  func restoreOne() throws {
+    let store = try Cities.store(5)
+    let first = store.head.commit
+    var source = DocumentList([["iso": "CH"], ["iso": "FR"]])
+    _ = try Importer(store, ImportPlan(datastore: "Country", identifier: DocumentPath(parsing: "iso"))).run(&source)
+    try Cities.write([Cities.document(1, name: "A")], to: store)
+    _ = try store.restore(first, datastore: "City", named: "x")
+    #expect(try store.city(1) == Cities.document(1))
+    #expect(try store.head.datastore("Country")?.count == 2)
+    _ = try store.restore(first, datastore: "Country", named: "y")
+    #expect(try store.head.datastore("Country") == nil)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+}
