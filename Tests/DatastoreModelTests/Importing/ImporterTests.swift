@@ -163,7 +163,8 @@ struct ImporterTests {
       ])
     let number = try store.addIndex(place, to: "City", options: EditOptions())
     #expect(try store.commit(number).isMaintenance)
-    #expect(try store.entries("place").first == #"("CH", 3900) 39"#)
+    let first = try #require(try store.entries("place").first)
+    #expect(first == #"["CH", 3900] 39"#)
     #expect(try store.index("place").rank(of: .after(.compound([.string("CH")]))) == 13)
     _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
       try onStorage { () throws(StorageError) in
