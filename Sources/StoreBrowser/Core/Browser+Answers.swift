@@ -1,0 +1,208 @@
+import DatastoreModel
+import TerminalKit
+
+/// What work reports, and who hears it.
+extension Browser {
+  mutating func receive(_ report: WorkReport, of id: WorkID) {
+    guard session.running[id.slot]?.id == id else { return }
+    switch report {
+    case .progress(let progress):
+      session.running[id.slot]?.progress = progress
+      for pane in Self.listeners(of: id.slot) { with(pane) { $0.receive(progress, of: id.slot, in: &$1) } }
+    case .finished(let answer):
+      session.running[id.slot] = nil
+      receive(answer, of: id.slot)
+    case .failed(let error):
+      session.running[id.slot] = nil
+      if error == .cancelled { return }
+      fail(id.slot, error)
+    case .cancelled: session.running[id.slot] = nil
+    }
+  }
+
+  private static func listeners(of slot: WorkSlot) -> [PaneID] {
+    switch slot {
+    case .table, .rows, .search, .filter, .sort: [.table]
+    case .record, .blame: [.record]
+    case .frequency: [.frequency]
+    case .history: [.history]
+    case .changes, .fields: [.difference]
+    case .pickaxe: [.pickaxe]
+    case .keys, .density, .distinct, .verify: [.index]
+    case .warmUp: [.migration]
+    default: []
+    }
+  }
+
+  private mutating func receive(_ answer: Answer, of slot: WorkSlot) {
+    for pane in Self.listeners(of: slot) { with(pane) { $0.receive(answer, in: &$1) } }
+    switch answer {
+    case .outline(let outline, let standing): take(outline, standing)
+    case .refreshed(let answer): take(answer)
+    case .resolved(let commit, let purpose): take(commit, for: purpose)
+    case .identified(let place):
+      select(place)
+      if focus != .table { focusPane(.table) }
+    case .gathered(let answer): take(answer)
+    case .placed(let answer):
+      guard !answer.edits.isEmpty else {
+        session.say("nothing changed")
+        break
+      }
+      let isOne = answer.edits.count == 1
+      let verb = answer.edits[0].old == nil ? "new" : "edited"
+      stage(StagedStep(title: isOne ? "\(verb) \(answer.edits[0].identifier)" : "\(answer.edits.count) records", edits: answer.edits))
+    case .range(let answer):
+      leavePlace()
+      table.setRange(answer.range)
+      session.say("\(answer.range.map(\.description) ?? "all"): \(NumberFormat.count(answer.count)) entries")
+    case .verified(let answer): say(answer)
+    case .referrers(let answer): showReferrers(answer)
+    case .review(let answer): takeReview(answer)
+    case .committed(let commit, let request): committed(commit, request)
+    case .undoCandidate(let commit, let isRedo): reviewUndo(commit, isRedo: isRedo)
+    case .pinned(let pins):
+      session.outline?.pins = pins
+      session.say("pins: \(pins.isEmpty ? "none" : pins.map(\.name).joined(separator: ", "))")
+    case .bulk(let answer):
+      if case .bulk(var bulk)? = overlays.last {
+        bulk.take(answer)
+        replaceTop(.bulk(bulk))
+      }
+    case .exported(let answer):
+      session.say("\(NumberFormat.count(answer.records)) records, \(NumberFormat.bytes(answer.bytes)) in \(answer.file)")
+    case .staged(let staged, let problem):
+      if session.staged.isEmpty { session.staged = staged }
+      if let problem { session.warn(problem) } else if !staged.isEmpty {
+        session.say("\(staged.count) staged \(staged.count == 1 ? "change" : "changes") from before — w reviews")
+      }
+    case .remembered(let remembered): session.remembered = remembered
+    case .warmedUp: look()
+    default: break
+    }
+  }
+
+  private mutating func fail(_ slot: WorkSlot, _ error: ModelError) {
+    let text = error.description
+    switch slot {
+    case .table, .rows: table.fail(text)
+    case .filter, .sort:
+      table.stopScan()
+      session.complain(text)
+    case .history: history.fail(text)
+    case .changes, .fields: difference.fail(text)
+    case .keys, .density: index.fail(text)
+    case .frequency: frequency.fail(text)
+    case .pickaxe: pickaxe.fail(text)
+    case .warmUp:
+      migration.stopped(text, at: session.now)
+      session.complain(text)
+    case .review, .commit:
+      if case .review(var review)? = overlays.last {
+        review.fail(text)
+        if case .conflict = error { review.renew() }
+        replaceTop(.review(review))
+      }
+      session.complain(text)
+    case .bulk:
+      if case .bulk(var bulk)? = overlays.last {
+        bulk.fail(text)
+        replaceTop(.bulk(bulk))
+      }
+    case .refresh:
+      session.warn(text)
+    default: session.complain(text)
+    }
+  }
+
+  // MARK: The store
+
+  private mutating func take(_ outline: Outline, _ standing: StoreStanding) {
+    take(standing)
+    guard outline.commit.number == session.shown else { return }
+    session.outline = outline
+    guard !isStarted else {
+      if session.datastore == nil || outline.datastore(session.datastore) == nil {
+        if let first = outline.datastores.first { openDatastore(first.key, index: nil) }
+      }
+      return
+    }
+    isStarted = true
+    let start = session.configuration.start
+    if let key = start.datastore, outline.datastore(key) == nil {
+      session.complain("there is no datastore “\(key)” here")
+    }
+    let key = start.datastore.flatMap { outline.datastore($0)?.key } ?? outline.datastores.first?.key
+    guard let key else { return }
+    openDatastore(key, index: nil)
+    stores.reveal(session)
+    if let commit = start.commit { session.start(.resolve, .resolve(commit, for: .travel)) }
+    if let identifier = start.identifier {
+      session.start(.identify, .identify(datastore: key, text: identifier, commit: session.shown))
+    }
+  }
+
+  private mutating func take(_ standing: StoreStanding) {
+    let hadWriter = session.facts.writer != nil
+    session.facts.access = standing.access
+    session.facts.writer = standing.writer
+    session.facts.activity = standing.activity
+    migration.hear(standing.activity, at: session.now)
+    guard hadWriter, standing.writer == nil, case .review(var review)? = overlays.last, review.problem != nil else {
+      return
+    }
+    review.renew()
+    replaceTop(.review(review))
+    session.say("the lock is free again")
+  }
+
+  private mutating func take(_ answer: RefreshAnswer) {
+    take(answer.standing)
+    guard answer.head != session.head else { return }
+    session.head = answer.head
+    guard session.isFollowing, session.asOf == nil else {
+      session.unseen += answer.newCommits
+      return
+    }
+    session.shown = answer.head
+    session.start(.outline, .outline(answer.head))
+    guard let changed = answer.changed else {
+      session.say("many records changed")
+      return
+    }
+    for (identifier, kind) in changed { table.changed[identifier] = kind }
+    if let selected = table.selectedIdentifier(session), changed[selected] == .delete {
+      session.warn("\(selected) was deleted by another program")
+    }
+  }
+
+  private mutating func take(_ commit: CommitNumber, for purpose: ResolvePurpose) {
+    switch purpose {
+    case .travel: travel(to: commit)
+    case .pin(let name): session.start(.pin, .pin(name, commit), label: "pin")
+    case .restore(let datastore):
+      overlays.append(.review(ReviewOverlay(subject: .restore(commit, datastore: datastore))))
+    case .differenceBase(let newer):
+      guard let newer else {
+        showDifference(commit, session.shown)
+        return
+      }
+      session.start(.resolve, .resolve(newer, for: .difference(from: commit)))
+    case .difference(let older): showDifference(older, commit)
+    }
+  }
+
+  private mutating func say(_ answer: VerifyAnswer) {
+    let read = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
+    if answer.isClean {
+      session.say("verify ✓ \(read): 0 orphans, 0 missing")
+    } else {
+      session.complain(
+        "verify ✗ \(read): \(answer.orphanCount) orphans, \(answer.missingCount) missing, \(answer.unreadableCount) unreadable")
+      let lines =
+        answer.orphans.map { "entry without its record: \($0.value) → \($0.identifier)" }
+        + answer.missing.map { "record without its entry: \($0)" } + answer.unreadable.map { "cannot be read: \($0)" }
+      overlays.append(.text(TextOverlay(title: "Verify \(answer.request.datastore)", lines: lines)))
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import DatastoreModel
+import TerminalKit
+
+/// Values and records in the user's own editor, and what comes back.
+extension Browser {
+  mutating func editExternally() {
+    if focus == .record, let place = record.place, let line = record.selectedLine, let value = record.document?[line.path] {
+      editFieldExternally(place, line.path, value)
+    } else {
+      editRecordExternally(hint: nil)
+    }
+  }
+
+  private mutating func editFieldExternally(_ place: RecordPlace, _ path: DocumentPath, _ value: Document) {
+    if case .string(let text) = value {
+      openEditor(.field(place, path, isText: true), text: text, header: [])
+    } else {
+      openEditor(
+        .field(place, path, isText: false), text: value.prettyText,
+        header: ["\(place.datastore) \(place.identifier) \(path.shortText); an empty file cancels"])
+    }
+  }
+
+  mutating func editRecordExternally(hint: String?) {
+    guard let place = record.place else { return }
+    guard record.isCurrent(session), let document = record.document else {
+      record.wait(for: .editExternally, argument: nil)
+      return
+    }
+    guard let stored = record.answer?.record ?? stagedRecord(place) else { return }
+    openEditor(
+      .record(stored, datastore: place.datastore), text: document.prettyText,
+      header: ["\(place.datastore) \(place.identifier)\(hint.map { ": \($0)" } ?? ""); an empty file cancels"])
+  }
+
+  /// A record that is only staged, as if it were stored.
+  private func stagedRecord(_ place: RecordPlace) -> Record? {
+    guard let content = session.staged.edits[place]?.new, let coding = record.coding(session) else { return nil }
+    return Record(identifier: place.identifier, version: content.version, content: content.bytes, coding: coding)
+  }
+
+  mutating func openEditor(_ subject: ExternalEdit.Subject, text: String, header: [String], line: Int? = nil, column: Int = 1) {
+    editing = ExternalEdit(subject: subject, header: header, text: text)
+    let comments = header.map { "// \($0)\n" }.joined()
+    var fileExtension = "json"
+    if case .field(_, _, isText: true) = subject { fileExtension = "txt" }
+    if case .records = subject { fileExtension = "jsonl" }
+    session.emit(
+      .edit(
+        EditorRequest(
+          text: comments + text + (text.hasSuffix("\n") ? "" : "\n"), fileExtension: fileExtension,
+          line: line ?? header.count + 1, column: column)))
+  }
+
+  mutating func editorClosed(_ outcome: EditorOutcome) {
+    session.emit(.repaint)
+    guard let editing else { return }
+    self.editing = nil
+    guard let text = outcome.text else {
+      session.complain(outcome.problem ?? "the editor failed; nothing was changed")
+      return
+    }
+    switch editing.subject {
+    case .field(let place, let path, isText: true):
+      var value = text
+      if value.hasSuffix("\n"), !editing.text.hasSuffix("\n") { value.removeLast() }
+      stageField(place, path, .string(value))
+    case .field(let place, let path, isText: false):
+      parse(text, editing) { browser, document in browser.stageField(place, path, document) }
+    case .record(let record, let datastore):
+      parse(text, editing) { browser, document in browser.resolveIdentifiers([document], of: [record], in: datastore) }
+    case .records(let records, let datastore): parseLines(text, editing, records, datastore)
+    }
+  }
+
+  /// Reads the document of a file; where it does not parse, the editor opens again at the place with the error on top.
+  private mutating func parse(
+    _ text: String, _ editing: ExternalEdit, then done: (inout Browser, Document) -> Void
+  ) {
+    let (body, offset) = Self.withoutComments(text)
+    guard !body.trimmed.isEmpty else {
+      session.say("an empty file: nothing was changed")
+      return
+    }
+    do {
+      done(&self, try JSONParser.parse(body))
+    } catch {
+      reopen(editing, body, line: error.line, column: error.column, reason: error.reason, offset: offset)
+    }
+  }
+
+  private mutating func parseLines(_ text: String, _ editing: ExternalEdit, _ records: [Record], _ datastore: String) {
+    let (body, offset) = Self.withoutComments(text)
+    var documents: [Document] = []
+    for (number, line) in body.split(separator: "\n", omittingEmptySubsequences: false).enumerated() where !String(line).trimmed.isEmpty {
+      do { documents.append(try JSONParser.parse(String(line))) } catch {
+        reopen(editing, body, line: number + 1, column: error.column, reason: error.reason, offset: offset)
+        return
+      }
+    }
+    guard !documents.isEmpty else {
+      session.say("an empty file: nothing was changed")
+      return
+    }
+    resolveIdentifiers(documents, of: records, in: datastore)
+  }
+
+  private mutating func reopen(
+    _ editing: ExternalEdit, _ text: String, line: Int, column: Int, reason: String, offset: Int
+  ) {
+    let header = ["line \(line), column \(column): \(reason)"] + editing.header.filter { !$0.hasPrefix("line ") }
+    openEditor(
+      editing.subject, text: text, header: header, line: line + header.count, column: column)
+    session.complain("line \(line), column \(column): \(reason)")
+  }
+
+  /// The text without the comment lines at its head, and how many there were.
+  static func withoutComments(_ text: String) -> (String, Int) {
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    var count = 0
+    while let first = lines.first, first.hasPrefix("//") {
+      lines.removeFirst()
+      count += 1
+    }
+    return (lines.joined(separator: "\n"), count)
+  }
+
+  /// Documents from an editor become edits: by the identifier in them, which must not be another record's.
+  mutating func resolveIdentifiers(_ documents: [Document], of records: [Record], in datastore: String) {
+    session.start(
+      .gather, .place(PlaceRequest(datastore: datastore, commit: session.head, documents: documents, records: records,
+        identifierPath: (session.outline?.datastore(datastore)?.descriptor.identifierPath ?? table.columns.identifierPath))),
+      label: "reading")
+  }
+}

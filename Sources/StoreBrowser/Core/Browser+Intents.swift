@@ -1,0 +1,53 @@
+import DatastoreModel
+import TerminalKit
+
+/// What panes ask of the rest of the browser.
+extension Browser {
+  mutating func fulfil(_ intent: Intent) {
+    switch intent {
+    case .openDatastore(let key, let index): openDatastore(key, index: index)
+    case .order(let index):
+      leavePlace()
+      table.order(by: index)
+    case .setRange(let range):
+      leavePlace()
+      table.setRange(range)
+    case .filter(let filter):
+      leavePlace()
+      table.setFilter(filter)
+    case .focus(let pane): focusPane(pane)
+    case .open(let kind): open(kind)
+    case .closeView: close()
+    case .select(let place, let note):
+      select(place)
+      note.map { session.say($0) }
+    case .showHistory(let scope): showHistory(scope)
+    case .showDifference(let old, let new): showDifference(old, new)
+    case .travel(let commit): travel(to: commit)
+    case .present(let overlay): overlays.append(overlay)
+    case .dismiss: if !overlays.isEmpty { overlays.removeLast() }
+    case .perform(let command, let argument): perform(asked: command, argument)
+    case .stage(let step): stage(step)
+    case .follow(let value, let field): follow(value, field: field)
+    case .remember: session.start(.settings, .saveRemembered(session.remembered))
+    }
+  }
+
+  /// What a pane asks for is done as if typed, but for steps of the table that a record pane asks for.
+  private mutating func perform(asked command: Command, _ argument: String?) {
+    switch command {
+    case .nextRecord: table.list.move(by: 1, count: table.count(session))
+    case .previousRecord: table.list.move(by: -1, count: table.count(session))
+    default: run(command, argument: argument)
+    }
+  }
+
+  mutating func openDatastore(_ key: String, index: String?) {
+    guard session.outline?.datastore(key) != nil else { return }
+    if session.datastore != nil { leavePlace() }
+    session.datastore = key
+    table.clearFailure()
+    table.show(RowSource(datastore: key, index: index), anchor: .position(0))
+    table.list = ListWindow()
+  }
+}

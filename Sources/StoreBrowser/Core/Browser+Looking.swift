@@ -1,0 +1,227 @@
+import DatastoreModel
+import TerminalKit
+
+/// Commands that look: filters, histories, time travel, differences.
+extension Browser {
+  /// `EXPR`, `!EXPR`, or `= RANGE` of the index that orders the table.
+  mutating func setFilter(_ text: String) {
+    let text = text.trimmed
+    if Self.isRange(text) {
+      guard let source = table.source else { return }
+      let range = text.hasPrefix("=") ? String(text.dropFirst()).trimmed : text
+      session.start(
+        .range,
+        .range(RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, text: range)))
+      return
+    }
+    if text == "=" {
+      table.setRange(nil)
+      return
+    }
+    leavePlace()
+    table.setFilter(text.isEmpty ? nil : text)
+    if focus == .index || focus == .frequency { focusPane(.table) }
+  }
+
+  mutating func nameView(_ name: String) {
+    guard let source = table.source, let filter = source.filter else { return }
+    session.remembered.views.removeAll { $0.name == name && $0.datastore == source.datastore }
+    session.remembered.views.append(NamedView(name: name, datastore: source.datastore, filter: filter))
+    session.intend(.remember)
+    session.say("view \(name): \(filter)")
+  }
+
+  mutating func openFrequency(_ argument: String?) {
+    guard let source = table.source, table.opened != nil else { return }
+    let path =
+      argument.map { $0.hasPrefix(".") ? $0 : ".\($0)" }
+      ?? (focus == .record ? record.selectedLine?.path.description : table.selectedPath(session))
+    guard let path else {
+      session.warn("choose a column first")
+      return
+    }
+    open(.frequency)
+    frequency.show(
+      FrequencyRequest(source: source, commit: session.shown, path: path, bounds: table.bounds, ranks: table.ranks),
+      in: &session)
+  }
+
+  mutating func showHistory(_ scope: HistoryScope) {
+    askedDifference = nil
+    history.show(scope, at: session.asOf)
+    focusPane(.history)
+  }
+
+  // MARK: Time travel
+
+  /// The commit that is meant by "here": in the history the selected one, otherwise the one that is shown.
+  var shownCommit: CommitNumber {
+    focus == .history ? history.selected?.commit.number ?? session.shown : session.shown
+  }
+
+  mutating func travel(to commit: CommitNumber?) {
+    let target = commit == session.head ? nil : commit
+    session.asOf = target
+    session.shown = target ?? session.head
+    session.unseen = 0
+    table.changed = [:]
+    table.clearFailure()
+    session.start(.outline, .outline(session.shown))
+    session.say(target.map { "as of \($0); Esc returns to the head" } ?? "at the head \(session.head)")
+  }
+
+  mutating func stepCommit(_ lines: Int) {
+    if lines > 0, session.asOf == nil {
+      session.warn("this is the newest commit")
+      return
+    }
+    session.start(.resolve, .step(from: session.shown, by: lines, head: session.head))
+  }
+
+  mutating func differ(_ argument: String?) {
+    guard let argument else {
+      if focus == .table, table.marks.count == 2 { differTwoRecords() }
+      return
+    }
+    let names = argument.split(separator: " ").map(String.init)
+    guard let first = names.first else { return }
+    session.start(.resolve, .resolve(first, for: .differenceBase(to: names.dropFirst().first)))
+  }
+
+  private mutating func differTwoRecords() {
+    guard let source = table.source else { return }
+    session.start(
+      .gather,
+      .gather(
+        GatherRequest(commit: session.shown, source: source, which: .identifiers(table.marks), purpose: .compare)),
+      label: "reading")
+  }
+
+  mutating func showDifference(_ old: CommitNumber?, _ new: CommitNumber) {
+    guard let old else {
+      askedDifference = .commit(new)
+      open(.difference)
+      return
+    }
+    askedDifference = .between(min(old, new), max(old, new))
+    open(.difference)
+  }
+
+  private var differenceIsOpen: Bool { views.contains { $0.kind == .difference } }
+
+  mutating func toggleFollowing() {
+    session.isFollowing.toggle()
+    if session.isFollowing {
+      session.unseen = 0
+      session.say("following the head")
+      if session.asOf == nil, session.shown != session.head {
+        session.shown = session.head
+        session.start(.outline, .outline(session.shown))
+      }
+      look()
+    } else {
+      session.say("holding still at \(session.shown); F follows again")
+    }
+  }
+
+  // MARK: Index
+
+  mutating func verify() {
+    guard let source = table.source else { return }
+    session.start(
+      .verify, .verifyIndex(VerifyRequest(datastore: source.datastore, index: source.index, commit: session.shown)),
+      label: "verify \(source.index ?? source.datastore)")
+  }
+
+  mutating func findReferrers() {
+    guard let place = focus == .record ? record.place : table.selectedPlace(session) else { return }
+    session.start(
+      .referrers, .referrers(ReferrersRequest(place: place, commit: session.shown)), label: "who refers to \(place.identifier)")
+  }
+
+  mutating func showReferrers(_ answer: ReferrersAnswer) {
+    guard !answer.groups.isEmpty else {
+      session.say("no index of any datastore has \(answer.request.place.identifier)")
+      return
+    }
+    let items = answer.groups.map { group in
+      MenuOverlay.Item(
+        title: "\(group.datastore) by \(group.index)",
+        detail: "\(NumberFormat.count(group.count)) \(group.count == 1 ? "entry" : "entries")",
+        choice: .filter(
+          datastore: group.datastore, index: group.index,
+          range: KeyRange(lower: .before(group.value), upper: .after(group.value))))
+    }
+    overlays.append(.menu(MenuOverlay(title: "Who refers to \(answer.request.place.identifier)", items: items)))
+  }
+
+  mutating func showScalars() {
+    let text: String
+    if focus == .record, let line = record.selectedLine, let value = record.document?[line.path] {
+      text = value.searchText
+    } else if let row = table.row(at: table.list.selection) {
+      let path = table.selectedPath(session)
+      text = path.flatMap { row.cells[$0]?.text } ?? ValueText(key: row.entry.value).text
+    } else {
+      return
+    }
+    overlays.append(.text(TextOverlay(scalarsOf: text)))
+  }
+
+  mutating func export(_ file: String) {
+    guard let source = table.source, !file.trimmed.isEmpty else { return }
+    let columns = table.visibleColumns(session).compactMap { column -> String? in
+      switch column.source {
+      case .identifier: table.columns.identifierPath
+      case .key: session.current?.index(source.index)?.descriptor.documentPath?.description
+      case .field(let path): path
+      }
+    }
+    session.start(
+      .export,
+      .export(
+        ExportRequest(
+          source: source, commit: session.shown, which: table.everything(session), file: file.trimmed,
+          format: ExportFormat(file: file), columns: columns)), label: "export to \(file)")
+  }
+
+  // MARK: Menus
+
+  mutating func choose(_ choice: MenuOverlay.Choice) {
+    switch choice {
+    case .nothing: break
+    case .setField(let place, let path, let value): stageField(place, path, value)
+    case .select(let place): select(place)
+    case .filter(let datastore, let index, let range):
+      leavePlace()
+      session.datastore = datastore
+      var source = RowSource(datastore: datastore, index: index)
+      source.range = range
+      table.show(source, anchor: .position(0))
+      views = [OpenView(kind: .main, focus: .table)]
+    }
+  }
+
+  /// Goes to a record in the order by identifier, or in the present one where it is of the same datastore.
+  mutating func select(_ place: RecordPlace) {
+    leavePlace()
+    var source = table.source ?? RowSource(datastore: place.datastore)
+    if source.datastore != place.datastore {
+      session.datastore = place.datastore
+      source = RowSource(datastore: place.datastore)
+    }
+    source.filter = nil
+    source.sort = nil
+    source.range = nil
+    if let inserted = session.staged.edits[place], inserted.kind == .insert {
+      table.show(source, anchor: .position(.max / 4))
+      return
+    }
+    table.show(source, anchor: .identifier(place.identifier))
+  }
+
+  /// Follows a value that is the identifier of another datastore.
+  mutating func follow(_ value: Document, field: String) {
+    session.start(.identify, .dereference(value, field: field, from: session.datastore, commit: session.shown))
+  }
+}

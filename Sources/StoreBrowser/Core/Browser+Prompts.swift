@@ -1,0 +1,130 @@
+import DatastoreModel
+import TerminalKit
+
+/// What is typed at the foot of the screen.
+extension Browser {
+  /// Opens the prompt for a command's argument.
+  mutating func ask(for command: Command) {
+    let text: String
+    var hint = ""
+    switch command {
+    case .filter:
+      text = table.source?.filter ?? (focus == .index ? "= " : "")
+      hint = "EXPR · !EXPR inverts · = A ..< B is a range of \(table.source?.index ?? "the identifier") · empty clears"
+      if focus == .index, let range = table.source?.range { overlays.append(.prompt(Prompt(.argument(.filter), text: "= \(range)", hint: hint))); return }
+    case .export:
+      text = "\(table.source?.datastore ?? "export").jsonl"
+      hint = "FILE ending in .jsonl, .json or .csv"
+    case .set: text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
+    case .travel: (text, hint) = ("", "a number, head~3, a pin, or a time: Tuesday, 2 hours ago, 2026-11-17")
+    default: text = ""
+    }
+    let history = command == .search ? session.remembered.searches : []
+    overlays.append(.prompt(Prompt(.argument(command), text: text, history: history, hint: hint)))
+  }
+
+  mutating func openPalette() {
+    overlays.append(.prompt(Prompt(.palette, history: session.remembered.commands)))
+  }
+
+  /// Takes what was typed; a mistake keeps the prompt open and says where it is.
+  mutating func submit(_ prompt: Prompt) {
+    let text = prompt.field.text
+    switch prompt.kind {
+    case .palette: submitCommand(text.trimmed, prompt)
+    case .argument(let command):
+      if let problem = problem(with: text, for: command) {
+        reject(prompt, problem)
+        return
+      }
+      overlays.removeLast()
+      if command == .search { remember(search: text) }
+      run(command, argument: text)
+    }
+  }
+
+  private mutating func submitCommand(_ text: String, _ prompt: Prompt) {
+    guard !text.isEmpty else {
+      overlays.removeLast()
+      return
+    }
+    let (name, argument) = Self.parts(text)
+    let command: Command
+    let value: String?
+    if Position(text) != nil {
+      (command, value) = (.goTo, text)
+    } else if let named = CommandTable.command(named: name) {
+      (command, value) = (named, argument)
+    } else {
+      let near = FuzzySearch.entries(matching: name).first.map { "; perhaps :\($0.name)" } ?? ""
+      reject(prompt, .invalid(text: text, column: 1, reason: "there is no command “\(name)”\(near)"))
+      return
+    }
+    if let value, let problem = problem(with: value, for: command) {
+      reject(prompt, problem.shifted(by: name.count + 1))
+      return
+    }
+    overlays.removeLast()
+    remember(command: text)
+    run(command, argument: value)
+  }
+
+  private static func parts(_ text: String) -> (String, String?) {
+    guard let space = text.firstIndex(of: " ") else { return (text, nil) }
+    let argument = String(text[text.index(after: space)...]).trimmed
+    return (String(text[..<space]), argument.isEmpty ? nil : argument)
+  }
+
+  private mutating func reject(_ prompt: Prompt, _ error: ModelError) {
+    var prompt = prompt
+    if case .invalid(_, let column, let reason) = error {
+      (prompt.problem, prompt.problemColumn) = (reason, column)
+    } else {
+      prompt.problem = error.description
+    }
+    replaceTop(.prompt(prompt))
+  }
+
+  /// What is wrong with an argument that can be read without the store.
+  private func problem(with text: String, for command: Command) -> ModelError? {
+    do throws(ModelError) {
+      switch command {
+      case .filter where !text.trimmed.isEmpty && !Self.isRange(text): _ = try RowTest(text)
+      case .set: _ = try WorkContext.assignment(text)
+      case .goTo where Position(text) == nil:
+        return .invalid(text: text, column: 1, reason: "a position is written 812, 50%, +12 or -12")
+      default: break
+      }
+      return nil
+    } catch { return error }
+  }
+
+  /// `= A ..< B` or plainly `A ..< B`.
+  static func isRange(_ text: String) -> Bool {
+    let text = text.trimmed
+    if text.hasPrefix("="), !text.hasPrefix("==") { return true }
+    return text.splitOutsideQuotes(at: "..<") != nil || text.splitOutsideQuotes(at: "...") != nil
+  }
+
+  private mutating func remember(search: String) {
+    session.remembered.searches.removeAll { $0 == search }
+    session.remembered.searches.append(search)
+    if session.remembered.searches.count > 100 { session.remembered.searches.removeFirst() }
+    session.intend(.remember)
+  }
+
+  private mutating func remember(command: String) {
+    session.remembered.commands.removeAll { $0 == command }
+    session.remembered.commands.append(command)
+    if session.remembered.commands.count > 100 { session.remembered.commands.removeFirst() }
+    session.intend(.remember)
+  }
+}
+
+extension ModelError {
+  /// The same with its column moved to the right.
+  fileprivate func shifted(by columns: Int) -> ModelError {
+    guard case .invalid(let text, let column, let reason) = self else { return self }
+    return .invalid(text: text, column: column.map { $0 + columns }, reason: reason)
+  }
+}

@@ -1,0 +1,37 @@
+package import DatastoreModel
+package import TerminalKit
+
+/// What a browser is told at its start.
+package struct BrowserConfiguration: Sendable {
+  /// Where it begins.
+  package struct Start: Sendable, Hashable {
+    package var datastore: String?
+    /// An identifier as a person types it.
+    package var identifier: String?
+    /// A commit as a person names it.
+    package var commit: String?
+
+    package init(datastore: String? = nil, identifier: String? = nil, commit: String? = nil) {
+      self.datastore = datastore
+      self.identifier = identifier
+      self.commit = commit
+    }
+  }
+
+  package var start = Start()
+  /// Nothing is staged or written, whatever is asked.
+  package var isReadOnly = false
+  package var settings = Settings()
+  package var theme = Theme()
+  package var time = TimeText.utc
+  /// Nanoseconds since 1970.
+  package var clock: @Sendable () -> Int64 = { LocalTime.now }
+  /// Whether there are formats to migrate to.
+  package var canWarmUp = false
+  /// Begins with the migration and its pane.
+  package var warmsUpAtStart = false
+
+  package init() {}
+
+  var keymap: Keymap { Keymap(bindings: settings.bindings) }
+}

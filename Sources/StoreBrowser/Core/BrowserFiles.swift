@@ -1,0 +1,157 @@
+package import DatastoreModel
+import FoundationEssentials
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// What the browser keeps outside of the store: staged changes, columns, views, bookmarks; and what it exports.
+package struct BrowserFiles: Sendable {
+  /// One folder a store, as `$XDG_STATE_HOME/strata/NAME`; nil keeps nothing.
+  package var folder: String?
+  private let staged: StagedFile?
+  /// Why staged changes cannot be kept, if so.
+  private let stagedProblem: String?
+
+  /// Keeps nothing.
+  package static let none = BrowserFiles(folder: nil)
+
+  package init(folder: String?) {
+    self.folder = folder
+    guard let folder else {
+      (staged, stagedProblem) = (nil, nil)
+      return
+    }
+    do throws(ModelError) { (staged, stagedProblem) = (try StagedFile(folder: folder), nil) } catch {
+      (staged, stagedProblem) = (nil, error.description)
+    }
+  }
+
+  /// The folder of a store: under `$XDG_STATE_HOME/strata`, by its name and a mark of its path.
+  package static func folder(forStoreAt path: String, environment: [String: String]) -> String? {
+    let base: String
+    if let state = environment["XDG_STATE_HOME"], !state.isEmpty {
+      base = state
+    } else if let home = environment["HOME"], !home.isEmpty {
+      base = "\(home)/.local/state"
+    } else {
+      return nil
+    }
+    let full = absolute(path)
+    let name = full.split(separator: "/").last.map(String.init) ?? "store"
+    return "\(base)/strata/\(name)-\(mark(of: full))"
+  }
+
+  private static func absolute(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// Eight hexadecimal digits of a text (FNV-1a), so that stores of one name do not share a folder.
+  private static func mark(of text: String) -> String {
+    var hash: UInt32 = 2_166_136_261
+    for byte in text.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+    let digits = String(hash, radix: 16)
+    return String(repeating: "0", count: 8 - digits.count) + digits
+  }
+
+  // MARK: Staged changes
+
+  func save(_ changes: StagedChanges) throws(ModelError) {
+    if let stagedProblem { throw .storage(stagedProblem, kind: .failed) }
+    try staged?.save(changes)
+  }
+
+  func loadStaged(for view: any ReadableView) throws(ModelError) -> Answer {
+    guard let staged else { return .staged(StagedChanges(), problem: stagedProblem) }
+    do throws(ModelError) {
+      return .staged(try staged.load(for: view) ?? StagedChanges(), problem: nil)
+    } catch {
+      let aside = try staged.setAside()
+      return .staged(StagedChanges(), problem: "\(error.description); the file lies at \(aside)")
+    }
+  }
+
+  // MARK: Remembered
+
+  func save(_ remembered: Remembered) throws(ModelError) {
+    guard let folder else { return }
+    do {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      try encoder.encode(remembered).write(to: URL(filePath: "\(folder)/remembered.json"), options: .atomic)
+    } catch { throw .storage("columns and bookmarks cannot be kept in \(folder)", kind: .failed) }
+  }
+
+  func loadRemembered() throws(ModelError) -> Remembered? {
+    guard let folder, let data = try? Data(contentsOf: URL(filePath: "\(folder)/remembered.json")) else { return nil }
+    return try? JSONDecoder().decode(Remembered.self, from: data)
+  }
+
+  // MARK: Output
+
+  func create(_ path: String) throws(ModelError) -> FileOutput { try FileOutput(path: path) }
+}
+
+/// A file that is written under a temporary name and renamed when it is whole.
+package final class FileOutput: Sendable {
+  private let path: String
+  private let temporary: String
+  private let descriptor: Int32
+
+  init(path: String) throws(ModelError) {
+    self.path = path
+    temporary = "\(path).part-\(getpid())"
+    descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw Self.failure("cannot be written", path) }
+  }
+
+  /// Answers the bytes written.
+  func write(_ text: String) throws(ModelError) -> Int {
+    let bytes = Array(text.utf8)
+    var done = 0
+    while done < bytes.count {
+      let count = bytes.withUnsafeBytes { buffer in
+        buffer.baseAddress.map { Self.system(write: descriptor, $0 + done, bytes.count - done) } ?? 0
+      }
+      guard count > 0 else { throw Self.failure("cannot be written", path) }
+      done += count
+    }
+    return done
+  }
+
+  private static func system(write descriptor: Int32, _ base: UnsafeRawPointer, _ count: Int) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(descriptor, base, count)
+    #else
+      Glibc.write(descriptor, base, count)
+    #endif
+  }
+
+  func close() throws(ModelError) {
+    guard fsync(descriptor) == 0, Self.system(close: descriptor) == 0, rename(temporary, path) == 0 else {
+      throw Self.failure("cannot be finished", path)
+    }
+  }
+
+  func discard() {
+    _ = Self.system(close: descriptor)
+    unlink(temporary)
+  }
+
+  private static func system(close descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      Darwin.close(descriptor)
+    #else
+      Glibc.close(descriptor)
+    #endif
+  }
+
+  private static func failure(_ what: String, _ path: String) -> ModelError {
+    .storage("\(path) \(what): \(String(cString: strerror(errno)))", kind: .failed)
+  }
+}

@@ -1,0 +1,77 @@
+/// Where one is in a list of any length: the selected line and the first visible one.
+struct ListWindow: Sendable, Hashable {
+  var selection = 0
+  var top = 0
+
+  /// Moves by lines and stays inside.
+  mutating func move(by lines: Int, count: Int) { select(selection + lines, count: count) }
+
+  mutating func select(_ line: Int, count: Int) { selection = max(0, min(line, count - 1)) }
+
+  /// Scrolls so that the selection is among the visible rows, and no further than needed.
+  mutating func reveal(rows: Int, count: Int) {
+    selection = max(0, min(selection, count - 1))
+    guard rows > 0 else {
+      top = selection
+      return
+    }
+    if selection < top { top = selection }
+    if selection >= top + rows { top = selection - rows + 1 }
+    top = max(0, min(top, count - rows))
+  }
+
+  /// Moves as a movement command asks; false for any other command.
+  mutating func perform(_ command: Command, argument: String?, rows: Int, count: Int) -> Bool {
+    switch command {
+    case .down: move(by: 1, count: count)
+    case .up: move(by: -1, count: count)
+    case .first: select(0, count: count)
+    case .last: select(count - 1, count: count)
+    case .halfDown: page(by: max(1, rows / 2), rows: rows, count: count)
+    case .halfUp: page(by: -max(1, rows / 2), rows: rows, count: count)
+    case .pageDown: page(by: max(1, rows - 1), rows: rows, count: count)
+    case .pageUp: page(by: -max(1, rows - 1), rows: rows, count: count)
+    case .goTo:
+      guard let line = Position(argument ?? "")?.line(from: selection, count: count) else { return false }
+      select(line, count: count)
+    default: return false
+    }
+    return true
+  }
+
+  /// Moves selection and view together, as a pager does.
+  private mutating func page(by lines: Int, rows: Int, count: Int) {
+    top = max(0, min(top + lines, max(0, count - rows)))
+    move(by: lines, count: count)
+    reveal(rows: rows, count: count)
+  }
+}
+
+/// A position as it is typed after `:`: `812`, `50%`, `+12`, `-12`.
+enum Position: Hashable, Sendable {
+  case row(Int)
+  case percent(Double)
+  case relative(Int)
+
+  init?(_ text: String) {
+    if text.hasSuffix("%") {
+      guard let part = Double(text.dropLast()), part >= 0, part <= 100 else { return nil }
+      self = .percent(part)
+    } else if let first = text.first, first == "+" || first == "-" {
+      guard let lines = Int(text) else { return nil }
+      self = .relative(lines)
+    } else {
+      guard let row = Int(text), row >= 0 else { return nil }
+      self = .row(row)
+    }
+  }
+
+  /// The line it means, from 0; may lie outside of the list.
+  func line(from selection: Int, count: Int) -> Int {
+    switch self {
+    case .row(let row): max(0, row - 1)
+    case .percent(let part): Int((Double(max(0, count - 1)) * part / 100).rounded())
+    case .relative(let lines): selection.addingReportingOverflow(lines).partialValue
+    }
+  }
+}

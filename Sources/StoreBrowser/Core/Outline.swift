@@ -1,0 +1,37 @@
+package import DatastoreModel
+
+/// What a store holds, as the stores pane shows it: read once per commit, cost independent of the records.
+package struct Outline: Sendable {
+  package var commit: Commit
+  package var head: CommitNumber
+  package var datastores: [Datastore]
+  package var pins: [Pin]
+  package var byteCount: UInt64?
+
+  package struct Datastore: Sendable {
+    package var descriptor: DatastoreDescriptor
+    package var count: Int
+    package var indexes: [Index]
+
+    package var key: String { descriptor.key }
+
+    /// The descriptor of an index by name; nil stands for the order by identifier.
+    func index(_ name: String?) -> Index? { name.flatMap { name in indexes.first { $0.descriptor.name == name } } }
+  }
+
+  package struct Index: Sendable {
+    package var descriptor: IndexDescriptor
+    package var count: Int
+  }
+
+  func datastore(_ key: String?) -> Datastore? { key.flatMap { key in datastores.first { $0.key == key } } }
+}
+
+/// What is known of the store beside its records.
+struct StoreFacts: Sendable {
+  var path: String
+  var access: StoreAccess
+  var openingReport: [String] = []
+  var writer: WriterHold?
+  var activity: Activity?
+}

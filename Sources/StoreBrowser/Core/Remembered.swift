@@ -1,0 +1,41 @@
+package import DatastoreModel
+
+/// What the browser remembers of a store between two starts: columns, views, bookmarks, last place.
+package struct Remembered: Sendable, Hashable, Codable {
+  package var columns: [String: ColumnChoice] = [:]
+  package var views: [NamedView] = []
+  package var bookmarks: [String: Bookmark] = [:]
+  package var searches: [String] = []
+  package var commands: [String] = []
+
+  package init() {}
+
+  func views(of datastore: String) -> [NamedView] { views.filter { $0.datastore == datastore } }
+}
+
+/// How a person arranged the columns of a datastore.
+package struct ColumnChoice: Sendable, Hashable, Codable {
+  /// Paths in the order a person gave them; others follow.
+  package var order: [String] = []
+  package var hidden: [String] = []
+  package var widths: [String: Int] = [:]
+  /// How many of the first columns stay in sight.
+  package var frozen = 0
+
+  package init() {}
+
+  var isDefault: Bool { self == ColumnChoice() }
+}
+
+/// A filter that was given a name.
+package struct NamedView: Sendable, Hashable, Codable {
+  package var name: String
+  package var datastore: String
+  package var filter: String
+}
+
+/// A record under a letter; its identifier as a person types it.
+package struct Bookmark: Sendable, Hashable, Codable {
+  package var datastore: String
+  package var identifier: String
+}

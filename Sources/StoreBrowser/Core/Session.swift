@@ -1,0 +1,147 @@
+package import DatastoreModel
+package import TerminalKit
+
+/// What all panes share: the store, the moment that is shown, what is staged, what runs.
+struct Session: Sendable {
+  let configuration: BrowserConfiguration
+  var size = Size(columns: 80, rows: 24)
+  /// Nanoseconds since 1970, at the last message.
+  var now: Int64
+
+  var facts: StoreFacts
+  /// The newest commit this browser has seen.
+  var head: CommitNumber
+  /// The commit that is shown.
+  var shown: CommitNumber
+  /// The commit travelled to; nil while the head is shown.
+  var asOf: CommitNumber?
+  /// What `shown` holds; nil until it was read.
+  var outline: Outline?
+  /// The datastore that table, record and index are about.
+  var datastore: String?
+  var isFollowing = true
+  /// Commits newer than the one shown, while following is off.
+  var unseen = 0
+
+  var staged = StagedChanges()
+  var remembered = Remembered()
+
+  var notice: Notice?
+  var isMouseOn: Bool
+  var latency: Latency?
+
+  /// Work that was started and has not ended.
+  var running: [WorkSlot: RunningWork] = [:]
+  private(set) var effects: [Effect] = []
+  private(set) var intents: [Intent] = []
+  private var nextSerial = 1
+
+  init(configuration: BrowserConfiguration, facts: StoreFacts, head: CommitNumber) {
+    self.configuration = configuration
+    self.facts = facts
+    self.head = head
+    shown = head
+    now = configuration.clock()
+    isMouseOn = configuration.settings.mouse
+    isFollowing = configuration.settings.follows
+    theme = configuration.theme
+  }
+
+  var theme: Theme
+  var time: TimeText { configuration.time }
+  var current: Outline.Datastore? { outline?.datastore(datastore) }
+
+  // MARK: Speaking to the outside
+
+  mutating func emit(_ effect: Effect) { effects.append(effect) }
+  mutating func intend(_ intent: Intent) { intents.append(intent) }
+
+  /// Starts work; what ran in the same slot is cancelled and its answer will not be heard.
+  @discardableResult
+  mutating func start(_ slot: WorkSlot, _ work: Work, label: String = "") -> WorkID {
+    cancel(slot)
+    let id = WorkID(slot: slot, serial: nextSerial)
+    nextSerial += 1
+    running[slot] = RunningWork(id: id, label: label, startedAt: now)
+    effects.append(.start(id, work))
+    return id
+  }
+
+  mutating func cancel(_ slot: WorkSlot) {
+    guard let work = running.removeValue(forKey: slot) else { return }
+    effects.append(.cancel(work.id))
+  }
+
+  func isRunning(_ slot: WorkSlot) -> Bool { running[slot] != nil }
+
+  /// The long work that a person waits for, the newest first.
+  var longWork: [RunningWork] {
+    running.values.filter { $0.id.slot.isLong }.sorted { $0.id.serial > $1.id.serial }
+  }
+
+  mutating func takeEffects() -> [Effect] {
+    defer { effects = [] }
+    return effects
+  }
+
+  mutating func takeIntent() -> Intent? { intents.isEmpty ? nil : intents.removeFirst() }
+
+  // MARK: Speaking to the person
+
+  mutating func say(_ text: String) { notice = Notice(text: text, kind: .said) }
+  mutating func warn(_ text: String) { notice = Notice(text: text, kind: .warning) }
+  mutating func complain(_ text: String) {
+    notice = Notice(text: text, kind: .problem)
+  }
+
+  /// Why nothing can be staged or written now; nil when it can.
+  var writingRefusal: String? {
+    if configuration.isReadOnly { return "read-only: the browser was started so" }
+    if case .readOnly(let reason) = facts.access { return "read-only: \(reason)" }
+    return nil
+  }
+
+  /// Why nothing can be edited in what is shown; nil when it can.
+  var editingRefusal: String? {
+    if let writingRefusal { return writingRefusal }
+    if let asOf { return "read-only: this is as of \(asOf); Esc returns to the head" }
+    return nil
+  }
+}
+
+/// A sentence for the status line.
+struct Notice: Sendable, Hashable {
+  enum Kind: Sendable, Hashable { case said, warning, problem }
+  var text: String
+  var kind: Kind
+}
+
+/// Work under way.
+struct RunningWork: Sendable, Hashable {
+  var id: WorkID
+  /// As the status line calls it; empty for work nobody waits for.
+  var label: String
+  var startedAt: Int64
+  var progress: Progress?
+}
+
+/// What a pane wants of the rest of the browser.
+enum Intent: Sendable {
+  case openDatastore(String, index: String?)
+  case order(by: String?)
+  case setRange(KeyRange?)
+  case filter(String?)
+  case focus(PaneID)
+  case open(ViewKind)
+  case closeView
+  case select(RecordPlace, note: String?)
+  case showHistory(HistoryScope)
+  case showDifference(CommitNumber?, CommitNumber)
+  case travel(CommitNumber?)
+  case present(Overlay)
+  case dismiss
+  case perform(Command, argument: String?)
+  case stage(StagedStep)
+  case follow(reference: Document, field: String)
+  case remember
+}

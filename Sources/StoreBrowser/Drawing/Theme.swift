@@ -1,0 +1,82 @@
+package import TerminalKit
+
+/// What a cell means; a theme says how that looks.
+enum Role: Sendable, Hashable, CaseIterable {
+  case text, dim, title, border, focusedBorder, header
+  /// The selected line, in the focused pane and elsewhere.
+  case selected, selectedElsewhere
+  case marked, changed, inserted, deleted, warning, problem
+  case key, string, number, constant, date, blob
+  case timeTravel, bar, found
+}
+
+/// How roles look. Meaning is never in the colour alone: signs and attributes carry it too.
+package struct Theme: Sendable, Hashable {
+  package enum Name: String, Sendable, CaseIterable {
+    /// The terminal's 16 colours on its own background.
+    case standard
+    /// The 256-colour refinement of the same.
+    case refined
+    /// Attributes only: for `NO_COLOR` and monochrome terminals.
+    case plain
+  }
+
+  package var name: Name
+  /// Borders and signs in ASCII.
+  package var isASCII: Bool
+
+  package init(name: Name = .standard, isASCII: Bool = false) {
+    self.name = name
+    self.isASCII = isASCII
+  }
+
+  func style(_ role: Role) -> Style {
+    var style = Style(foreground: .standard, background: .standard, attributes: attributes(role))
+    if name != .plain, let color = color(role) { style.foreground = color }
+    return style
+  }
+
+  private func attributes(_ role: Role) -> Attributes {
+    switch role {
+    case .title, .focusedBorder, .header, .marked, .changed, .inserted, .warning, .problem, .found: .bold
+    case .dim: .dim
+    case .selected, .timeTravel: .reverse
+    case .selectedElsewhere: [.bold, .underline]
+    case .deleted: .strike
+    default: []
+    }
+  }
+
+  private func color(_ role: Role) -> Color? {
+    switch role {
+    case .focusedBorder: .ansi(6)
+    case .header, .key: name == .refined ? .indexed(67) : .ansi(4)
+    case .marked, .found: .ansi(5)
+    case .changed, .warning: .ansi(3)
+    case .inserted: .ansi(2)
+    case .deleted, .problem: .ansi(1)
+    case .string: name == .refined ? .indexed(65) : .ansi(2)
+    case .number, .bar: name == .refined ? .indexed(67) : .ansi(6)
+    case .constant, .date, .blob: name == .refined ? .indexed(133) : .ansi(5)
+    default: nil
+    }
+  }
+
+  // MARK: Signs
+
+  var cursor: String { isASCII ? ">" : "▶" }
+  var mark: String { isASCII ? "*" : "●" }
+  var warningSign: String { isASCII ? "!" : "⚠" }
+  var problemSign: String { isASCII ? "x" : "✗" }
+  var check: String { isASCII ? "ok" : "✓" }
+  var folded: String { isASCII ? "+" : "▸" }
+  var unfolded: String { isASCII ? "v" : "▾" }
+  var chosen: String { isASCII ? "#" : "▪" }
+  var pinned: String { isASCII ? "^" : "◆" }
+  var arrow: String { isASCII ? "->" : "→" }
+  var ellipsis: String { isASCII ? "~" : "…" }
+  var separator: String { isASCII ? ">" : "▸" }
+  var dot: String { isASCII ? "-" : "·" }
+  var enterKey: String { isASCII ? "Enter" : "⏎" }
+  var live: String { isASCII ? "live" : "⟳ live" }
+}

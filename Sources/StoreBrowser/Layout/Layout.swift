@@ -1,0 +1,135 @@
+package import TerminalKit
+
+/// Where everything stands on a screen of some size: a pure function, tested at every size.
+package struct Layout: Sendable, Hashable {
+  package struct Placed: Sendable, Hashable {
+    package var pane: PaneID
+    package var rect: Rect
+  }
+
+  package var size: Size
+  /// In the order in which Tab goes round.
+  package var panes: [Placed]
+  package var isTooSmall: Bool
+
+  /// The first line is the title; the last two are status and keys.
+  package var title: Rect { Rect(origin: Point(column: 0, row: 0), size: Size(columns: size.columns, rows: 1)) }
+  package var status: Rect {
+    Rect(origin: Point(column: 0, row: max(0, size.rows - 2)), size: Size(columns: size.columns, rows: 1))
+  }
+  package var keys: Rect {
+    Rect(origin: Point(column: 0, row: max(0, size.rows - 1)), size: Size(columns: size.columns, rows: 1))
+  }
+
+  package static let smallest = Size(columns: 40, rows: 10)
+
+  package func rect(of pane: PaneID) -> Rect? { panes.first { $0.pane == pane }?.rect }
+
+  package init(size: Size, view: ViewKind, focus: PaneID, mode: ScreenMode) {
+    self.size = size
+    isTooSmall = size.columns < Self.smallest.columns || size.rows < Self.smallest.rows
+    panes = []
+    guard !isTooSmall else { return }
+    let body = Area(x: 0, y: 1, width: size.columns, height: size.rows - 3)
+    let focus = view.panes.contains(focus) || (view == .main && Self.isWideExtra(focus)) ? focus : view.panes[0]
+    var placed = Self.arrange(view, in: body, focus: focus)
+    if !placed.contains(where: { $0.pane == focus }) { placed = [(focus, body)] }
+    switch mode {
+    case .normal: break
+    case .full: placed = [(focus, body)]
+    case .half where placed.count > 1: placed = Self.half(placed, focus: focus, in: body)
+    case .half: break
+    }
+    panes = placed.map { Placed(pane: $0.pane, rect: $0.area.rect) }
+  }
+
+  private static func isWideExtra(_ pane: PaneID) -> Bool { pane == .history || pane == .difference || pane == .index }
+
+  private typealias Arranged = [(pane: PaneID, area: Area)]
+
+  private static func arrange(_ view: ViewKind, in body: Area, focus: PaneID) -> Arranged {
+    switch view {
+    case .main: main(in: body, focus: focus)
+    case .history where body.width >= 60:
+      split(.history, .difference, in: body, first: body.width >= 100 ? body.width * 55 / 100 : body.width * 60 / 100)
+    case .history: [(focus, body)]
+    default: [(view.panes[0], body)]
+    }
+  }
+
+  private static func split(_ left: PaneID, _ right: PaneID, in body: Area, first width: Int) -> Arranged {
+    let (a, b) = body.columns(width)
+    return [(left, a), (right, b)]
+  }
+
+  private static func main(in body: Area, focus: PaneID) -> Arranged {
+    if body.width < 60 { return [(focus, body)] }
+    if body.width < 100 { return narrow(in: body) }
+    if body.width >= 140, body.height >= 36 { return everything(in: body) }
+    return columns(in: body)
+  }
+
+  /// Under 100 columns: stores and table, the record below.
+  private static func narrow(in body: Area) -> Arranged {
+    let recordHeight = body.height >= 13 ? max(5, min(14, body.height / 3)) : 0
+    let (upper, lower) = body.rows(body.height - recordHeight)
+    let (stores, table) = upper.columns(22)
+    var result: Arranged = [(.stores, stores), (.table, table)]
+    if recordHeight > 0 { result.append((.record, lower)) }
+    return result
+  }
+
+  private static func columns(in body: Area) -> Arranged {
+    let storesWidth = body.width >= 120 ? 28 : 24
+    let recordWidth = max(30, body.width * 24 / 100)
+    let (stores, rest) = body.columns(storesWidth)
+    let (table, record) = rest.columns(rest.width - recordWidth)
+    return [(.stores, stores), (.table, table), (.record, record)]
+  }
+
+  /// From 140×39 on: also history, difference and index.
+  private static func everything(in body: Area) -> Arranged {
+    let indexHeight = 5
+    let historyHeight = max(8, body.height / 5)
+    let (upper, rest) = body.rows(body.height - indexHeight - historyHeight)
+    let (middle, lower) = rest.rows(historyHeight)
+    var result = columns(in: upper)
+    result += split(.history, .difference, in: middle, first: body.width * 60 / 100)
+    result.append((.index, lower))
+    return result
+  }
+
+  /// The focused pane takes one half, the first other pane the rest.
+  private static func half(_ placed: Arranged, focus: PaneID, in body: Area) -> Arranged {
+    guard let other = placed.first(where: { $0.pane != focus })?.pane else { return placed }
+    if body.width >= 100 {
+      let (a, b) = body.columns(body.width / 2)
+      return [(other, a), (focus, b)]
+    }
+    let (a, b) = body.rows(body.height / 2)
+    return [(other, a), (focus, b)]
+  }
+}
+
+/// A rectangle in whole cells that can be cut.
+private struct Area {
+  var x: Int, y: Int, width: Int, height: Int
+
+  var rect: Rect {
+    Rect(origin: Point(column: x, row: y), size: Size(columns: max(0, width), rows: max(0, height)))
+  }
+
+  func columns(_ first: Int) -> (Area, Area) {
+    let first = max(0, min(first, width))
+    return (
+      Area(x: x, y: y, width: first, height: height), Area(x: x + first, y: y, width: width - first, height: height)
+    )
+  }
+
+  func rows(_ first: Int) -> (Area, Area) {
+    let first = max(0, min(first, height))
+    return (
+      Area(x: x, y: y, width: width, height: first), Area(x: x, y: y + first, width: width, height: height - first)
+    )
+  }
+}

@@ -1,1 +1,0 @@
-// StoreBrowser: see DESIGN in the README.

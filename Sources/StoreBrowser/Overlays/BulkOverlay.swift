@@ -1,0 +1,78 @@
+import DatastoreModel
+import TerminalKit
+
+/// The preview of a change of many records: count, samples, nulls, failures first. Enter stages it.
+struct BulkOverlay: Sendable {
+  let request: BulkRequest
+  private(set) var answer: BulkAnswer?
+  private(set) var problem: String?
+  private var isAsked = false
+
+  init(request: BulkRequest) { self.request = request }
+
+  mutating func demand(in session: inout Session) {
+    guard !isAsked else { return }
+    isAsked = true
+    session.start(.bulk, .bulk(request), label: title)
+  }
+
+  mutating func take(_ answer: BulkAnswer) { self.answer = answer }
+  mutating func fail(_ text: String) { problem = text }
+
+  var title: String {
+    switch request.change {
+    case .set(let text): "set \(text)"
+    case .delete: "delete"
+    }
+  }
+
+  func draw(on grid: inout CellGrid, in body: Rect, session: Session) {
+    let theme = session.theme
+    var lines: [[Span]] = []
+    if let problem {
+      lines = [[Span("\(theme.problemSign) \(problem)", theme.style(.problem))]]
+    } else if let answer {
+      lines = Self.lines(answer, theme: theme)
+    } else {
+      let progress = session.running[.bulk]?.progress
+      lines = [[Span("reading \(progress.map { NumberFormat.count($0.done) } ?? "")… Esc cancels", theme.style(.dim))]]
+    }
+    let size = Size(columns: min(body.columns, 76), rows: min(body.rows, max(5, lines.count + 2)))
+    let rect = body.centered(size)
+    grid.fill(rect)
+    let frame = PaneFrame(rect: rect, isFocused: true)
+    let canStage = answer.map { !$0.edits.isEmpty } ?? false
+    grid.border(
+      frame, digit: nil, title: title, footer: canStage ? "\(theme.enterKey) stage · Esc leave it" : "Esc close", theme: theme)
+    for (row, spans) in lines.enumerated() where row < frame.rows {
+      grid.write(spans, at: Point(column: frame.inside.left + 1, row: frame.inside.top + row), width: frame.columns - 2)
+    }
+    grid.cursor = frame.inside.origin
+  }
+
+  private static func lines(_ answer: BulkAnswer, theme: Theme) -> [[Span]] {
+    var lines: [[Span]] = []
+    for failure in answer.failures.prefix(5) {
+      lines.append([Span("\(theme.problemSign) \(failure.identifier)  \(failure.reason)", theme.style(.problem))])
+    }
+    if answer.failures.count > 5 { lines.append([Span("… \(NumberFormat.count(answer.failures.count - 5)) more fail", theme.style(.problem))]) }
+    var counts = "\(NumberFormat.count(answer.edits.count)) records"
+    if answer.unchanged > 0 { counts += " · \(NumberFormat.count(answer.unchanged)) unchanged" }
+    if answer.nulls > 0 { counts += " · \(NumberFormat.count(answer.nulls)) become null" }
+    if !answer.failures.isEmpty { counts += " · \(NumberFormat.count(answer.failures.count)) fail and stay as they are" }
+    lines.append([Span(counts, theme.style(.title))])
+    if let summary = answer.summary {
+      lines.append([Span("new values from \(summary.least) to \(summary.greatest)", theme.style(.dim))])
+    }
+    if case .delete = answer.request.change {
+      for edit in answer.edits.prefix(5) { lines.append([Span("- \(edit.identifier)", theme.style(.deleted))]) }
+    }
+    for sample in answer.samples {
+      lines.append([
+        Span("~ \(sample.identifier)  ", theme.style(.key)), Span("- \(sample.old?.text ?? "(none)")  ", theme.style(.deleted)),
+        Span("+ \(sample.new?.text ?? "(none)")", theme.style(.inserted)),
+      ])
+    }
+    return lines
+  }
+}

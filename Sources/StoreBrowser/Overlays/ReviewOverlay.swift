@@ -1,0 +1,289 @@
+import DatastoreModel
+import TerminalKit
+
+/// What would be written, with its checks: letters are commands, Enter asks for the name, a second Enter commits.
+struct ReviewOverlay: Sendable {
+  let subject: ReviewSubject
+  private(set) var answer: ReviewAnswer?
+  private(set) var problem: String?
+  var list = ListWindow()
+  /// The name of the commit, once it is asked for.
+  var name: TextField?
+  private(set) var isCommitting = false
+  var marksIndexesStale = false
+  private var lines: [Line] = []
+  private var isAsked = false
+
+  enum Line: Sendable, Hashable {
+    case record(Int)
+    case field(Int, Int)
+    case entries(Int)
+    case conflict(Int, Int)
+    case note(String, Kind)
+    case blank
+
+    enum Kind: Sendable, Hashable { case good, warning, problem, dim }
+  }
+
+  init(subject: ReviewSubject) { self.subject = subject }
+
+  mutating func demand(in session: inout Session) {
+    guard !isAsked else { return }
+    isAsked = true
+    session.start(.review, .review(ReviewRequest(subject: subject, head: session.head)))
+  }
+
+  /// Looks again, after something changed or the holder of the lock left.
+  mutating func renew() {
+    isAsked = false
+    problem = nil
+    isCommitting = false
+  }
+
+  mutating func take(_ answer: ReviewAnswer) {
+    self.answer = answer
+    lines = []
+    for (position, record) in answer.records.enumerated() {
+      lines.append(.record(position))
+      if let conflict = record.conflict, !conflict.fields.isEmpty {
+        lines += conflict.fields.indices.map { .conflict(position, $0) }
+      }
+      lines += record.fields.indices.map { .field(position, $0) }
+      if !record.entries.isEmpty { lines.append(.entries(position)) }
+    }
+    if answer.isCut { lines.append(.note("… and more, all of which are counted above", .dim)) }
+    lines.append(.blank)
+    lines += checks(answer).map { .note($0.0, $0.1) }
+    list.select(list.selection, count: lines.count)
+  }
+
+  mutating func fail(_ text: String) {
+    problem = text
+    isCommitting = false
+  }
+
+  /// The changed record under the cursor.
+  var selectedPlace: RecordPlace? {
+    guard let answer, lines.indices.contains(list.selection) else { return nil }
+    switch lines[list.selection] {
+    case .record(let record), .field(let record, _), .entries(let record), .conflict(let record, _):
+      return answer.records[record].place
+    case .note, .blank: return nil
+    }
+  }
+
+  /// The field in conflict under the cursor.
+  var selectedConflict: (place: RecordPlace, conflict: EditConflict, field: FieldConflict)? {
+    guard let answer, lines.indices.contains(list.selection),
+      case .conflict(let record, let field) = lines[list.selection],
+      let conflict = answer.records[record].conflict
+    else { return nil }
+    return (answer.records[record].place, conflict, conflict.fields[field])
+  }
+
+  var document: [String] {
+    answer?.changes.changes.map { "\($0.kind.rawValue) \($0.datastore)/\($0.identifier)" } ?? []
+  }
+
+  /// Why it cannot be committed; nil when it can.
+  var refusal: String? {
+    guard let answer else { return problem ?? "the review is still being made" }
+    if answer.records.isEmpty { return "there is nothing to commit" }
+    let conflicts = answer.rebased?.conflicts ?? []
+    if let first = conflicts.first ?? answer.preview?.conflicts.first { return first.sentence }
+    if let unique = answer.preview?.uniqueness.first(where: \.isEnforced) { return unique.sentence }
+    if let refused = answer.preview?.refusals.first(where: { !($0.canBeMarkedStale && marksIndexesStale) }) {
+      return refused.reason + (refused.canBeMarkedStale ? " (X marks the index stale instead)" : "")
+    }
+    return nil
+  }
+
+  /// A name that says what happens, to be changed or taken.
+  var proposedName: String {
+    guard let answer else { return "" }
+    switch subject {
+    case .undo(let commit, let isRedo):
+      return "\(isRedo ? "redo" : "undo") \(commit)\(answer.subjectCommit.map { $0.action.isEmpty ? "" : ": \($0.action)" } ?? "")"
+    case .restore(let commit, let datastore): return "restore \(datastore.map { "\($0) " } ?? "")to \(commit)"
+    case .staged: break
+    }
+    guard let first = answer.records.first else { return "" }
+    let place = "\(first.place.datastore) \(ValueText(key: first.place.identifier.value).text)"
+    if answer.changes.count == 1 {
+      switch first.kind {
+      case .insert: return "\(place): new"
+      case .delete: return "\(place): delete"
+      case .update:
+        let fields = first.fields.prefix(3).map { String($0.path.drop { $0 == "." }) }.joined(separator: ", ")
+        return "\(place): \(fields)\(first.fields.count > 3 ? ", …" : "")"
+      }
+    }
+    return answer.counts.map { count in
+      var parts: [String] = []
+      if count.updated > 0 { parts.append("\(count.updated) changed") }
+      if count.inserted > 0 { parts.append("\(count.inserted) new") }
+      if count.deleted > 0 { parts.append("\(count.deleted) deleted") }
+      return "\(count.datastore): \(parts.joined(separator: ", "))"
+    }.joined(separator: "; ")
+  }
+
+  mutating func commit(in session: inout Session) {
+    guard let answer, let name, !isCommitting else { return }
+    isCommitting = true
+    problem = nil
+    session.start(
+      .commit,
+      .commit(
+        CommitRequest(
+          subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale)),
+      label: "commit")
+  }
+
+  private func checks(_ answer: ReviewAnswer) -> [(String, Line.Kind)] {
+    var notes: [(String, Line.Kind)] = []
+    if let rebased = answer.rebased, rebased.hasMoved {
+      let from = rebased.from.map { "\($0)" } ?? "the beginning"
+      if rebased.conflicts.isEmpty {
+        notes.append(("⚠ the head moved \(from) → \(rebased.to) since you began: no field overlaps", .warning))
+      } else {
+        notes.append(("✗ the head moved \(from) → \(rebased.to): choose m mine or t theirs for each field", .problem))
+      }
+    }
+    guard let preview = answer.preview else { return notes }
+    notes.append(
+      (
+        "index entries: +\(NumberFormat.count(preview.addedEntries)) -\(NumberFormat.count(preview.removedEntries))",
+        .dim
+      ))
+    if preview.refusals.isEmpty { notes.append(("✓ every index stays right", .good)) }
+    for refusal in preview.refusals.prefix(5) {
+      notes.append(
+        (
+          "✗ \(refusal.index.map { "index \($0): " } ?? "")\(refusal.reason)"
+            + (refusal.canBeMarkedStale ? " — X marks it stale instead" : ""), .problem
+        ))
+    }
+    if preview.uniqueness.isEmpty {
+      notes.append(("✓ no value belongs to two records", .good))
+    }
+    for conflict in preview.uniqueness.prefix(5) {
+      notes.append(("\(conflict.isEnforced ? "✗" : "⚠") \(conflict.sentence)", conflict.isEnforced ? .problem : .warning))
+    }
+    return notes
+  }
+
+  // MARK: Drawing
+
+  static func rect(in body: Rect) -> Rect { body.columns > 100 ? body.inset(columns: 4, rows: 1) : body }
+
+  func draw(on grid: inout CellGrid, in body: Rect, session: Session) {
+    let theme = session.theme
+    let rect = Self.rect(in: body)
+    grid.fill(rect)
+    let frame = PaneFrame(rect: rect, isFocused: true)
+    grid.border(frame, digit: nil, title: title, footer: "one transaction, undoable with u", theme: theme)
+    let inside = frame.inside
+    guard let answer else {
+      grid.note(problem.map { "✗ \($0)" } ?? "looking at what would change…", in: inside, style: theme.style(problem == nil ? .dim : .problem))
+      return
+    }
+    grid.write(
+      Self.headline(answer), at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2,
+      style: theme.style(.title))
+    let footRows = 2
+    let rows = max(1, inside.rows - 2 - footRows)
+    var window = list
+    window.reveal(rows: rows, count: lines.count)
+    for row in 0..<rows where lines.indices.contains(window.top + row) {
+      let line = Rect(column: inside.left, row: inside.top + 2 + row, columns: inside.columns, rows: 1)
+      draw(lines[window.top + row], answer, in: line, on: &grid, theme: theme)
+      if window.top + row == window.selection, name == nil {
+        grid.write(theme.cursor, at: line.origin, width: 1)
+        grid.select(line, frame: frame, theme: theme)
+      }
+    }
+    drawFoot(in: inside, on: &grid, theme: theme)
+  }
+
+  private func drawFoot(in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+    let row = inside.bottom - 1
+    if let problem {
+      for (offset, line) in "✗ \(problem)".wrapped(to: inside.columns - 2).prefix(1).enumerated() {
+        grid.write(line, at: Point(column: inside.left + 1, row: row - 1 + offset), width: inside.columns - 2, style: theme.style(.problem))
+      }
+    }
+    if isCommitting {
+      grid.write("committing…", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.dim))
+    } else if let name {
+      grid.write("commit name  ", at: Point(column: inside.left + 1, row: row), style: theme.style(.title))
+      name.draw(into: &grid, at: Point(column: inside.left + 14, row: row), width: max(4, inside.columns - 15))
+    } else if problem == nil, let refusal {
+      grid.write("✗ \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.problem))
+    } else {
+      grid.write("\(theme.enterKey) name and commit", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.dim))
+    }
+  }
+
+  private var title: String {
+    switch subject {
+    case .staged: "w  Review and commit"
+    case .undo(let commit, let isRedo): "\(isRedo ? "^r  Redo: take back the undo" : "u  Undo: take back") \(commit)"
+    case .restore(let commit, let datastore): "Restore \(datastore ?? "the whole store") to \(commit)"
+    }
+  }
+
+  private static func headline(_ answer: ReviewAnswer) -> String {
+    var parts = answer.counts.map { "\($0.datastore)  ~\(NumberFormat.count($0.updated)) +\(NumberFormat.count($0.inserted)) -\(NumberFormat.count($0.deleted))" }
+    if let commit = answer.subjectCommit, !commit.action.isEmpty { parts.insert("“\(commit.action)”", at: 0) }
+    let records = answer.counts.reduce(0) { $0 + $1.updated + $1.inserted + $1.deleted }
+    parts.append("\(NumberFormat.count(records)) \(records == 1 ? "record" : "records")")
+    if let preview = answer.preview { parts.append("\(NumberFormat.count(preview.addedEntries + preview.removedEntries)) index entries") }
+    return parts.joined(separator: "   ")
+  }
+
+  private func draw(_ line: Line, _ answer: ReviewAnswer, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
+    switch line {
+    case .record(let position):
+      let record = answer.records[position]
+      let (sign, role) = StoresPane.sign(of: record.kind)
+      let count = record.fields.count == 1 ? "1 field" : "\(record.fields.count) fields"
+      grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
+      grid.write(
+        "\(record.place.datastore)/\(ValueText(key: record.place.identifier.value).text)",
+        at: Point(column: rect.left + 4, row: rect.top), width: rect.columns - 5 - count.count,
+        style: theme.style(record.kind == .delete ? .deleted : .title))
+      grid.write(count, at: rect.origin, width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
+    case .field(let position, let field):
+      grid.write(
+        FieldText.spans(answer.records[position].fields[field], theme: theme),
+        at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6))
+    case .entries(let position):
+      let entries = answer.records[position].entries
+      let text = entries.prefix(8).map { "\($0.index) \(theme.arrow) \($0.isAdded ? "+" : "-")\($0.value)" }
+      grid.write(
+        "index " + text.joined(separator: "   ") + (entries.count > 8 ? "   …" : ""),
+        at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6), style: theme.style(.dim))
+    case .conflict(let position, let field):
+      guard let conflict = answer.records[position].conflict?.fields[field] else { return }
+      func text(_ value: Document?) -> String { value.map { ValueText(literal: $0).text } ?? "(none)" }
+      grid.write(
+        [
+          Span("✗ \(conflict.path.shortText)  ", theme.style(.problem)), Span("base \(text(conflict.base))   "),
+          Span("mine \(text(conflict.mine))   ", theme.style(.inserted)),
+          Span("theirs \(text(conflict.theirs))", theme.style(.changed)),
+          Span("   m mine · t theirs", theme.style(.dim)),
+        ], at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 4))
+    case .note(let text, let kind):
+      let role: Role = switch kind {
+      case .good: .inserted
+      case .warning: .warning
+      case .problem: .problem
+      case .dim: .dim
+      }
+      grid.write(text, at: Point(column: rect.left + 2, row: rect.top), width: rect.columns - 2, style: theme.style(role))
+    case .blank: break
+    }
+  }
+
+  var lineCount: Int { lines.count }
+}

@@ -1,0 +1,240 @@
+import DatastoreModel
+import TerminalKit
+
+/// The changed records of a commit, or between two; Enter unfolds the fields, old and new.
+struct DifferencePane: Pane {
+  let id = PaneID.difference
+  private(set) var source: DifferenceSource?
+  private var scope: HistoryScope = .store
+  private(set) var rows: [ChangeRow] = []
+  private var fields: [RecordPlace: [FieldRow]] = [:]
+  private var unfolded: Set<RecordPlace> = []
+  private var reader: (any ChangeReader)?
+  private var old: CommitNumber?
+  private var new: CommitNumber?
+  private(set) var isAtEnd = false
+  private var isReading = false
+  private var pendingFields: RecordPlace?
+  var list = ListWindow()
+  private var lines: [Line] = []
+  private(set) var problem: String?
+
+  enum Line: Sendable, Hashable {
+    case record(Int)
+    case field(Int, Int)
+  }
+
+  static let pageSize = 200
+
+  /// Shows another difference; the same one is left as it is.
+  mutating func show(_ source: DifferenceSource, scope: HistoryScope) {
+    guard source != self.source || scope != self.scope else { return }
+    self = DifferencePane()
+    self.source = source
+    self.scope = scope
+  }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard let source, problem == nil else { return }
+    list.reveal(rows: frame.rows, count: lines.count)
+    if !isReading, !isAtEnd, rows.isEmpty || list.top + 2 * frame.rows > lines.count {
+      isReading = true
+      session.start(
+        .changes,
+        .changes(ChangesRequest(source: source, place: scope.place, reader: reader, limit: Self.pageSize)))
+    }
+    guard !isReading, pendingFields == nil, let new,
+      let row = rows.first(where: { unfolded.contains($0.place) && fields[$0.place] == nil })
+    else { return }
+    pendingFields = row.place
+    session.start(
+      .fields,
+      .fields(FieldsRequest(source: source, old: old, new: new, place: row.place, head: session.head)))
+  }
+
+  mutating func receive(_ answer: Answer, in session: inout Session) {
+    switch answer {
+    case .changes(let answer) where answer.source == source:
+      isReading = false
+      (old, new, reader, isAtEnd) = (answer.old, answer.new, answer.reader, answer.isAtEnd)
+      let isFirst = rows.isEmpty
+      rows += answer.rows
+      // A single change needs no further key.
+      if isFirst, isAtEnd, rows.count == 1 { unfolded.insert(rows[0].place) }
+      rebuild()
+    case .fields(let answer) where answer.request.source == source && answer.request.place == pendingFields:
+      pendingFields = nil
+      fields[answer.request.place] = answer.fields
+      rebuild()
+    default: break
+    }
+  }
+
+  mutating func fail(_ text: String) {
+    problem = text
+    isReading = false
+  }
+
+  private mutating func rebuild() {
+    lines = []
+    for (position, row) in rows.enumerated() {
+      lines.append(.record(position))
+      guard unfolded.contains(row.place), let fields = fields[row.place] else { continue }
+      lines += fields.indices.map { .field(position, $0) }
+    }
+  }
+
+  private var selectedRow: ChangeRow? {
+    guard lines.indices.contains(list.selection) else { return nil }
+    switch lines[list.selection] {
+    case .record(let row), .field(let row, _): return rows[row]
+    }
+  }
+
+  private var selectedField: FieldRow? {
+    guard lines.indices.contains(list.selection), case .field(let row, let field) = lines[list.selection] else { return nil }
+    return fields[rows[row].place]?[field]
+  }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    switch command {
+    case .restoreField: selectedField == nil ? "choose a field first (Enter unfolds a record)" : nil
+    case .restoreRecord, .open, .history: selectedRow == nil ? "no record is selected" : nil
+    case .revert: if case .commit? = source { nil } else { "this is no single commit" }
+    default: nil
+    }
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    if list.perform(command, argument: argument, rows: frame.rows, count: lines.count) { return true }
+    guard let row = selectedRow else { return false }
+    switch command {
+    case .open:
+      if selectedField != nil { session.intend(.select(row.place, note: nil)) } else { toggle(row.place) }
+    case .right: if !unfolded.contains(row.place) { toggle(row.place) }
+    case .left:
+      if unfolded.contains(row.place) { toggle(row.place) }
+    case .restoreRecord: restore(row.place, path: nil, in: &session)
+    case .restoreField: restore(row.place, path: selectedField?.path, in: &session)
+    case .revert:
+      guard case .commit(let commit)? = source else { return false }
+      session.intend(.present(.review(ReviewOverlay(subject: .undo(commit, isRedo: false)))))
+    case .history:
+      if let field = selectedField {
+        session.intend(.showHistory(.field(row.place, path: field.path)))
+      } else {
+        session.intend(.showHistory(.record(row.place)))
+      }
+    case .travel where argument == nil: session.intend(.travel(new))
+    case .copyKey: session.copy(row.place.identifier.description, what: "key")
+    case .copyPath: session.copy(selectedField?.path ?? ".", what: "path")
+    case .copyValue: session.copy(selectedField?.new?.text ?? selectedField?.old?.text ?? "", what: "value")
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func toggle(_ place: RecordPlace) {
+    if unfolded.remove(place) == nil { unfolded.insert(place) }
+    rebuild()
+  }
+
+  /// Brings back what the record was before the difference, where it is a commit's; otherwise its older side.
+  private func restore(_ place: RecordPlace, path: String?, in session: inout Session) {
+    guard let old else {
+      session.warn("there is nothing before the first commit")
+      return
+    }
+    let parsed = path.flatMap { try? DocumentPath(parsing: $0) }
+    session.start(
+      .gather,
+      .gather(
+        GatherRequest(
+          commit: session.head, source: RowSource(datastore: place.datastore),
+          which: .identifiers([place.identifier]),
+          purpose: parsed.map { .restoreField(path: $0, from: old) } ?? .restore(from: old))),
+      label: "reading")
+  }
+
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
+    let line = list.top + point.row
+    guard line < lines.count else { return }
+    if line == list.selection { session.intend(.perform(.open, argument: nil)) }
+    list.selection = line
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: nil, title: title(theme), footer: footer, theme: theme)
+    let inside = frame.inside
+    if let problem {
+      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+      return
+    }
+    guard source != nil else {
+      grid.note("choose a commit", in: inside, style: theme.style(.dim))
+      return
+    }
+    if lines.isEmpty {
+      grid.note(isAtEnd ? "no record differs" : "reading…", in: inside, style: theme.style(.dim))
+      return
+    }
+    for row in 0..<inside.rows where lines.indices.contains(list.top + row) {
+      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+      draw(lines[list.top + row], in: rect, on: &grid, session: session)
+      if list.top + row == list.selection { grid.select(rect, frame: frame, theme: theme) }
+    }
+  }
+
+  private func title(_ theme: Theme) -> String {
+    switch source {
+    case .commit(let commit)?: "Changes  \(old.map { "\($0) \(theme.arrow) " } ?? "")\(commit)"
+    case .between(let old, let new)?: "Difference  \(old) \(theme.arrow) \(new)"
+    case nil: "Changes"
+    }
+  }
+
+  private var footer: String {
+    guard !rows.isEmpty else { return "" }
+    let position = selectedRow.flatMap { row in rows.firstIndex(of: row) }.map { $0 + 1 } ?? 0
+    return "\(NumberFormat.count(position)) of \(NumberFormat.count(rows.count))\(isAtEnd ? "" : "+") records"
+  }
+
+  private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    switch line {
+    case .record(let position):
+      let row = rows[position]
+      let (sign, role) = StoresPane.sign(of: row.kind)
+      let isUnfolded = unfolded.contains(row.place)
+      let count = row.fieldCount.map { $0 == 1 ? "1 field" : "\($0) fields" } ?? ""
+      grid.write(isUnfolded ? theme.unfolded : theme.folded, at: rect.origin, width: 1, style: theme.style(.dim))
+      grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
+      grid.write(
+        "\(row.place.datastore)/\(ValueText(key: row.place.identifier.value).text)",
+        at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 5 - count.count),
+        style: theme.style(row.kind == .delete ? .deleted : .text))
+      grid.write(count, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+    case .field(let position, let field):
+      guard let row = fields[rows[position].place]?[field] else { return }
+      grid.write(
+        FieldText.spans(row, theme: theme), at: Point(column: rect.left + 4, row: rect.top),
+        width: max(0, rect.columns - 4))
+    }
+  }
+}
+
+/// A field that differs, on one line: `price  - 8.50  + 8.95  (now 9.10)`.
+enum FieldText {
+  static func spans(_ row: FieldRow, theme: Theme) -> [Span] {
+    var spans = [Span("\(row.path.hasPrefix(".") ? String(row.path.dropFirst()) : row.path)  ", theme.style(.key))]
+    if let old = row.old { spans += [Span("- \(old.text)", theme.style(.deleted)), Span("  ")] }
+    if let new = row.new { spans += [Span("+ \(new.text)", theme.style(.inserted)), Span("  ")] }
+    if row.changedLater {
+      spans.append(Span("\(theme.warningSign) now \(row.now?.text ?? "gone")", theme.style(.warning)))
+    }
+    return spans
+  }
+}

@@ -1,0 +1,114 @@
+import DatastoreModel
+import TerminalKit
+
+/// The distinct values of a column with their counts; Enter filters to one.
+struct FrequencyPane: Pane {
+  let id = PaneID.frequency
+  private(set) var request: FrequencyRequest?
+  private var answer: FrequencyAnswer?
+  private var progress: Progress?
+  private var problem: String?
+  var list = ListWindow()
+
+  mutating func show(_ request: FrequencyRequest, in session: inout Session) {
+    self = FrequencyPane()
+    self.request = request
+    session.start(.frequency, .frequency(request), label: "frequency of \(request.path)")
+  }
+
+  mutating func receive(_ answer: Answer, in session: inout Session) {
+    guard case .frequency(let answer) = answer, answer.request == request else { return }
+    self.answer = answer
+  }
+
+  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+    if slot == .frequency { self.progress = progress }
+  }
+
+  mutating func fail(_ text: String) { problem = text }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    list.reveal(rows: max(1, frame.rows - 2), count: answer?.values.count ?? 0)
+  }
+
+  var selected: ValueCount? {
+    guard let answer, answer.values.indices.contains(list.selection) else { return nil }
+    return answer.values[list.selection]
+  }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    selected == nil && [.open, .copyValue].contains(command) ? "no value is selected" : nil
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    if list.perform(command, argument: argument, rows: max(1, frame.rows - 2), count: answer?.values.count ?? 0) { return true }
+    guard let selected, let request else { return false }
+    switch command {
+    case .open:
+      let path = request.path.hasPrefix(".") ? String(request.path.dropFirst()) : request.path
+      let isList = selected.value.kind != .null && answer?.plan == "SCAN"
+      session.intend(.closeView)
+      session.intend(.filter(Self.filter(path, selected, mayBeList: isList, in: session)))
+    case .copyValue: session.copy(selected.value.text, what: "value")
+    default: return false
+    }
+    return true
+  }
+
+  private static func filter(_ path: String, _ value: ValueCount, mayBeList: Bool, in session: Session) -> String {
+    if value.value.kind == .null { return "\(path) is null" }
+    let index = session.current?.descriptor.indexes.first { $0.documentPath?.shortText == path }
+    let literal = value.value.filterLiteral ?? value.literal
+    return index?.kind.hasManyValues == true ? "\(path) has \(literal)" : "\(path) = \(literal)"
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    let footer = answer.map {
+      "\(NumberFormat.count($0.values.count))\($0.isCut ? "+" : "") values · \($0.plan) · \(NumberFormat.count($0.rowsRead)) read"
+    }
+    grid.border(
+      frame, digit: nil, title: "Frequency  \(request?.source.datastore ?? "") \(request?.path ?? "")",
+      footer: footer ?? "", theme: theme)
+    let inside = frame.inside
+    if let problem {
+      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+      return
+    }
+    guard let answer else {
+      let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
+      grid.note(read, in: inside, style: theme.style(.dim))
+      return
+    }
+    var summary = "nulls \(NumberFormat.count(answer.nulls))"
+    if let numbers = answer.summary {
+      summary += " · min \(Self.number(numbers.least)) · max \(Self.number(numbers.greatest)) · sum \(Self.number(numbers.sum))"
+    }
+    grid.write(summary, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1, style: theme.style(.dim))
+    let largest = answer.values.first?.count ?? 0
+    let width = max(8, min(40, inside.columns / 2))
+    for row in 0..<max(0, inside.rows - 2) where answer.values.indices.contains(list.top + row) {
+      let value = answer.values[list.top + row]
+      let rect = Rect(column: inside.left, row: inside.top + 2 + row, columns: inside.columns, rows: 1)
+      grid.write(
+        value.value.text, at: Point(column: rect.left + 2, row: rect.top), width: width,
+        style: theme.style(value.value.role), alignment: value.value.isTrailing ? .trailing : .leading)
+      grid.write(
+        NumberFormat.count(value.count), at: Point(column: rect.left + width + 3, row: rect.top), width: 9,
+        style: theme.style(.number), alignment: .trailing)
+      grid.write(
+        Bars.bar(value.count, largest: largest, width: max(0, inside.columns - width - 15), isASCII: theme.isASCII),
+        at: Point(column: rect.left + width + 14, row: rect.top), width: max(0, inside.columns - width - 14),
+        style: theme.style(.bar))
+      if list.top + row == list.selection {
+        grid.write(theme.cursor, at: rect.origin, width: 1)
+        grid.select(rect, frame: frame, theme: theme)
+      }
+    }
+  }
+
+  private static func number(_ value: Double) -> String {
+    if let whole = Int64(exactly: value) { return NumberFormat.count(whole) }
+    return "\(value)"
+  }
+}

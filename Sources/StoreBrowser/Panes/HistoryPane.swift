@@ -1,0 +1,279 @@
+import DatastoreModel
+import TerminalKit
+
+/// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
+struct HistoryPane: Pane {
+  let id = PaneID.history
+  private(set) var scope = HistoryScope.store
+  var list = ListWindow()
+  var isFolded = true
+  /// The base of a difference, set by v.
+  private(set) var base: CommitNumber?
+
+  /// Where each page begins; pages that are not near the selection are let go.
+  private var starts: [CommitNumber] = []
+  private var pages: [Int: [HistoryRow]] = [:]
+  private var counts: [Int] = []
+  private var isAtEnd = false
+  private var pending: HistoryRequest?
+  private var newest: CommitNumber?
+  private var wanted: CommitNumber?
+  private var goesToEnd = false
+  private(set) var problem: String?
+
+  static let pageSize = 200
+
+  /// The rows that are known; more may follow unless the end was reached.
+  var count: Int { counts.reduce(0, +) }
+
+  func row(_ line: Int) -> HistoryRow? {
+    var line = line
+    for (page, count) in counts.enumerated() {
+      if line < count { return pages[page].flatMap { $0.indices.contains(line) ? $0[line] : nil } }
+      line -= count
+    }
+    return nil
+  }
+
+  var selected: HistoryRow? { row(list.selection) }
+
+  /// Shows another history; the selection goes to a commit, or to the newest.
+  mutating func show(_ scope: HistoryScope, at commit: CommitNumber? = nil) {
+    if scope != self.scope { base = nil }
+    self.scope = scope
+    list = ListWindow()
+    wanted = commit
+    reset()
+  }
+
+  private mutating func reset() {
+    newest = nil
+    starts = []
+    pages = [:]
+    counts = []
+    isAtEnd = false
+    pending = nil
+    problem = nil
+  }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard problem == nil else { return }
+    if newest != session.head {
+      wanted = wanted ?? (list.selection > 0 ? selected?.commit.number : nil)
+      reset()
+      newest = session.head
+      starts = [session.head]
+    }
+    list.reveal(rows: frame.rows, count: count)
+    let page = missingPage(around: list.top..<list.top + max(1, frame.rows) * 2)
+    guard let page, pending == nil || pending?.page != page else { return }
+    let request = HistoryRequest(
+      scope: scope, newest: starts[page], page: page, isFolded: isFolded, limit: Self.pageSize)
+    pending = request
+    session.start(.history, .history(request))
+  }
+
+  /// The first page that the lines need and that is not there.
+  private func missingPage(around lines: Range<Int>) -> Int? {
+    var start = 0
+    for (page, count) in counts.enumerated() {
+      if pages[page] == nil, lines.overlaps(start..<start + max(1, count)) { return page }
+      start += count
+    }
+    if !isAtEnd, goesToEnd || wanted != nil || lines.upperBound > count { return counts.count < starts.count ? counts.count : nil }
+    return nil
+  }
+
+  mutating func receive(_ answer: Answer, in session: inout Session) {
+    guard case .history(let answer) = answer, answer.request == pending else { return }
+    pending = nil
+    let page = answer.request.page
+    pages[page] = answer.rows
+    if page == counts.count {
+      counts.append(answer.rows.count)
+      if let next = answer.next { starts.append(next) } else { isAtEnd = true }
+    }
+    if let wanted, let line = line(of: wanted, in: page) {
+      list.selection = line
+      self.wanted = nil
+    } else if isAtEnd {
+      wanted = nil
+    }
+    if goesToEnd {
+      list.selection = max(0, count - 1)
+      goesToEnd = !isAtEnd
+    }
+    // A page is 200 rows; three on each side of the selection are kept.
+    for old in pages.keys where abs(old - page) > 3 { pages[old] = nil }
+  }
+
+  private func line(of commit: CommitNumber, in page: Int) -> Int? {
+    guard let rows = pages[page], let place = rows.firstIndex(where: { $0.commit.number <= commit }) else { return nil }
+    return counts.prefix(page).reduce(0, +) + place
+  }
+
+  mutating func fail(_ text: String) { problem = text }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    switch command {
+    case .open, .travel, .revert, .range, .difference, .pin:
+      if selected == nil { return "no commit is selected" }
+    case .restoreRecord, .restoreField:
+      if scope.place == nil { return "choose the record first: its own history (H) or a change of the commit (Enter)" }
+    default: break
+    }
+    return nil
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    if command == .last, !isAtEnd {
+      goesToEnd = true
+      return true
+    }
+    if list.perform(command, argument: argument, rows: frame.rows, count: count) { return true }
+    switch command {
+    case .open: session.intend(.focus(.difference))
+    case .fold:
+      isFolded.toggle()
+      wanted = selected?.commit.number
+      reset()
+    case .range:
+      base = base == nil ? selected?.commit.number : nil
+    case .difference:
+      guard let commit = selected?.commit else { return false }
+      session.intend(.showDifference(base ?? commit.parents.first, commit.number))
+    case .travel where argument == nil:
+      session.intend(.travel(selected?.commit.number))
+    case .revert:
+      guard let commit = selected?.commit.number else { return false }
+      session.intend(.present(.review(ReviewOverlay(subject: .undo(commit, isRedo: false)))))
+    case .restoreRecord:
+      guard let place = scope.place, let commit = selected?.commit.number else { return false }
+      restore(place, from: commit, path: nil, in: &session)
+    case .restoreField:
+      guard case .field(let place, let path) = scope, let commit = selected?.commit.number else { return false }
+      restore(place, from: commit, path: path, in: &session)
+    case .copyKey, .copyValue:
+      guard let row = selected else { return false }
+      session.copy(command == .copyKey ? row.commit.number.description : row.commit.action, what: "commit")
+    default: return false
+    }
+    return true
+  }
+
+  private func restore(_ place: RecordPlace, from commit: CommitNumber, path: String?, in session: inout Session) {
+    let parsed = path.flatMap { try? DocumentPath(parsing: $0) }
+    session.start(
+      .gather,
+      .gather(
+        GatherRequest(
+          commit: session.head, source: RowSource(datastore: place.datastore),
+          which: .identifiers([place.identifier]),
+          purpose: parsed.map { .restoreField(path: $0, from: commit) } ?? .restore(from: commit))),
+      label: "reading")
+  }
+
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
+    let line = list.top + point.row
+    guard line < count else { return }
+    if line == list.selection { session.intend(.perform(.open, argument: nil)) }
+    list.selection = line
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: 4, title: "History  \(title)", footer: footer, theme: theme)
+    let inside = frame.inside
+    if let problem {
+      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+      return
+    }
+    if count == 0 {
+      grid.note(isAtEnd ? "no commits" : "reading…", in: inside, style: theme.style(.dim))
+      return
+    }
+    for row in 0..<inside.rows where list.top + row < count {
+      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+      if let entry = self.row(list.top + row) { draw(entry, in: rect, on: &grid, session: session) }
+      if list.top + row == list.selection {
+        grid.write(theme.cursor, at: rect.origin, width: 1)
+        grid.select(rect, frame: frame, theme: theme)
+      }
+    }
+  }
+
+  private var title: String {
+    switch scope {
+    case .store: "whole store"
+    case .datastore(let key): key
+    case .record(let place): "\(place.datastore)/\(place.identifier)"
+    case .field(let place, let path): "\(place.datastore)/\(place.identifier) \(path)"
+    }
+  }
+
+  private var footer: String {
+    guard count > 0 else { return "" }
+    let more = isAtEnd ? "" : "+"
+    return "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
+      + (base.map { " · base \($0)" } ?? "")
+  }
+
+  private func draw(_ row: HistoryRow, in rect: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    let commit = row.commit
+    var sign = ""
+    if commit.number == session.head { sign = theme.mark }
+    if session.outline?.pins.contains(where: { $0.commit == commit.number }) == true { sign = theme.pinned }
+    if commit.number == base { sign = "B" }
+    if commit.number == session.asOf { sign = "@" }
+    let number = commit.number.description
+    let numberWidth = max(6, session.head.description.count)
+    var x = rect.left + 1
+    func put(_ text: String, _ width: Int, _ role: Role, _ alignment: Alignment = .leading) {
+      guard x < rect.right else { return }
+      grid.write(
+        text, at: Point(column: x, row: rect.top), width: min(width, rect.right - x), style: theme.style(role),
+        alignment: alignment)
+      x += width + 1
+    }
+    put(number, numberWidth, .key, .trailing)
+    put(sign, 1, .marked)
+    put(session.time.short(commit.date, now: session.now), 10, .dim)
+    let summary = Self.summary(of: commit, scope: scope)
+    let who = commit.author.isEmpty ? commit.program : commit.author
+    let summaryWidth = min(max(14, (rect.right - x) * 2 / 5), max(0, rect.right - x))
+    let nameWidth = max(0, rect.right - x - summaryWidth - 1)
+    let name = commit.action.isEmpty ? "(no name)" : commit.action
+    let names = pins(of: commit, session)
+    let isMuted = commit.isMaintenance || commit.action.isEmpty
+    put(names + name, nameWidth, isMuted ? .dim : .text)
+    if let value = row.value {
+      put(value.text, summaryWidth, value.role)
+    } else {
+      put(summary + (rect.columns >= 90 && !who.isEmpty ? "  \(who)" : ""), summaryWidth, .dim)
+    }
+  }
+
+  private func pins(of commit: Commit, _ session: Session) -> String {
+    session.outline?.pins.filter { $0.commit == commit.number }.map { "[\($0.name)] " }.joined() ?? ""
+  }
+
+  /// `City ~212 +3 -1`; several datastores one after the other.
+  static func summary(of commit: Commit, scope: HistoryScope) -> String {
+    let changes = commit.changes.filter { scope.datastore == nil || $0.datastore == scope.datastore }
+    var text = changes.map { change in
+      var parts: [String] = []
+      if change.updated > 0 { parts.append("~\(NumberFormat.count(change.updated))") }
+      if change.inserted > 0 { parts.append("+\(NumberFormat.count(change.inserted))") }
+      if change.deleted > 0 { parts.append("-\(NumberFormat.count(change.deleted))") }
+      return "\(change.datastore) \(parts.joined(separator: " "))"
+    }.joined(separator: ", ")
+    if let undone = commit.undoes { text += " (undoes \(undone))" }
+    if let restored = commit.restores { text += " (restores \(restored))" }
+    if commit.isMaintenance { text += " (maintenance)" }
+    if commit.isSquashed { text += " (squashed)" }
+    return text
+  }
+}

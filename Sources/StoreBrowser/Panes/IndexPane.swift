@@ -1,0 +1,304 @@
+import DatastoreModel
+import TerminalKit
+
+/// Pane 5: the keys of an index with the number of their entries, its range and its density.
+struct IndexPane: Pane {
+  let id = PaneID.index
+  private(set) var datastore: String?
+  private(set) var index: String?
+  private(set) var range: KeyRange?
+  private var commit: CommitNumber?
+  private var rows: [KeyRow] = []
+  private var bounds: Range<Int>?
+  private var total = 0
+  private var selection = 0
+  private var top = 0
+  private var pending: KeysRequest?
+  private var density: DensityAnswer?
+  private var distinct: Int?
+  private var asksDistinct = false
+  private(set) var verified: VerifyAnswer?
+  private var problem: String?
+  private var moves = 0
+
+  private static let pageSize = 120
+
+  mutating func show(_ datastore: String?, index: String?, range: KeyRange?) {
+    guard datastore != self.datastore || index != self.index || range != self.range else { return }
+    let keepsDensity = datastore == self.datastore && index == self.index
+    self.datastore = datastore
+    self.index = index
+    self.range = range
+    if !keepsDensity { verified = nil }
+    reset()
+  }
+
+  private mutating func reset() {
+    commit = nil
+    rows = []
+    bounds = nil
+    pending = nil
+    density = nil
+    distinct = nil
+    asksDistinct = false
+    problem = nil
+    (selection, top) = (0, 0)
+  }
+
+  var selected: KeyRow? { rows.indices.contains(selection) ? rows[selection] : nil }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard let datastore, problem == nil else { return }
+    if commit != session.shown {
+      let anchor: KeysRequest.Anchor = selected.map { .from(rank: $0.rank) } ?? .start
+      let wasAt = selected
+      reset()
+      _ = wasAt
+      commit = session.shown
+      ask(anchor, datastore, in: &session)
+      let request = DensityRequest(datastore: datastore, index: index, commit: session.shown, range: range)
+      session.start(.density, .density(request))
+    }
+    reveal(frame: frame)
+    guard pending == nil, let bounds, let first = rows.first, let last = rows.last else { return }
+    if selection + frame.rows > rows.count, last.rank + last.count < bounds.upperBound {
+      ask(.from(rank: last.rank + last.count), datastore, in: &session)
+    } else if selection < frame.rows / 2, first.rank > bounds.lowerBound {
+      ask(.before(rank: first.rank), datastore, in: &session)
+    } else if frame.isFocused, !asksDistinct {
+      asksDistinct = true
+      let request = DensityRequest(datastore: datastore, index: index, commit: session.shown, range: range)
+      session.start(.distinct, .distinct(request))
+    }
+  }
+
+  private mutating func ask(_ anchor: KeysRequest.Anchor, _ datastore: String, in session: inout Session) {
+    let request = KeysRequest(
+      datastore: datastore, index: index, commit: session.shown, range: range, anchor: anchor, limit: Self.pageSize)
+    pending = request
+    session.start(.keys, .keys(request))
+  }
+
+  private mutating func reveal(frame: PaneFrame) {
+    let visible = max(1, frame.rows - Self.headerRows(frame))
+    selection = max(0, min(selection, rows.count - 1))
+    if selection < top { top = selection }
+    if selection >= top + visible { top = selection - visible + 1 }
+    top = max(0, min(top, rows.count - visible))
+  }
+
+  private static func headerRows(_ frame: PaneFrame) -> Int { frame.rows >= 8 ? 4 : 1 }
+
+  mutating func receive(_ answer: Answer, in session: inout Session) {
+    switch answer {
+    case .keys(let answer) where answer.request == pending:
+      pending = nil
+      bounds = answer.bounds
+      total = answer.count
+      switch answer.request.anchor {
+      case .before:
+        rows = answer.rows + rows
+        selection += answer.rows.count
+        top += answer.rows.count
+        if rows.count > 3 * Self.pageSize { rows.removeLast(rows.count - 3 * Self.pageSize) }
+      case .from where !rows.isEmpty && rows.last.map({ $0.rank + $0.count }) == answer.rows.first?.rank:
+        rows += answer.rows
+        if rows.count > 3 * Self.pageSize {
+          let excess = rows.count - 3 * Self.pageSize
+          rows.removeFirst(excess)
+          selection = max(0, selection - excess)
+          top = max(0, top - excess)
+        }
+      case .end:
+        rows = answer.rows
+        selection = max(0, rows.count - 1)
+      default:
+        rows = answer.rows
+        (selection, top) = (0, 0)
+      }
+    case .density(let answer): density = answer
+    case .distinct(let request, let count) where request.range == range: distinct = count
+    case .verified(let answer): verified = answer
+    default: break
+    }
+  }
+
+  mutating func fail(_ text: String) {
+    problem = text
+    pending = nil
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard let datastore else { return false }
+    let page = max(1, frame.rows - Self.headerRows(frame) - 1)
+    switch command {
+    case .down: selection = min(rows.count - 1, selection + 1)
+    case .up: selection = max(0, selection - 1)
+    case .pageDown: selection = min(rows.count - 1, selection + page)
+    case .pageUp: selection = max(0, selection - page)
+    case .halfDown: selection = min(rows.count - 1, selection + page / 2)
+    case .halfUp: selection = max(0, selection - page / 2)
+    case .first: ask(.start, datastore, in: &session)
+    case .last: ask(.end, datastore, in: &session)
+    case .goTo:
+      guard let bounds, let line = Position(argument ?? "")?.line(from: selected?.rank ?? 0, count: total) else { return false }
+      ask(.from(rank: max(bounds.lowerBound, min(line, bounds.upperBound - 1))), datastore, in: &session)
+    case .search:
+      guard let argument, !argument.isEmpty else { return false }
+      ask(.text(argument), datastore, in: &session)
+    case .lowerBound, .upperBound:
+      guard let selected else { return false }
+      session.intend(.setRange(KeyRange.with(selected.key, isLower: command == .lowerBound, from: range)))
+    case .open:
+      guard let selected else { return false }
+      session.intend(.setRange(KeyRange(lower: .before(selected.key), upper: .after(selected.key))))
+      session.intend(.focus(.table))
+    case .copyKey: session.copy(swiftExpression(session), what: "Swift expression")
+    case .copyValue: if let selected { session.copy(selected.key.description, what: "key") }
+    case .verify: return false
+    default: return false
+    }
+    reveal(frame: frame)
+    return true
+  }
+
+  /// The range as the typed library loads it: `load("Ca"..<"Le", from: \.author)`.
+  func swiftExpression(_ session: Session) -> String {
+    let name = index.map { ", from: \\.\($0)" } ?? ""
+    func value(_ bound: KeyBound) -> String? {
+      switch bound {
+      case .before(let key), .after(let key): key.description
+      case .start, .end: nil
+      }
+    }
+    guard let range else { return selected.map { "load(\($0.key)\(name))" } ?? "load(...\(name))" }
+    let lower = value(range.lower) ?? ""
+    switch range.upper {
+    case .before(let upper): return "load(\(lower)..<\(upper)\(name))"
+    case .after(let upper) where lower == upper.description: return "load(\(lower)\(name))"
+    case .after(let upper): return "load(\(lower)...\(upper)\(name))"
+    case .start, .end: return "load(\(lower)...\(name))"
+    }
+  }
+
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
+    let line = top + point.row - Self.headerRows(frame)
+    guard rows.indices.contains(line) else { return }
+    selection = line
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: 5, title: title(session), footer: footer(session), theme: theme)
+    let inside = frame.inside
+    if let problem {
+      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+      return
+    }
+    guard datastore != nil else {
+      grid.note("no datastore is open", in: inside, style: theme.style(.dim))
+      return
+    }
+    let header = Self.headerRows(frame)
+    drawHeader(in: inside, rows: header, on: &grid, session: session)
+    for row in 0..<max(0, inside.rows - header) where rows.indices.contains(top + row) {
+      let rect = Rect(column: inside.left, row: inside.top + header + row, columns: inside.columns, rows: 1)
+      draw(rows[top + row], before: top + row > 0 ? rows[top + row - 1] : nil, in: rect, on: &grid, session: session)
+      guard top + row == selection else { continue }
+      grid.write(theme.cursor, at: rect.origin, width: 1)
+      grid.select(rect, frame: frame, theme: theme)
+    }
+    if rows.isEmpty, let bounds, bounds.isEmpty {
+      grid.note("no entries in this range", in: Rect(column: inside.left, row: inside.top + header, columns: inside.columns, rows: 1), style: theme.style(.dim))
+    }
+  }
+
+  private func title(_ session: Session) -> String {
+    guard let datastore else { return "Index" }
+    guard let index, let descriptor = session.outline?.datastore(datastore)?.index(index)?.descriptor else {
+      return "Index  \(datastore) by identifier"
+    }
+    var text = "Index  \(index) (\(descriptor.kind.short)) \(descriptor.documentPath?.description ?? "computed"): \(descriptor.valueType)"
+    if descriptor.isUnique { text += " unique" }
+    if descriptor.isStale { text += " \(session.theme.warningSign) stale" }
+    return text
+  }
+
+  private func footer(_ session: Session) -> String {
+    guard let selected else { return "" }
+    return "entry \(NumberFormat.count(selected.rank + 1)) of \(NumberFormat.count(total))"
+  }
+
+  private func drawHeader(in inside: Rect, rows: Int, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    var spans = [
+      Span("range  ", theme.style(.dim)), Span(range?.description ?? "all", theme.style(.title)),
+    ]
+    if let bounds {
+      var text = "   \(NumberFormat.count(bounds.count)) entries"
+      if let distinct { text += " · \(NumberFormat.count(distinct)) keys" }
+      spans.append(Span(text))
+    }
+    grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1)
+    guard rows > 1 else { return }
+    if let density, !density.counts.isEmpty { drawDensity(density, at: inside.top + 1, in: inside, on: &grid, theme: theme) }
+    if let verified { drawVerified(verified, at: inside.top + 2, in: inside, on: &grid, theme: theme) }
+    grid.write(
+      "  key", at: Point(column: inside.left, row: inside.top + 3), width: inside.columns, style: theme.style(.header))
+    grid.write(
+      "n   records", at: Point(column: inside.left + keyWidth(inside) + 8, row: inside.top + 3),
+      width: max(0, inside.columns - keyWidth(inside) - 8), style: theme.style(.header))
+  }
+
+  private func drawDensity(_ density: DensityAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+    let bars = Bars.spark(density.counts.map(Double.init), isASCII: theme.isASCII).map(String.init)
+    var spans = [Span("\(density.first.map { ValueText(key: $0).text.prefix(12) } ?? "") ", theme.style(.dim))]
+    for (position, bar) in bars.enumerated() {
+      if position == density.inside.lowerBound, range != nil { spans.append(Span("[", theme.style(.title))) }
+      if position == density.inside.upperBound, range != nil { spans.append(Span("]", theme.style(.title))) }
+      spans.append(Span(bar, theme.style(.bar)))
+    }
+    if density.inside.upperBound == bars.count, range != nil { spans.append(Span("]", theme.style(.title))) }
+    spans.append(Span(" \(density.last.map { ValueText(key: $0).text.prefix(12) } ?? "")  entries by key", theme.style(.dim)))
+    grid.write(spans, at: Point(column: inside.left + 8, row: row), width: inside.columns - 8)
+  }
+
+  private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+    let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
+    let compared = answer.comparedValues ? "" : "; values of computed indexes not compared"
+    let text =
+      answer.isClean
+      ? "verify \(theme.check) \(counts) · 0 orphans · 0 missing\(compared)"
+      : "verify \(theme.problemSign) \(counts) · \(answer.orphanCount) orphans · \(answer.missingCount) missing · "
+        + "\(answer.unreadableCount) unreadable"
+    grid.write(
+      text, at: Point(column: inside.left + 1, row: row), width: inside.columns - 1,
+      style: theme.style(answer.isClean ? .inserted : .problem))
+  }
+
+  private func keyWidth(_ inside: Rect) -> Int { max(10, min(32, inside.columns / 3)) }
+
+  private func draw(_ row: KeyRow, before: KeyRow?, in rect: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    let width = keyWidth(rect)
+    let value = ValueText(key: row.key)
+    grid.write(
+      value.kind == .string ? "\"\(value.text)\"" : value.text, at: Point(column: rect.left + 2, row: rect.top),
+      width: width, style: theme.style(value.role), alignment: value.isTrailing ? .trailing : .leading)
+    grid.write(
+      NumberFormat.count(row.count), at: Point(column: rect.left + width + 3, row: rect.top), width: 6,
+      style: theme.style(.number), alignment: .trailing)
+    var text = row.identifiers.map { ValueText(key: $0.value).text }.joined(separator: "  ")
+    if row.count > row.identifiers.count { text += "  +\(NumberFormat.count(row.count - row.identifiers.count))" }
+    if let before, Self.looksAlike(before.key, row.key) { text += "   \(theme.warningSign) sorts apart from \(before.key)" }
+    grid.write(text, at: Point(column: rect.left + width + 11, row: rect.top), width: max(0, rect.columns - width - 11))
+  }
+
+  /// Whether two keys differ only in case or spaces, which a person may take for one.
+  private static func looksAlike(_ left: KeyValue, _ right: KeyValue) -> Bool {
+    guard case .string(let left) = left, case .string(let right) = right else { return false }
+    return left != right && left.lowercased().filter { !$0.isWhitespace } == right.lowercased().filter { !$0.isWhitespace }
+  }
+}

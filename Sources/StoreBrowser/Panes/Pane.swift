@@ -1,0 +1,89 @@
+import TerminalKit
+
+/// One pane: a state, what commands do to it, what it lacks, and its picture.
+///
+/// A pane never touches the store and never paints: it starts work through the session, hears the answers, and draws
+/// into a grid.
+protocol Pane: Sendable {
+  var id: PaneID { get }
+  /// Why a command does not work here now, as a sentence; nil where it works. Asked only for commands whose contexts
+  /// hold this pane.
+  func refusal(of command: Command, in session: Session) -> String?
+  /// Does a command; false where the pane has nothing to do with it.
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
+  /// Asks for what it lacks to show what it should; called after every message while it is on the screen.
+  mutating func demand(frame: PaneFrame, in session: inout Session)
+  /// Hears an answer to work that it started.
+  mutating func receive(_ answer: Answer, in session: inout Session)
+  /// Hears what running work found so far.
+  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session)
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session)
+  /// A click on a cell of the inside; answers whether it selected something that a second click opens.
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session)
+}
+
+extension Pane {
+  func refusal(of command: Command, in session: Session) -> String? { nil }
+  mutating func demand(frame: PaneFrame, in session: inout Session) {}
+  mutating func receive(_ answer: Answer, in session: inout Session) {}
+  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {}
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {}
+}
+
+/// Where a pane stands, and whether it has the keys.
+struct PaneFrame: Sendable, Hashable {
+  var rect: Rect
+  var isFocused: Bool
+
+  /// Inside the border.
+  var inside: Rect { rect.inset(columns: 1, rows: 1) }
+  var rows: Int { inside.rows }
+  var columns: Int { inside.columns }
+
+  static let hidden = PaneFrame(rect: Rect(Size(columns: 0, rows: 0)), isFocused: false)
+}
+
+extension CellGrid {
+  /// The border of a pane; the focused one is heavy and has a bold title.
+  mutating func border(_ frame: PaneFrame, digit: Int?, title: String, footer: String, theme: Theme) {
+    let text = digit.map { "\($0) \(title)" } ?? title
+    self.frame(
+      frame.rect, title: text, footer: footer, style: theme.style(frame.isFocused ? .focusedBorder : .border),
+      heavy: frame.isFocused)
+  }
+
+  /// Makes a line look selected and puts the hardware cursor on it where the pane has the keys.
+  mutating func select(_ rect: Rect, frame: PaneFrame, theme: Theme, cursorColumn: Int? = nil) {
+    let look = theme.style(frame.isFocused ? .selected : .selectedElsewhere)
+    restyle(rect) { style in
+      style.attributes.formUnion(look.attributes)
+    }
+    if frame.isFocused { cursor = Point(column: cursorColumn ?? rect.left, row: rect.top) }
+  }
+
+  /// A sentence in the middle of an empty pane.
+  mutating func note(_ text: String, in rect: Rect, style: Style) {
+    for (offset, line) in text.wrapped(to: max(1, rect.columns - 2)).enumerated() where offset < rect.rows {
+      write(line, at: Point(column: rect.left + 1, row: rect.top + offset), width: rect.columns - 2, style: style)
+    }
+  }
+}
+
+extension String {
+  /// Lines of at most so many cells, broken at spaces.
+  func wrapped(to columns: Int) -> [String] {
+    var lines: [String] = []
+    for paragraph in split(separator: "\n", omittingEmptySubsequences: false) {
+      var line = ""
+      for word in paragraph.split(separator: " ", omittingEmptySubsequences: true) {
+        if !line.isEmpty, SafeText.width(line) + 1 + SafeText.width(String(word)) > columns {
+          lines.append(line)
+          line = ""
+        }
+        line += line.isEmpty ? String(word) : " \(word)"
+      }
+      lines.append(line)
+    }
+    return lines
+  }
+}

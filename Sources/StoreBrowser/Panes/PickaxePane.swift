@@ -1,0 +1,97 @@
+import DatastoreModel
+import TerminalKit
+
+/// The commits in which a text came or went.
+struct PickaxePane: Pane {
+  let id = PaneID.pickaxe
+  private(set) var request: PickaxeRequest?
+  private(set) var hits: [PickaxeHit] = []
+  private var read = 0
+  private var isDone = false
+  private var problem: String?
+  var list = ListWindow()
+
+  static let limit = 10_000
+
+  mutating func show(_ request: PickaxeRequest, in session: inout Session) {
+    self = PickaxePane()
+    self.request = request
+    session.start(.pickaxe, .pickaxe(request), label: "search “\(request.text)” in the history")
+  }
+
+  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+    guard slot == .pickaxe else { return }
+    read = progress.done
+    if case .hits(let found) = progress.found { hits += found }
+    if hits.count >= Self.limit {
+      session.cancel(.pickaxe)
+      isDone = true
+    }
+  }
+
+  mutating func receive(_ answer: Answer, in session: inout Session) {
+    guard case .pickaxe(let answer) = answer, answer.request == request else { return }
+    read = answer.commitsRead
+    isDone = true
+  }
+
+  mutating func fail(_ text: String) { problem = text }
+  mutating func stop() { isDone = true }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    list.reveal(rows: frame.rows, count: hits.count)
+  }
+
+  private var selected: PickaxeHit? { hits.indices.contains(list.selection) ? hits[list.selection] : nil }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    [.open, .travel, .history].contains(command) && selected == nil ? "no hit is selected" : nil
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    if list.perform(command, argument: argument, rows: frame.rows, count: hits.count) { return true }
+    guard let selected else { return false }
+    switch command {
+    case .open: session.intend(.showDifference(selected.commit.parents.first, selected.commit.number))
+    case .history: session.intend(.showHistory(.field(selected.place, path: selected.path)))
+    case .travel where argument == nil: session.intend(.travel(selected.commit.number))
+    case .copyKey: session.copy(selected.place.identifier.description, what: "key")
+    case .copyValue: session.copy((selected.new ?? selected.old)?.text ?? "", what: "value")
+    default: return false
+    }
+    return true
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    let state = isDone ? "" : " so far"
+    grid.border(
+      frame, digit: nil, title: "History with “\(request?.text ?? "")”",
+      footer: "\(NumberFormat.count(hits.count)) hits in \(NumberFormat.count(read)) commits\(state)", theme: theme)
+    let inside = frame.inside
+    if let problem {
+      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+      return
+    }
+    if hits.isEmpty {
+      grid.note(isDone ? "no value with this text came or went" : "searching…", in: inside, style: theme.style(.dim))
+    }
+    for row in 0..<inside.rows where hits.indices.contains(list.top + row) {
+      let hit = hits[list.top + row]
+      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+      var spans = [
+        Span("  \(hit.commit.number) ", theme.style(.key)),
+        Span("\(session.time.day(hit.commit.date))  ", theme.style(.dim)),
+        Span("\(hit.place.datastore)/\(ValueText(key: hit.place.identifier.value).text)  "),
+      ]
+      spans += FieldText.spans(
+        FieldRow(path: hit.path, old: hit.old, new: hit.new, now: nil, changedLater: false), theme: theme)
+      spans.append(Span("  \(hit.commit.action)", theme.style(.dim)))
+      grid.write(spans, at: rect.origin, width: rect.columns)
+      if list.top + row == list.selection {
+        grid.write(theme.cursor, at: rect.origin, width: 1)
+        grid.select(rect, frame: frame, theme: theme)
+      }
+    }
+  }
+}

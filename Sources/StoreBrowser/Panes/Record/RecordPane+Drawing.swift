@@ -1,0 +1,167 @@
+import DatastoreModel
+import TerminalKit
+
+extension RecordPane {
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: 3, title: title(session), footer: footer(session), theme: theme)
+    let inside = frame.inside
+    guard place != nil else {
+      grid.note("no record is selected", in: inside, style: theme.style(.dim))
+      return
+    }
+    guard answer != nil || document != nil else {
+      grid.note("reading…", in: inside, style: theme.style(.dim))
+      return
+    }
+    if let problem = answer?.problem, form != .hex {
+      grid.note("\(theme.problemSign) \(problem) — t shows the bytes", in: inside, style: theme.style(.problem))
+      return
+    }
+    if answer?.record == nil, document == nil {
+      grid.note("there is no such record at \(session.shown)", in: inside, style: theme.style(.dim))
+      return
+    }
+    for row in 0..<inside.rows where list.top + row < count {
+      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+      let line = list.top + row
+      switch form {
+      case .tree: drawTree(tree.lines[line], in: rect, on: &grid, session: session)
+      case .json: grid.write(text[line], at: rect.origin, width: rect.columns)
+      case .hex: grid.write(hexLine(line), at: rect.origin, width: rect.columns)
+      }
+      if line == list.selection { grid.select(rect, frame: frame, theme: theme) }
+    }
+    if form == .tree { drawFacts(in: inside, on: &grid, session: session) }
+  }
+
+  private func title(_ session: Session) -> String {
+    var parts = ["Record"]
+    if let place { parts.append("\(ValueText(key: place.identifier.value).text)") }
+    if let record = answer?.record {
+      let isOld = record.version != session.outline?.datastore(place?.datastore)?.descriptor.version
+      parts.append("v\(record.version)\(isOld ? " \(session.theme.warningSign) older version" : "")")
+      parts.append(NumberFormat.bytes(record.content.count))
+    }
+    if form != .tree { parts.append(form.rawValue) }
+    if showsBlame { parts.append("blame\(blame.map { " from \($0.request.from)" } ?? "…")") }
+    return parts.joined(separator: " \(session.theme.dot) ")
+  }
+
+  private func footer(_ session: Session) -> String {
+    var parts: [String] = []
+    if let place, session.asOf == nil, let edit = session.staged.edits[place] {
+      switch edit.kind {
+      case .update: parts.append("~ staged")
+      case .insert: parts.append("+ staged new")
+      case .delete: parts.append("- staged delete")
+      }
+    }
+    if count > 0 { parts.append("\(list.selection + 1) of \(count) \(form == .tree ? "fields" : "lines")") }
+    return parts.joined(separator: " \(session.theme.dot) ")
+  }
+
+  private func drawTree(_ line: TreeLine, in rect: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    let edit = place.flatMap { session.asOf == nil ? session.staged.edits[$0] : nil }
+    let old = answer?.document?[line.path]
+    let isChanged = edit?.kind == .update && old != document?[line.path]
+    let sign = line.isBranch ? (line.isFolded ? theme.folded : theme.unfolded) : isChanged ? "~" : ""
+    let indent = line.depth * 2
+    let nameWidth = min(max(8, nameColumn), max(8, rect.columns / 3))
+    grid.write(
+      sign, at: Point(column: rect.left + indent, row: rect.top), width: 1,
+      style: theme.style(isChanged ? .changed : .dim))
+    grid.write(
+      line.name, at: Point(column: rect.left + indent + 2, row: rect.top), width: max(1, nameWidth - indent),
+      style: theme.style(.key))
+    let trailing = trailingText(of: line, isChanged: isChanged)
+    let trailingWidth = min(SafeText.width(trailing), max(0, rect.columns / 3))
+    let valueColumn = rect.left + 2 + nameWidth + 1
+    let room = rect.right - valueColumn - trailingWidth - 1
+    var spans: [Span] = []
+    if isChanged {
+      let before = old.map { ValueText(literal: $0).text } ?? "(new)"
+      spans.append(Span("\(before) \(theme.arrow) ", theme.style(.dim).with(.strike)))
+    }
+    var style = theme.style(line.value.role)
+    if edit?.kind == .delete { style = theme.style(.deleted) }
+    if isChanged { style = style.with(.bold) }
+    spans.append(Span(line.value.text, style))
+    grid.write(spans, at: Point(column: valueColumn, row: rect.top), width: max(0, room))
+    grid.write(
+      trailing, at: Point(column: rect.right - trailingWidth, row: rect.top), width: trailingWidth,
+      style: theme.style(isChanged ? .changed : .dim))
+  }
+
+  private var nameColumn: Int {
+    tree.lines.prefix(200).map { SafeText.width($0.name) + $0.depth * 2 }.max() ?? 8
+  }
+
+  private func trailingText(of line: TreeLine, isChanged: Bool) -> String {
+    if isChanged { return "staged" }
+    if showsBlame, let commit = blame?.commits[line.path.description] {
+      let who = commit.author.isEmpty ? commit.program : commit.author
+      return "\(commit.number) \(commit.action.isEmpty ? who : commit.action)"
+    }
+    return line.isBranch ? "" : line.type
+  }
+
+  /// Below the fields, where there is room: index entries, and the life of the selected field.
+  private func drawFacts(in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    var lines: [[Span]] = []
+    if showsBlame, let line = selectedLine, let life = blame?.lives[line.path.description], !life.isEmpty {
+      lines.append(lifeLine(line, life, theme: theme))
+      if let commit = blame?.commits[line.path.description] {
+        let who = [commit.author, commit.program].filter { !$0.isEmpty }.joined(separator: " by ")
+        lines.append([
+          Span("changed by ", theme.style(.dim)),
+          Span("\(commit.number) “\(commit.action)” \(session.time.dayAndClock(commit.date)) \(who)"),
+        ])
+      }
+    }
+    for entry in answer?.entries ?? [] {
+      lines.append([
+        Span("index \(entry.index) \(theme.arrow) ", theme.style(.dim)), Span(ValueText(literal: entry.value).text),
+      ])
+    }
+    let free = inside.rows - count - 1
+    guard free > 0, list.top == 0 else { return }
+    for (offset, spans) in lines.prefix(free).enumerated() {
+      grid.write(
+        spans, at: Point(column: inside.left + 2, row: inside.top + count + 1 + offset), width: inside.columns - 2)
+    }
+  }
+
+  private func lifeLine(_ line: TreeLine, _ life: [LifePoint], theme: Theme) -> [Span] {
+    var spans = [Span("\(line.name) over time  ", theme.style(.dim))]
+    let numbers = life.compactMap(\.number)
+    if numbers.count == life.count, numbers.count > 1 {
+      let least = numbers.min() ?? 0
+      let spread = max((numbers.max() ?? 0) - least, .leastNonzeroMagnitude)
+      spans.append(
+        Span(Bars.spark(numbers.map { ($0 - least) / spread + 0.1 }, isASCII: theme.isASCII) + "  ", theme.style(.bar)))
+    }
+    for point in life.suffix(4) {
+      spans.append(Span("\(point.commit) ", theme.style(.dim)))
+      spans.append(Span("\(point.value.text)  ", theme.style(point.value.role)))
+    }
+    return spans
+  }
+
+  /// `000010  4a 46 …  JF…`
+  private func hexLine(_ line: Int) -> String {
+    guard let bytes = answer?.record?.content, line * 16 < bytes.count else { return "" }
+    let part = bytes[line * 16..<min(bytes.count, line * 16 + 16)]
+    let offset = String(line * 16, radix: 16)
+    var text = String(repeating: "0", count: max(0, 6 - offset.count)) + offset + " "
+    var plain = ""
+    for (position, byte) in part.enumerated() {
+      let digits = String(byte, radix: 16)
+      text += (position == 8 ? "  " : " ") + (digits.count == 1 ? "0" + digits : digits)
+      plain.append(byte >= 0x20 && byte < 0x7F ? Character(Unicode.Scalar(byte)) : "·")
+    }
+    return text + String(repeating: " ", count: max(0, 57 - text.count)) + " " + plain
+  }
+}

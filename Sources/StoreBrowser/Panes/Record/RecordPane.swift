@@ -1,0 +1,277 @@
+import DatastoreModel
+import TerminalKit
+
+/// Pane 3: one record as a tree, as JSON, or as bytes.
+struct RecordPane: Pane {
+  enum Form: String, Sendable, Hashable, CaseIterable { case tree, json = "JSON", hex }
+
+  let id = PaneID.record
+  /// The record that is asked for; follows the selection of the table.
+  private(set) var place: RecordPlace?
+  private(set) var answer: RecordAnswer?
+  private var pending: RecordRequest?
+  var form = Form.tree
+  var list = ListWindow()
+  private var toggled: Set<DocumentPath> = []
+  private(set) var tree = RecordTree()
+  private(set) var text: [String] = []
+  /// Lines of the tree are those of this document: the stored one, or the staged one over it.
+  private(set) var document: Document?
+  private(set) var blame: BlameAnswer?
+  var showsBlame = false
+  /// What blame is asked from: nil is the shown commit.
+  private var blameFrom: CommitNumber?
+  private var pendingBlame: BlameRequest?
+  /// A command that waits for the record to be read.
+  private var waiting: (command: Command, argument: String?)?
+  /// The path that the selection should be on when the record comes.
+  private var wantedPath: DocumentPath?
+
+  /// Whether what is shown is the record that is asked for, as of the commit that is shown.
+  func isCurrent(_ session: Session) -> Bool {
+    answer != nil && answer?.request == place.map { RecordRequest(place: $0, commit: session.shown) }
+  }
+
+  var selectedLine: TreeLine? {
+    form == .tree && tree.lines.indices.contains(list.selection) ? tree.lines[list.selection] : nil
+  }
+
+  /// Follows the table to another record; fold states and the selected path stay.
+  mutating func follow(_ place: RecordPlace?) {
+    guard place != self.place else { return }
+    if let line = selectedLine { wantedPath = line.path }
+    self.place = place
+    blame = nil
+    pendingBlame = nil
+    blameFrom = nil
+    if place == nil {
+      answer = nil
+      pending = nil
+      document = nil
+      tree = RecordTree()
+      text = []
+    }
+  }
+
+  /// Puts the selection on a field, now or when the record comes.
+  mutating func select(_ path: DocumentPath) {
+    wantedPath = path
+    applyWantedPath()
+  }
+
+  mutating func wait(for command: Command, argument: String?) { waiting = (command, argument) }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard let place else { return }
+    let request = RecordRequest(place: place, commit: session.shown)
+    if answer?.request != request, pending != request {
+      pending = request
+      session.start(.record, .record(request))
+    }
+    if isCurrent(session) { arrange(session) }
+    list.reveal(rows: frame.rows, count: count)
+    if showsBlame, isCurrent(session), answer?.record != nil { demandBlame(place, in: &session) }
+  }
+
+  private mutating func demandBlame(_ place: RecordPlace, in session: inout Session) {
+    let request = BlameRequest(place: place, from: blameFrom ?? session.shown)
+    guard blame?.request != request, pendingBlame != request else { return }
+    pendingBlame = request
+    session.start(.blame, .blame(request), label: "blame")
+  }
+
+  var count: Int {
+    switch form {
+    case .tree: tree.lines.count
+    case .json: text.count
+    case .hex: (((answer?.record?.content.count ?? 0) + 15) / 16)
+    }
+  }
+
+  /// The document as it will be: with what is staged, where the head is shown.
+  private mutating func arrange(_ session: Session) {
+    let staged = session.asOf == nil ? place.flatMap { session.staged.edits[$0] } : nil
+    let shown: Document?
+    if let staged, let content = staged.new, let coding = coding(session) {
+      shown = try? coding.document(of: content.bytes)
+    } else {
+      shown = answer?.document
+    }
+    guard let shown else {
+      document = nil
+      tree = RecordTree()
+      text = []
+      return
+    }
+    if form == .json, text.isEmpty || document != shown {
+      text = shown.prettyText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+    guard document.map({ $0 != shown }) ?? true else { return }
+    document = shown
+    rebuild()
+    applyWantedPath()
+  }
+
+  private mutating func rebuild() {
+    guard let document else { return }
+    tree = RecordTree(document, toggled: toggled)
+  }
+
+  private mutating func applyWantedPath() {
+    guard let wantedPath else { return }
+    if let line = tree.lines.firstIndex(where: { $0.path == wantedPath }) {
+      list.selection = line
+      self.wantedPath = nil
+    } else if let line = tree.lines.lastIndex(where: { $0.path.contains(wantedPath) }) {
+      list.selection = line
+    }
+  }
+
+  func coding(_ session: Session) -> RecordCoding? {
+    answer?.record?.coding ?? place.flatMap { session.outline?.datastore($0.datastore)?.descriptor.coding }
+  }
+
+  mutating func receive(_ answer: Answer, in session: inout Session) {
+    switch answer {
+    case .record(let answer) where answer.request == pending:
+      pending = nil
+      let isSame = self.answer?.request.place == answer.request.place
+      self.answer = answer
+      document = nil
+      text = []
+      if !isSame { list.top = 0 }
+      arrange(session)
+      list.selection = max(0, min(list.selection, count - 1))
+      if let waiting {
+        self.waiting = nil
+        session.intend(.perform(waiting.command, argument: waiting.argument))
+      }
+    case .blame(let answer) where answer.request == pendingBlame:
+      pendingBlame = nil
+      blame = answer
+    default: break
+    }
+  }
+
+  // MARK: Commands
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    guard place != nil else { return "no record is selected" }
+    switch command {
+    case .edit, .valueMenu, .restoreField, .copyPath:
+      if form != .tree { return "only in the tree (t)" }
+    default: break
+    }
+    return nil
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    if list.perform(command, argument: argument, rows: frame.rows, count: count) { return true }
+    switch command {
+    case .left: fold(true)
+    case .right: fold(false)
+    case .open: open(in: &session)
+    case .form: nextForm(session)
+    case .blame: stepBlame(in: &session)
+    case .nextRecord: session.intend(.perform(.nextRecord, argument: nil))
+    case .previousRecord: session.intend(.perform(.previousRecord, argument: nil))
+    case .copyValue: copyValue(in: &session)
+    case .copyPath: session.copy(selectedLine?.path.description ?? ".", what: "path")
+    case .copyKey: if let place { session.copy(place.identifier.description, what: "key") }
+    case .copyRecord: if let document { session.copy(document.compactJSON, what: "record") }
+    case .history:
+      guard let place else { return false }
+      if let line = selectedLine, !line.path.isRoot {
+        session.intend(.showHistory(.field(place, path: line.path.description)))
+      } else {
+        session.intend(.showHistory(.record(place)))
+      }
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func fold(_ folds: Bool) {
+    guard let line = selectedLine else { return }
+    if line.isBranch, line.isFolded != folds {
+      toggle(line.path)
+    } else if folds, let parent = line.path.parent,
+      let place = tree.lines.firstIndex(where: { $0.path == parent })
+    {
+      list.selection = place
+    }
+  }
+
+  private mutating func toggle(_ path: DocumentPath) {
+    if toggled.remove(path) == nil { toggled.insert(path) }
+    rebuild()
+  }
+
+  private mutating func open(in session: inout Session) {
+    guard let line = selectedLine else { return }
+    if line.isBranch {
+      toggle(line.path)
+      return
+    }
+    guard let value = document?[line.path] else { return }
+    if line.value.isCut {
+      session.intend(.present(.text(TextOverlay(title: line.path.description, value: value))))
+    } else if case .data = value {
+      session.intend(.present(.text(TextOverlay(title: line.path.description, value: value))))
+    } else {
+      session.intend(.follow(reference: value, field: line.path.components.lastMember ?? ""))
+    }
+  }
+
+  private mutating func nextForm(_ session: Session) {
+    let forms = Form.allCases
+    let next = (forms.firstIndex(of: form).map { $0 + 1 } ?? 0) % forms.count
+    form = forms[next]
+    list = ListWindow()
+    text = []
+    if form == .json, let document {
+      text = document.prettyText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    }
+  }
+
+  /// Off → on at the shown commit → one commit deeper each time.
+  private mutating func stepBlame(in session: inout Session) {
+    guard showsBlame else {
+      showsBlame = true
+      blameFrom = nil
+      return
+    }
+    guard let line = selectedLine, let commit = blame?.commits[line.path.description],
+      let parent = commit.parents.first
+    else {
+      showsBlame = false
+      blame = nil
+      return
+    }
+    blameFrom = parent
+    session.say("blame before \(commit.number)")
+  }
+
+  private func copyValue(in session: inout Session) {
+    guard let line = selectedLine, let value = document?[line.path] else {
+      if let document { session.copy(document.compactJSON, what: "record") }
+      return
+    }
+    if case .string(let text) = value { session.copy(text, what: "value") } else { session.copy(value.compactJSON, what: "value") }
+  }
+
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
+    let line = list.top + point.row
+    guard line < count else { return }
+    if line == list.selection { session.intend(.perform(.open, argument: nil)) }
+    list.selection = line
+  }
+}
+
+extension [DocumentPath.Component] {
+  /// The last name on the way: of `.authors[0]` it is `authors`.
+  var lastMember: String? {
+    for component in reversed() { if case .member(let name) = component { return name } }
+    return nil
+  }
+}

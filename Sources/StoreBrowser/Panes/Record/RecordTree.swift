@@ -1,0 +1,79 @@
+import DatastoreModel
+
+/// A line of the record tree.
+struct TreeLine: Sendable, Hashable {
+  var path: DocumentPath
+  /// The name or position of the branch or leaf; empty for the root.
+  var name: String
+  var depth: Int
+  var value: ValueText
+  /// The type in a word: `String`, `list`, `Int`.
+  var type: String
+  var isBranch: Bool
+  var isFolded: Bool
+}
+
+/// A document as lines, folded where a person folded it.
+struct RecordTree: Sendable {
+  private(set) var lines: [TreeLine] = []
+
+  /// Lists longer than this begin folded.
+  static let unfoldedElements = 8
+
+  init() {}
+
+  init(_ document: Document, toggled: Set<DocumentPath>) {
+    append(document, name: "", at: .root, depth: 0, toggled: toggled)
+  }
+
+  /// Whether a branch is folded unless a person toggled it: the first level is open, short nested parts are open.
+  static func isFoldedAtFirst(_ value: Document, depth: Int) -> Bool {
+    guard depth > 0 else { return false }
+    switch value {
+    case .array(let elements): return elements.count > unfoldedElements || depth > 2
+    case .object(let members): return members.count > 16 || depth > 2
+    default: return false
+    }
+  }
+
+  private mutating func append(
+    _ value: Document, name: String, at path: DocumentPath, depth: Int, toggled: Set<DocumentPath>
+  ) {
+    let isBranch = !value.isLeaf
+    let isFolded = isBranch && Self.isFoldedAtFirst(value, depth: depth) != toggled.contains(path)
+    if !(path.isRoot && isBranch) {
+      lines.append(
+        TreeLine(
+          path: path, name: name, depth: max(0, depth - 1), value: ValueText(literal: value), type: value.shortType,
+          isBranch: isBranch, isFolded: isFolded))
+    }
+    guard isBranch, !isFolded else { return }
+    switch value {
+    case .object(let members):
+      for member in members {
+        append(member.value, name: member.name, at: path.appending(member.name), depth: depth + 1, toggled: toggled)
+      }
+    case .array(let elements):
+      for (position, element) in elements.enumerated() {
+        append(element, name: "\(position)", at: path.appending(position), depth: depth + 1, toggled: toggled)
+      }
+    default: break
+    }
+  }
+}
+
+extension Document {
+  /// The type in a word, as Swift calls it.
+  var shortType: String {
+    switch self {
+    case .null: "null"
+    case .bool: "Bool"
+    case .number(let number): number.isInteger ? "Int" : "Double"
+    case .string(let text): text.utf8.count > 200 ? "String \(NumberFormat.bytes(text.utf8.count))" : "String"
+    case .date: "Date"
+    case .data(let bytes): "Data \(NumberFormat.bytes(bytes.count))"
+    case .array: "list"
+    case .object: "object"
+    }
+  }
+}

@@ -1,0 +1,208 @@
+import DatastoreModel
+import TerminalKit
+
+/// Pane 1: datastores, the indexes of the one that is open, named views, what is staged, pins.
+struct StoresPane: Pane {
+  let id = PaneID.stores
+  var list = ListWindow()
+  /// The index that orders the table, which the pane marks.
+  var index: String?
+  var filter: String?
+
+  enum Line: Sendable, Hashable {
+    case heading(String, trailing: String)
+    case blank
+    case datastore(String)
+    case index(String?)
+    case view(String)
+    case staged(RecordPlace)
+    case pin(Pin)
+
+    var isSelectable: Bool {
+      switch self {
+      case .heading, .blank: false
+      default: true
+      }
+    }
+  }
+
+  func lines(_ session: Session) -> [Line] {
+    guard let outline = session.outline else { return [] }
+    var lines: [Line] = [.heading("STORES", trailing: "records")]
+    lines += outline.datastores.map { .datastore($0.key) }
+    if let current = session.current {
+      lines += [.blank, .heading("INDEXES of \(current.key)", trailing: ""), .index(nil)]
+      lines += current.indexes.map { .index($0.descriptor.name) }
+      let views = session.remembered.views(of: current.key)
+      if !views.isEmpty { lines += [.blank, .heading("VIEWS", trailing: "")] + views.map { .view($0.name) } }
+    }
+    if !session.staged.isEmpty {
+      lines += [.blank, .heading("STAGED", trailing: "w review")]
+      lines += session.staged.order.prefix(50).filter { session.staged.edits[$0] != nil }.map { .staged($0) }
+    }
+    if !outline.pins.isEmpty { lines += [.blank, .heading("PINS", trailing: "")] + outline.pins.map { .pin($0) } }
+    return lines
+  }
+
+  /// Puts the selection on the datastore or index that is open.
+  mutating func reveal(_ session: Session) {
+    let lines = lines(session)
+    let wanted: Line? = index.map { .index($0) } ?? session.datastore.map { .datastore($0) }
+    if let wanted, let line = lines.firstIndex(of: wanted) { list.selection = line }
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    let lines = lines(session)
+    let before = list.selection
+    if list.perform(command, argument: argument, rows: frame.rows, count: lines.count) {
+      settle(lines, from: before)
+      return true
+    }
+    guard lines.indices.contains(list.selection) else { return false }
+    switch (command, lines[list.selection]) {
+    case (.open, let line), (.right, let line): open(line, in: &session, goes: command == .open)
+    case (.leaveOut, .staged(let place)):
+      session.intend(.stage(.leavingOut(place, of: session.staged)))
+    case (.history, .datastore(let key)): session.intend(.showHistory(.datastore(key)))
+    case (.verify, .index(let index)):
+      session.intend(.openDatastore(session.datastore ?? "", index: index))
+      return false
+    default: return false
+    }
+    return true
+  }
+
+  private func open(_ line: Line, in session: inout Session, goes: Bool) {
+    switch line {
+    case .datastore(let key): session.intend(.openDatastore(key, index: nil))
+    case .index(let index): session.intend(.order(by: index))
+    case .view(let name):
+      guard let key = session.datastore, let view = session.remembered.views(of: key).first(where: { $0.name == name })
+      else { return }
+      session.intend(.filter(view.filter))
+    case .staged(let place): session.intend(.select(place, note: nil))
+    case .pin(let pin): session.intend(.travel(pin.commit))
+    case .heading, .blank: return
+    }
+    session.intend(.focus(.table))
+  }
+
+  /// Leaves headings and blank lines in the direction one came from.
+  private mutating func settle(_ lines: [Line], from before: Int) {
+    let step = list.selection < before ? -1 : 1
+    var line = list.selection
+    while lines.indices.contains(line), !lines[line].isSelectable { line += step }
+    if !lines.indices.contains(line) {
+      line = list.selection
+      while lines.indices.contains(line), !lines[line].isSelectable { line -= step }
+    }
+    if lines.indices.contains(line) { list.selection = line }
+  }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    let lines = lines(session)
+    if !lines.isEmpty { settle(lines, from: list.selection - 1) }
+    list.reveal(rows: frame.rows, count: lines.count)
+    if list.selection < frame.rows { list.top = 0 }
+  }
+
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
+    let lines = lines(session)
+    let line = list.top + point.row
+    guard lines.indices.contains(line), lines[line].isSelectable else { return }
+    list.selection = line
+    open(lines[line], in: &session, goes: false)
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: 1, title: "Stores", footer: "", theme: theme)
+    let inside = frame.inside
+    guard session.outline != nil else {
+      grid.note("reading…", in: inside, style: theme.style(.dim))
+      return
+    }
+    let lines = lines(session)
+    for row in 0..<inside.rows where lines.indices.contains(list.top + row) {
+      let line = lines[list.top + row]
+      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+      draw(line, in: rect, on: &grid, session: session)
+      if list.top + row == list.selection { grid.select(rect, frame: frame, theme: theme) }
+    }
+  }
+
+  private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    func write(_ sign: String, _ text: String, _ trailing: String, role: Role = .text, trailingRole: Role = .dim) {
+      let used = SafeText.width(trailing)
+      grid.write(sign, at: rect.origin, width: 1, style: theme.style(role))
+      grid.write(
+        text, at: Point(column: rect.left + 1, row: rect.top), width: max(0, rect.columns - 2 - used),
+        style: theme.style(role))
+      grid.write(
+        trailing, at: Point(column: rect.left + 1, row: rect.top), width: rect.columns - 1,
+        style: theme.style(trailingRole), alignment: .trailing)
+    }
+    switch line {
+    case .blank: break
+    case .heading(let text, let trailing):
+      grid.write(text, at: rect.origin, width: rect.columns, style: theme.style(.header))
+      grid.write(trailing, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+    case .datastore(let key):
+      let count = session.outline?.datastore(key).map { NumberFormat.count($0.count) } ?? ""
+      write(key == session.datastore ? theme.folded : " ", key, count, role: key == session.datastore ? .title : .text)
+    case .index(let name):
+      let isChosen = name == index
+      write(
+        isChosen ? theme.chosen : " ", name ?? "id", Self.summary(of: name, in: session),
+        role: isChosen ? .title : .text)
+    case .view(let name):
+      let view = session.remembered.views(of: session.datastore ?? "").first { $0.name == name }
+      write(view?.filter == filter && filter != nil ? theme.chosen : " ", name, view?.filter ?? "")
+    case .staged(let place):
+      guard let edit = session.staged.edits[place] else { break }
+      let (sign, role) = Self.sign(of: edit.kind)
+      write(sign, "\(ValueText(key: place.identifier.value).text)", place.datastore, role: role)
+    case .pin(let pin): write(theme.pinned, pin.name, pin.commit.description)
+    }
+  }
+
+  static func sign(of kind: ChangeKind) -> (String, Role) {
+    switch kind {
+    case .insert: ("+", .inserted)
+    case .update: ("~", .changed)
+    case .delete: ("-", .deleted)
+    }
+  }
+
+  /// `1:n 12 408`, `stale`, `primary`.
+  private static func summary(of name: String?, in session: Session) -> String {
+    guard let current = session.current else { return "" }
+    guard let name, let index = current.index(name) else { return "primary" }
+    if index.descriptor.isStale { return "stale" }
+    let direct = index.descriptor.storage == .direct ? " direct" : ""
+    return "\(index.descriptor.kind.short)\(direct) \(NumberFormat.count(index.count))"
+  }
+}
+
+extension IndexKind {
+  /// `1:n`.
+  var short: String {
+    switch self {
+    case .primary: "primary"
+    case .oneToOne: "1:1"
+    case .oneToMany: "1:n"
+    case .manyToOne: "n:1"
+    case .manyToMany: "n:m"
+    }
+  }
+}
+
+extension StagedStep {
+  static func leavingOut(_ place: RecordPlace, of staged: StagedChanges) -> StagedStep {
+    guard let edit = staged.edits[place] else { return StagedStep(title: "", edits: []) }
+    return StagedStep(
+      title: "left \(place.identifier) out",
+      edits: [RecordEdit(datastore: place.datastore, identifier: place.identifier, old: edit.old, new: edit.old)])
+  }
+}

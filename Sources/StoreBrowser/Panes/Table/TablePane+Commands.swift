@@ -1,0 +1,307 @@
+import DatastoreModel
+
+extension TablePane {
+  func refusal(of command: Command, in session: Session) -> String? {
+    guard source != nil else { return "no datastore is open" }
+    switch command {
+    case .edit, .valueMenu, .editExternally, .duplicate, .delete, .leaveOut, .copyValue, .copyKey, .copyRecord, .mark,
+      .history, .blame, .referrers, .open, .scalars, .filterLike:
+      if selectedIdentifier(session) == nil && marks.isEmpty { return "no record is selected" }
+    case .restoreRecord:
+      if session.asOf == nil { return "travel to a commit first (T), or choose one in the history (H)" }
+    case .difference:
+      if marks.count != 2 { return "mark two records first (Space)" }
+    case .leaveOut where selectedPlace(session).map({ session.staged.edits[$0] == nil }) ?? true:
+      return "nothing is staged of this record"
+    case .searchNext, .searchPrevious:
+      if searchText == nil { return "nothing was searched for yet (/)" }
+    case .nameView:
+      if source?.filter == nil { return "no filter is set (f)" }
+    default: break
+    }
+    return nil
+  }
+
+  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard source != nil else { return false }
+    if list.perform(command, argument: argument, rows: max(1, frame.rows - 1), count: count(session)) { return true }
+    switch command {
+    case .left: column = max(0, column - 1)
+    case .right: column = min(visibleColumns(session).count - 1, column + 1)
+    case .open: session.intend(.focus(.record))
+    case .mark: mark(in: &session)
+    case .range: rangeStart = rangeStart == nil ? list.selection : nil
+    case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
+    case .search: search(argument, in: &session)
+    case .searchNext: search(again: false, in: &session)
+    case .searchPrevious: search(again: true, in: &session)
+    case .filterLike: filterLike(in: &session)
+    case .lowerBound, .upperBound: setBound(command == .lowerBound, in: &session)
+    case .hideColumn, .unhideColumns, .narrowColumn, .widenColumn, .freezeColumn, .columnLeft, .columnRight:
+      arrange(command, in: &session)
+    default: return performOnRecords(command, in: &session)
+    }
+    return true
+  }
+
+  private mutating func performOnRecords(_ command: Command, in session: inout Session) -> Bool {
+    switch command {
+    case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
+    case .copyValue:
+      guard let row = row(at: list.selection) else { return false }
+      let text = selectedColumn(session).map { column in
+        switch column.source {
+        case .identifier: ValueText(key: row.entry.identifier.value).text
+        case .key: ValueText(key: row.entry.value).text
+        case .field(let path): row.cells[path]?.text ?? ""
+        }
+      }
+      // What is cut in the table is whole in the record pane.
+      if let path = selectedPath(session), row.cells[path]?.isCut == true { return false }
+      session.copy(text ?? "", what: "value")
+    case .copyPath: session.copy(selectedPath(session) ?? ".", what: "path")
+    case .copyRecord: gather(.copy, in: &session)
+    case .delete: gather(.delete, in: &session)
+    case .duplicate: gather(.duplicate, in: &session)
+    case .editExternally where !marks.isEmpty: gather(.editExternally, in: &session)
+    case .restoreRecord:
+      guard let asOf = session.asOf else { return false }
+      gather(.restore(from: asOf), in: &session)
+    case .leaveOut:
+      guard let place = selectedPlace(session) else { return false }
+      session.intend(.stage(.leavingOut(place, of: session.staged)))
+    case .history:
+      guard let place = selectedPlace(session) else { return false }
+      session.intend(.showHistory(.record(place)))
+    default: return false
+    }
+    return true
+  }
+
+  private func gather(_ purpose: GatherRequest.Purpose, in session: inout Session) {
+    guard let source, let which = chosen(session) else { return }
+    session.start(
+      .gather,
+      .gather(GatherRequest(commit: purpose.commit(session), source: source, which: which, purpose: purpose)),
+      label: "reading records")
+  }
+
+  private mutating func mark(in session: inout Session) {
+    if let range {
+      for position in range { if let row = row(at: position), !isMarked(row.entry.identifier) { toggleMark(row.entry.identifier) } }
+      let unread = range.contains { row(at: $0) == nil && $0 < storedCount }
+      if unread, let source {
+        session.start(
+          .gather,
+          .gather(
+            GatherRequest(
+              commit: session.shown, source: source, which: .ranks(range.compactMap(rank(at:))), purpose: .mark)),
+          label: "marking")
+      }
+      rangeStart = nil
+      return
+    }
+    guard let identifier = selectedIdentifier(session) else { return }
+    toggleMark(identifier)
+    list.move(by: 1, count: count(session))
+  }
+
+  // MARK: Order
+
+  private mutating func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
+    guard var source else { return }
+    let anchor = identifierAnchor()
+    if argument == nil, selectedColumn(session)?.source == .identifier {
+      source.index = nil
+      source.sort = nil
+      source.range = nil
+      source.isDescending = isDescending
+      show(source, anchor: anchor)
+      return
+    }
+    if argument == nil, selectedColumn(session)?.source == .key {
+      source.sort = nil
+      source.isDescending = isDescending
+      show(source, anchor: anchor)
+      return
+    }
+    guard let path = argument.map({ $0.hasPrefix(".") ? $0 : ".\($0)" }) ?? selectedPath(session) else {
+      session.warn("this column has no path to sort by")
+      return
+    }
+    if let index = Self.ordering(path, in: session.current) {
+      source.index = index
+      source.range = nil
+      source.sort = nil
+      source.isDescending = isDescending
+      session.say("INDEX \(index): in order at once")
+    } else {
+      source.sort = SortOrder(path: path, isDescending: isDescending)
+      source.isDescending = false
+    }
+    show(source, anchor: anchor)
+  }
+
+  private func identifierAnchor() -> TableRequest.Anchor {
+    row(at: list.selection).map { .identifier($0.entry.identifier) } ?? .position(0)
+  }
+
+  /// An index that has exactly one entry a record, in the order of a path.
+  private static func ordering(_ path: String, in datastore: Outline.Datastore?) -> String? {
+    guard let datastore else { return nil }
+    return datastore.indexes.first {
+      $0.descriptor.documentPath?.description == path && !$0.descriptor.kind.hasManyValues && !$0.descriptor.isStale
+        && $0.count == datastore.count
+    }?.descriptor.name
+  }
+
+  /// Orders the table by an index, the selection staying on its record.
+  mutating func order(by index: String?) {
+    guard var source else { return }
+    let anchor = identifierAnchor()
+    source.index = index
+    source.range = nil
+    source.sort = nil
+    source.isDescending = false
+    show(source, anchor: anchor)
+  }
+
+  mutating func setRange(_ range: KeyRange?) {
+    guard var source else { return }
+    source.range = range
+    show(source, anchor: .position(0))
+  }
+
+  mutating func setFilter(_ filter: String?) {
+    guard var source else { return }
+    let anchor = identifierAnchor()
+    source.filter = filter
+    show(source, anchor: anchor)
+    if filter != nil { list.selection = 0 }
+  }
+
+  private mutating func setBound(_ isLower: Bool, in session: inout Session) {
+    guard let source, let row = row(at: list.selection) else { return }
+    session.intend(.setRange(KeyRange.with(row.entry.value, isLower: isLower, from: source.range)))
+  }
+
+  private mutating func filterLike(in session: inout Session) {
+    guard let row = row(at: list.selection), let path = selectedPath(session) else { return }
+    guard let value = row.cells[path], !value.isCut else {
+      session.warn("this value is too long to filter by")
+      return
+    }
+    guard let literal = value.filterLiteral else {
+      session.warn("a filter cannot be made of this value")
+      return
+    }
+    let path1 = path.hasPrefix(".") ? String(path.dropFirst()) : path
+    session.intend(.filter(value.kind == .null ? "\(path1) is null" : "\(path1) = \(literal)"))
+  }
+
+  // MARK: Search
+
+  private mutating func search(_ text: String?, in session: inout Session) {
+    guard let text, !text.isEmpty else { return }
+    searchText = text
+    startSearch(isBackward: false, includesPosition: true, in: &session)
+  }
+
+  private func search(again isBackward: Bool, in session: inout Session) {
+    startSearch(isBackward: isBackward, includesPosition: false, in: &session)
+  }
+
+  private func startSearch(isBackward: Bool, includesPosition: Bool, in session: inout Session) {
+    guard let source, let searchText else { return }
+    session.start(
+      .search,
+      .search(
+        SearchRequest(
+          source: source, commit: session.shown, text: searchText, isBackward: isBackward, ranks: ranks,
+          bounds: bounds, position: min(list.selection, max(0, storedCount - 1)), includesPosition: includesPosition)),
+      label: "search “\(searchText)”")
+  }
+
+  // MARK: Columns
+
+  private mutating func arrange(_ command: Command, in session: inout Session) {
+    guard let source else { return }
+    let visible = visibleColumns(session)
+    guard let selected = selectedColumn(session) else { return }
+    var choice = session.remembered.columns[source.datastore] ?? ColumnChoice()
+    let key = selected.choiceKey
+    switch command {
+    case .hideColumn:
+      guard let path = selected.path else {
+        session.warn("the identifier stays in sight")
+        return
+      }
+      choice.hidden.append(path)
+    case .unhideColumns: choice.hidden = []
+    case .narrowColumn: choice.widths[key] = max(3, selected.width - 2)
+    case .widenColumn: choice.widths[key] = min(200, selected.width + 2)
+    case .freezeColumn: choice.frozen = choice.frozen == column + 1 ? 1 : column + 1
+    case .columnLeft, .columnRight:
+      guard let path = selected.path else { return }
+      var order = visible.compactMap(\.path)
+      guard let place = order.firstIndex(of: path) else { return }
+      let target = place + (command == .columnLeft ? -1 : 1)
+      guard order.indices.contains(target) else { return }
+      order.swapAt(place, target)
+      choice.order = order
+      column += command == .columnLeft ? -1 : 1
+    default: return
+    }
+    session.remembered.columns[source.datastore] = choice.isDefault ? nil : choice
+    session.intend(.remember)
+  }
+}
+
+extension TableColumn {
+  fileprivate var choiceKey: String {
+    switch source {
+    case .identifier: "id"
+    case .key: "key"
+    case .field(let path): path
+    }
+  }
+}
+
+extension ValueText {
+  /// As it is written in a filter; nil where it cannot be.
+  var filterLiteral: String? {
+    switch kind {
+    case .number, .bool: text
+    case .string: JSONWriter.literal(text)
+    case .null: "null"
+    case .missing, .date, .data, .list, .object: nil
+    }
+  }
+}
+
+extension KeyRange {
+  /// A range with one of its bounds at a key, which stays inside.
+  static func with(_ key: KeyValue, isLower: Bool, from range: KeyRange?) -> KeyRange {
+    var range = range ?? KeyRange(lower: .start, upper: .end)
+    if isLower { range.lower = .before(key) } else { range.upper = .after(key) }
+    return range
+  }
+}
+
+extension GatherRequest.Purpose {
+  /// The commit whose records are read: for restores and edits the head.
+  func commit(_ session: Session) -> CommitNumber {
+    switch self {
+    case .restore, .restoreField: session.head
+    default: session.shown
+    }
+  }
+}
+
+extension Session {
+  /// Puts text on the clipboard and says so.
+  mutating func copy(_ text: String, what: String) {
+    emit(.copy(text))
+    say("copied the \(what): \(text.prefix(60))\(text.count > 60 ? "…" : "")")
+  }
+}

@@ -1,0 +1,200 @@
+import DatastoreModel
+import TerminalKit
+
+extension TablePane {
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: 2, title: title(session), footer: footer(frame: frame, session), theme: theme)
+    let inside = frame.inside
+    guard let source else {
+      grid.note(session.outline == nil ? "reading…" : "nothing is stored here yet", in: inside, style: theme.style(.dim))
+      return
+    }
+    if let failure {
+      grid.note("\(theme.problemSign) \(failure)", in: inside, style: theme.style(.problem))
+      return
+    }
+    guard opened != nil else {
+      grid.note("reading \(source.datastore)…", in: inside, style: theme.style(.dim))
+      return
+    }
+    let columns = visibleColumns(session)
+    let slots = TableGeometry.slots(
+      columns, frozen: frozen(session), offset: columnOffset, width: inside.columns - TableGeometry.signs)
+    drawHeader(columns, slots, in: inside, on: &grid, session: session)
+    if count(session) == 0 { grid.note(emptyText, in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1), style: theme.style(.dim)) }
+    for line in 0..<max(0, inside.rows - 1) {
+      let position = list.top + line
+      guard position < count(session) else { break }
+      let rect = Rect(column: inside.left, row: inside.top + 1 + line, columns: inside.columns, rows: 1)
+      drawRow(position, columns, slots, in: rect, frame: frame, on: &grid, session: session)
+    }
+  }
+
+  private var emptyText: String {
+    if scan?.isRunning == true { return "searching…" }
+    return source?.filter == nil && source?.range == nil ? "no records" : "no record matches"
+  }
+
+  private func title(_ session: Session) -> String {
+    guard let source else { return "Records" }
+    var parts = ["\(source.datastore)", source.index.map { "by \($0)" } ?? "primary"]
+    if let range = source.range { parts.append("range \(range)") }
+    if let filter = source.filter { parts.append("filter \(filter)") }
+    if let sort = source.sort { parts.append("sorted by \(sort.path.dropFirst())\(sort.isDescending ? " ▼" : " ▲")") }
+    return parts.joined(separator: " \(session.theme.dot) ")
+  }
+
+  private func footer(frame: PaneFrame, _ session: Session) -> String {
+    let count = count(session)
+    guard opened != nil else { return "" }
+    var text: String
+    if let scan, scan.isRunning {
+      let total = scan.total.map { " of \(NumberFormat.count($0))" } ?? ""
+      text = "row \(NumberFormat.count(min(count, list.selection + 1))) of \(NumberFormat.count(count))+ "
+        + "\(session.theme.dot) read \(NumberFormat.count(scan.read))\(total)"
+    } else if count == 0 {
+      text = "0 rows"
+    } else {
+      let percent = count > 1 ? list.selection * 100 / (count - 1) : 100
+      let bar = frame.columns >= 70 ? " " + Self.scrollBar(list.selection, of: count, theme: session.theme) : ""
+      text = "row \(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(bar) \(percent)%"
+      if let plan = scan?.plan, !plan.isEmpty { text += " \(session.theme.dot) \(plan)" }
+    }
+    if !marks.isEmpty { text += " \(session.theme.dot) \(marks.count) marked" }
+    if let range { text += " \(session.theme.dot) range of \(NumberFormat.count(range.count))" }
+    if !changed.isEmpty { text += " \(session.theme.dot) \(changed.count) changed" }
+    return text
+  }
+
+  private static func scrollBar(_ position: Int, of count: Int, theme: Theme) -> String {
+    "▕" + Bars.progress(position + 1, of: count, width: 12, isASCII: theme.isASCII).replacing("░", with: " ") + "▏"
+  }
+
+  private func drawHeader(
+    _ columns: [TableColumn], _ slots: [TableGeometry.Slot], in inside: Rect, on grid: inout CellGrid, session: Session
+  ) {
+    for slot in slots {
+      let column = columns[slot.column]
+      var title = column.title
+      let isOrder: Bool
+      switch column.source {
+      case .identifier: isOrder = source?.index == nil && source?.sort == nil
+      case .key: isOrder = source?.sort == nil
+      case .field(let path): isOrder = source?.sort?.path == path
+      }
+      if isOrder { title += (source?.sort?.isDescending ?? source?.isDescending ?? false) ? " ▼" : " ▲" }
+      var style = session.theme.style(.header)
+      if slot.column == self.column { style = style.with(.underline) }
+      grid.write(
+        title, at: Point(column: inside.left + TableGeometry.signs + slot.x, row: inside.top), width: slot.width,
+        style: style, alignment: column.isTrailing ? .trailing : .leading)
+    }
+  }
+
+  private func drawRow(
+    _ position: Int, _ columns: [TableColumn], _ slots: [TableGeometry.Slot], in rect: Rect, frame: PaneFrame,
+    on grid: inout CellGrid, session: Session
+  ) {
+    let theme = session.theme
+    let look = look(at: position, session)
+    let isSelected = position == list.selection
+    if isSelected { grid.write(theme.cursor, at: rect.origin, width: 1) }
+    grid.write(
+      look.sign, at: Point(column: rect.left + 1, row: rect.top), width: 1, style: theme.style(look.signRole))
+    for slot in slots {
+      let column = columns[slot.column]
+      let value = look.value(column)
+      var style = theme.style(value.role)
+      if look.isDeleted { style = style.with(.strike) }
+      grid.write(
+        value.text, at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top), width: slot.width,
+        style: style, alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
+    }
+    if let problem = look.problem, let slot = slots.dropFirst().first {
+      grid.write(
+        "\(theme.problemSign) \(problem)", at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top),
+        width: rect.columns - TableGeometry.signs - slot.x, style: theme.style(.problem))
+    }
+    guard isSelected else { return }
+    let cell = slots.first { $0.column == self.column }
+    grid.select(
+      rect, frame: frame, theme: theme, cursorColumn: cell.map { rect.left + TableGeometry.signs + $0.x })
+    if frame.isFocused, let cell {
+      grid.restyle(
+        Rect(column: rect.left + TableGeometry.signs + cell.x, row: rect.top, columns: cell.width, rows: 1)
+      ) { $0.attributes.formUnion([.bold, .underline]) }
+    }
+  }
+
+  /// What a row looks like with what is staged of it.
+  private struct Look {
+    var sign: String
+    var signRole: Role
+    var isDeleted: Bool
+    var entry: IndexEntry?
+    var cells: [String: ValueText]
+    var identifier: StoredKey?
+    var problem: String?
+
+    func value(_ column: TableColumn) -> ValueText {
+      switch column.source {
+      case .identifier: identifier.map { ValueText(key: $0.value) } ?? .missing
+      case .key: entry.map { ValueText(key: $0.value) } ?? .missing
+      case .field(let path): cells[path] ?? .missing
+      }
+    }
+  }
+
+  private func look(at position: Int, _ session: Session) -> Look {
+    if position >= storedCount {
+      let edit = insertions(session)[position - storedCount]
+      return Look(
+        sign: "+", signRole: .inserted, isDeleted: false, entry: nil, cells: Self.cells(of: edit.new, session),
+        identifier: edit.identifier, problem: nil)
+    }
+    guard let row = row(at: position) else {
+      return Look(sign: "", signRole: .dim, isDeleted: false, entry: nil, cells: [:], identifier: nil, problem: nil)
+    }
+    let identifier = row.entry.identifier
+    var look = Look(
+      sign: "", signRole: .dim, isDeleted: false, entry: row.entry, cells: row.cells, identifier: identifier,
+      problem: row.problem)
+    let isMarked = isMarked(identifier) || range?.contains(position) == true
+    if let edit = session.asOf == nil ? session.staged[source?.datastore ?? "", identifier] : nil {
+      (look.sign, look.signRole) = StoresPane.sign(of: edit.kind)
+      look.isDeleted = edit.kind == .delete
+      if edit.kind == .update { look.cells = Self.cells(of: edit.new, session) }
+    } else if let change = changed[identifier] {
+      look.sign = change == .insert ? "+" : "~"
+      look.signRole = change == .insert ? .inserted : .changed
+    } else if row.version != session.current?.descriptor.version, row.problem == nil, !row.version.isEmpty {
+      (look.sign, look.signRole) = ("°", .warning)
+    }
+    if isMarked { (look.sign, look.signRole) = (session.theme.mark, .marked) }
+    return look
+  }
+
+  private static func cells(of content: RecordContent?, _ session: Session) -> [String: ValueText] {
+    guard let content, let coding = session.current?.descriptor.coding,
+      let document = try? coding.document(of: content.bytes)
+    else { return [:] }
+    return Dictionary(WorkContext.cells(of: document), uniquingKeysWith: { first, _ in first })
+  }
+
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
+    let slots = TableGeometry.slots(
+      visibleColumns(session), frozen: frozen(session), offset: columnOffset,
+      width: frame.columns - TableGeometry.signs)
+    let slot = slots.last { point.column - TableGeometry.signs >= $0.x }
+    if let slot { column = slot.column }
+    guard point.row > 0 else {
+      session.intend(.perform(.sort, argument: nil))
+      return
+    }
+    let position = list.top + point.row - 1
+    guard position < count(session) else { return }
+    if position == list.selection { session.intend(.perform(.open, argument: nil)) }
+    list.selection = position
+  }
+}

@@ -1,0 +1,344 @@
+import DatastoreModel
+import TerminalKit
+
+/// Pane 2: the records of a datastore, in the order of an index, a window at a time.
+///
+/// It keeps ranks and a window of rows, never all of them: the position of a row leads to its rank in the index (or, of
+/// a filter, into the list of ranks that it kept), and only what is near the screen is read.
+struct TablePane: Pane {
+  let id = PaneID.table
+  /// What is asked for.
+  var source: RowSource?
+  var list = ListWindow()
+  /// The selected column, and the first one shown after the frozen ones.
+  var column = 0
+  var columnOffset = 0
+  var columns = TableColumns()
+
+  /// What the bounds belong to.
+  private(set) var opened: TableRequest?
+  private(set) var bounds = 0..<0
+  /// The ranks that a filter kept or a sort ordered; nil where the range itself is shown.
+  private(set) var ranks: [Int]?
+  private var ranksAreFor: ScanKey?
+  private(set) var scan: ScanState?
+  /// Rows by rank.
+  private(set) var rows: [Int: Row] = [:]
+  private var pending: TableRequest?
+  private var pendingRows: RowsRequest?
+  /// Where the selection is to go once the table is open.
+  var anchor: TableRequest.Anchor?
+  private var wantedRank: Int?
+  private var problem: String?
+
+  /// Marked records in the order in which they were marked.
+  var marks: [StoredKey] = []
+  private var markSet: Set<StoredKey> = []
+  var rangeStart: Int?
+  /// What other programs' commits changed, until the next key.
+  var changed: [StoredKey: ChangeKind] = [:]
+  var searchText: String?
+
+  private struct ScanKey: Sendable, Hashable { var source: RowSource; var commit: CommitNumber }
+
+  struct ScanState: Sendable, Hashable {
+    var plan: String
+    var read: Int
+    var total: Int?
+    var isRunning: Bool
+  }
+
+  // MARK: Where one is
+
+  /// The rows of the range or the list, without staged ones.
+  var storedCount: Int { ranks?.count ?? bounds.count }
+
+  func count(_ session: Session) -> Int { storedCount + insertions(session).count }
+
+  func insertions(_ session: Session) -> [RecordEdit] {
+    guard let source, session.asOf == nil else { return [] }
+    return session.staged.insertions(in: source.datastore)
+  }
+
+  func rank(at position: Int) -> Int? {
+    guard position >= 0, position < storedCount else { return nil }
+    if let ranks { return ranks[position] }
+    return source?.isDescending == true ? bounds.upperBound - 1 - position : bounds.lowerBound + position
+  }
+
+  func row(at position: Int) -> Row? { rank(at: position).flatMap { rows[$0] } }
+
+  /// The record under the cursor, a staged new one included.
+  func selectedIdentifier(_ session: Session) -> StoredKey? {
+    if list.selection >= storedCount {
+      let insertions = insertions(session)
+      let place = list.selection - storedCount
+      return insertions.indices.contains(place) ? insertions[place].identifier : nil
+    }
+    return row(at: list.selection)?.entry.identifier
+  }
+
+  func selectedPlace(_ session: Session) -> RecordPlace? {
+    guard let source, let identifier = selectedIdentifier(session) else { return nil }
+    return RecordPlace(datastore: source.datastore, identifier: identifier)
+  }
+
+  func visibleColumns(_ session: Session) -> [TableColumn] {
+    columns.visible(
+      choice: session.remembered.columns[source?.datastore ?? ""] ?? ColumnChoice(), datastore: session.current,
+      index: source?.index)
+  }
+
+  func selectedColumn(_ session: Session) -> TableColumn? {
+    let visible = visibleColumns(session)
+    return visible.indices.contains(column) ? visible[column] : visible.first
+  }
+
+  /// The document path of the selected column.
+  func selectedPath(_ session: Session) -> String? {
+    switch selectedColumn(session)?.source {
+    case .field(let path)?: path
+    case .identifier?: columns.identifierPath
+    case .key?: session.current?.index(source?.index)?.descriptor.documentPath?.description
+    case nil: nil
+    }
+  }
+
+  // MARK: Marks
+
+  func isMarked(_ identifier: StoredKey) -> Bool { markSet.contains(identifier) }
+
+  mutating func toggleMark(_ identifier: StoredKey) {
+    if markSet.remove(identifier) != nil {
+      marks.removeAll { $0 == identifier }
+    } else {
+      markSet.insert(identifier)
+      marks.append(identifier)
+    }
+  }
+
+  mutating func clearMarks() {
+    marks = []
+    markSet = []
+    rangeStart = nil
+  }
+
+  var range: ClosedRange<Int>? { rangeStart.map { min($0, list.selection)...max($0, list.selection) } }
+
+  /// What a command works on: the marked records, the range, or the row under the cursor.
+  func chosen(_ session: Session) -> GatherRequest.Which? {
+    if !marks.isEmpty { return .identifiers(marks) }
+    if let range { return .ranks(range.compactMap(rank(at:))) }
+    return selectedIdentifier(session).map { .identifiers([$0]) }
+  }
+
+  /// The marked records, or everything that is shown.
+  func everything(_ session: Session) -> GatherRequest.Which {
+    if !marks.isEmpty { return .identifiers(marks) }
+    if let range { return .ranks(range.compactMap(rank(at:))) }
+    return .ranks(ranks ?? Array(bounds))
+  }
+
+  // MARK: Opening
+
+  /// Shows other rows, the selection where the anchor says.
+  mutating func show(_ source: RowSource, anchor: TableRequest.Anchor) {
+    if self.source?.datastore != source.datastore {
+      columns = TableColumns()
+      column = 0
+      columnOffset = 0
+      rows = [:]
+      clearMarks()
+      changed = [:]
+    }
+    if self.source?.index != source.index { columns.forgetKeyWidth() }
+    self.source = source
+    self.anchor = anchor
+    opened = nil
+    pending = nil
+    ranks = nil
+    ranksAreFor = nil
+    scan = nil
+    rangeStart = nil
+    problem = nil
+  }
+
+  /// The anchor that keeps the selection on its record.
+  func keepingAnchor() -> TableRequest.Anchor {
+    guard let row = row(at: list.selection) else { return .position(list.selection) }
+    return .entry(row.entry, position: list.selection)
+  }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard let source, session.outline != nil, session.outline?.datastore(source.datastore) != nil else { return }
+    guard problem == nil else { return }
+    let screen = max(8, frame.rows)
+    var base = source
+    base.filter = nil
+    base.sort = nil
+    if opened?.source != base || opened?.commit != session.shown {
+      guard pending?.source != base || pending?.commit != session.shown else { return }
+      let request = TableRequest(
+        source: base, commit: session.shown, anchor: anchor ?? keepingAnchor(), screen: screen)
+      pending = request
+      session.start(.table, .table(request))
+      return
+    }
+    demandScan(source, in: &session)
+    settle(frame: frame, session)
+    demandRows(base, frame: frame, in: &session)
+  }
+
+  mutating func settle(frame: PaneFrame, _ session: Session) {
+    list.reveal(rows: max(1, frame.rows - 1), count: count(session))
+    let visible = visibleColumns(session)
+    column = max(0, min(column, visible.count - 1))
+    columnOffset = TableGeometry.offset(
+      of: column, in: visible, frozen: frozen(session), width: frame.columns - TableGeometry.signs, from: columnOffset)
+  }
+
+  func frozen(_ session: Session) -> Int {
+    max(1, session.remembered.columns[source?.datastore ?? ""]?.frozen ?? 1)
+  }
+
+  private mutating func demandScan(_ source: RowSource, in session: inout Session) {
+    guard source.needsScan else { return }
+    let key = ScanKey(source: source, commit: session.shown)
+    guard ranksAreFor != key else { return }
+    ranksAreFor = key
+    ranks = []
+    scan = ScanState(plan: "", read: 0, total: bounds.count, isRunning: true)
+    if source.filter != nil {
+      session.start(
+        .filter, .filter(FilterRequest(source: source, commit: session.shown, bounds: bounds)), label: "filter")
+    } else {
+      startSort(source, ranks: nil, in: &session)
+    }
+  }
+
+  private func startSort(_ source: RowSource, ranks: [Int]?, in session: inout Session) {
+    session.start(
+      .sort, .sort(SortRequest(source: source, commit: session.shown, bounds: bounds, ranks: ranks)), label: "sort")
+  }
+
+  /// Asks for the rows around the screen where they are missing or soon will be.
+  private mutating func demandRows(_ source: RowSource, frame: PaneFrame, in session: inout Session) {
+    let screen = max(8, frame.rows)
+    let visible = ranks(of: list.top..<list.top + screen)
+    let near = ranks(of: list.top - screen / 2..<list.top + screen + screen / 2)
+    guard near.contains(where: { rows[$0] == nil }) else { return }
+    if let pendingRows, pendingRows.commit == session.shown, pendingRows.source == source {
+      let asked = Set(pendingRows.ranks)
+      if visible.allSatisfy({ rows[$0] != nil || asked.contains($0) }) { return }
+    }
+    let first = max(0, list.top - screen)
+    let request = RowsRequest(
+      source: source, commit: session.shown, first: first, ranks: ranks(of: first..<first + 3 * screen))
+    pendingRows = request
+    session.start(.rows, .rows(request))
+  }
+
+  private func ranks(of positions: Range<Int>) -> [Int] {
+    positions.clamped(to: 0..<storedCount).compactMap(rank(at:))
+  }
+
+  // MARK: Answers
+
+  mutating func receive(_ answer: Answer, in session: inout Session) {
+    switch answer {
+    case .table(let answer): open(answer, in: &session)
+    case .rows(let answer) where answer.request == pendingRows:
+      pendingRows = nil
+      take(answer, in: session)
+    case .filtered(let answer):
+      scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
+      guard let source, source.sort != nil, answer.source == source else { return }
+      startSort(source, ranks: ranks, in: &session)
+    case .sorted(let answer) where answer.source == source:
+      ranks = answer.ranks
+      scan = ScanState(
+        plan: source?.filter == nil ? "" : scan?.plan ?? "", read: answer.rowsRead, total: answer.rowsRead,
+        isRunning: false)
+      reselect()
+    case .found(let answer):
+      guard let position = answer.position else {
+        session.warn("no match for “\(answer.request.text)” in \(NumberFormat.count(answer.rowsRead)) rows")
+        return
+      }
+      list.selection = position
+      session.say(
+        answer.wasSeek
+          ? "INDEX \(answer.request.source.index ?? "id"): row \(NumberFormat.count(position + 1))"
+          : "SCAN: \(NumberFormat.count(answer.rowsRead)) rows read")
+    default: break
+    }
+  }
+
+  private mutating func open(_ answer: TableAnswer, in session: inout Session) {
+    guard answer.request == pending else { return }
+    pending = nil
+    opened = answer.request
+    bounds = answer.bounds
+    rows = [:]
+    pendingRows = nil
+    let wasStaged = list.selection >= storedCount && anchor == nil
+    take(answer.rows, in: session)
+    let position = answer.position
+    wantedRank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
+    if source?.needsScan != true, !wasStaged {
+      list.selection = position
+      if answer.anchorIsGone, case .entry(let entry, _) = answer.request.anchor {
+        session.say("\(entry.identifier) is not here any more; the selection is on its successor")
+      }
+    }
+    anchor = nil
+  }
+
+  private mutating func take(_ answer: RowsAnswer, in session: Session) {
+    var kept: [Int: Row] = [:]
+    for row in answer.rows { kept[row.rank] = row }
+    rows = kept
+    if columns.identifierPath == nil { columns.identifierPath = session.current?.descriptor.identifierPath }
+    columns.take(answer.columns, rows: answer.rows)
+  }
+
+  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+    guard slot == .filter || slot == .sort else { return }
+    scan?.read = progress.done
+    scan?.total = progress.total
+    guard case .ranks(let found) = progress.found, !found.isEmpty else { return }
+    let isAtStart = list.selection == 0
+    merge(found)
+    if isAtStart { reselect() }
+  }
+
+  /// Adds ranks, keeping them ascending (descending where the table is).
+  private mutating func merge(_ found: [Int]) {
+    let isDescending = source?.isDescending == true
+    var ranks = self.ranks ?? []
+    if !isDescending, (ranks.last ?? -1) < (found.first ?? 0) {
+      ranks += found
+    } else {
+      ranks += found
+      ranks.sort(by: isDescending ? { $0 > $1 } : { $0 < $1 })
+    }
+    self.ranks = ranks
+  }
+
+  private mutating func reselect() {
+    guard let wantedRank, let position = ranks?.firstIndex(of: wantedRank) else { return }
+    list.selection = position
+  }
+
+  /// What stopped by itself or by Esc: the rows found so far stay.
+  mutating func stopScan() { scan?.isRunning = false }
+
+  mutating func fail(_ text: String) {
+    problem = text
+    scan?.isRunning = false
+  }
+
+  var failure: String? { problem }
+
+  mutating func clearFailure() { problem = nil }
+}

@@ -1,0 +1,172 @@
+package import DatastoreModel
+import FoundationEssentials
+package import TerminalKit
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The browser as a program of the terminal's run loop: state, runtime and the files of external editors together.
+package final class BrowserProgram: TerminalProgram {
+  private var browser: Browser
+  private let runtime: BrowserRuntime
+  private let configuration: BrowserConfiguration
+  private var editorFile: EditorFile?
+  private var keyTime: ContinuousClock.Instant?
+
+  package init(
+    store: any ReadableStore, configuration: BrowserConfiguration, files: BrowserFiles,
+    warmUp: (any WarmUpDriver)? = nil
+  ) {
+    var configuration = configuration
+    configuration.canWarmUp = warmUp != nil
+    self.configuration = configuration
+    browser = Browser(configuration: configuration, store: store)
+    runtime = BrowserRuntime(store: store, files: files, warmUp: warmUp)
+  }
+
+  package func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction] {
+    runtime.start(wake: wake)
+    browser.setTheme(surroundings)
+    let actions = actions(for: browser.start(size: surroundings.size))
+    return configuration.settings.mouse ? actions : actions + [.mouse(false)]
+  }
+
+  package func receive(_ event: TerminalEvent) -> [TerminalAction] {
+    if case .key = event { keyTime = .now }
+    if case .editorEnded(let end) = event { return actions(for: browser.receive(.editorClosed(editorOutcome(end)))) }
+    return actions(for: browser.receive(.event(event)))
+  }
+
+  package func receivePosted() -> [TerminalAction] {
+    var result: [TerminalAction] = []
+    for message in runtime.takePosted() { result += actions(for: browser.receive(message)) }
+    return result
+  }
+
+  package func draw(size: Size) -> CellGrid {
+    let grid = browser.draw(size: size)
+    if let keyTime {
+      let duration = ContinuousClock.now - keyTime
+      browser.noteLatency(duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)
+      self.keyTime = nil
+    }
+    return grid
+  }
+
+  package var isIdle: Bool { runtime.isIdle }
+
+  package func finish() -> String? {
+    runtime.stop()
+    editorFile?.remove()
+    return browser.farewell
+  }
+
+  private func actions(for effects: [Effect]) -> [TerminalAction] {
+    var actions: [TerminalAction] = []
+    for effect in effects {
+      switch effect {
+      case .start, .cancel: runtime.run(effect)
+      case .quit(let status, _): actions.append(.quit(status: status))
+      case .suspend: actions.append(.suspend)
+      case .repaint: actions.append(.repaint)
+      case .bell: actions.append(.bell)
+      case .copy(let text): copy(text, &actions)
+      case .edit(let request): edit(request, &actions)
+      case .mouse(let isOn): actions.append(.mouse(isOn))
+      case .record(let path): actions.append(.record(path: path))
+      case .stopRecording: actions.append(.stopRecording)
+      }
+    }
+    return actions
+  }
+
+  private func copy(_ text: String, _ actions: inout [TerminalAction]) {
+    guard text.utf8.count <= Clipboard.limit else {
+      browser.refuseCopy(bytes: text.utf8.count, limit: Clipboard.limit)
+      return
+    }
+    actions.append(.copy(text))
+  }
+
+  private func edit(_ request: EditorRequest, _ actions: inout [TerminalAction]) {
+    editorFile?.remove()
+    guard let file = EditorFile(request) else {
+      actions += self.actions(
+        for: browser.receive(
+          .editorClosed(EditorOutcome(text: nil, problem: "no temporary file can be written for the editor"))))
+      return
+    }
+    editorFile = file
+    actions.append(.edit(path: file.path, line: request.line, column: request.column))
+  }
+
+  private func editorOutcome(_ end: EditorEnd) -> EditorOutcome {
+    let file = editorFile
+    switch end {
+    case .exited(status: 0):
+      guard let text = file?.text else {
+        return EditorOutcome(text: nil, problem: "the edited file cannot be read as UTF-8; it lies at \(file?.path ?? "?")")
+      }
+      file?.remove()
+      editorFile = nil
+      return EditorOutcome(text: text)
+    case .exited(let status): return kept("the editor ended with status \(status)")
+    case .killed(let signal): return kept("the editor was ended by signal \(signal)")
+    case .failed(let reason): return kept(reason)
+    }
+  }
+
+  private func kept(_ reason: String) -> EditorOutcome {
+    let path = editorFile?.path
+    editorFile = nil
+    return EditorOutcome(text: nil, problem: "\(reason); nothing was changed, the text lies at \(path ?? "?")")
+  }
+}
+
+/// A temporary file only its owner can read.
+private struct EditorFile {
+  let path: String
+
+  init?(_ request: EditorRequest) {
+    let base = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    var template = Array("\(base)/strata-XXXXXX.\(request.fileExtension)".utf8CString)
+    let descriptor = mkstemps(&template, Int32(request.fileExtension.utf8.count + 1))
+    guard descriptor >= 0 else { return nil }
+    close(descriptor)
+    path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    chmod(path, 0o600)
+    guard (try? Data(request.text.utf8).write(to: URL(filePath: path))) != nil else { return nil }
+    chmod(path, 0o600)
+  }
+
+  var text: String? {
+    (try? Data(contentsOf: URL(filePath: path))).flatMap { String(validating: $0, as: UTF8.self) }
+  }
+
+  func remove() { unlink(path) }
+}
+
+extension Browser {
+  /// What the terminal can show decides the theme, unless a person chose one.
+  mutating func setTheme(_ surroundings: TerminalSurroundings) {
+    var theme = session.configuration.theme
+    if let chosen = session.configuration.settings.theme {
+      theme.name = chosen
+    } else {
+      theme.name = surroundings.colors == 0 ? .plain : surroundings.colors >= 256 ? .refined : .standard
+    }
+    if surroundings.colors == 0 { theme.name = .plain }
+    theme.isASCII = theme.isASCII || surroundings.isASCII
+    session.theme = theme
+  }
+
+  mutating func noteLatency(_ nanoseconds: Int64) { session.latency?.note(nanoseconds) }
+
+  mutating func refuseCopy(bytes: Int, limit: Int) {
+    session.warn(
+      "\(NumberFormat.bytes(bytes)) are too much for the clipboard (\(NumberFormat.bytes(limit))); s saves to a file")
+  }
+}

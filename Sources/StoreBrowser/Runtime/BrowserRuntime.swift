@@ -1,0 +1,185 @@
+import Dispatch
+package import DatastoreModel
+import Synchronization
+
+/// Runs the browser's work on threads of its own and posts what it reports.
+///
+/// Quick questions (rows, a record) go one after the other on one thread, so that they are never behind a long scan;
+/// long work has a thread each; what is kept on disk is saved in the order in which it was asked. Progress is posted at
+/// most ten times a second, all that was found between included.
+package final class BrowserRuntime: Sendable {
+  private struct State {
+    var open: [WorkID: Cancellation] = [:]
+    var posted: [Message] = []
+    var isStopped = false
+    var follower: (any Sendable & AnyObject)?
+    var stirs = false
+  }
+
+  private let state = Mutex(State())
+  private let store: any ReadableStore
+  private let files: BrowserFiles
+  private let warmUp: (any WarmUpDriver)?
+  private let wake: Mutex<@Sendable () -> Void>
+  private let quick = DispatchQueue(label: "browser.quick", qos: .userInteractive)
+  private let ordered = DispatchQueue(label: "browser.ordered", qos: .utility)
+  private let long = DispatchQueue(label: "browser.long", qos: .userInitiated, attributes: .concurrent)
+
+  package init(store: any ReadableStore, files: BrowserFiles = .none, warmUp: (any WarmUpDriver)? = nil) {
+    self.store = store
+    self.files = files
+    self.warmUp = warmUp
+    wake = Mutex({})
+  }
+
+  /// Begins to follow the store. `wake` is called from any thread whenever messages wait.
+  package func start(wake: @escaping @Sendable () -> Void) {
+    self.wake.withLock { $0 = wake }
+    let follower = try? store.follow { [weak self] in self?.stir() }
+    state.withLock { $0.follower = follower }
+  }
+
+  /// Takes what was posted since the last call.
+  package func takePosted() -> [Message] {
+    state.withLock { state in
+      var posted = state.posted
+      state.posted = []
+      if state.stirs {
+        state.stirs = false
+        posted.append(.storeStirred)
+      }
+      return posted
+    }
+  }
+
+  /// Whether no work is open and nothing waits to be taken.
+  package var isIdle: Bool {
+    state.withLock { $0.open.isEmpty && $0.posted.isEmpty && !$0.stirs }
+  }
+
+  /// Starts or cancels work; other effects are the terminal's.
+  package func run(_ effect: Effect) {
+    switch effect {
+    case .start(let id, let work): start(work, id)
+    case .cancel(let id): state.withLock { $0.open[id] }?.cancel()
+    default: break
+    }
+  }
+
+  /// Cancels everything but what is being saved or committed, and waits for that.
+  package func stop() {
+    let open = state.withLock { state in
+      state.isStopped = true
+      state.follower = nil
+      return state.open
+    }
+    for (id, cancellation) in open where !id.slot.isKept { cancellation.cancel() }
+    ordered.sync {}
+    long.sync(flags: .barrier) {}
+  }
+
+  private func start(_ work: Work, _ id: WorkID) {
+    let cancellation = Cancellation()
+    let isStopped = state.withLock { state in
+      if !state.isStopped { state.open[id] = cancellation }
+      return state.isStopped
+    }
+    guard !isStopped else { return }
+    let queue = id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong ? long : quick
+    queue.async { [self] in perform(work, id, cancellation) }
+  }
+
+  private func perform(_ work: Work, _ id: WorkID, _ cancellation: Cancellation) {
+    guard !cancellation.isCancelled || id.slot.isKept else {
+      finish(id, .cancelled)
+      return
+    }
+    let throttle = ProgressThrottle { [self] in post(.work(id, .progress($0)), isOpen: id) }
+    let context = WorkContext(
+      store: store, files: files, warmUp: warmUp, cancellation: cancellation, report: { throttle.report($0) })
+    do throws(ModelError) {
+      let answer = try work.perform(in: context)
+      throttle.flush()
+      finish(id, .finished(answer))
+    } catch {
+      throttle.flush()
+      finish(id, error == .cancelled ? .cancelled : .failed(error))
+    }
+  }
+
+  private func finish(_ id: WorkID, _ report: WorkReport) {
+    state.withLock { state in
+      state.open[id] = nil
+      if !state.isStopped { state.posted.append(.work(id, report)) }
+    }
+    wake.withLock { $0 }()
+  }
+
+  private func post(_ message: Message, isOpen id: WorkID) {
+    state.withLock { if $0.open[id] != nil { $0.posted.append(message) } }
+    wake.withLock { $0 }()
+  }
+
+  private func stir() {
+    let isNew = state.withLock { state in
+      defer { state.stirs = !state.isStopped }
+      return !state.stirs && !state.isStopped
+    }
+    if isNew { wake.withLock { $0 }() }
+  }
+}
+
+extension WorkSlot {
+  /// Whether it keeps something that a person did, so that it is finished even when its answer is not waited for.
+  var isKept: Bool { self == .staging || self == .settings || self == .commit }
+}
+
+/// Lets progress through at most ten times a second; the first at once, and what was found between all together.
+private final class ProgressThrottle: Sendable {
+  private struct State {
+    var waiting: Progress?
+    var last: ContinuousClock.Instant?
+  }
+
+  private let state = Mutex(State())
+  private let send: @Sendable (Progress) -> Void
+
+  init(_ send: @escaping @Sendable (Progress) -> Void) { self.send = send }
+
+  func report(_ progress: Progress) {
+    let now = ContinuousClock.now
+    let ready: Progress? = state.withLock { state in
+      let merged = progress.after(state.waiting)
+      if let last = state.last, now - last < .milliseconds(100) {
+        state.waiting = merged
+        return nil
+      }
+      state.waiting = nil
+      state.last = now
+      return merged
+    }
+    ready.map(send)
+  }
+
+  func flush() {
+    let waiting = state.withLock { state in
+      defer { state.waiting = nil }
+      return state.waiting
+    }
+    waiting.map(send)
+  }
+}
+
+extension Progress {
+  /// This progress with what an earlier one found as well.
+  fileprivate func after(_ earlier: Progress?) -> Progress {
+    var merged = self
+    switch (earlier?.found, found) {
+    case (.ranks(let first)?, .ranks(let second)): merged.found = .ranks((first + second).sorted())
+    case (.hits(let first)?, .hits(let second)): merged.found = .hits(first + second)
+    case (.some(let first), .nothing): merged.found = first
+    default: break
+    }
+    return merged
+  }
+}

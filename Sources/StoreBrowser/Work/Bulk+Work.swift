@@ -1,0 +1,106 @@
+package import DatastoreModel
+
+/// Changes many records at once.
+package struct BulkRequest: Sendable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  package var which: GatherRequest.Which
+  package var change: Change
+
+  package enum Change: Sendable, Hashable {
+    /// `PATH = EXPR`
+    case set(String)
+    case delete
+  }
+}
+
+package struct BulkAnswer: Sendable {
+  package var request: BulkRequest
+  package var edits: [RecordEdit]
+  package var unchanged: Int
+  package var failures: [Failure]
+  package var nulls: Int
+  package var samples: [Sample]
+  /// Of the new values, where they are numbers.
+  package var summary: NumberSummary?
+
+  package struct Failure: Sendable, Hashable {
+    package var identifier: StoredKey
+    package var reason: String
+  }
+
+  package struct Sample: Sendable, Hashable {
+    package var identifier: StoredKey
+    var old: ValueText?
+    var new: ValueText?
+  }
+}
+
+extension WorkContext {
+  func bulk(_ request: BulkRequest) throws(ModelError) -> BulkAnswer {
+    var answer = BulkAnswer(
+      request: request, edits: [], unchanged: 0, failures: [], nulls: 0, samples: [], summary: nil)
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    var assignment: Assignment?
+    if case .set(let text) = request.change { assignment = try Self.assignment(text) }
+    let identifiers = try identifiers(request.which, of: request.source, at: request.commit)
+    for (position, identifier) in identifiers.enumerated() {
+      if position.isMultiple(of: 64) {
+        try goOn()
+        report(Progress(done: position, total: identifiers.count))
+      }
+      guard let record = try datastore.record(identifier) else { continue }
+      guard let assignment else {
+        answer.edits.append(
+          RecordEdit(datastore: request.source.datastore, identifier: identifier, old: record.stored, new: nil))
+        continue
+      }
+      Self.set(assignment, record, in: request.source.datastore, answer: &answer)
+    }
+    return answer
+  }
+
+  static func assignment(_ text: String) throws(ModelError) -> Assignment {
+    try Assignment(parsing: text)
+  }
+
+  private static func set(
+    _ assignment: Assignment, _ record: Record, in datastore: String, answer: inout BulkAnswer
+  ) {
+    do {
+      let old = try record.document()
+      let new = try assignment.apply(to: old)
+      guard new != old else {
+        answer.unchanged += 1
+        return
+      }
+      let bytes = try record.coding.encode(new, keeping: record.content)
+      note(Document.difference(old, new), of: record.identifier, in: &answer)
+      answer.edits.append(
+        RecordEdit(
+          datastore: datastore, identifier: record.identifier, old: record.stored,
+          new: RecordContent(version: record.version, bytes: bytes)))
+    } catch {
+      answer.failures.append(BulkAnswer.Failure(identifier: record.identifier, reason: "\(error)"))
+    }
+  }
+
+  private static func note(_ changes: [FieldChange], of identifier: StoredKey, in answer: inout BulkAnswer) {
+    for change in changes {
+      if change.new == nil || change.new == .null { answer.nulls += 1 }
+      if answer.samples.count < 5 {
+        answer.samples.append(
+          BulkAnswer.Sample(
+            identifier: identifier, old: change.old.map(ValueText.init(literal:)),
+            new: change.new.map(ValueText.init(literal:))))
+      }
+      guard let number = change.new?.number else { continue }
+      var summary = answer.summary ?? NumberSummary(count: 0, least: number, greatest: number, sum: 0)
+      summary.count += 1
+      summary.least = min(summary.least, number)
+      summary.greatest = max(summary.greatest, number)
+      summary.sum += number
+      answer.summary = summary
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package import DatastoreModel
+
+/// Which difference is looked at.
+package enum DifferenceSource: Sendable, Hashable {
+  /// What a commit did to its first parent.
+  case commit(CommitNumber)
+  case between(CommitNumber, CommitNumber)
+}
+
+/// The next changes of a difference. The reader goes on where the page before ended.
+package struct ChangesRequest: Sendable {
+  package var source: DifferenceSource
+  /// Only the changes of this record, where the history is a record's.
+  package var place: RecordPlace?
+  package var reader: (any ChangeReader)?
+  package var limit: Int
+}
+
+package struct ChangesAnswer: Sendable {
+  package var source: DifferenceSource
+  package var old: CommitNumber?
+  package var new: CommitNumber
+  package var reader: any ChangeReader
+  package var rows: [ChangeRow]
+  package var isAtEnd: Bool
+}
+
+/// A record that differs; its fields are read when it is unfolded.
+package struct ChangeRow: Sendable, Hashable {
+  package var place: RecordPlace
+  package var kind: ChangeKind
+  /// How many fields differ; nil where the content is no document.
+  package var fieldCount: Int?
+}
+
+package struct FieldsRequest: Sendable, Hashable {
+  package var source: DifferenceSource
+  package var old: CommitNumber?
+  package var new: CommitNumber
+  package var place: RecordPlace
+  package var head: CommitNumber
+}
+
+package struct FieldsAnswer: Sendable {
+  package var request: FieldsRequest
+  package var fields: [FieldRow]
+}
+
+/// A field that differs, with its values; and what it is now, for the three-way view.
+package struct FieldRow: Sendable, Hashable {
+  package var path: String
+  var old: ValueText?
+  var new: ValueText?
+  var now: ValueText?
+  /// Whether the field changed again after the difference.
+  package var changedLater: Bool
+}
+
+extension WorkContext {
+  func changes(_ request: ChangesRequest) throws(ModelError) -> ChangesAnswer {
+    let (old, new): (CommitNumber?, CommitNumber)
+    let reader: any ChangeReader
+    switch request.source {
+    case .commit(let number):
+      (old, new) = (try store.commit(number).parents.first, number)
+      reader = try request.reader ?? store.changes(of: number)
+    case .between(let from, let to):
+      (old, new) = (from, to)
+      reader = try request.reader ?? store.changes(from: from, to: to)
+    }
+    var rows: [ChangeRow] = []
+    var isAtEnd = false
+    while rows.count < request.limit, !isAtEnd {
+      try goOn()
+      let changes = try reader.next(request.limit - rows.count)
+      isAtEnd = changes.isEmpty
+      for change in changes {
+        let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
+        guard request.place == nil || request.place == place else { continue }
+        rows.append(Self.row(of: change, at: place))
+        if request.place == place { isAtEnd = true }
+      }
+    }
+    return ChangesAnswer(source: request.source, old: old, new: new, reader: reader, rows: rows, isAtEnd: isAtEnd)
+  }
+
+  private static func row(of change: RecordChange, at place: RecordPlace) -> ChangeRow {
+    guard let old = change.old, let new = change.new else {
+      return ChangeRow(place: place, kind: change.old == nil ? .insert : .delete, fieldCount: nil)
+    }
+    let fields = try? Document.difference(old.document(), new.document())
+    return ChangeRow(place: place, kind: .update, fieldCount: fields?.count)
+  }
+
+  func fields(_ request: FieldsRequest) throws(ModelError) -> FieldsAnswer {
+    let old = try request.old.flatMap { commit throws(ModelError) in try document(of: request.place, at: commit) }
+    let new = try document(of: request.place, at: request.new)
+    let now = request.new == request.head ? new : try document(of: request.place, at: request.head)
+    var rows: [FieldRow] = []
+    for change in Document.difference(old ?? .object([]), new ?? .object([])) {
+      let present = now?[change.path]
+      rows.append(
+        FieldRow(
+          path: change.path.description, old: change.old.map(ValueText.init(literal:)),
+          new: change.new.map(ValueText.init(literal:)), now: present.map(ValueText.init(literal:)),
+          changedLater: present != change.new))
+    }
+    return FieldsAnswer(request: request, fields: rows)
+  }
+
+  func document(of place: RecordPlace, at commit: CommitNumber) throws(ModelError) -> Document? {
+    try view(commit).datastore(place.datastore)?.record(place.identifier)?.document()
+  }
+}

@@ -1,0 +1,208 @@
+package import DatastoreModel
+
+/// Distinct keys of an index with the number of their entries, from a rank on.
+package struct KeysRequest: Sendable, Hashable {
+  package var datastore: String
+  /// Nil is the order by identifier.
+  package var index: String?
+  package var commit: CommitNumber
+  package var range: KeyRange?
+  package var anchor: Anchor
+  package var limit: Int
+
+  package enum Anchor: Sendable, Hashable {
+    /// Keys from this rank on, which is the first entry of a key.
+    case from(rank: Int)
+    /// Keys that end before this rank.
+    case before(rank: Int)
+    case start, end
+    /// The key at or after a value that was typed.
+    case text(String)
+  }
+}
+
+package struct KeysAnswer: Sendable {
+  package var request: KeysRequest
+  /// The ranks of the range in the index.
+  package var bounds: Range<Int>
+  package var count: Int
+  package var rows: [KeyRow]
+}
+
+/// A key with its entries.
+package struct KeyRow: Sendable, Hashable {
+  package var key: KeyValue
+  /// The rank of its first entry.
+  package var rank: Int
+  package var count: Int
+  /// The first records under it.
+  package var identifiers: [StoredKey]
+}
+
+/// Reads a range that was typed.
+package struct RangeRequest: Sendable, Hashable {
+  package var datastore: String
+  package var index: String?
+  package var commit: CommitNumber
+  package var text: String
+}
+
+package struct RangeAnswer: Sendable {
+  package var request: RangeRequest
+  package var range: KeyRange?
+  /// The exact number of entries, by two searches.
+  package var count: Int
+}
+
+/// How the entries of an index spread over its keys.
+package struct DensityRequest: Sendable, Hashable {
+  package var datastore: String
+  package var index: String?
+  package var commit: CommitNumber
+  package var range: KeyRange?
+}
+
+package struct DensityAnswer: Sendable {
+  package var request: DensityRequest
+  /// Entries between one tick and the next, over the whole index.
+  package var counts: [Int]
+  package var first: KeyValue?
+  package var last: KeyValue?
+  /// Which of the parts the range touches.
+  package var inside: Range<Int>
+}
+
+extension WorkContext {
+  func keys(_ request: KeysRequest) throws(ModelError) -> KeysAnswer {
+    let index = try datastore(request.datastore, at: request.commit).index(request.index)
+    let bounds = try Self.bounds(of: request.range, in: index)
+    var answer = KeysAnswer(request: request, bounds: bounds, count: try index.count, rows: [])
+    switch request.anchor {
+    case .start: answer.rows = try keys(from: bounds.lowerBound, in: bounds, of: index, limit: request.limit)
+    case .from(let rank):
+      answer.rows = try keys(from: max(rank, bounds.lowerBound), in: bounds, of: index, limit: request.limit)
+    case .end: answer.rows = try keys(before: bounds.upperBound, in: bounds, of: index, limit: request.limit)
+    case .before(let rank):
+      answer.rows = try keys(before: min(rank, bounds.upperBound), in: bounds, of: index, limit: request.limit)
+    case .text(let text):
+      let value = index.descriptor.encoding.isText && !text.hasPrefix("\"") ? .string(text) : try index.value(parsing: text)
+      let rank = min(max(bounds.lowerBound, try index.rank(of: .before(value))), max(bounds.lowerBound, bounds.upperBound - 1))
+      answer.rows = try keys(from: rank, in: bounds, of: index, limit: request.limit)
+    }
+    return answer
+  }
+
+  private func keys(
+    from start: Int, in bounds: Range<Int>, of index: any ReadableIndex, limit: Int
+  ) throws(ModelError) -> [KeyRow] {
+    var rows: [KeyRow] = []
+    var rank = start
+    while rank < bounds.upperBound, rows.count < limit {
+      try goOn()
+      let entries = try index.entries(at: rank..<min(bounds.upperBound, rank + 8))
+      guard let first = entries.first else { break }
+      let end = max(rank + 1, min(bounds.upperBound, try index.rank(of: .after(first.value))))
+      rows.append(
+        KeyRow(
+          key: first.value, rank: rank, count: end - rank,
+          identifiers: entries.prefix(end - rank).map(\.identifier)))
+      rank = end
+    }
+    return rows
+  }
+
+  private func keys(
+    before end: Int, in bounds: Range<Int>, of index: any ReadableIndex, limit: Int
+  ) throws(ModelError) -> [KeyRow] {
+    var rows: [KeyRow] = []
+    var rank = end
+    while rank > bounds.lowerBound, rows.count < limit {
+      try goOn()
+      guard let last = try index.entries(at: rank - 1..<rank).first else { break }
+      let start = min(rank - 1, max(bounds.lowerBound, try index.rank(of: .before(last.value))))
+      let identifiers = try index.entries(at: start..<min(rank, start + 8)).map(\.identifier)
+      rows.append(KeyRow(key: last.value, rank: start, count: rank - start, identifiers: identifiers))
+      rank = start
+    }
+    return rows.reversed()
+  }
+
+  func range(_ request: RangeRequest) throws(ModelError) -> RangeAnswer {
+    let index = try datastore(request.datastore, at: request.commit).index(request.index)
+    var answer = RangeAnswer(request: request, range: nil, count: try index.count)
+    guard let text = RangeText(request.text) else { return answer }
+    var range = KeyRange(lower: .start, upper: .end)
+    if let lower = text.lower { range.lower = .before(try index.value(parsing: lower)) }
+    switch text.upper {
+    case .none: break
+    case .below(let upper): range.upper = .before(try index.value(parsing: upper))
+    case .through(let upper): range.upper = .after(try index.value(parsing: upper))
+    }
+    answer.range = range
+    answer.count = try Self.bounds(of: range, in: index).count
+    return answer
+  }
+
+  /// Parts of the index's keys, equal in keys where they are numbers, by initial letter where they are texts; the
+  /// entries in each by two searches.
+  func density(_ request: DensityRequest) throws(ModelError) -> DensityAnswer {
+    let index = try datastore(request.datastore, at: request.commit).index(request.index)
+    let count = try index.count
+    var answer = DensityAnswer(request: request, counts: [], first: nil, last: nil, inside: 0..<0)
+    guard count > 0, let first = try index.entries(at: 0..<1).first?.value,
+      let last = try index.entries(at: count - 1..<count).first?.value
+    else { return answer }
+    (answer.first, answer.last) = (first, last)
+    let ticks = DensityTicks.between(first, last, isText: index.descriptor.encoding.isText)
+    var ranks = [0]
+    for tick in ticks {
+      try goOn()
+      ranks.append(try index.rank(of: .before(tick)))
+    }
+    ranks.append(count)
+    answer.counts = zip(ranks, ranks.dropFirst()).map { max(0, $1 - $0) }
+    let bounds = try Self.bounds(of: request.range, in: index)
+    let lower = ranks.lastIndex { $0 <= bounds.lowerBound } ?? 0
+    let upper = ranks.firstIndex { $0 >= bounds.upperBound } ?? answer.counts.count
+    answer.inside = min(lower, upper)..<max(lower, upper)
+    return answer
+  }
+
+  /// The number of distinct keys in a range: two searches a key.
+  func distinct(_ request: DensityRequest) throws(ModelError) -> Int {
+    let index = try datastore(request.datastore, at: request.commit).index(request.index)
+    let bounds = try Self.bounds(of: request.range, in: index)
+    var rank = bounds.lowerBound
+    var keys = 0
+    while rank < bounds.upperBound, let entry = try index.entries(at: rank..<rank + 1).first {
+      try goOn()
+      rank = max(rank + 1, try index.rank(of: .after(entry.value)))
+      keys += 1
+    }
+    return keys
+  }
+}
+
+/// Places between the first and the last key of an index.
+enum DensityTicks {
+  static let parts = 32
+
+  static func between(_ first: KeyValue, _ last: KeyValue, isText: Bool) -> [KeyValue] {
+    if isText { return "ABCDEFGHIJKLMNOPQRSTUVWXYZ[".map { .string(String($0)) } }
+    guard let (least, make) = number(first), let (greatest, _) = number(last), least.isFinite, greatest.isFinite,
+      greatest > least
+    else { return [] }
+    let ticks = (1..<parts).compactMap { make(least + (greatest - least) * Double($0) / Double(parts)) }
+    return ticks.reduce(into: []) { kept, tick in if kept.last != tick { kept.append(tick) } }
+  }
+
+  private static func number(_ key: KeyValue) -> (Double, (Double) -> KeyValue?)? {
+    switch key {
+    case .null: (0, { Int64(exactly: $0.rounded()).map(KeyValue.integer) })
+    case .integer(let value): (Double(value), { Int64(exactly: $0.rounded()).map(KeyValue.integer) })
+    case .double(let value): (value, { .double($0) })
+    case .date(let value): (value, { .date($0) })
+    default: nil
+    }
+  }
+}

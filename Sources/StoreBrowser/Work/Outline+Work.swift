@@ -1,0 +1,90 @@
+package import DatastoreModel
+
+/// What a look for other processes' commits found.
+package struct RefreshAnswer: Sendable {
+  package var head: CommitNumber
+  package var standing: StoreStanding
+  /// Commits since the one that was known.
+  package var newCommits: Int
+  /// What they changed in the datastore that is shown; nil where that was too much to tell apart.
+  package var changed: [StoredKey: ChangeKind]?
+}
+
+extension WorkContext {
+  func outline(at number: CommitNumber) throws(ModelError) -> Outline {
+    let view = try view(number)
+    var datastores: [Outline.Datastore] = []
+    for datastore in try view.datastores {
+      var indexes: [Outline.Index] = []
+      for index in datastore.indexes {
+        indexes.append(Outline.Index(descriptor: index.descriptor, count: try index.count))
+      }
+      datastores.append(
+        Outline.Datastore(descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes))
+    }
+    return Outline(
+      commit: try store.commit(number), head: store.head.commit, datastores: datastores, pins: try store.pins,
+      byteCount: try? store.byteCount)
+  }
+
+  /// How many changed records are told apart by sign after other processes' commits.
+  static var changeMarkLimit: Int { 2000 }
+
+  func refresh(since known: CommitNumber, shown: String?) throws(ModelError) -> RefreshAnswer {
+    let head = try store.refresh().commit
+    guard head != known else {
+      return RefreshAnswer(head: head, standing: standing, newCommits: 0, changed: [:])
+    }
+    return RefreshAnswer(
+      head: head, standing: standing, newCommits: try commitCount(from: head, after: known),
+      changed: try changedKeys(from: known, to: head, in: shown))
+  }
+
+  private func commitCount(from head: CommitNumber, after known: CommitNumber) throws(ModelError) -> Int {
+    let commits = try store.commits(from: head, limit: 1000, folded: false)
+    return commits.prefix { $0.number > known }.count
+  }
+
+  private func changedKeys(
+    from old: CommitNumber, to new: CommitNumber, in datastore: String?
+  ) throws(ModelError) -> [StoredKey: ChangeKind]? {
+    guard let datastore else { return [:] }
+    let reader = try store.changes(from: old, to: new)
+    var changed: [StoredKey: ChangeKind] = [:]
+    var read = 0
+    while true {
+      try goOn()
+      let changes = try reader.next(200)
+      if changes.isEmpty { return changed }
+      for change in changes where change.datastore == datastore {
+        changed[change.identifier] = change.old == nil ? .insert : change.new == nil ? .delete : .update
+      }
+      read += changes.count
+      if read > Self.changeMarkLimit { return nil }
+    }
+  }
+
+  /// The commit some steps newer (positive) or older along the first parents of the head.
+  func step(from commit: CommitNumber, by lines: Int, head: CommitNumber) throws(ModelError) -> CommitNumber {
+    if lines < 0 {
+      let older = try store.commits(from: commit, limit: 1 - lines, folded: true)
+      // Where `commit` itself is folded, the first answer is already older.
+      if let first = older.first, first.number != commit { return first.number }
+      guard let last = older.last, last.number != commit else {
+        throw .noSuchCommit("\(commit)", reason: "there is none before it")
+      }
+      return last.number
+    }
+    var newest = head
+    while true {
+      try goOn()
+      let page = try store.commits(from: newest, limit: 200, folded: true)
+      let newer = page.filter { $0.number > commit }
+      if newer.count < page.count || page.isEmpty { return newer.last?.number ?? head }
+      guard let last = page.last, let parent = last.parents.first, parent > commit else {
+        return newer.last?.number ?? head
+      }
+      newest = parent
+    }
+  }
+}

@@ -1,0 +1,98 @@
+package import DatastoreModel
+
+/// Searches values through the history: the commits in which a text came or went.
+package struct PickaxeRequest: Sendable, Hashable {
+  package var text: String
+  package var datastore: String?
+  package var newest: CommitNumber
+}
+
+package struct PickaxeAnswer: Sendable {
+  package var request: PickaxeRequest
+  package var commitsRead: Int
+}
+
+/// A value that came or went.
+package struct PickaxeHit: Sendable, Hashable {
+  package var commit: Commit
+  package var place: RecordPlace
+  package var path: String
+  var old: ValueText?
+  var new: ValueText?
+}
+
+extension WorkContext {
+  /// Hits are reported as they are found.
+  func pickaxe(_ request: PickaxeRequest) throws(ModelError) -> PickaxeAnswer {
+    let needle = request.text.lowercased()
+    var newest: CommitNumber? = request.newest
+    var read = 0
+    while let from = newest {
+      let commits = try store.commits(from: from, limit: 100, folded: false)
+      for commit in commits where request.datastore == nil || commit.changes.contains(where: { $0.datastore == request.datastore }) {
+        try goOn()
+        let hits = try hits(of: needle, in: commit, datastore: request.datastore)
+        read += 1
+        if !hits.isEmpty || read.isMultiple(of: 16) {
+          report(Progress(done: read, total: nil, found: hits.isEmpty ? .nothing : .hits(hits)))
+        }
+      }
+      newest = commits.count == 100 ? commits.last?.parents.first : nil
+    }
+    return PickaxeAnswer(request: request, commitsRead: read)
+  }
+
+  private func hits(
+    of needle: String, in commit: Commit, datastore: String?
+  ) throws(ModelError) -> [PickaxeHit] {
+    let reader = try store.changes(of: commit.number)
+    var hits: [PickaxeHit] = []
+    while true {
+      try goOn()
+      let changes = try reader.next(200)
+      if changes.isEmpty { return hits }
+      for change in changes where datastore == nil || change.datastore == datastore {
+        let old = try change.old?.document()
+        let new = try change.new?.document()
+        for field in Self.leafDifference(old, new) where field.old.contains(needle) || field.new.contains(needle) {
+          hits.append(
+            PickaxeHit(
+              commit: commit, place: RecordPlace(datastore: change.datastore, identifier: change.identifier),
+              path: field.path, old: field.old.shown, new: field.new.shown))
+        }
+      }
+    }
+  }
+
+  private static func leafDifference(
+    _ old: Document?, _ new: Document?
+  ) -> [(path: String, old: Document?, new: Document?)] {
+    switch (old, new) {
+    case (let old?, let new?):
+      return Document.difference(old, new).map { ($0.path.description, $0.old, $0.new) }
+    case (let old?, nil): return old.fields.map { ($0.path.description, $0.value, nil) }
+    case (nil, let new?): return new.fields.map { ($0.path.description, nil, $0.value) }
+    case (nil, nil): return []
+    }
+  }
+}
+
+extension Document? {
+  fileprivate var shown: ValueText? { map(ValueText.init(literal:)) }
+
+  /// Whether the text of the value holds another, already in lower case.
+  fileprivate func contains(_ needle: String) -> Bool {
+    guard let self else { return false }
+    return self.searchText.lowercased().contains(needle)
+  }
+}
+
+extension Document {
+  /// What a search looks at.
+  var searchText: String {
+    switch self {
+    case .string(let text): text
+    default: ValueText(literal: self).text
+    }
+  }
+}

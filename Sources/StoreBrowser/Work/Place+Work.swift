@@ -1,0 +1,68 @@
+package import DatastoreModel
+
+/// Documents that came back from an editor, to be made edits of the records that they are.
+package struct PlaceRequest: Sendable {
+  package var datastore: String
+  package var commit: CommitNumber
+  package var documents: [Document]
+  /// The records that were opened, in order; those without identifier bytes are new.
+  package var records: [Record]
+  package var identifierPath: String?
+}
+
+package struct PlaceAnswer: Sendable {
+  package var edits: [RecordEdit]
+  package var unchanged: Int
+}
+
+extension WorkContext {
+  func place(_ request: PlaceRequest) throws(ModelError) -> PlaceAnswer {
+    let datastore = try datastore(request.datastore, at: request.commit)
+    let path = try request.identifierPath.map { text throws(ModelError) in try Self.path(text) }
+    var answer = PlaceAnswer(edits: [], unchanged: 0)
+    for (position, document) in request.documents.enumerated() {
+      try goOn()
+      let opened = position < request.records.count ? request.records[position] : request.records.last
+      guard let opened else { continue }
+      try place(document, opened: opened, isNew: position >= request.records.count || opened.identifier.bytes.isEmpty, path: path, in: datastore, answer: &answer)
+    }
+    return answer
+  }
+
+  private func place(
+    _ document: Document, opened: Record, isNew: Bool, path: DocumentPath?, in datastore: any ReadableDatastore,
+    answer: inout PlaceAnswer
+  ) throws(ModelError) {
+    let key = datastore.descriptor.key
+    guard isNew else {
+      if let path, let value = document[path], let before = try opened.document()[path], value != before {
+        throw .refused(reason: "the identifier stays \(opened.identifier); D makes a copy under another one")
+      }
+      guard try document != opened.document() else {
+        answer.unchanged += 1
+        return
+      }
+      let bytes = try opened.coding.encode(document, keeping: opened.content)
+      answer.edits.append(
+        RecordEdit(
+          datastore: key, identifier: opened.identifier, old: try datastore.record(opened.identifier)?.stored,
+          new: RecordContent(version: opened.version, bytes: bytes)))
+      return
+    }
+    guard let path else {
+      throw .refused(reason: "it is not known which field is the identifier of \(key)")
+    }
+    guard let value = document[path] else {
+      throw .refused(reason: "the identifier \(path.shortText) is missing")
+    }
+    let identifier = try datastore.identifier(parsing: value.compactJSON)
+    guard try datastore.record(identifier) == nil else {
+      throw .refused(reason: "\(key) has a record \(identifier) already; give the new one another \(path.shortText)")
+    }
+    let bytes = try datastore.descriptor.coding.encode(document)
+    answer.edits.append(
+      RecordEdit(
+        datastore: key, identifier: identifier, old: nil,
+        new: RecordContent(version: datastore.descriptor.version, bytes: bytes)))
+  }
+}

@@ -1,0 +1,108 @@
+package import DatastoreModel
+
+package struct RecordRequest: Sendable, Hashable {
+  package var place: RecordPlace
+  package var commit: CommitNumber
+}
+
+package struct RecordAnswer: Sendable {
+  package var request: RecordRequest
+  /// Nil where there is no such record at that commit.
+  package var record: Record?
+  package var document: Document?
+  /// Why the content could not be read as a document.
+  package var problem: String?
+  /// The record's entries, by index, as far as they can be told from a document path.
+  package var entries: [(index: String, value: Document)]
+}
+
+/// Records to do something with: marked ones, or rows of the table.
+package struct GatherRequest: Sendable {
+  package var commit: CommitNumber
+  package var source: RowSource
+  package var which: Which
+  package var purpose: Purpose
+
+  package enum Which: Sendable {
+    case identifiers([StoredKey])
+    /// Ranks in the index of the source.
+    case ranks([Int])
+  }
+
+  package enum Purpose: Sendable, Hashable {
+    case delete, duplicate, copy, compare, editExternally, restore(from: CommitNumber), mark
+    case like(path: String), restoreField(path: DocumentPath, from: CommitNumber)
+  }
+}
+
+package struct GatherAnswer: Sendable {
+  package var request: GatherRequest
+  package var records: [Record]
+  /// For restores: what the records are now, by identifier.
+  package var present: [StoredKey: Record]
+}
+
+extension WorkContext {
+  func record(_ request: RecordRequest) throws(ModelError) -> RecordAnswer {
+    var answer = RecordAnswer(request: request, record: nil, document: nil, problem: nil, entries: [])
+    guard let datastore = try view(request.commit).datastore(request.place.datastore),
+      let record = try datastore.record(request.place.identifier)
+    else { return answer }
+    answer.record = record
+    do throws(ModelError) {
+      let document = try record.document()
+      answer.document = document
+      for index in datastore.descriptor.indexes {
+        guard let path = index.documentPath, let value = document[path] else { continue }
+        answer.entries.append((index.name, value))
+      }
+    } catch { answer.problem = error.description }
+    return answer
+  }
+
+  func gather(_ request: GatherRequest) throws(ModelError) -> GatherAnswer {
+    var answer = GatherAnswer(request: request, records: [], present: [:])
+    let identifiers = try identifiers(request.which, of: request.source, at: request.commit)
+    switch request.purpose {
+    case .restore(let commit), .restoreField(_, let commit):
+      answer.records = try records(identifiers, in: request.source.datastore, at: commit)
+      for record in try records(identifiers, in: request.source.datastore, at: request.commit) {
+        answer.present[record.identifier] = record
+      }
+    default: answer.records = try records(identifiers, in: request.source.datastore, at: request.commit)
+    }
+    return answer
+  }
+
+  func identifiers(
+    _ which: GatherRequest.Which, of source: RowSource, at commit: CommitNumber
+  ) throws(ModelError) -> [StoredKey] {
+    switch which {
+    case .identifiers(let identifiers): return identifiers
+    case .ranks(let ranks):
+      let index = try datastore(source.datastore, at: commit).index(source.index)
+      var seen: Set<StoredKey> = []
+      return try entries(at: ranks, of: index).map(\.entry.identifier).filter { seen.insert($0).inserted }
+    }
+  }
+
+  private func records(
+    _ identifiers: [StoredKey], in key: String, at commit: CommitNumber
+  ) throws(ModelError) -> [Record] {
+    guard let datastore = try view(commit).datastore(key) else { return [] }
+    var records: [Record] = []
+    for identifier in identifiers {
+      try goOn()
+      if let record = try datastore.record(identifier) { records.append(record) }
+    }
+    return records
+  }
+}
+
+extension IndexDescriptor {
+  /// The document path of its values, declared or by the name of the key path; nil where it is not known.
+  var documentPath: DocumentPath? {
+    guard let text = rule ?? keyPathName else { return nil }
+    return try? DocumentPath(parsing: text)
+  }
+}

@@ -1,0 +1,159 @@
+package import DatastoreModel
+
+/// What would be written, and what is to be said about it before.
+package enum ReviewSubject: Sendable, Hashable {
+  case staged(ChangeSet)
+  /// A commit that takes this one back.
+  case undo(CommitNumber, isRedo: Bool)
+  /// A commit with the state of an older one: of one datastore, or of the whole store.
+  case restore(CommitNumber, datastore: String?)
+}
+
+package struct ReviewRequest: Sendable, Hashable {
+  package var subject: ReviewSubject
+  package var head: CommitNumber
+}
+
+package struct ReviewAnswer: Sendable {
+  package var request: ReviewRequest
+  /// The changes as they would be made now.
+  package var changes: ChangeSet
+  package var records: [ReviewRecord]
+  package var counts: [ChangeCount]
+  package var preview: ChangePreview?
+  package var rebased: RebasedChanges?
+  /// The commit that is taken back or brought back.
+  package var subjectCommit: Commit?
+  package var head: CommitNumber
+  /// There are more records than are described.
+  package var isCut: Bool
+}
+
+/// One record of a review.
+package struct ReviewRecord: Sendable, Hashable {
+  package var place: RecordPlace
+  package var kind: ChangeKind
+  var fields: [FieldRow]
+  package var entries: [EntryChange]
+  package var conflict: EditConflict?
+}
+
+package struct CommitRequest: Sendable, Hashable {
+  package var subject: ReviewSubject
+  package var changes: ChangeSet
+  package var name: String
+  package var marksIndexesStale: Bool
+}
+
+extension WorkContext {
+  /// How many records a review describes one by one; all are counted.
+  static var reviewLimit: Int { 500 }
+
+  func review(_ request: ReviewRequest) throws(ModelError) -> ReviewAnswer {
+    let editable = try editable()
+    let head = try store.refresh().commit
+    var answer = ReviewAnswer(
+      request: request, changes: ChangeSet(), records: [], counts: [], preview: nil, rebased: nil, subjectCommit: nil,
+      head: head, isCut: false)
+    switch request.subject {
+    case .staged(let changes):
+      let rebased = try editable.rebase(changes, onto: head)
+      answer.rebased = rebased
+      answer.changes = rebased.changes
+    case .undo(let commit, _):
+      answer.subjectCommit = try store.commit(commit)
+      answer.changes = try editable.undoPreview(of: commit)
+    case .restore(let commit, let datastore):
+      answer.subjectCommit = try store.commit(commit)
+      try describeRestore(to: commit, of: datastore, from: head, in: &answer)
+      return answer
+    }
+    answer.counts = answer.changes.counts
+    answer.isCut = answer.changes.count > Self.reviewLimit
+    let conflicts = answer.rebased?.conflicts ?? []
+    let preview = try editable.preview(answer.changes, options: EditOptions(detailLimit: Self.reviewLimit, progress: goingOn))
+    answer.preview = preview
+    var entries: [RecordPlace: [EntryChange]] = [:]
+    for record in preview.records { entries[record.place] = record.entries }
+    for edit in answer.changes.changes.prefix(Self.reviewLimit) {
+      try goOn()
+      answer.records.append(
+        ReviewRecord(
+          place: edit.place, kind: edit.kind, fields: try fields(of: edit, at: head),
+          entries: entries[edit.place] ?? [],
+          conflict: (conflicts + preview.conflicts).first { $0.place == edit.place }))
+    }
+    return answer
+  }
+
+  /// Hears of progress and goes on until the work is cancelled.
+  var goingOn: WorkProgress {
+    { [cancellation, report] done, total in
+      report(Progress(done: done, total: total))
+      return !cancellation.isCancelled
+    }
+  }
+
+  private func fields(of edit: RecordEdit, at commit: CommitNumber) throws(ModelError) -> [FieldRow] {
+    let coding = try view(commit).datastore(edit.datastore)?.descriptor.coding ?? .json
+    let old = try edit.old.map { content throws(ModelError) in try coding.document(of: content.bytes) }
+    let new = try edit.new.map { content throws(ModelError) in try coding.document(of: content.bytes) }
+    return Document.difference(old ?? .object([]), new ?? .object([])).map { change in
+      FieldRow(
+        path: change.path.description, old: change.old.map(ValueText.init(literal:)),
+        new: change.new.map(ValueText.init(literal:)), now: nil, changedLater: false)
+    }
+  }
+
+  private func describeRestore(
+    to commit: CommitNumber, of datastore: String?, from head: CommitNumber, in answer: inout ReviewAnswer
+  ) throws(ModelError) {
+    let reader = try store.changes(from: head, to: commit)
+    var counts: [String: ChangeCount] = [:]
+    while true {
+      try goOn()
+      let changes = try reader.next(500)
+      if changes.isEmpty { break }
+      for change in changes where datastore == nil || change.datastore == datastore {
+        var count =
+          counts[change.datastore] ?? ChangeCount(datastore: change.datastore, inserted: 0, updated: 0, deleted: 0)
+        let kind: ChangeKind = change.old == nil ? .insert : change.new == nil ? .delete : .update
+        switch kind {
+        case .insert: count.inserted += 1
+        case .update: count.updated += 1
+        case .delete: count.deleted += 1
+        }
+        counts[change.datastore] = count
+        guard answer.records.count < Self.reviewLimit else {
+          answer.isCut = true
+          continue
+        }
+        let fields = Document.difference(
+          try change.old?.document() ?? .object([]), try change.new?.document() ?? .object([]))
+        answer.records.append(
+          ReviewRecord(
+            place: RecordPlace(datastore: change.datastore, identifier: change.identifier), kind: kind,
+            fields: fields.map {
+              FieldRow(
+                path: $0.path.description, old: $0.old.map(ValueText.init(literal:)),
+                new: $0.new.map(ValueText.init(literal:)), now: nil, changedLater: false)
+            }, entries: [], conflict: nil))
+      }
+    }
+    answer.counts = counts.values.sorted { $0.datastore < $1.datastore }
+  }
+
+  func commit(_ request: CommitRequest) throws(ModelError) -> CommitNumber {
+    let editable = try editable()
+    switch request.subject {
+    case .staged:
+      return try editable.commit(
+        request.changes, named: request.name,
+        options: EditOptions(
+          marksIndexesStale: request.marksIndexesStale, mergesFields: true, detailLimit: 0, progress: goingOn))
+    case .undo(let commit, _): return try editable.undo(commit, named: request.name)
+    case .restore(let commit, let datastore):
+      return try editable.restore(commit, datastore: datastore, named: request.name)
+    }
+  }
+}

@@ -1,0 +1,200 @@
+package import DatastoreModel
+
+/// Looks for the next row with a text.
+package struct SearchRequest: Sendable, Hashable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  package var text: String
+  package var isBackward: Bool
+  /// Ranks to look at, in this order, beyond the bounds where a filter made a list; nil is the whole range.
+  package var ranks: [Int]?
+  package var bounds: Range<Int>
+  /// The position to begin after.
+  package var position: Int
+  /// A new search may stay where it is.
+  package var includesPosition: Bool
+}
+
+package struct SearchAnswer: Sendable {
+  package var request: SearchRequest
+  package var position: Int?
+  /// The search was a seek in the index.
+  package var wasSeek: Bool
+  package var rowsRead: Int
+}
+
+/// Keeps the rows that a filter matches.
+package struct FilterRequest: Sendable, Hashable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  package var bounds: Range<Int>
+}
+
+/// Puts rows in an order that no index has.
+package struct SortRequest: Sendable, Hashable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  package var bounds: Range<Int>
+  /// The rows to sort; nil is the whole range.
+  package var ranks: [Int]?
+}
+
+package struct ScanAnswer: Sendable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  /// The ranks in order; of a filter those not yet reported.
+  package var ranks: [Int]
+  package var rowsRead: Int
+  package var kept: Int
+  /// `INDEX population` or `SCAN`.
+  package var plan: String
+}
+
+extension WorkContext {
+  /// Rows that are read between two looks at the cancellation.
+  private static var chunk: Int { 128 }
+
+  // MARK: Search
+
+  func search(_ request: SearchRequest) throws(ModelError) -> SearchAnswer {
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    let index = try datastore.index(request.source.index)
+    if request.ranks == nil, let position = try seek(request, in: index) {
+      return SearchAnswer(request: request, position: position, wasSeek: true, rowsRead: 1)
+    }
+    let count = request.ranks?.count ?? request.bounds.count
+    let needle = request.text.lowercased()
+    var read = 0
+    let step = request.isBackward ? -1 : 1
+    var position = request.includesPosition ? request.position : request.position + step
+    while read < count {
+      try goOn()
+      if position < 0 { position = count - 1 }
+      if position >= count { position = 0 }
+      let size = min(Self.chunk, request.isBackward ? position + 1 : count - position, count - read)
+      let positions = (0..<size).map { position + $0 * step }
+      let ranks = positions.map { request.rank(at: $0) }
+      for (offset, found) in try entries(at: ranks, of: index).enumerated() {
+        read += 1
+        if Self.matches(found.entry, needle) || (try matches(found.entry.identifier, needle, in: datastore)) {
+          return SearchAnswer(request: request, position: positions[offset], wasSeek: false, rowsRead: read)
+        }
+      }
+      position += size * step
+      report(Progress(done: read, total: count))
+    }
+    return SearchAnswer(request: request, position: nil, wasSeek: false, rowsRead: read)
+  }
+
+  /// The first entry at or after a key that begins so (text) or is so (anything else), by one search of the index.
+  private func seek(_ request: SearchRequest, in index: any ReadableIndex) throws(ModelError) -> Int? {
+    guard request.includesPosition, !request.source.isDescending else { return nil }
+    let isText = index.descriptor.encoding.isText
+    let literal = isText ? KeyValue.string(request.text) : try? index.value(parsing: request.text)
+    guard let value = literal else { return nil }
+    let rank = try index.rank(of: .before(value))
+    guard request.bounds.contains(rank), let entry = try index.entries(at: rank..<rank + 1).first else { return nil }
+    switch entry.value {
+    case .string(let text) where isText: guard text.hasPrefix(request.text) else { return nil }
+    default: guard entry.value == value else { return nil }
+    }
+    return rank - request.bounds.lowerBound
+  }
+
+  private static func matches(_ entry: IndexEntry, _ needle: String) -> Bool {
+    ValueText(key: entry.value).text.lowercased().contains(needle)
+  }
+
+  private func matches(
+    _ identifier: StoredKey, _ needle: String, in datastore: any ReadableDatastore
+  ) throws(ModelError) -> Bool {
+    guard let record = try datastore.record(identifier), let document = try? record.document() else { return false }
+    return document.fields.contains { $0.value.searchText.lowercased().contains(needle) }
+  }
+
+  // MARK: Filter
+
+  func filter(_ request: FilterRequest) throws(ModelError) -> ScanAnswer {
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    let index = try datastore.index(request.source.index)
+    let test = try RowTest(request.source.filter ?? "")
+    if let plan = try IndexPlan.best(for: test, in: datastore, rows: request.bounds.count) {
+      return try filter(request, test: test, along: plan, in: datastore, base: index)
+    }
+    var kept = 0
+    var read = 0
+    for start in stride(from: request.bounds.lowerBound, to: request.bounds.upperBound, by: Self.chunk) {
+      try goOn()
+      var ranks: [Int] = []
+      let end = min(request.bounds.upperBound, start + Self.chunk)
+      for (offset, entry) in try index.entries(at: start..<end).enumerated() {
+        read += 1
+        if try test.matches(entry.identifier, in: datastore) { ranks.append(start + offset) }
+      }
+      kept += ranks.count
+      report(Progress(done: read, total: request.bounds.count, found: .ranks(ranks)))
+    }
+    return ScanAnswer(
+      source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept, plan: "SCAN")
+  }
+
+  /// Reads only a range of another index, and finds each record's place in the order of the table.
+  private func filter(
+    _ request: FilterRequest, test: RowTest, along plan: IndexPlan, in datastore: any ReadableDatastore,
+    base: any ReadableIndex
+  ) throws(ModelError) -> ScanAnswer {
+    let index = try datastore.index(plan.index)
+    var seen: Set<StoredKey> = []
+    var kept = 0
+    var read = 0
+    for start in stride(from: plan.ranks.lowerBound, to: plan.ranks.upperBound, by: Self.chunk) {
+      try goOn()
+      var ranks: [Int] = []
+      for entry in try index.entries(at: start..<min(plan.ranks.upperBound, start + Self.chunk)) {
+        read += 1
+        guard seen.insert(entry.identifier).inserted, try test.matches(entry.identifier, in: datastore),
+          let rank = try base.rank(of: entry.identifier, value: nil), request.bounds.contains(rank)
+        else { continue }
+        ranks.append(rank)
+      }
+      kept += ranks.count
+      report(Progress(done: read, total: plan.ranks.count, found: .ranks(ranks.sorted())))
+    }
+    return ScanAnswer(
+      source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept,
+      plan: "INDEX \(plan.index)")
+  }
+
+  // MARK: Sort
+
+  func sort(_ request: SortRequest) throws(ModelError) -> ScanAnswer {
+    guard let order = request.source.sort else {
+      throw .invalid(text: "", column: 1, reason: "there is nothing to sort by")
+    }
+    let path = try Self.path(order.path)
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    let index = try datastore.index(request.source.index)
+    let ranks = request.ranks ?? Array(request.bounds)
+    var sorter = RowSorter(isDescending: order.isDescending, files: files)
+    for start in stride(from: 0, to: ranks.count, by: Self.chunk) {
+      try goOn()
+      let chunk = Array(ranks[start..<min(ranks.count, start + Self.chunk)])
+      for (rank, entry) in try entries(at: chunk, of: index) {
+        let value = try datastore.record(entry.identifier).flatMap { try? $0.document()[path] }
+        try sorter.add(SortKey(value), rank: rank)
+      }
+      report(Progress(done: start + chunk.count, total: ranks.count))
+    }
+    let sorted = try sorter.sorted(goOn: goOn)
+    return ScanAnswer(
+      source: request.source, commit: request.commit, ranks: sorted, rowsRead: ranks.count, kept: sorted.count,
+      plan: "SCAN")
+  }
+}
+
+extension SearchRequest {
+  fileprivate func rank(at position: Int) -> Int {
+    if let ranks { return ranks[position] }
+    return source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
+  }
+}

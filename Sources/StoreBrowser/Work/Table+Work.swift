@@ -1,0 +1,204 @@
+package import DatastoreModel
+
+/// Opening a table: the bounds of its range, where the selection went, and the first rows.
+package struct TableRequest: Sendable, Hashable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  package var anchor: Anchor
+  /// How many rows a screen has.
+  package var screen: Int
+
+  /// Where the selection is to be.
+  package enum Anchor: Sendable, Hashable {
+    case position(Int)
+    /// The entry that was selected, and its position then; where it is gone, its successor.
+    case entry(IndexEntry, position: Int)
+    /// A record, in whatever place it has in this order.
+    case identifier(StoredKey)
+  }
+}
+
+package struct TableAnswer: Sendable {
+  package var request: TableRequest
+  /// The ranks of the range in its index.
+  package var bounds: Range<Int>
+  package var position: Int
+  /// The entry that the selection was on is no longer there.
+  package var anchorIsGone: Bool
+  package var rows: RowsAnswer
+}
+
+/// Rows of a window.
+package struct RowsRequest: Sendable, Hashable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  /// The position of the first one in the table, and their ranks in the index, in the order of the table.
+  package var first: Int
+  package var ranks: [Int]
+}
+
+package struct RowsAnswer: Sendable {
+  package var request: RowsRequest
+  package var rows: [Row]
+  /// Columns in the order in which the documents show them, with the kinds seen.
+  var columns: [ColumnSeen]
+}
+
+/// A column that documents have.
+struct ColumnSeen: Sendable, Hashable {
+  var path: String
+  var kind: ValueText.Kind
+  /// The widest text seen, in cells.
+  var width: Int
+}
+
+extension WorkContext {
+  func openTable(_ request: TableRequest) throws(ModelError) -> TableAnswer {
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    let index = try datastore.index(request.source.index)
+    let bounds = try Self.bounds(of: request.source.range, in: index)
+    let (rank, isGone) = try place(request.anchor, in: index, bounds: bounds, isDescending: request.source.isDescending)
+    let position = request.source.isDescending ? bounds.upperBound - 1 - rank : rank - bounds.lowerBound
+    let selected = max(0, min(position, bounds.count - 1))
+    let first = max(0, min(selected - request.screen, bounds.count - 3 * request.screen))
+    let last = min(bounds.count, first + 3 * request.screen)
+    let ranks = (first..<max(first, last)).map {
+      request.source.isDescending ? bounds.upperBound - 1 - $0 : bounds.lowerBound + $0
+    }
+    let rows = try rows(
+      RowsRequest(source: request.source, commit: request.commit, first: first, ranks: ranks), in: datastore,
+      index: index)
+    return TableAnswer(request: request, bounds: bounds, position: selected, anchorIsGone: isGone, rows: rows)
+  }
+
+  /// The ranks between two bounds: two searches, whatever lies between.
+  static func bounds(of range: KeyRange?, in index: any ReadableIndex) throws(ModelError) -> Range<Int> {
+    guard let range else { return 0..<(try index.count) }
+    let lower = try index.rank(of: range.lower)
+    return lower..<max(lower, try index.rank(of: range.upper))
+  }
+
+  private func place(
+    _ anchor: TableRequest.Anchor, in index: any ReadableIndex, bounds: Range<Int>, isDescending: Bool
+  ) throws(ModelError) -> (rank: Int, isGone: Bool) {
+    switch anchor {
+    case .position(let position):
+      return (isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position, false)
+    case .identifier(let identifier):
+      guard let rank = try index.rank(of: identifier, value: nil) else { return (bounds.lowerBound, true) }
+      return (rank, false)
+    case .entry(let entry, let position):
+      if let rank = try index.rank(of: entry.identifier, value: entry.value) { return (rank, false) }
+      if let rank = try index.rank(of: entry.identifier, value: nil) { return (rank, false) }
+      guard (try? index.rank(of: .before(entry.value))) != nil else {
+        return (isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position, true)
+      }
+      return (try successor(of: entry, in: index), true)
+    }
+  }
+
+  /// The rank at which an entry would stand: after the entries of lower values, and of lower identifiers under its own.
+  private func successor(of entry: IndexEntry, in index: any ReadableIndex) throws(ModelError) -> Int {
+    var lower = try index.rank(of: .before(entry.value))
+    var upper = try index.rank(of: .after(entry.value))
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      guard let found = try index.entries(at: middle..<middle + 1).first else { break }
+      if found.identifier.bytes.lexicographicallyPrecedes(entry.identifier.bytes) {
+        lower = middle + 1
+      } else {
+        upper = middle
+      }
+    }
+    return lower
+  }
+
+  func rows(_ request: RowsRequest) throws(ModelError) -> RowsAnswer {
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    return try rows(request, in: datastore, index: datastore.index(request.source.index))
+  }
+
+  private func rows(
+    _ request: RowsRequest, in datastore: any ReadableDatastore, index: any ReadableIndex
+  ) throws(ModelError) -> RowsAnswer {
+    var rows: [Row] = []
+    var columns = ColumnScan()
+    rows.reserveCapacity(request.ranks.count)
+    for (rank, entry) in try entries(at: request.ranks, of: index) {
+      try goOn()
+      rows.append(row(rank: rank, entry: entry, in: datastore, columns: &columns))
+    }
+    return RowsAnswer(request: request, rows: rows, columns: columns.seen)
+  }
+
+  /// The entries at ranks in any order; runs of neighbours are read together.
+  func entries(at ranks: [Int], of index: any ReadableIndex) throws(ModelError) -> [(rank: Int, entry: IndexEntry)] {
+    var result: [(rank: Int, entry: IndexEntry)] = []
+    result.reserveCapacity(ranks.count)
+    var start = 0
+    while start < ranks.count {
+      var end = start + 1
+      let step = end < ranks.count && ranks[end] < ranks[start] ? -1 : 1
+      while end < ranks.count, ranks[end] == ranks[end - 1] + step { end += 1 }
+      let run = ranks[start..<end]
+      if let lowest = run.min(), let highest = run.max() {
+        let entries = try index.entries(at: lowest..<highest + 1)
+        for rank in run where rank - lowest < entries.count { result.append((rank, entries[rank - lowest])) }
+      }
+      start = end
+    }
+    return result
+  }
+
+  private func row(
+    rank: Int, entry: IndexEntry, in datastore: any ReadableDatastore, columns: inout ColumnScan
+  ) -> Row {
+    do throws(ModelError) {
+      guard let record = try datastore.record(entry.identifier) else {
+        return Row(rank: rank, entry: entry, version: "", cells: [:], problem: "the index has no such record")
+      }
+      let cells = Self.cells(of: try record.document())
+      columns.add(cells)
+      return Row(
+        rank: rank, entry: entry, version: record.version,
+        cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }), problem: nil)
+    } catch {
+      return Row(rank: rank, entry: entry, version: "", cells: [:], problem: error.description)
+    }
+  }
+
+  /// What columns show of a document: its members, and the members of nested objects one level down.
+  static func cells(of document: Document) -> [(path: String, value: ValueText)] {
+    guard case .object(let members) = document else { return [(".", ValueText(cell: document))] }
+    var cells: [(path: String, value: ValueText)] = []
+    for member in members {
+      if case .object(let inner) = member.value, !inner.isEmpty, inner.count <= 8 {
+        for part in inner {
+          cells.append((".\(member.name).\(part.name)", ValueText(cell: part.value)))
+        }
+      } else {
+        cells.append((".\(member.name)", ValueText(cell: member.value)))
+      }
+    }
+    return cells
+  }
+}
+
+/// Collects the columns of the documents that were read.
+struct ColumnScan {
+  private(set) var seen: [ColumnSeen] = []
+  private var places: [String: Int] = [:]
+
+  mutating func add(_ cells: [(path: String, value: ValueText)]) {
+    for cell in cells {
+      let width = cell.value.text.count
+      if let place = places[cell.path] {
+        seen[place].width = max(seen[place].width, width)
+        if seen[place].kind == .null || seen[place].kind == .missing { seen[place].kind = cell.value.kind }
+      } else {
+        places[cell.path] = seen.count
+        seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, width: width))
+      }
+    }
+  }
+}

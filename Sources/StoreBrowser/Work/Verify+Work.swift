@@ -1,0 +1,176 @@
+package import DatastoreModel
+
+/// Compares an index with the records.
+package struct VerifyRequest: Sendable, Hashable {
+  package var datastore: String
+  /// Nil: every index of the datastore, and that every record can be read.
+  package var index: String?
+  package var commit: CommitNumber
+}
+
+package struct VerifyAnswer: Sendable {
+  package var request: VerifyRequest
+  package var entriesRead: Int
+  package var recordsRead: Int
+  /// Entries whose record is not there, or has another value.
+  package var orphans: [IndexEntry]
+  /// Records that have a value without an entry.
+  package var missing: [StoredKey]
+  package var unreadable: [StoredKey]
+  /// Whether values could be compared: only where the index's document path is known.
+  package var comparedValues: Bool
+  package var orphanCount: Int
+  package var missingCount: Int
+  package var unreadableCount: Int
+
+  package var isClean: Bool { orphanCount == 0 && missingCount == 0 && unreadableCount == 0 }
+}
+
+/// Who refers to a record by the value of an index.
+package struct ReferrersRequest: Sendable, Hashable {
+  package var place: RecordPlace
+  package var commit: CommitNumber
+}
+
+package struct ReferrersAnswer: Sendable {
+  package var request: ReferrersRequest
+  package var groups: [Group]
+
+  package struct Group: Sendable, Hashable {
+    package var datastore: String
+    package var index: String
+    package var value: KeyValue
+    package var count: Int
+    package var identifiers: [StoredKey]
+  }
+}
+
+extension WorkContext {
+  /// How many findings are kept for showing; all are counted.
+  private static var findingLimit: Int { 100 }
+
+  func verify(_ request: VerifyRequest) throws(ModelError) -> VerifyAnswer {
+    let datastore = try datastore(request.datastore, at: request.commit)
+    var answer = VerifyAnswer(
+      request: request, entriesRead: 0, recordsRead: 0, orphans: [], missing: [], unreadable: [], comparedValues: true,
+      orphanCount: 0, missingCount: 0, unreadableCount: 0)
+    let indexes = datastore.indexes.filter { request.index == nil || $0.descriptor.name == request.index }
+    let total = try datastore.count + indexes.reduce(0) { sum, index throws(ModelError) in try sum + index.count }
+    for index in indexes { try verifyEntries(of: index, in: datastore, total: total, answer: &answer) }
+    try verifyRecords(of: datastore, indexes: indexes, total: total, answer: &answer)
+    return answer
+  }
+
+  /// Every entry has its record, with the value that the entry says.
+  private func verifyEntries(
+    of index: any ReadableIndex, in datastore: any ReadableDatastore, total: Int, answer: inout VerifyAnswer
+  ) throws(ModelError) {
+    let path = index.descriptor.documentPath
+    if path == nil { answer.comparedValues = false }
+    let count = try index.count
+    for start in stride(from: 0, to: count, by: 128) {
+      try goOn()
+      for entry in try index.entries(at: start..<min(count, start + 128)) {
+        answer.entriesRead += 1
+        if try isRight(entry, path: path, index: index, in: datastore) { continue }
+        answer.orphanCount += 1
+        if answer.orphans.count < Self.findingLimit { answer.orphans.append(entry) }
+      }
+      report(Progress(done: answer.entriesRead + answer.recordsRead, total: total))
+    }
+  }
+
+  private func isRight(
+    _ entry: IndexEntry, path: DocumentPath?, index: any ReadableIndex, in datastore: any ReadableDatastore
+  ) throws(ModelError) -> Bool {
+    guard let record = try datastore.record(entry.identifier) else { return false }
+    guard let path, let document = try? record.document() else { return true }
+    return Self.values(of: document[path], kind: index.descriptor.kind).contains {
+      (try? index.descriptor.encoding.encode($0)) == (try? index.descriptor.encoding.encode(entry.value))
+    }
+  }
+
+  /// Every record can be read, and has an entry for each of its values.
+  private func verifyRecords(
+    of datastore: any ReadableDatastore, indexes: [any ReadableIndex], total: Int, answer: inout VerifyAnswer
+  ) throws(ModelError) {
+    let count = try datastore.count
+    for start in stride(from: 0, to: count, by: 128) {
+      try goOn()
+      for entry in try datastore.primary.entries(at: start..<min(count, start + 128)) {
+        answer.recordsRead += 1
+        guard let record = try? datastore.record(entry.identifier), let document = try? record.document() else {
+          answer.unreadableCount += 1
+          if answer.unreadable.count < Self.findingLimit { answer.unreadable.append(entry.identifier) }
+          continue
+        }
+        for index in indexes {
+          guard let path = index.descriptor.documentPath else { continue }
+          for value in Self.values(of: document[path], kind: index.descriptor.kind) {
+            guard (try? index.rank(of: entry.identifier, value: value)) == .some(nil) else { continue }
+            answer.missingCount += 1
+            if answer.missing.count < Self.findingLimit { answer.missing.append(entry.identifier) }
+          }
+        }
+      }
+      report(Progress(done: answer.entriesRead + answer.recordsRead, total: total))
+    }
+  }
+
+  /// The index values of a document's value: the elements of a list in an index of many values.
+  static func values(of document: Document?, kind: IndexKind) -> [KeyValue] {
+    guard let document else { return kind.hasManyValues ? [] : [.null] }
+    if kind.hasManyValues, case .array(let elements) = document {
+      return elements.map(\.keyValue).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+    return [document.keyValue]
+  }
+
+  func referrers(_ request: ReferrersRequest) throws(ModelError) -> ReferrersAnswer {
+    var answer = ReferrersAnswer(request: request, groups: [])
+    let value = request.place.identifier.value
+    for datastore in try view(request.commit).datastores {
+      for index in datastore.indexes where !index.descriptor.isStale {
+        try goOn()
+        guard (try? index.descriptor.encoding.encode(value)) != nil,
+          let lower = try? index.rank(of: .before(value)), let upper = try? index.rank(of: .after(value)), lower < upper
+        else { continue }
+        let identifiers = try index.entries(at: lower..<min(upper, lower + 50)).map(\.identifier)
+        let isSelf = datastore.descriptor.key == request.place.datastore && identifiers == [request.place.identifier]
+        guard !isSelf else { continue }
+        answer.groups.append(
+          ReferrersAnswer.Group(
+            datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: upper - lower,
+            identifiers: identifiers))
+      }
+    }
+    return answer
+  }
+}
+
+extension Document {
+  /// The value as an index key would have it.
+  var keyValue: KeyValue {
+    switch self {
+    case .null: .null
+    case .bool(let flag): .bool(flag)
+    case .number(let number):
+      if let integer = number.integer { .integer(integer) } else if let unsigned = number.unsigned { .unsigned(unsigned) } else { .double(number.double) }
+    case .string(let text): .string(text)
+    case .date(let seconds): .date(seconds)
+    case .data(let bytes): .data(bytes)
+    case .array, .object: .document(self)
+    }
+  }
+}
+
+extension KeyEncoding {
+  /// Whether keys are texts, so that a search may seek by what a key begins with.
+  var isText: Bool {
+    switch self {
+    case .string: true
+    case .optional(let inner): inner.isText
+    default: false
+    }
+  }
+}
