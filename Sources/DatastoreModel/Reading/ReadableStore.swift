@@ -125,6 +125,11 @@ package struct ChangeCount: Hashable, Sendable {
 package struct Pin: Hashable, Sendable {
   package var name: String
   package var commit: CommitNumber
+
+  package init(name: String, commit: CommitNumber) {
+    self.name = name
+    self.commit = commit
+  }
 }
 
 /// The holder of the writer's lock.
@@ -133,6 +138,12 @@ package struct WriterHold: Hashable, Sendable {
   package var program: String
   /// Nanoseconds since 1970.
   package var since: Int64
+
+  package init(processIdentifier: Int32, program: String, since: Int64) {
+    self.processIdentifier = processIdentifier
+    self.program = program
+    self.since = since
+  }
 }
 
 /// What a writer is busy with.
@@ -145,10 +156,25 @@ package struct Activity: Hashable, Codable, Sendable {
   package var startedAt: Int64
   package var steps: [Step]
 
+  package init(title: String, done: Int, total: Int, startedAt: Int64, steps: [Step]) {
+    self.title = title
+    self.done = done
+    self.total = total
+    self.startedAt = startedAt
+    self.steps = steps
+  }
+
   package struct Step: Hashable, Codable, Sendable {
     package var title: String
     package var done: Int
     package var total: Int
     package var isComplete: Bool
+
+    package init(title: String, done: Int, total: Int, isComplete: Bool) {
+      self.title = title
+      self.done = done
+      self.total = total
+      self.isComplete = isComplete
+    }
   }
 }

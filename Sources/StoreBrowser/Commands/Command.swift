@@ -88,7 +88,7 @@ package enum Command: String, CaseIterable, Sendable, Hashable {
   case insert
   case duplicate
   case paste
-  case delete
+  case deleteRecord = "delete-record"
   case valueMenu = "value-menu"
   case leaveOut = "leave-out"
   case restoreRecord = "restore-record"

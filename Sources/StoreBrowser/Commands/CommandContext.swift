@@ -10,7 +10,7 @@ extension CommandTable {
     case .range: [.table, .history]
     case .nextRecord, .previousRecord: [.record, .table]
     case .form: [.record]
-    case .edit, .valueMenu, .insert, .paste, .delete: [.table, .record, .migration]
+    case .edit, .valueMenu, .insert, .paste, .deleteRecord: [.table, .record, .migration]
     case .editExternally: [.table, .record, .migration]
     case .blame, .scalars, .referrers: [.table, .record]
     case .copyValue, .copyKey: [.table, .record, .index, .history, .difference, .frequency, .pickaxe]
@@ -35,7 +35,7 @@ extension CommandTable {
     switch pane {
     case .stores: [.down, .open, .nextPane, .storeHistory, .search, .palette, .help, .close]
     case .table:
-      [.down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .delete, .undo, .travel, .palette, .help, .close]
+      [.down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette, .help, .close]
     case .record:
       [.down, .edit, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review, .help, .close]
     case .history: [.down, .open, .travel, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]

@@ -38,7 +38,7 @@ extension CommandTable {
     row(.duplicate, ["D"], "duplicate the record", "duplicate", .write, "Stages a copy of the record under a new identifier."),
     row(.paste, ["p"], "paste the copied record or value", "paste", .write,
       "Stages the record copied with yr as a new record; in a record, sets the field to the value copied with yy."),
-    row(.delete, ["d d"], "stage the delete", "delete", .write, verb: "delete",
+    row(.deleteRecord, ["d d"], "stage the delete", "delete", .write, verb: "delete",
       "Stages the delete of the record, of all marked ones or of the range; in a record, of the field or element."),
     row(.valueMenu, ["C"], "value menu: null, default, empty, values seen", "value…", .write,
       "Sets the field to null, to an empty value or to one of the values seen in this column."),

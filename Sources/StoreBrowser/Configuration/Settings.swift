@@ -1,4 +1,3 @@
-package import TerminalKit
 
 /// What the config file may say.
 package struct Settings: Sendable, Hashable {

@@ -41,7 +41,7 @@ extension Browser {
       return "it works in \(contexts.map { $0.digit.map { digit in "pane \(digit)" } ?? $0.rawValue }.joined(separator: ", "))"
     }
     switch command {
-    case .edit, .editExternally, .insert, .duplicate, .paste, .delete, .valueMenu, .set, .deleteShown:
+    case .edit, .editExternally, .insert, .duplicate, .paste, .deleteRecord, .valueMenu, .set, .deleteShown:
       if focus != .migration, let reason = session.editingRefusal { return reason }
     case .restoreRecord, .restoreField, .revert, .restoreStore, .pin, .unpin:
       if let reason = session.writingRefusal { return reason }

@@ -25,7 +25,7 @@ extension Browser {
     case .editExternally: editExternally()
     case .insert: insert()
     case .paste: paste()
-    case .delete: deleteField()
+    case .deleteRecord: deleteField()
     case .restoreRecord, .restoreField: restoreHere(command)
     case .leaveOut: if let place = record.place { stage(.leavingOut(place, of: session.staged)) }
     case .undo: undo()
@@ -172,7 +172,8 @@ extension Browser {
       }
       let staged = session.staged.edits[place]
       let before = staged?.new ?? record.answer?.record?.stored
-      let bytes = try before.map { old throws(ModelError) in try coding.encode(changed, keeping: old.bytes) } ?? coding.encode(changed)
+      let bytes: [UInt8]
+      if let before { bytes = try coding.encode(changed, keeping: before.bytes) } else { bytes = try coding.encode(changed) }
       let version = before?.version ?? session.outline?.datastore(place.datastore)?.descriptor.version ?? "1"
       stage(
         StagedStep(
@@ -296,16 +297,21 @@ extension Browser {
 
   /// Copies go under the next free identifier where that is a number; otherwise the editor asks for one.
   private mutating func stageCopies(_ records: [Record], in datastore: Outline.Datastore) {
-    guard let record = records.first, let document = try? record.document() else { return }
+    guard let document = try? records.first?.document() else { return }
     var text = document.prettyText
     if records.count > 1 { text = records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n") }
     let path = table.columns.identifierPath ?? datastore.descriptor.identifierPath
+    let fresh = records.map { record in
+      Record(
+        identifier: StoredKey(bytes: [], value: .null), version: record.version, content: record.content,
+        coding: record.coding)
+    }
+    let name = path.map { String($0.drop { $0 == "." }) } ?? "identifier"
+    let subject: ExternalEdit.Subject =
+      fresh.count == 1 ? .record(fresh[0], datastore: datastore.key) : .records(fresh, datastore: datastore.key)
     openEditor(
-      records.count == 1
-        ? .record(Record(identifier: StoredKey(bytes: [], value: .null), version: record.version, content: record.content, coding: record.coding), datastore: datastore.key)
-        : .records(records.map { Record(identifier: StoredKey(bytes: [], value: .null), version: $0.version, content: $0.content, coding: $0.coding) }, datastore: datastore.key),
-      text: text,
-      header: ["a copy in \(datastore.key): give it another \(path.map { String($0.drop { $0 == "." }) } ?? "identifier"); an empty file cancels"])
+      subject, text: text,
+      header: ["a copy in \(datastore.key): give it another \(name); an empty file cancels"])
   }
 
   // MARK: Gathered records

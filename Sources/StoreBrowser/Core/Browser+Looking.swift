@@ -150,7 +150,7 @@ extension Browser {
         detail: "\(NumberFormat.count(group.count)) \(group.count == 1 ? "entry" : "entries")",
         choice: .filter(
           datastore: group.datastore, index: group.index,
-          range: KeyRange(lower: .before(group.value), upper: .after(group.value))))
+          range: KeyInterval(lower: .including(group.value), upper: .including(group.value))))
     }
     overlays.append(.menu(MenuOverlay(title: "Who refers to \(answer.request.place.identifier)", items: items)))
   }

@@ -1,5 +1,4 @@
-package import DatastoreModel
-package import TerminalKit
+import DatastoreModel
 
 /// What a browser is told at its start.
 package struct BrowserConfiguration: Sendable {
@@ -23,7 +22,7 @@ package struct BrowserConfiguration: Sendable {
   package var isReadOnly = false
   package var settings = Settings()
   package var theme = Theme()
-  package var time = TimeText.utc
+  package var time = TimeText.local
   /// Nanoseconds since 1970.
   package var clock: @Sendable () -> Int64 = { LocalTime.now }
   /// Whether there are formats to migrate to.

@@ -101,7 +101,7 @@ package enum WorkSlot: String, Hashable, Sendable, CaseIterable {
   case table, rows, record, gather
   case search, filter, sort, frequency, distinct
   case history, changes, fields, blame, pickaxe, resolve, identify
-  case keys, density, verify, referrers
+  case keys, range, density, verify, referrers
   case staging, review, commit, bulk, export, pin, warmUp
 
   /// Whether a person waits for it, so that it is shown and Esc cancels it.

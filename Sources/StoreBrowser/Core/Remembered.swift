@@ -1,4 +1,4 @@
-package import DatastoreModel
+import DatastoreModel
 
 /// What the browser remembers of a store between two starts: columns, views, bookmarks, last place.
 package struct Remembered: Sendable, Hashable, Codable {

@@ -1,5 +1,5 @@
-package import DatastoreModel
-package import TerminalKit
+import DatastoreModel
+import TerminalKit
 
 /// What all panes share: the store, the moment that is shown, what is staged, what runs.
 struct Session: Sendable {
@@ -129,7 +129,7 @@ struct RunningWork: Sendable, Hashable {
 enum Intent: Sendable {
   case openDatastore(String, index: String?)
   case order(by: String?)
-  case setRange(KeyRange?)
+  case setRange(KeyInterval?)
   case filter(String?)
   case focus(PaneID)
   case open(ViewKind)

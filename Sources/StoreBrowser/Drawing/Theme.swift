@@ -1,4 +1,4 @@
-package import TerminalKit
+import TerminalKit
 
 /// What a cell means; a theme says how that looks.
 enum Role: Sendable, Hashable, CaseIterable {

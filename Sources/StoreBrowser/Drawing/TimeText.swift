@@ -1,9 +1,19 @@
+import DatastoreModel
+
 /// Times as text, without a calendar library: the proleptic Gregorian calendar.
-struct TimeText: Sendable {
+package struct TimeText: Sendable {
   /// Seconds east of UTC at a time given in nanoseconds since 1970.
   var offset: @Sendable (Int64) -> Int
 
-  static let utc = TimeText(offset: { _ in 0 })
+  package static let utc = TimeText(offset: { _ in 0 })
+
+  /// By the process's time zone (`TZ`).
+  package static let local = TimeText { time in
+    let seconds = floor(time, 1_000_000_000).quotient
+    let local = LocalTime(nanoseconds: time)
+    let days = CivilTime.days(year: local.year, month: local.month, day: local.day) ?? 0
+    return days * 86_400 + local.hour * 3600 + local.minute * 60 + local.second - Int(seconds)
+  }
 
   /// `09:14`.
   func clock(_ time: Int64) -> String {
@@ -43,21 +53,7 @@ struct TimeText: Sendable {
     guard seconds.isFinite, seconds >= 0, seconds < 1e9 else { return "—" }
     let whole = Int(seconds.rounded())
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60)
-    return hours > 0 ? "\(hours):\(two(minutes)):\(two(rest))" : "\(minutes):\(two(rest))"
-  }
-
-  /// Seconds since 2001 as ISO 8601 in UTC: `2026-11-17T09:00:00Z`, with a fraction where there is one.
-  static func reference(_ seconds: Double) -> String {
-    let whole = seconds.rounded(.down)
-    guard whole.isFinite, abs(whole) < 9e9 else { return "\(seconds)" }
-    let time = (Int64(whole) + 978_307_200) &* 1_000_000_000
-    let fraction = seconds - whole
-    var text = "\(utc.day(time))T\(utc.clockWithSeconds(time))"
-    if fraction > 0 {
-      let digits = NumberFormat.fixed(fraction, digits: 6).dropFirst(1)
-      text += digits.reversed().drop { $0 == "0" }.reversed()
-    }
-    return text + "Z"
+    return hours > 0 ? "\(hours):\(two(Int64(minutes))):\(two(Int64(rest)))" : "\(minutes):\(two(Int64(rest)))"
   }
 
   private struct Parts { var year: Int64, month: Int64, day: Int64, hour: Int64, minute: Int64, second: Int64 }

@@ -1,4 +1,4 @@
-package import DatastoreModel
+import DatastoreModel
 
 /// A value as one line of a table or tree: cut at what can be seen, with its kind.
 struct ValueText: Sendable, Hashable {
@@ -55,7 +55,7 @@ extension ValueText {
     case .string(let text):
       let (line, isCut) = Self.line(text)
       self.init(text: "\"\(line)\"", kind: .string, isCut: isCut)
-    case .date(let seconds): self.init(text: TimeText.reference(seconds), kind: .date)
+    case .date(let seconds): self.init(text: DateText.text(of: seconds), kind: .date)
     case .data(let bytes): self.init(text: Self.data(bytes), kind: .data)
     case .array(let elements):
       var text = "(\(elements.count)) "

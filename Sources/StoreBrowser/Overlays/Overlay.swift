@@ -84,7 +84,7 @@ struct MenuOverlay: Sendable {
   enum Choice: Sendable {
     case setField(RecordPlace, DocumentPath, Document)
     case select(RecordPlace)
-    case filter(datastore: String, index: String, range: KeyRange)
+    case filter(datastore: String, index: String, range: KeyInterval)
     case nothing
   }
 

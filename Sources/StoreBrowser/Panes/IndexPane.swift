@@ -6,7 +6,7 @@ struct IndexPane: Pane {
   let id = PaneID.index
   private(set) var datastore: String?
   private(set) var index: String?
-  private(set) var range: KeyRange?
+  private(set) var range: KeyInterval?
   private var commit: CommitNumber?
   private var rows: [KeyRow] = []
   private var bounds: Range<Int>?
@@ -23,7 +23,7 @@ struct IndexPane: Pane {
 
   private static let pageSize = 120
 
-  mutating func show(_ datastore: String?, index: String?, range: KeyRange?) {
+  mutating func show(_ datastore: String?, index: String?, range: KeyInterval?) {
     guard datastore != self.datastore || index != self.index || range != self.range else { return }
     let keepsDensity = datastore == self.datastore && index == self.index
     self.datastore = datastore
@@ -148,10 +148,10 @@ struct IndexPane: Pane {
       ask(.text(argument), datastore, in: &session)
     case .lowerBound, .upperBound:
       guard let selected else { return false }
-      session.intend(.setRange(KeyRange.with(selected.key, isLower: command == .lowerBound, from: range)))
+      session.intend(.setRange(KeyInterval.with(selected.key, isLower: command == .lowerBound, from: range)))
     case .open:
       guard let selected else { return false }
-      session.intend(.setRange(KeyRange(lower: .before(selected.key), upper: .after(selected.key))))
+      session.intend(.setRange(KeyInterval(lower: .including(selected.key), upper: .including(selected.key))))
       session.intend(.focus(.table))
     case .copyKey: session.copy(swiftExpression(session), what: "Swift expression")
     case .copyValue: if let selected { session.copy(selected.key.description, what: "key") }
@@ -162,23 +162,12 @@ struct IndexPane: Pane {
     return true
   }
 
-  /// The range as the typed library loads it: `load("Ca"..<"Le", from: \.author)`.
+  /// The range, or the key under the cursor, as the typed library loads it: `load("Ca"..<"Le", from: \.author)`.
   func swiftExpression(_ session: Session) -> String {
-    let name = index.map { ", from: \\.\($0)" } ?? ""
-    func value(_ bound: KeyBound) -> String? {
-      switch bound {
-      case .before(let key), .after(let key): key.description
-      case .start, .end: nil
-      }
-    }
-    guard let range else { return selected.map { "load(\($0.key)\(name))" } ?? "load(...\(name))" }
-    let lower = value(range.lower) ?? ""
-    switch range.upper {
-    case .before(let upper): return "load(\(lower)..<\(upper)\(name))"
-    case .after(let upper) where lower == upper.description: return "load(\(lower)\(name))"
-    case .after(let upper): return "load(\(lower)...\(upper)\(name))"
-    case .start, .end: return "load(\(lower)...\(name))"
-    }
+    let descriptor = session.outline?.datastore(datastore)?.index(index)?.descriptor
+    let path = index.map { descriptor?.keyPathName ?? $0 }
+    let interval = range ?? selected.map { KeyInterval(lower: .including($0.key), upper: .including($0.key)) }
+    return (interval ?? KeyInterval()).swiftCall(from: path)
   }
 
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {

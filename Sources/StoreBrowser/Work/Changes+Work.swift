@@ -63,10 +63,10 @@ extension WorkContext {
     switch request.source {
     case .commit(let number):
       (old, new) = (try store.commit(number).parents.first, number)
-      reader = try request.reader ?? store.changes(of: number)
+      if let open = request.reader { reader = open } else { reader = try store.changes(of: number) }
     case .between(let from, let to):
       (old, new) = (from, to)
-      reader = try request.reader ?? store.changes(from: from, to: to)
+      if let open = request.reader { reader = open } else { reader = try store.changes(from: from, to: to) }
     }
     var rows: [ChangeRow] = []
     var isAtEnd = false

@@ -114,7 +114,7 @@ private struct Tally {
       count(ValueText(text: "—", kind: .null), literal: "null", 1)
     case .some(let value):
       let text = ValueText(cell: value)
-      count(text, literal: value.isLeaf ? value.compactText : text.text, 1)
+      count(text, literal: value.isLeaf ? value.compactJSON : text.text, 1)
       if let number = value.number { add(number, 1) }
     }
   }

@@ -1,4 +1,4 @@
-package import DatastoreModel
+import DatastoreModel
 
 extension WorkContext {
   /// The record that a person means by the text of an identifier.

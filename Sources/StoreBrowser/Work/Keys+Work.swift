@@ -6,7 +6,7 @@ package struct KeysRequest: Sendable, Hashable {
   /// Nil is the order by identifier.
   package var index: String?
   package var commit: CommitNumber
-  package var range: KeyRange?
+  package var range: KeyInterval?
   package var anchor: Anchor
   package var limit: Int
 
@@ -49,7 +49,7 @@ package struct RangeRequest: Sendable, Hashable {
 
 package struct RangeAnswer: Sendable {
   package var request: RangeRequest
-  package var range: KeyRange?
+  package var range: KeyInterval?
   /// The exact number of entries, by two searches.
   package var count: Int
 }
@@ -59,7 +59,7 @@ package struct DensityRequest: Sendable, Hashable {
   package var datastore: String
   package var index: String?
   package var commit: CommitNumber
-  package var range: KeyRange?
+  package var range: KeyInterval?
 }
 
 package struct DensityAnswer: Sendable {
@@ -130,14 +130,12 @@ extension WorkContext {
   func range(_ request: RangeRequest) throws(ModelError) -> RangeAnswer {
     let index = try datastore(request.datastore, at: request.commit).index(request.index)
     var answer = RangeAnswer(request: request, range: nil, count: try index.count)
-    guard let text = RangeText(request.text) else { return answer }
-    var range = KeyRange(lower: .start, upper: .end)
-    if let lower = text.lower { range.lower = .before(try index.value(parsing: lower)) }
-    switch text.upper {
-    case .none: break
-    case .below(let upper): range.upper = .before(try index.value(parsing: upper))
-    case .through(let upper): range.upper = .after(try index.value(parsing: upper))
-    }
+    guard !request.text.trimmed.isEmpty else { return answer }
+    let range: KeyInterval
+    do throws(ExpressionError) {
+      range = try KeyInterval(parsing: request.text, encoding: index.descriptor.encoding)
+    } catch { throw .invalid(text: request.text, column: error.column, reason: error.message) }
+    guard range != KeyInterval() else { return answer }
     answer.range = range
     answer.count = try Self.bounds(of: range, in: index).count
     return answer

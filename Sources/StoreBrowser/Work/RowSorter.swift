@@ -1,4 +1,4 @@
-package import DatastoreModel
+import DatastoreModel
 
 /// What rows are sorted by: missing, null, false, true, numbers, dates, texts, the rest.
 struct SortKey: Sendable, Comparable {

@@ -1,4 +1,4 @@
-package import DatastoreModel
+import DatastoreModel
 
 /// A filter as it was typed, ready to test records: `EXPR`, or `!EXPR` for the others.
 struct RowTest: Sendable {

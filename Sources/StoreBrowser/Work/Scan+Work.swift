@@ -76,7 +76,10 @@ extension WorkContext {
       let ranks = positions.map { request.rank(at: $0) }
       for (offset, found) in try entries(at: ranks, of: index).enumerated() {
         read += 1
-        if Self.matches(found.entry, needle) || (try matches(found.entry.identifier, needle, in: datastore)) {
+        let isHit = Self.matches(found.entry, needle)
+        let isMatch: Bool
+        if isHit { isMatch = true } else { isMatch = try matches(found.entry.identifier, needle, in: datastore) }
+        if isMatch {
           return SearchAnswer(request: request, position: positions[offset], wasSeek: false, rowsRead: read)
         }
       }
@@ -147,10 +150,10 @@ extension WorkContext {
     var seen: Set<StoredKey> = []
     var kept = 0
     var read = 0
-    for start in stride(from: plan.ranks.lowerBound, to: plan.ranks.upperBound, by: Self.chunk) {
+    for piece in plan.ranges.flatMap({ $0.pieces(of: Self.chunk) }) {
       try goOn()
       var ranks: [Int] = []
-      for entry in try index.entries(at: start..<min(plan.ranks.upperBound, start + Self.chunk)) {
+      for entry in try index.entries(at: piece) {
         read += 1
         guard seen.insert(entry.identifier).inserted, try test.matches(entry.identifier, in: datastore),
           let rank = try base.rank(of: entry.identifier, value: nil), request.bounds.contains(rank)
@@ -158,7 +161,7 @@ extension WorkContext {
         ranks.append(rank)
       }
       kept += ranks.count
-      report(Progress(done: read, total: plan.ranks.count, found: .ranks(ranks.sorted())))
+      report(Progress(done: read, total: plan.count, found: .ranks(ranks.sorted())))
     }
     return ScanAnswer(
       source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept,
@@ -189,6 +192,13 @@ extension WorkContext {
     return ScanAnswer(
       source: request.source, commit: request.commit, ranks: sorted, rowsRead: ranks.count, kept: sorted.count,
       plan: "SCAN")
+  }
+}
+
+extension Range<Int> {
+  /// The range in pieces of at most so many.
+  func pieces(of size: Int) -> [Range<Int>] {
+    stride(from: lowerBound, to: upperBound, by: size).map { $0..<Swift.min(upperBound, $0 + size) }
   }
 }
 

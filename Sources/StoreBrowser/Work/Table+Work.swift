@@ -72,10 +72,10 @@ extension WorkContext {
   }
 
   /// The ranks between two bounds: two searches, whatever lies between.
-  static func bounds(of range: KeyRange?, in index: any ReadableIndex) throws(ModelError) -> Range<Int> {
+  static func bounds(of range: KeyInterval?, in index: any ReadableIndex) throws(ModelError) -> Range<Int> {
     guard let range else { return 0..<(try index.count) }
-    let lower = try index.rank(of: range.lower)
-    return lower..<max(lower, try index.rank(of: range.upper))
+    let lower = try index.rank(of: range.start)
+    return lower..<max(lower, try index.rank(of: range.end))
   }
 
   private func place(

@@ -55,7 +55,8 @@ extension WorkContext {
       request: request, entriesRead: 0, recordsRead: 0, orphans: [], missing: [], unreadable: [], comparedValues: true,
       orphanCount: 0, missingCount: 0, unreadableCount: 0)
     let indexes = datastore.indexes.filter { request.index == nil || $0.descriptor.name == request.index }
-    let total = try datastore.count + indexes.reduce(0) { sum, index throws(ModelError) in try sum + index.count }
+    var total = try datastore.count
+    for index in indexes { total += try index.count }
     for index in indexes { try verifyEntries(of: index, in: datastore, total: total, answer: &answer) }
     try verifyRecords(of: datastore, indexes: indexes, total: total, answer: &answer)
     return answer

@@ -40,10 +40,10 @@ extension Work {
       .identified(try context.identify(datastore: datastore, text: text, commit: commit))
     case .dereference(let value, let field, let origin, let commit):
       .identified(try context.dereference(value, field: field, from: origin, commit: commit))
-    case .saveStaged(let staged): try context.saved { try context.files.save(staged) }
+    case .saveStaged(let staged): try context.saved { () throws(ModelError) in try context.files.save(staged) }
     case .loadStaged: try context.files.loadStaged(for: context.store.head)
     case .loadRemembered: .remembered(try context.files.loadRemembered() ?? Remembered())
-    case .saveRemembered(let remembered): try context.saved { try context.files.save(remembered) }
+    case .saveRemembered(let remembered): try context.saved { () throws(ModelError) in try context.files.save(remembered) }
     case .warmUp(let leavingOut): .warmedUp(try context.warmUp(leavingOut: leavingOut))
     }
   }

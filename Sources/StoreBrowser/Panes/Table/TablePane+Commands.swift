@@ -4,7 +4,7 @@ extension TablePane {
   func refusal(of command: Command, in session: Session) -> String? {
     guard source != nil else { return "no datastore is open" }
     switch command {
-    case .edit, .valueMenu, .editExternally, .duplicate, .delete, .leaveOut, .copyValue, .copyKey, .copyRecord, .mark,
+    case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .leaveOut, .copyValue, .copyKey, .copyRecord, .mark,
       .history, .blame, .referrers, .open, .scalars, .filterLike:
       if selectedIdentifier(session) == nil && marks.isEmpty { return "no record is selected" }
     case .restoreRecord:
@@ -61,7 +61,7 @@ extension TablePane {
       session.copy(text ?? "", what: "value")
     case .copyPath: session.copy(selectedPath(session) ?? ".", what: "path")
     case .copyRecord: gather(.copy, in: &session)
-    case .delete: gather(.delete, in: &session)
+    case .deleteRecord: gather(.delete, in: &session)
     case .duplicate: gather(.duplicate, in: &session)
     case .editExternally where !marks.isEmpty: gather(.editExternally, in: &session)
     case .restoreRecord:
@@ -166,7 +166,7 @@ extension TablePane {
     show(source, anchor: anchor)
   }
 
-  mutating func setRange(_ range: KeyRange?) {
+  mutating func setRange(_ range: KeyInterval?) {
     guard var source else { return }
     source.range = range
     show(source, anchor: .position(0))
@@ -182,7 +182,7 @@ extension TablePane {
 
   private mutating func setBound(_ isLower: Bool, in session: inout Session) {
     guard let source, let row = row(at: list.selection) else { return }
-    session.intend(.setRange(KeyRange.with(row.entry.value, isLower: isLower, from: source.range)))
+    session.intend(.setRange(KeyInterval.with(row.entry.value, isLower: isLower, from: source.range)))
   }
 
   private mutating func filterLike(in session: inout Session) {
@@ -195,8 +195,8 @@ extension TablePane {
       session.warn("a filter cannot be made of this value")
       return
     }
-    let path1 = path.hasPrefix(".") ? String(path.dropFirst()) : path
-    session.intend(.filter(value.kind == .null ? "\(path1) is null" : "\(path1) = \(literal)"))
+    let name = path.hasPrefix(".") ? String(path.dropFirst()) : path
+    session.intend(.filter(value.kind == .null ? "\(name) is null" : "\(name) = \(literal)"))
   }
 
   // MARK: Search
@@ -279,11 +279,11 @@ extension ValueText {
   }
 }
 
-extension KeyRange {
+extension KeyInterval {
   /// A range with one of its bounds at a key, which stays inside.
-  static func with(_ key: KeyValue, isLower: Bool, from range: KeyRange?) -> KeyRange {
-    var range = range ?? KeyRange(lower: .start, upper: .end)
-    if isLower { range.lower = .before(key) } else { range.upper = .after(key) }
+  static func with(_ key: KeyValue, isLower: Bool, from range: KeyInterval?) -> KeyInterval {
+    var range = range ?? KeyInterval()
+    if isLower { range.lower = .including(key) } else { range.upper = .including(key) }
     return range
   }
 }

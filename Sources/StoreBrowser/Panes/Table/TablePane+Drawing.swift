@@ -106,7 +106,7 @@ extension TablePane {
       let column = columns[slot.column]
       let value = look.value(column)
       var style = theme.style(value.role)
-      if look.isDeleted { style = style.with(.strike) }
+      if look.isDeleted { style = style.with(Attributes.strike) }
       grid.write(
         value.text, at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top), width: slot.width,
         style: style, alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)

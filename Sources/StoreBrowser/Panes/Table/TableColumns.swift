@@ -1,0 +1,110 @@
+import DatastoreModel
+import TerminalKit
+
+/// A column of the table.
+struct TableColumn: Sendable, Hashable {
+  enum Source: Sendable, Hashable {
+    case identifier
+    /// The key of the index that orders the table.
+    case key
+    case field(String)
+  }
+
+  var source: Source
+  var title: String
+  var width: Int
+  var isTrailing: Bool
+
+  /// The document path, where it has one.
+  var path: String? {
+    if case .field(let path) = source { return path }
+    return nil
+  }
+}
+
+/// The columns of a datastore: what its documents have, as a person arranged it.
+struct TableColumns: Sendable, Hashable {
+  private(set) var seen: [ColumnSeen] = []
+  /// The field that is the identifier, so that it does not stand there twice.
+  var identifierPath: String?
+  private var keyWidth = 0
+  private var identifierWidth = 0
+  private var keyIsTrailing = false
+  private var identifierIsTrailing = false
+
+  /// Takes in what a window of rows showed. Widths of known columns stay: columns do not move under the eye.
+  mutating func take(_ columns: [ColumnSeen], rows: [Row]) {
+    for column in columns where !seen.contains(where: { $0.path == column.path }) { seen.append(column) }
+    for position in seen.indices where seen[position].kind == .null {
+      if let column = columns.first(where: { $0.path == seen[position].path }), column.kind != .null {
+        seen[position] = column
+      }
+    }
+    let identifiers = rows.map { ValueText(key: $0.entry.identifier.value) }
+    let keys = rows.map { ValueText(key: $0.entry.value) }
+    if identifierWidth == 0 { identifierWidth = identifiers.map { SafeText.width($0.text) }.max() ?? 0 }
+    if keyWidth == 0 { keyWidth = keys.map { SafeText.width($0.text) }.max() ?? 0 }
+    identifierIsTrailing = identifiers.first?.isTrailing ?? identifierIsTrailing
+    keyIsTrailing = keys.first { $0.kind != .null }?.isTrailing ?? keyIsTrailing
+    if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
+  }
+
+  mutating func forgetKeyWidth() { keyWidth = 0 }
+
+  /// The field whose value is the identifier in every row.
+  private static func identifierPath(of rows: [Row]) -> String? {
+    guard let first = rows.first else { return nil }
+    return first.cells.keys.sorted().first { path in
+      rows.allSatisfy { $0.problem != nil || $0.cells[path]?.text == ValueText(key: $0.entry.identifier.value).text }
+    }
+  }
+
+  /// The visible columns in their order.
+  func visible(choice: ColumnChoice, datastore: Outline.Datastore?, index: String?) -> [TableColumn] {
+    var columns = [identifierColumn(choice)]
+    if let index { columns.append(keyColumn(index, choice)) }
+    let indexPath = datastore?.index(index)?.descriptor.documentPath?.description
+    let indexed = Set(datastore?.descriptor.indexes.compactMap { $0.documentPath?.description } ?? [])
+    let fields = seen.filter { $0.path != identifierPath && $0.path != indexPath && !choice.hidden.contains($0.path) }
+    let ranked = fields.enumerated().sorted { left, right in
+      let first = Self.rank(left.element, choice: choice, indexed: indexed)
+      let second = Self.rank(right.element, choice: choice, indexed: indexed)
+      return first != second ? first < second : left.offset < right.offset
+    }
+    return columns + ranked.map { Self.column($0.element, choice) }
+  }
+
+  private func identifierColumn(_ choice: ColumnChoice) -> TableColumn {
+    let title = identifierPath.map { String($0.dropFirst()) } ?? "id"
+    let natural = max(4, min(24, max(identifierWidth, title.count + 2)))
+    return TableColumn(
+      source: .identifier, title: title, width: choice.widths["id"] ?? natural, isTrailing: identifierIsTrailing)
+  }
+
+  private func keyColumn(_ index: String, _ choice: ColumnChoice) -> TableColumn {
+    let natural = max(4, min(30, max(keyWidth, index.count + 2)))
+    return TableColumn(source: .key, title: index, width: choice.widths["key"] ?? natural, isTrailing: keyIsTrailing)
+  }
+
+  private static func column(_ seen: ColumnSeen, _ choice: ColumnChoice) -> TableColumn {
+    let title = seen.path == "." ? "value" : String(seen.path.dropFirst())
+    let widest = seen.kind == .list || seen.kind == .object ? 24 : 28
+    let natural = max(min(12, SafeText.width(title)), min(widest, seen.width), 3)
+    return TableColumn(
+      source: .field(seen.path), title: title, width: choice.widths[seen.path] ?? natural,
+      isTrailing: seen.kind == .number)
+  }
+
+  /// First what a person put first; then names, indexed fields, single values, lists.
+  private static func rank(_ column: ColumnSeen, choice: ColumnChoice, indexed: Set<String>) -> Int {
+    if let place = choice.order.firstIndex(of: column.path) { return place }
+    let base = choice.order.count
+    switch column.kind {
+    case .list, .object, .data: return base + 4
+    default: break
+    }
+    let name = column.path.split(separator: ".").last ?? ""
+    if name == "name" || name == "title" { return base }
+    return base + (indexed.contains(column.path) ? 1 : 2)
+  }
+}
