@@ -65,7 +65,9 @@ let package = Package(
       name: "CodableDatastoreTests", dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine"], swiftSettings: everyTarget),
     .testTarget(name: "FolderStoreTests", dependencies: ["FolderStore"], swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
-    .testTarget(name: "StoreBrowserTests", dependencies: ["StoreBrowser"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "StoreBrowserTests", dependencies: ["StoreBrowser", "DatastoreModel", "StorageEngine", "TerminalKit"],
+      swiftSettings: everyTarget),
     .testTarget(
       name: "StrataTests", dependencies: ["Atlas", "CodableDatastore", "StoreBrowser", "strata"],
       swiftSettings: everyTarget),

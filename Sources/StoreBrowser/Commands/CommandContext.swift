@@ -35,9 +35,15 @@ extension CommandTable {
     switch pane {
     case .stores: [.down, .open, .nextPane, .storeHistory, .search, .palette, .help, .close]
     case .table:
-      [.down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette, .help, .close]
+      [
+        .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
+        .help, .close,
+      ]
     case .record:
-      [.down, .edit, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review, .help, .close]
+      [
+        .down, .edit, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review, .help,
+        .close,
+      ]
     case .history: [.down, .open, .travel, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]
     case .difference: [.down, .open, .restoreField, .restoreRecord, .revert, .history, .help, .close]
     case .index: [.down, .filter, .lowerBound, .upperBound, .open, .search, .verify, .copyKey, .help, .close]

@@ -18,7 +18,8 @@ extension CommandTable {
       .goTo, [], "go to a row: 812, 50%, +12, -12", "go to", .move, argument: .init("POSITION"),
       "Goes to a row by number (`:812`), by part (`:50%`) or relative to here (`:+12`, `:-12`)."),
     row(
-      .nextRecord, ["J"], "next record", "next", .move, "From inside the record pane, shows the next record of the table."),
+      .nextRecord, ["J"], "next record", "next", .move,
+      "From inside the record pane, shows the next record of the table."),
     row(
       .previousRecord, ["K"], "previous record", "previous", .move,
       "From inside the record pane, shows the previous record of the table."),
@@ -44,7 +45,8 @@ extension CommandTable {
       .escape, ["Esc"], "back out one step", "back", .places,
       "Takes back one layer a press: prompt or overlay, running work, view, marks, filter, range, time travel. Never "
         + "quits."),
-    row(.close, ["q"], "close the view; on the main screen quit", "close", .places,
+    row(
+      .close, ["q"], "close the view; on the main screen quit", "close", .places,
       "Closes the topmost view, and quits on the main screen. What is staged stays staged on disk."),
     row(.back, ["^o"], "back to the place before", "back", .places, "Goes back through the places visited."),
     row(.forward, ["g i"], "forward again", "forward", .places, "Goes forward again through the places visited."),
@@ -94,11 +96,13 @@ extension CommandTable {
     row(.unhideColumns, ["="], "show hidden columns", "unhide", .table, "Shows all hidden columns again."),
     row(.narrowColumn, ["<"], "narrower column", "narrower", .table, "Makes the column narrower."),
     row(.widenColumn, [">"], "wider column", "wider", .table, "Makes the column wider."),
-    row(.freezeColumn, ["z"], "freeze columns to here", "freeze", .table,
+    row(
+      .freezeColumn, ["z"], "freeze columns to here", "freeze", .table,
       "Keeps the columns up to this one in sight; again on the same column lets them go."),
     row(.columnLeft, ["g h"], "move the column left", "column left", .table, "Moves the column one place to the left."),
     row(
-      .columnRight, ["g l"], "move the column right", "column right", .table, "Moves the column one place to the right."),
+      .columnRight, ["g l"], "move the column right", "column right", .table, "Moves the column one place to the right."
+    ),
     row(
       .nameView, [], "name the filter and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
       "Keeps the filter of the table under a name; it stands under VIEWS from then on."),
@@ -116,17 +120,24 @@ extension CommandTable {
       .blame, ["b"], "blame fields", "blame", .record,
       "Shows for every field the commit that last wrote it, and the field's values over time; again goes one commit "
         + "deeper."),
-    row(.copyValue, ["y y"], "copy the value", "copy", .record, "Copies the value to the clipboard by way of the terminal (OSC 52)."),
+    row(
+      .copyValue, ["y y"], "copy the value", "copy", .record,
+      "Copies the value to the clipboard by way of the terminal (OSC 52)."),
     row(.copyPath, ["y p"], "copy the path", "copy path", .record, "Copies the path of the field: `.authors[0]`."),
-    row(.copyKey, ["y k"], "copy the key", "copy key", .record, "Copies the identifier, or the key of the index; in the index pane the Swift range."),
-    row(.copyRecord, ["y r"], "copy the record as JSON", "copy record", .record, verb: "get",
+    row(
+      .copyKey, ["y k"], "copy the key", "copy key", .record,
+      "Copies the identifier, or the key of the index; in the index pane the Swift range."),
+    row(
+      .copyRecord, ["y r"], "copy the record as JSON", "copy record", .record, verb: "get",
       "Copies the record as JSON; with marks, all marked records, one a line."),
-    row(.scalars, ["g a"], "the Unicode scalars of the cell", "scalars", .record,
+    row(
+      .scalars, ["g a"], "the Unicode scalars of the cell", "scalars", .record,
       "Lists the scalars of the text under the cursor, also those that cannot be shown."),
     row(
       .export, ["s"], "save what is shown to a file", "export", .record, argument: .init("FILE", isRequired: false),
       verb: "export",
-      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json` or `.csv` by its ending."),
+      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json` or `.csv` by its ending."
+    ),
   ]
 
   static let index: [CommandEntry] = [

@@ -1,4 +1,3 @@
-
 /// What the config file may say.
 package struct Settings: Sendable, Hashable {
   /// Other keys for commands.

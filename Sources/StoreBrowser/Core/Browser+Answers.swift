@@ -51,7 +51,10 @@ extension Browser {
       }
       let isOne = answer.edits.count == 1
       let verb = answer.edits[0].old == nil ? "new" : "edited"
-      stage(StagedStep(title: isOne ? "\(verb) \(answer.edits[0].identifier)" : "\(answer.edits.count) records", edits: answer.edits))
+      stage(
+        StagedStep(
+          title: isOne ? "\(verb) \(answer.edits[0].identifier)" : "\(answer.edits.count) records", edits: answer.edits)
+      )
     case .range(let answer):
       leavePlace()
       table.setRange(answer.range)
@@ -70,10 +73,13 @@ extension Browser {
         replaceTop(.bulk(bulk))
       }
     case .exported(let answer):
-      session.say("\(NumberFormat.count(answer.records)) records, \(NumberFormat.bytes(answer.bytes)) in \(answer.file)")
+      session.say(
+        "\(NumberFormat.count(answer.records)) records, \(NumberFormat.bytes(answer.bytes)) in \(answer.file)")
     case .staged(let staged, let problem):
       if session.staged.isEmpty { session.staged = staged }
-      if let problem { session.warn(problem) } else if !staged.isEmpty {
+      if let problem {
+        session.warn(problem)
+      } else if !staged.isEmpty {
         session.say("\(staged.count) staged \(staged.count == 1 ? "change" : "changes") from before — w reviews")
       }
     case .remembered(let remembered): session.remembered = remembered
@@ -198,7 +204,8 @@ extension Browser {
       session.say("verify ✓ \(read): 0 orphans, 0 missing")
     } else {
       session.complain(
-        "verify ✗ \(read): \(answer.orphanCount) orphans, \(answer.missingCount) missing, \(answer.unreadableCount) unreadable")
+        "verify ✗ \(read): \(answer.orphanCount) orphans, \(answer.missingCount) missing, \(answer.unreadableCount) unreadable"
+      )
       let lines =
         answer.orphans.map { "entry without its record: \($0.value) → \($0.identifier)" }
         + answer.missing.map { "record without its entry: \($0)" } + answer.unreadable.map { "cannot be read: \($0)" }

@@ -38,7 +38,8 @@ extension Browser {
   package func refusal(of command: Command) -> String? {
     let contexts = CommandTable.contexts(of: command)
     if !contexts.isEmpty, !contexts.contains(focus) {
-      return "it works in \(contexts.map { $0.digit.map { digit in "pane \(digit)" } ?? $0.rawValue }.joined(separator: ", "))"
+      return
+        "it works in \(contexts.map { $0.digit.map { digit in "pane \(digit)" } ?? $0.rawValue }.joined(separator: ", "))"
     }
     switch command {
     case .edit, .editExternally, .insert, .duplicate, .paste, .deleteRecord, .valueMenu, .set, .deleteShown:
@@ -54,7 +55,8 @@ extension Browser {
     case .redo:
       if let reason = session.writingRefusal { return reason }
       if session.staged.canUndo, !session.staged.canRedo { return "there is nothing to redo in what is staged" }
-    case .back, .forward, .history, .export, .filter, .goTo: if session.datastore == nil { return "no datastore is open" }
+    case .back, .forward, .history, .export, .filter, .goTo:
+      if session.datastore == nil { return "no datastore is open" }
     case .paste where copied.records.isEmpty && copied.value == nil: return "nothing was copied yet (yy, yr)"
     case .replay where macro.keys.isEmpty: return "nothing was recorded yet (:record)"
     default: break
@@ -162,14 +164,18 @@ extension Browser {
 
   mutating func open(_ kind: ViewKind) {
     if let place = views.firstIndex(where: { $0.kind == kind }), place > 0 { views.remove(at: place) }
-    if kind == .main { views = [OpenView(kind: .main, focus: .table)] } else {
+    if kind == .main {
+      views = [OpenView(kind: .main, focus: .table)]
+    } else {
       views.append(OpenView(kind: kind, focus: kind.panes[0]))
     }
     if mode == .full { mode = .normal }
   }
 
   private mutating func nextPane() {
-    let panes = session.size.columns < 60 ? view.kind.panes.sorted { ($0.digit ?? 9) < ($1.digit ?? 9) } : layout.panes.map(\.pane)
+    let panes =
+      session.size.columns < 60
+      ? view.kind.panes.sorted { ($0.digit ?? 9) < ($1.digit ?? 9) } : layout.panes.map(\.pane)
     let full = Layout(size: session.size, view: view.kind, focus: focus, mode: .normal).panes.map(\.pane)
     let ring = panes.count > 1 ? panes : full
     guard let place = ring.firstIndex(of: focus) else { return }

@@ -75,7 +75,9 @@ extension Browser {
   private func titleRight(wide: Bool) -> String {
     var parts: [String] = []
     if let asOf = session.asOf {
-      let age = session.outline?.commit.number == asOf ? session.outline.map { " (\(session.time.short($0.commit.date, now: session.now)))" } ?? "" : ""
+      let age =
+        session.outline?.commit.number == asOf
+        ? session.outline.map { " (\(session.time.short($0.commit.date, now: session.now)))" } ?? "" : ""
       parts.append("AS OF \(asOf)\(age) read-only")
     } else if let outline = session.outline, outline.commit.number == session.shown {
       let name = wide && !outline.commit.action.isEmpty ? " “\(outline.commit.action)”" : ""
@@ -85,7 +87,8 @@ extension Browser {
     }
     if session.asOf == nil { parts.append(session.writingRefusal == nil ? "RW" : "RO") }
     if let writer = session.facts.writer {
-      parts.append("held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
+      parts.append(
+        "held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
     }
     if session.unseen > 0 {
       parts.append("\(session.unseen) new")
@@ -108,7 +111,8 @@ extension Browser {
     grid.write(
       text, at: Point(column: 1, row: rect.top), width: max(0, rect.columns - rightWidth - 3), style: theme.style(role))
     grid.write(
-      right, at: Point(column: rect.columns - rightWidth - 1, row: rect.top), width: rightWidth, style: theme.style(.dim))
+      right, at: Point(column: rect.columns - rightWidth - 1, row: rect.top), width: rightWidth,
+      style: theme.style(.dim))
   }
 
   private var statusLeft: (String, Role) {
@@ -132,7 +136,10 @@ extension Browser {
     }
     if !session.staged.isEmpty {
       let totals = session.staged.totals
-      return ("staged: ~\(totals.updated) +\(totals.inserted) -\(totals.deleted) — w review and commit · u unstage last", .text)
+      return (
+        "staged: ~\(totals.updated) +\(totals.inserted) -\(totals.deleted) — w review and commit · u unstage last",
+        .text
+      )
     }
     return (macro.isRecording ? "recording keys — :record stops" : "", .dim)
   }
@@ -141,7 +148,9 @@ extension Browser {
     var text = "\(work.label)…"
     if let progress = work.progress {
       text += " \(NumberFormat.count(progress.done))"
-      if let total = progress.total { text += " of \(NumberFormat.count(total)) (\(NumberFormat.percent(progress.done, of: total)))" }
+      if let total = progress.total {
+        text += " of \(NumberFormat.count(total)) (\(NumberFormat.percent(progress.done, of: total)))"
+      }
     }
     return text + " — Esc cancels"
   }
@@ -159,17 +168,21 @@ extension Browser {
 
   /// The keys at the foot of the screen, as many as fit: from the command table, for the focused pane or overlay.
   func footerKeys() -> [(String, Command)] {
-    var result: [(String, Command)] = []
-    var used = 1
-    for command in CommandTable.footer(of: focus) {
-      guard let key = keymap.keys(for: command).first else { continue }
-      let shown = key == "Enter" ? session.theme.enterKey : key
-      let width = SafeText.width("\(shown) \(CommandTable.entry(command).short)") + 2
-      if used + width > session.size.columns { continue }
-      used += width
-      result.append((shown, command))
+    let commands = CommandTable.footer(of: focus)
+    let keys = commands.compactMap { command in
+      keymap.keys(for: command).first.map { ($0 == "Enter" ? session.theme.enterKey : $0, command) }
     }
-    return result
+    func width(_ key: (String, Command)) -> Int {
+      SafeText.width("\(key.0) \(CommandTable.entry(key.1).short)") + 2
+    }
+    // The last two, help and close, are always there.
+    var room = session.size.columns - 1 - keys.suffix(2).reduce(0) { $0 + width($1) }
+    let kept = keys.dropLast(2).filter { key in
+      guard width(key) <= room else { return false }
+      room -= width(key)
+      return true
+    }
+    return kept + keys.suffix(2)
   }
 
   private func drawKeys(_ layout: Layout, on grid: inout CellGrid) {

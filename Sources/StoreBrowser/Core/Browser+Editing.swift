@@ -80,13 +80,19 @@ extension Browser {
   // MARK: Fields
 
   /// The record pane with the field under the cursor, once its record is read; nil until then, the command waiting.
-  private mutating func editableRecord(_ command: Command) -> (place: RecordPlace, document: Document, path: DocumentPath)? {
+  private mutating func editableRecord(_ command: Command) -> (
+    place: RecordPlace, document: Document, path: DocumentPath
+  )? {
     if focus == .table, let text = table.selectedPath(session), let path = try? DocumentPath(parsing: text) {
       record.select(path)
     }
     guard let place = record.place else { return nil }
     guard record.isCurrent(session), let document = record.document else {
-      if let problem = record.answer?.problem { session.complain(problem) } else { record.wait(for: command, argument: nil) }
+      if let problem = record.answer?.problem {
+        session.complain(problem)
+      } else {
+        record.wait(for: command, argument: nil)
+      }
       return nil
     }
     if focus == .table, let text = table.selectedPath(session), let path = try? DocumentPath(parsing: text) {
@@ -173,7 +179,11 @@ extension Browser {
       let staged = session.staged.edits[place]
       let before = staged?.new ?? record.answer?.record?.stored
       let bytes: [UInt8]
-      if let before { bytes = try coding.encode(changed, keeping: before.bytes) } else { bytes = try coding.encode(changed) }
+      if let before {
+        bytes = try coding.encode(changed, keeping: before.bytes)
+      } else {
+        bytes = try coding.encode(changed)
+      }
       let version = before?.version ?? session.outline?.datastore(place.datastore)?.descriptor.version ?? "1"
       stage(
         StagedStep(
@@ -216,7 +226,8 @@ extension Browser {
       session.warn("the identifier stays; dd in the table deletes the record")
       return
     }
-    stageDocument(place, title: "removed \(line.path.shortText) of \(place.identifier)") { document throws(ModelError) in
+    stageDocument(place, title: "removed \(line.path.shortText) of \(place.identifier)") {
+      document throws(ModelError) in
       try document.removing(line.path)
     }
   }
@@ -224,7 +235,9 @@ extension Browser {
   // MARK: Records
 
   private mutating func insert() {
-    if focus == .record, let place = record.place, let line = record.selectedLine { insertPart(place, line) } else {
+    if focus == .record, let place = record.place, let line = record.selectedLine {
+      insertPart(place, line)
+    } else {
       insertRecord()
     }
   }
@@ -290,7 +303,11 @@ extension Browser {
       let path = table.selectedPath(session).flatMap { try? DocumentPath(parsing: $0) }
       let value = path.flatMap { document[$0] } ?? document
       copied.value = value
-      if case .string(let text) = value { session.copy(text, what: "value") } else { session.copy(value.compactJSON, what: "value") }
+      if case .string(let text) = value {
+        session.copy(text, what: "value")
+      } else {
+        session.copy(value.compactJSON, what: "value")
+      }
     default: session.copy(document.compactJSON, what: "record")
     }
   }
@@ -319,7 +336,8 @@ extension Browser {
   mutating func take(_ answer: GatherAnswer) {
     let key = answer.request.source.datastore
     switch answer.request.purpose {
-    case .mark: for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
+    case .mark:
+      for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
     case .copy:
       copied.records = answer.records
       let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
@@ -349,14 +367,16 @@ extension Browser {
     overlays.append(
       .text(
         TextOverlay(
-          title: "\(records[0].identifier) → \(records[1].identifier)", lines: lines.isEmpty ? ["no field differs"] : lines)))
+          title: "\(records[0].identifier) → \(records[1].identifier)",
+          lines: lines.isEmpty ? ["no field differs"] : lines)))
   }
 
   private mutating func stageDelete(_ records: [Record], in key: String) {
     let edits = records.map { RecordEdit(datastore: key, identifier: $0.identifier, old: $0.stored, new: nil) }
     stage(
       StagedStep(
-        title: records.count == 1 ? "delete \(records[0].identifier)" : "delete \(records.count) records", edits: edits))
+        title: records.count == 1 ? "delete \(records[0].identifier)" : "delete \(records.count) records", edits: edits)
+    )
     table.clearMarks()
     if edits.isEmpty, let place = table.selectedPlace(session), session.staged.edits[place]?.kind == .insert {
       stage(.leavingOut(place, of: session.staged))
@@ -366,7 +386,9 @@ extension Browser {
   private mutating func stageRestore(_ answer: GatherAnswer, from commit: CommitNumber, path: DocumentPath?) {
     let key = answer.request.source.datastore
     var wanted: [StoredKey] = []
-    if case .identifiers(let identifiers) = answer.request.which { wanted = identifiers } else {
+    if case .identifiers(let identifiers) = answer.request.which {
+      wanted = identifiers
+    } else {
       wanted = answer.records.map(\.identifier)
     }
     let old = Dictionary(answer.records.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
@@ -391,7 +413,8 @@ extension Browser {
     let what = path.map { "\($0.shortText) of " } ?? ""
     stage(
       StagedStep(
-        title: "restored \(what)\(edits.count == 1 ? "\(edits[0].identifier)" : "\(edits.count) records") from \(commit)",
+        title:
+          "restored \(what)\(edits.count == 1 ? "\(edits[0].identifier)" : "\(edits.count) records") from \(commit)",
         edits: edits))
   }
 
@@ -427,6 +450,7 @@ extension Browser {
     overlays.append(
       .bulk(
         BulkOverlay(
-          request: BulkRequest(source: source, commit: session.shown, which: table.everything(session), change: change))))
+          request: BulkRequest(source: source, commit: session.shown, which: table.everything(session), change: change))
+      ))
   }
 }

@@ -4,7 +4,9 @@ import TerminalKit
 /// Values and records in the user's own editor, and what comes back.
 extension Browser {
   mutating func editExternally() {
-    if focus == .record, let place = record.place, let line = record.selectedLine, let value = record.document?[line.path] {
+    if focus == .record, let place = record.place, let line = record.selectedLine,
+      let value = record.document?[line.path]
+    {
       editFieldExternally(place, line.path, value)
     } else {
       editRecordExternally(hint: nil)
@@ -39,7 +41,9 @@ extension Browser {
     return Record(identifier: place.identifier, version: content.version, content: content.bytes, coding: coding)
   }
 
-  mutating func openEditor(_ subject: ExternalEdit.Subject, text: String, header: [String], line: Int? = nil, column: Int = 1) {
+  mutating func openEditor(
+    _ subject: ExternalEdit.Subject, text: String, header: [String], line: Int? = nil, column: Int = 1
+  ) {
     editing = ExternalEdit(subject: subject, header: header, text: text)
     let comments = header.map { "// \($0)\n" }.joined()
     var fileExtension = "json"
@@ -92,7 +96,8 @@ extension Browser {
   private mutating func parseLines(_ text: String, _ editing: ExternalEdit, _ records: [Record], _ datastore: String) {
     let (body, offset) = Self.withoutComments(text)
     var documents: [Document] = []
-    for (number, line) in body.split(separator: "\n", omittingEmptySubsequences: false).enumerated() where !String(line).trimmed.isEmpty {
+    for (number, line) in body.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    where !String(line).trimmed.isEmpty {
       do { documents.append(try JSONParser.parse(String(line))) } catch {
         reopen(editing, body, line: number + 1, column: error.column, reason: error.reason, offset: offset)
         return
@@ -128,8 +133,12 @@ extension Browser {
   /// Documents from an editor become edits: by the identifier in them, which must not be another record's.
   mutating func resolveIdentifiers(_ documents: [Document], of records: [Record], in datastore: String) {
     session.start(
-      .gather, .place(PlaceRequest(datastore: datastore, commit: session.head, documents: documents, records: records,
-        identifierPath: (session.outline?.datastore(datastore)?.descriptor.identifierPath ?? table.columns.identifierPath))),
+      .gather,
+      .place(
+        PlaceRequest(
+          datastore: datastore, commit: session.head, documents: documents, records: records,
+          identifierPath: (session.outline?.datastore(datastore)?.descriptor.identifierPath
+            ?? table.columns.identifierPath))),
       label: "reading")
   }
 }

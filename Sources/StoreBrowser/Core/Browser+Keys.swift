@@ -200,10 +200,12 @@ extension Browser {
       review.marksIndexesStale.toggle()
       review.renew()
       replaceTop(.review(review))
-      session.say(review.marksIndexesStale ? "indexes without a proven rule will be marked stale" : "indexes stay right or the commit is refused")
+      session.say(
+        review.marksIndexesStale
+          ? "indexes without a proven rule will be marked stale" : "indexes stay right or the commit is refused")
     case "P":
       overlays.append(.text(TextOverlay(title: "What is committed", lines: review.document)))
-    case "Tab": 
+    case "Tab":
       _ = review.list.perform(.down, argument: nil, rows: 10, count: review.lineCount)
       replaceTop(.review(review))
     default:

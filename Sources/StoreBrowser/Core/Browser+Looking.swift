@@ -136,7 +136,8 @@ extension Browser {
   mutating func findReferrers() {
     guard let place = focus == .record ? record.place : table.selectedPlace(session) else { return }
     session.start(
-      .referrers, .referrers(ReferrersRequest(place: place, commit: session.shown)), label: "who refers to \(place.identifier)")
+      .referrers, .referrers(ReferrersRequest(place: place, commit: session.shown)),
+      label: "who refers to \(place.identifier)")
   }
 
   mutating func showReferrers(_ answer: ReferrersAnswer) {

@@ -11,7 +11,9 @@ extension Browser {
     case .filter:
       text = table.source?.filter ?? (focus == .index ? "= " : "")
       hint = "EXPR · !EXPR inverts · = A ..< B is a range of \(table.source?.index ?? "the identifier") · empty clears"
-      if focus == .index, let range = table.source?.range { overlays.append(.prompt(Prompt(.argument(.filter), text: "= \(range)", hint: hint))); return }
+      if focus == .index, let range = table.source?.range {
+        overlays.append(.prompt(Prompt(.argument(.filter), text: "= \(range)", hint: hint))); return
+      }
     case .export:
       text = "\(table.source?.datastore ?? "export").jsonl"
       hint = "FILE ending in .jsonl, .json or .csv"

@@ -177,7 +177,9 @@ package struct Browser: Sendable {
 
   /// While rows are being read the record pane stays on its record instead of flickering.
   private var keptPlace: RecordPlace? {
-    guard let place = record.place, place.datastore == table.source?.datastore, table.count(session) > 0 else { return nil }
+    guard let place = record.place, place.datastore == table.source?.datastore, table.count(session) > 0 else {
+      return nil
+    }
     return place
   }
 

@@ -33,8 +33,12 @@ package struct TimeText: Sendable {
   /// `2026-11-20 09:14`.
   func dayAndClock(_ time: Int64) -> String { "\(day(time)) \(clock(time))" }
 
-  /// The clock time for today, otherwise the day.
-  func short(_ time: Int64, now: Int64) -> String { day(time) == day(now) ? clock(time) : day(time) }
+  /// The clock time for today, otherwise the day; in five cells without its year.
+  func short(_ time: Int64, now: Int64, isNarrow: Bool = false) -> String {
+    let day = day(time)
+    if day == self.day(now) { return clock(time) }
+    return isNarrow ? String(day.suffix(5)) : day
+  }
 
   /// How long ago, in one unit: `2 min`, `3 days`.
   static func age(_ time: Int64, now: Int64) -> String {

@@ -43,7 +43,8 @@ struct BulkOverlay: Sendable {
     let frame = PaneFrame(rect: rect, isFocused: true)
     let canStage = answer.map { !$0.edits.isEmpty } ?? false
     grid.border(
-      frame, digit: nil, title: title, footer: canStage ? "\(theme.enterKey) stage · Esc leave it" : "Esc close", theme: theme)
+      frame, digit: nil, title: title, footer: canStage ? "\(theme.enterKey) stage · Esc leave it" : "Esc close",
+      theme: theme)
     for (row, spans) in lines.enumerated() where row < frame.rows {
       grid.write(spans, at: Point(column: frame.inside.left + 1, row: frame.inside.top + row), width: frame.columns - 2)
     }
@@ -55,11 +56,15 @@ struct BulkOverlay: Sendable {
     for failure in answer.failures.prefix(5) {
       lines.append([Span("\(theme.problemSign) \(failure.identifier)  \(failure.reason)", theme.style(.problem))])
     }
-    if answer.failures.count > 5 { lines.append([Span("… \(NumberFormat.count(answer.failures.count - 5)) more fail", theme.style(.problem))]) }
+    if answer.failures.count > 5 {
+      lines.append([Span("… \(NumberFormat.count(answer.failures.count - 5)) more fail", theme.style(.problem))])
+    }
     var counts = "\(NumberFormat.count(answer.edits.count)) records"
     if answer.unchanged > 0 { counts += " · \(NumberFormat.count(answer.unchanged)) unchanged" }
     if answer.nulls > 0 { counts += " · \(NumberFormat.count(answer.nulls)) become null" }
-    if !answer.failures.isEmpty { counts += " · \(NumberFormat.count(answer.failures.count)) fail and stay as they are" }
+    if !answer.failures.isEmpty {
+      counts += " · \(NumberFormat.count(answer.failures.count)) fail and stay as they are"
+    }
     lines.append([Span(counts, theme.style(.title))])
     if let summary = answer.summary {
       lines.append([Span("new values from \(summary.least) to \(summary.greatest)", theme.style(.dim))])
@@ -69,7 +74,8 @@ struct BulkOverlay: Sendable {
     }
     for sample in answer.samples {
       lines.append([
-        Span("~ \(sample.identifier)  ", theme.style(.key)), Span("- \(sample.old?.text ?? "(none)")  ", theme.style(.deleted)),
+        Span("~ \(sample.identifier)  ", theme.style(.key)),
+        Span("- \(sample.old?.text ?? "(none)")  ", theme.style(.deleted)),
         Span("+ \(sample.new?.text ?? "(none)")", theme.style(.inserted)),
       ])
     }

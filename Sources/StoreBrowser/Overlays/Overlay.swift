@@ -63,7 +63,8 @@ struct TextOverlay: Sendable {
     grid.fill(rect)
     let frame = PaneFrame(rect: rect, isFocused: true)
     grid.border(
-      frame, digit: nil, title: title, footer: "\(list.selection + 1) of \(lines.count) · Esc close", theme: session.theme)
+      frame, digit: nil, title: title, footer: "\(list.selection + 1) of \(lines.count) · Esc close",
+      theme: session.theme)
     // Long lines are wrapped only where they are seen.
     for row in 0..<frame.rows where lines.indices.contains(list.top + row) {
       grid.write(

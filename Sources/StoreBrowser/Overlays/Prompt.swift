@@ -120,7 +120,8 @@ struct Prompt: Sendable {
       let text = "\(theme.problemSign) \(problem)"
       let width = SafeText.width(text)
       let start = problemColumn == nil ? 1 : place + 2 + width < keys.columns ? place + 2 : max(1, place - width - 1)
-      grid.write(text, at: Point(column: start, row: keys.top), width: keys.columns - start, style: theme.style(.problem))
+      grid.write(
+        text, at: Point(column: start, row: keys.top), width: keys.columns - start, style: theme.style(.problem))
     } else {
       grid.write(
         hint.isEmpty ? defaultHint : hint, at: Point(column: 1, row: keys.top), width: keys.columns - 2,
@@ -148,7 +149,8 @@ struct Prompt: Sendable {
       grid.write(
         "\(isChosen ? theme.cursor : " ") :\(entry.name)\(entry.argument.map { " \($0.placeholder)" } ?? "")",
         at: rect.origin, width: 26, style: theme.style(isChosen ? .title : .text))
-      grid.write(entry.title, at: Point(column: rect.left + 27, row: rect.top), width: width - 27, style: theme.style(.dim))
+      grid.write(
+        entry.title, at: Point(column: rect.left + 27, row: rect.top), width: width - 27, style: theme.style(.dim))
       if isChosen { grid.restyle(rect) { $0.attributes.formUnion(.reverse) } }
     }
   }

@@ -11,12 +11,14 @@ struct ReviewOverlay: Sendable {
   var name: TextField?
   private(set) var isCommitting = false
   var marksIndexesStale = false
+  /// What was chosen for fields in conflict.
+  var choices: [RecordPlace: [DocumentPath: MergeSide]] = [:]
   private var lines: [Line] = []
   private var isAsked = false
 
   enum Line: Sendable, Hashable {
     case record(Int)
-    case field(Int, Int)
+    case field(Int, Int, FieldText.Part)
     case entries(Int)
     case conflict(Int, Int)
     case note(String, Kind)
@@ -45,10 +47,12 @@ struct ReviewOverlay: Sendable {
     lines = []
     for (position, record) in answer.records.enumerated() {
       lines.append(.record(position))
-      if let conflict = record.conflict, !conflict.fields.isEmpty {
-        lines += conflict.fields.indices.map { .conflict(position, $0) }
+      if let conflict = record.conflict {
+        lines += (0..<max(1, conflict.fields.count)).map { .conflict(position, $0) }
       }
-      lines += record.fields.indices.map { .field(position, $0) }
+      for (place, field) in record.fields.enumerated() {
+        lines += FieldText.parts(field).map { .field(position, place, $0) }
+      }
       if !record.entries.isEmpty { lines.append(.entries(position)) }
     }
     if answer.isCut { lines.append(.note("… and more, all of which are counted above", .dim)) }
@@ -66,19 +70,20 @@ struct ReviewOverlay: Sendable {
   var selectedPlace: RecordPlace? {
     guard let answer, lines.indices.contains(list.selection) else { return nil }
     switch lines[list.selection] {
-    case .record(let record), .field(let record, _), .entries(let record), .conflict(let record, _):
+    case .record(let record), .field(let record, _, _), .entries(let record), .conflict(let record, _):
       return answer.records[record].place
     case .note, .blank: return nil
     }
   }
 
-  /// The field in conflict under the cursor.
-  var selectedConflict: (place: RecordPlace, conflict: EditConflict, field: FieldConflict)? {
+  /// The field in conflict under the cursor; the root where whole records are.
+  var selectedConflict: (place: RecordPlace, conflict: EditConflict, path: DocumentPath)? {
     guard let answer, lines.indices.contains(list.selection),
       case .conflict(let record, let field) = lines[list.selection],
       let conflict = answer.records[record].conflict
     else { return nil }
-    return (answer.records[record].place, conflict, conflict.fields[field])
+    let path = conflict.fields.indices.contains(field) ? conflict.fields[field].path : .root
+    return (answer.records[record].place, conflict, path)
   }
 
   var document: [String] {
@@ -103,7 +108,8 @@ struct ReviewOverlay: Sendable {
     guard let answer else { return "" }
     switch subject {
     case .undo(let commit, let isRedo):
-      return "\(isRedo ? "redo" : "undo") \(commit)\(answer.subjectCommit.map { $0.action.isEmpty ? "" : ": \($0.action)" } ?? "")"
+      return
+        "\(isRedo ? "redo" : "undo") \(commit)\(answer.subjectCommit.map { $0.action.isEmpty ? "" : ": \($0.action)" } ?? "")"
     case .restore(let commit, let datastore): return "restore \(datastore.map { "\($0) " } ?? "")to \(commit)"
     case .staged: break
     }
@@ -167,7 +173,8 @@ struct ReviewOverlay: Sendable {
       notes.append(("✓ no value belongs to two records", .good))
     }
     for conflict in preview.uniqueness.prefix(5) {
-      notes.append(("\(conflict.isEnforced ? "✗" : "⚠") \(conflict.sentence)", conflict.isEnforced ? .problem : .warning))
+      notes.append(
+        ("\(conflict.isEnforced ? "✗" : "⚠") \(conflict.sentence)", conflict.isEnforced ? .problem : .warning))
     }
     return notes
   }
@@ -184,7 +191,9 @@ struct ReviewOverlay: Sendable {
     grid.border(frame, digit: nil, title: title, footer: "one transaction, undoable with u", theme: theme)
     let inside = frame.inside
     guard let answer else {
-      grid.note(problem.map { "✗ \($0)" } ?? "looking at what would change…", in: inside, style: theme.style(problem == nil ? .dim : .problem))
+      grid.note(
+        problem.map { "✗ \($0)" } ?? "looking at what would change…", in: inside,
+        style: theme.style(problem == nil ? .dim : .problem))
       return
     }
     grid.write(
@@ -209,18 +218,26 @@ struct ReviewOverlay: Sendable {
     let row = inside.bottom - 1
     if let problem {
       for (offset, line) in "✗ \(problem)".wrapped(to: inside.columns - 2).prefix(1).enumerated() {
-        grid.write(line, at: Point(column: inside.left + 1, row: row - 1 + offset), width: inside.columns - 2, style: theme.style(.problem))
+        grid.write(
+          line, at: Point(column: inside.left + 1, row: row - 1 + offset), width: inside.columns - 2,
+          style: theme.style(.problem))
       }
     }
     if isCommitting {
-      grid.write("committing…", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.dim))
+      grid.write(
+        "committing…", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.dim)
+      )
     } else if let name {
       grid.write("commit name  ", at: Point(column: inside.left + 1, row: row), style: theme.style(.title))
       name.draw(into: &grid, at: Point(column: inside.left + 14, row: row), width: max(4, inside.columns - 15))
     } else if problem == nil, let refusal {
-      grid.write("✗ \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.problem))
+      grid.write(
+        "✗ \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
+        style: theme.style(.problem))
     } else {
-      grid.write("\(theme.enterKey) name and commit", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.dim))
+      grid.write(
+        "\(theme.enterKey) name and commit", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
+        style: theme.style(.dim))
     }
   }
 
@@ -233,11 +250,15 @@ struct ReviewOverlay: Sendable {
   }
 
   private static func headline(_ answer: ReviewAnswer) -> String {
-    var parts = answer.counts.map { "\($0.datastore)  ~\(NumberFormat.count($0.updated)) +\(NumberFormat.count($0.inserted)) -\(NumberFormat.count($0.deleted))" }
+    var parts = answer.counts.map {
+      "\($0.datastore)  ~\(NumberFormat.count($0.updated)) +\(NumberFormat.count($0.inserted)) -\(NumberFormat.count($0.deleted))"
+    }
     if let commit = answer.subjectCommit, !commit.action.isEmpty { parts.insert("“\(commit.action)”", at: 0) }
     let records = answer.counts.reduce(0) { $0 + $1.updated + $1.inserted + $1.deleted }
     parts.append("\(NumberFormat.count(records)) \(records == 1 ? "record" : "records")")
-    if let preview = answer.preview { parts.append("\(NumberFormat.count(preview.addedEntries + preview.removedEntries)) index entries") }
+    if let preview = answer.preview {
+      parts.append("\(NumberFormat.count(preview.addedEntries + preview.removedEntries)) index entries")
+    }
     return parts.joined(separator: "   ")
   }
 
@@ -253,9 +274,9 @@ struct ReviewOverlay: Sendable {
         at: Point(column: rect.left + 4, row: rect.top), width: rect.columns - 5 - count.count,
         style: theme.style(record.kind == .delete ? .deleted : .title))
       grid.write(count, at: rect.origin, width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
-    case .field(let position, let field):
+    case .field(let position, let field, let part):
       grid.write(
-        FieldText.spans(answer.records[position].fields[field], theme: theme),
+        FieldText.spans(answer.records[position].fields[field], part, theme: theme),
         at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6))
     case .entries(let position):
       let entries = answer.records[position].entries
@@ -264,25 +285,39 @@ struct ReviewOverlay: Sendable {
         "index " + text.joined(separator: "   ") + (entries.count > 8 ? "   …" : ""),
         at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6), style: theme.style(.dim))
     case .conflict(let position, let field):
-      guard let conflict = answer.records[position].conflict?.fields[field] else { return }
-      func text(_ value: Document?) -> String { value.map { ValueText(literal: $0).text } ?? "(none)" }
+      guard let conflict = answer.records[position].conflict else { return }
       grid.write(
-        [
-          Span("✗ \(conflict.path.shortText)  ", theme.style(.problem)), Span("base \(text(conflict.base))   "),
-          Span("mine \(text(conflict.mine))   ", theme.style(.inserted)),
-          Span("theirs \(text(conflict.theirs))", theme.style(.changed)),
-          Span("   m mine · t theirs", theme.style(.dim)),
-        ], at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 4))
+        conflictSpans(conflict, field, theme), at: Point(column: rect.left + 4, row: rect.top),
+        width: max(0, rect.columns - 4))
     case .note(let text, let kind):
-      let role: Role = switch kind {
-      case .good: .inserted
-      case .warning: .warning
-      case .problem: .problem
-      case .dim: .dim
-      }
-      grid.write(text, at: Point(column: rect.left + 2, row: rect.top), width: rect.columns - 2, style: theme.style(role))
+      let role: Role =
+        switch kind {
+        case .good: .inserted
+        case .warning: .warning
+        case .problem: .problem
+        case .dim: .dim
+        }
+      grid.write(
+        text, at: Point(column: rect.left + 2, row: rect.top), width: rect.columns - 2, style: theme.style(role))
     case .blank: break
     }
+  }
+
+  private func conflictSpans(_ conflict: EditConflict, _ place: Int, _ theme: Theme) -> [Span] {
+    guard conflict.fields.indices.contains(place) else {
+      return [
+        Span("✗ \(conflict.sentence)  ", theme.style(.problem)), Span("m mine · t theirs", theme.style(.dim)),
+      ]
+    }
+    let field = conflict.fields[place]
+    func text(_ value: Document?) -> String { value.map { ValueText(literal: $0).text } ?? "(none)" }
+    let choice = choices[conflict.place]?[field.path]
+    return [
+      Span("✗ \(field.path.shortText)  ", theme.style(.problem)), Span("base \(text(field.base))   "),
+      Span("\(choice == .mine ? theme.check : "")mine \(text(field.mine))   ", theme.style(.inserted)),
+      Span("\(choice == .theirs ? theme.check : "")theirs \(text(field.theirs))", theme.style(.changed)),
+      Span("   m mine · t theirs", theme.style(.dim)),
+    ]
   }
 
   var lineCount: Int { lines.count }

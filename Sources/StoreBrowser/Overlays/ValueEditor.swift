@@ -149,7 +149,9 @@ struct ValueEditor: Sendable {
       footer = "\(theme.problemSign) \(problem)"
       if let suggestion { footer += " — \(theme.enterKey) takes \(ValueText(literal: suggestion).text)" }
     }
-    grid.border(frame, digit: nil, title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")", footer: footer, theme: theme)
+    grid.border(
+      frame, digit: nil, title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")", footer: footer,
+      theme: theme)
     field.draw(into: &grid, at: Point(column: rect.left + 2, row: rect.top + 1), width: rect.columns - 4)
   }
 }

@@ -21,7 +21,8 @@ struct DifferencePane: Pane {
 
   enum Line: Sendable, Hashable {
     case record(Int)
-    case field(Int, Int)
+    /// A field, and which of its lines: old, new, now.
+    case field(Int, Int, FieldText.Part)
   }
 
   static let pageSize = 200
@@ -80,19 +81,23 @@ struct DifferencePane: Pane {
     for (position, row) in rows.enumerated() {
       lines.append(.record(position))
       guard unfolded.contains(row.place), let fields = fields[row.place] else { continue }
-      lines += fields.indices.map { .field(position, $0) }
+      for (place, field) in fields.enumerated() {
+        lines += FieldText.parts(field).map { .field(position, place, $0) }
+      }
     }
   }
 
   private var selectedRow: ChangeRow? {
     guard lines.indices.contains(list.selection) else { return nil }
     switch lines[list.selection] {
-    case .record(let row), .field(let row, _): return rows[row]
+    case .record(let row), .field(let row, _, _): return rows[row]
     }
   }
 
   private var selectedField: FieldRow? {
-    guard lines.indices.contains(list.selection), case .field(let row, let field) = lines[list.selection] else { return nil }
+    guard lines.indices.contains(list.selection), case .field(let row, let field, _) = lines[list.selection] else {
+      return nil
+    }
     return fields[rows[row].place]?[field]
   }
 
@@ -217,10 +222,10 @@ struct DifferencePane: Pane {
         at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 5 - count.count),
         style: theme.style(row.kind == .delete ? .deleted : .text))
       grid.write(count, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
-    case .field(let position, let field):
+    case .field(let position, let field, let part):
       guard let row = fields[rows[position].place]?[field] else { return }
       grid.write(
-        FieldText.spans(row, theme: theme), at: Point(column: rect.left + 4, row: rect.top),
+        FieldText.spans(row, part, theme: theme), at: Point(column: rect.left + 4, row: rect.top),
         width: max(0, rect.columns - 4))
     }
   }
@@ -228,6 +233,24 @@ struct DifferencePane: Pane {
 
 /// A field that differs, on one line: `price  - 8.50  + 8.95  (now 9.10)`.
 enum FieldText {
+  /// The lines that a field takes: its path stands before the first.
+  enum Part: Sendable, Hashable { case old, new, now }
+
+  static func parts(_ row: FieldRow) -> [Part] {
+    (row.old == nil ? [] : [.old]) + (row.new == nil ? [] : [.new]) + (row.changedLater ? [.now] : [])
+  }
+
+  static func spans(_ row: FieldRow, _ part: Part, theme: Theme) -> [Span] {
+    let path = row.path.hasPrefix(".") ? String(row.path.dropFirst()) : row.path
+    let isFirst = parts(row).first == part
+    let lead = Span((isFirst ? path : String(repeating: " ", count: SafeText.width(path))) + "  ", theme.style(.key))
+    switch part {
+    case .old: return [lead, Span("- \(row.old?.text ?? "")", theme.style(.deleted))]
+    case .new: return [lead, Span("+ \(row.new?.text ?? "")", theme.style(.inserted))]
+    case .now: return [lead, Span("\(theme.warningSign) now \(row.now?.text ?? "gone")", theme.style(.warning))]
+    }
+  }
+
   static func spans(_ row: FieldRow, theme: Theme) -> [Span] {
     var spans = [Span("\(row.path.hasPrefix(".") ? String(row.path.dropFirst()) : row.path)  ", theme.style(.key))]
     if let old = row.old { spans += [Span("- \(old.text)", theme.style(.deleted)), Span("  ")] }

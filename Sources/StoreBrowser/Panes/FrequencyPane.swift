@@ -41,7 +41,9 @@ struct FrequencyPane: Pane {
   }
 
   mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    if list.perform(command, argument: argument, rows: max(1, frame.rows - 2), count: answer?.values.count ?? 0) { return true }
+    if list.perform(command, argument: argument, rows: max(1, frame.rows - 2), count: answer?.values.count ?? 0) {
+      return true
+    }
     guard let selected, let request else { return false }
     switch command {
     case .open:
@@ -82,9 +84,11 @@ struct FrequencyPane: Pane {
     }
     var summary = "nulls \(NumberFormat.count(answer.nulls))"
     if let numbers = answer.summary {
-      summary += " · min \(Self.number(numbers.least)) · max \(Self.number(numbers.greatest)) · sum \(Self.number(numbers.sum))"
+      summary +=
+        " · min \(Self.number(numbers.least)) · max \(Self.number(numbers.greatest)) · sum \(Self.number(numbers.sum))"
     }
-    grid.write(summary, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1, style: theme.style(.dim))
+    grid.write(
+      summary, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1, style: theme.style(.dim))
     let largest = answer.values.first?.count ?? 0
     let width = max(8, min(40, inside.columns / 2))
     for row in 0..<max(0, inside.rows - 2) where answer.values.indices.contains(list.top + row) {

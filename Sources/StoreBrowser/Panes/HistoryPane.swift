@@ -80,7 +80,9 @@ struct HistoryPane: Pane {
       if pages[page] == nil, lines.overlaps(start..<start + max(1, count)) { return page }
       start += count
     }
-    if !isAtEnd, goesToEnd || wanted != nil || lines.upperBound > count { return counts.count < starts.count ? counts.count : nil }
+    if !isAtEnd, goesToEnd || wanted != nil || lines.upperBound > count {
+      return counts.count < starts.count ? counts.count : nil
+    }
     return nil
   }
 
@@ -240,20 +242,18 @@ struct HistoryPane: Pane {
     }
     put(number, numberWidth, .key, .trailing)
     put(sign, 1, .marked)
-    put(session.time.short(commit.date, now: session.now), 10, .dim)
+    let isNarrow = rect.columns < 64
+    put(session.time.short(commit.date, now: session.now, isNarrow: isNarrow), isNarrow ? 5 : 10, .dim)
     let summary = Self.summary(of: commit, scope: scope)
     let who = commit.author.isEmpty ? commit.program : commit.author
-    let summaryWidth = min(max(14, (rect.right - x) * 2 / 5), max(0, rect.right - x))
+    let tail = row.value?.text ?? summary + (rect.columns >= 90 && !who.isEmpty ? "  \(who)" : "")
+    let summaryWidth = max(0, min(SafeText.width(tail), (rect.right - x) / 2))
     let nameWidth = max(0, rect.right - x - summaryWidth - 1)
     let name = commit.action.isEmpty ? "(no name)" : commit.action
     let names = pins(of: commit, session)
     let isMuted = commit.isMaintenance || commit.action.isEmpty
     put(names + name, nameWidth, isMuted ? .dim : .text)
-    if let value = row.value {
-      put(value.text, summaryWidth, value.role)
-    } else {
-      put(summary + (rect.columns >= 90 && !who.isEmpty ? "  \(who)" : ""), summaryWidth, .dim)
-    }
+    put(tail, summaryWidth, row.value?.role ?? .dim, .trailing)
   }
 
   private func pins(of commit: Commit, _ session: Session) -> String {

@@ -141,7 +141,9 @@ struct IndexPane: Pane {
     case .first: ask(.start, datastore, in: &session)
     case .last: ask(.end, datastore, in: &session)
     case .goTo:
-      guard let bounds, let line = Position(argument ?? "")?.line(from: selected?.rank ?? 0, count: total) else { return false }
+      guard let bounds, let line = Position(argument ?? "")?.line(from: selected?.rank ?? 0, count: total) else {
+        return false
+      }
       ask(.from(rank: max(bounds.lowerBound, min(line, bounds.upperBound - 1))), datastore, in: &session)
     case .search:
       guard let argument, !argument.isEmpty else { return false }
@@ -200,7 +202,10 @@ struct IndexPane: Pane {
       grid.select(rect, frame: frame, theme: theme)
     }
     if rows.isEmpty, let bounds, bounds.isEmpty {
-      grid.note("no entries in this range", in: Rect(column: inside.left, row: inside.top + header, columns: inside.columns, rows: 1), style: theme.style(.dim))
+      grid.note(
+        "no entries in this range",
+        in: Rect(column: inside.left, row: inside.top + header, columns: inside.columns, rows: 1),
+        style: theme.style(.dim))
     }
   }
 
@@ -209,7 +214,8 @@ struct IndexPane: Pane {
     guard let index, let descriptor = session.outline?.datastore(datastore)?.index(index)?.descriptor else {
       return "Index  \(datastore) by identifier"
     }
-    var text = "Index  \(index) (\(descriptor.kind.short)) \(descriptor.documentPath?.description ?? "computed"): \(descriptor.valueType)"
+    var text =
+      "Index  \(index) (\(descriptor.kind.short)) \(descriptor.documentPath?.description ?? "computed"): \(descriptor.valueType)"
     if descriptor.isUnique { text += " unique" }
     if descriptor.isStale { text += " \(session.theme.warningSign) stale" }
     return text
@@ -232,7 +238,9 @@ struct IndexPane: Pane {
     }
     grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1)
     guard rows > 1 else { return }
-    if let density, !density.counts.isEmpty { drawDensity(density, at: inside.top + 1, in: inside, on: &grid, theme: theme) }
+    if let density, !density.counts.isEmpty {
+      drawDensity(density, at: inside.top + 1, in: inside, on: &grid, theme: theme)
+    }
     if let verified { drawVerified(verified, at: inside.top + 2, in: inside, on: &grid, theme: theme) }
     grid.write(
       "  key", at: Point(column: inside.left, row: inside.top + 3), width: inside.columns, style: theme.style(.header))
@@ -241,7 +249,9 @@ struct IndexPane: Pane {
       width: max(0, inside.columns - keyWidth(inside) - 8), style: theme.style(.header))
   }
 
-  private func drawDensity(_ density: DensityAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+  private func drawDensity(
+    _ density: DensityAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme
+  ) {
     let bars = Bars.spark(density.counts.map(Double.init), isASCII: theme.isASCII).map(String.init)
     var spans = [Span("\(density.first.map { ValueText(key: $0).text.prefix(12) } ?? "") ", theme.style(.dim))]
     for (position, bar) in bars.enumerated() {
@@ -250,11 +260,13 @@ struct IndexPane: Pane {
       spans.append(Span(bar, theme.style(.bar)))
     }
     if density.inside.upperBound == bars.count, range != nil { spans.append(Span("]", theme.style(.title))) }
-    spans.append(Span(" \(density.last.map { ValueText(key: $0).text.prefix(12) } ?? "")  entries by key", theme.style(.dim)))
+    spans.append(
+      Span(" \(density.last.map { ValueText(key: $0).text.prefix(12) } ?? "")  entries by key", theme.style(.dim)))
     grid.write(spans, at: Point(column: inside.left + 8, row: row), width: inside.columns - 8)
   }
 
-  private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+  private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme)
+  {
     let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
     let compared = answer.comparedValues ? "" : "; values of computed indexes not compared"
     let text =
@@ -281,13 +293,16 @@ struct IndexPane: Pane {
       style: theme.style(.number), alignment: .trailing)
     var text = row.identifiers.map { ValueText(key: $0.value).text }.joined(separator: "  ")
     if row.count > row.identifiers.count { text += "  +\(NumberFormat.count(row.count - row.identifiers.count))" }
-    if let before, Self.looksAlike(before.key, row.key) { text += "   \(theme.warningSign) sorts apart from \(before.key)" }
+    if let before, Self.looksAlike(before.key, row.key) {
+      text += "   \(theme.warningSign) sorts apart from \(before.key)"
+    }
     grid.write(text, at: Point(column: rect.left + width + 11, row: rect.top), width: max(0, rect.columns - width - 11))
   }
 
   /// Whether two keys differ only in case or spaces, which a person may take for one.
   private static func looksAlike(_ left: KeyValue, _ right: KeyValue) -> Bool {
     guard case .string(let left) = left, case .string(let right) = right else { return false }
-    return left != right && left.lowercased().filter { !$0.isWhitespace } == right.lowercased().filter { !$0.isWhitespace }
+    return left != right
+      && left.lowercased().filter { !$0.isWhitespace } == right.lowercased().filter { !$0.isWhitespace }
   }
 }

@@ -163,7 +163,8 @@ struct MigrationPane: Pane {
       activity.steps.isEmpty
       ? [
         Activity.Step(
-          title: activity.title, done: activity.done, total: activity.total, isComplete: activity.done == activity.total)
+          title: activity.title, done: activity.done, total: activity.total, isComplete: activity.done == activity.total
+        )
       ] : activity.steps
     for step in steps {
       let state = step.isComplete ? "complete \(theme.check)" : step.done > 0 ? "working" : "waiting"
@@ -197,7 +198,8 @@ struct MigrationPane: Pane {
       Span("  \(NumberFormat.count(Int(rate)))/s"),
     ]
     if let range = rates.remaining(of: activity.total - activity.done) {
-      spans.append(Span("   eta \(TimeText.duration(seconds: range.lowerBound))–\(TimeText.duration(seconds: range.upperBound))"))
+      spans.append(
+        Span("   eta \(TimeText.duration(seconds: range.lowerBound))–\(TimeText.duration(seconds: range.upperBound))"))
     }
     return spans
   }

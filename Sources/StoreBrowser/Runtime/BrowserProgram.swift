@@ -108,7 +108,8 @@ package final class BrowserProgram: TerminalProgram {
     switch end {
     case .exited(status: 0):
       guard let text = file?.text else {
-        return EditorOutcome(text: nil, problem: "the edited file cannot be read as UTF-8; it lies at \(file?.path ?? "?")")
+        return EditorOutcome(
+          text: nil, problem: "the edited file cannot be read as UTF-8; it lies at \(file?.path ?? "?")")
       }
       file?.remove()
       editorFile = nil

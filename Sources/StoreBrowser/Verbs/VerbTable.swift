@@ -107,7 +107,10 @@ extension Verb {
       summary: "Write a consistent copy of a store that may be in use.", command: "copy"),
     Verb(
       "compact", [.required("PATH")],
-      [Option(name: "--keep", value: "all|N|AGE", summary: "The history to keep: all, the last N commits, or an age."), .json],
+      [
+        Option(name: "--keep", value: "all|N|AGE", summary: "The history to keep: all, the last N commits, or an age."),
+        .json,
+      ],
       summary: "Rewrite a store without what no kept commit needs.", command: "compact"),
     Verb(
       "verify", [.required("PATH")], [.json], summary: "Check everything in a store and name what is wrong.",
@@ -142,6 +145,8 @@ extension Verb.Option {
   static let configuration = Self(
     name: "--print-config", value: nil, summary: "Print the configuration in force and where each line comes from.")
   static let script = Self(name: "--script", value: "FILE", summary: "Play keys from a file, without a terminal.")
-  static let size = Self(name: "--size", value: "WxH", summary: "The size of the screen for --script; 80x24 without it.")
-  static let dumpScreen = Self(name: "--dump-screen", value: "FILE", summary: "Write the last screen of --script there.")
+  static let size = Self(
+    name: "--size", value: "WxH", summary: "The size of the screen for --script; 80x24 without it.")
+  static let dumpScreen = Self(
+    name: "--dump-screen", value: "FILE", summary: "Write the last screen of --script there.")
 }

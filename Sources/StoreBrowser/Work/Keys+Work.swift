@@ -85,8 +85,10 @@ extension WorkContext {
     case .before(let rank):
       answer.rows = try keys(before: min(rank, bounds.upperBound), in: bounds, of: index, limit: request.limit)
     case .text(let text):
-      let value = index.descriptor.encoding.isText && !text.hasPrefix("\"") ? .string(text) : try index.value(parsing: text)
-      let rank = min(max(bounds.lowerBound, try index.rank(of: .before(value))), max(bounds.lowerBound, bounds.upperBound - 1))
+      let value =
+        index.descriptor.encoding.isText && !text.hasPrefix("\"") ? .string(text) : try index.value(parsing: text)
+      let rank = min(
+        max(bounds.lowerBound, try index.rank(of: .before(value))), max(bounds.lowerBound, bounds.upperBound - 1))
       answer.rows = try keys(from: rank, in: bounds, of: index, limit: request.limit)
     }
     return answer

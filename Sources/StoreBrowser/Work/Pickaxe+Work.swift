@@ -29,7 +29,8 @@ extension WorkContext {
     var read = 0
     while let from = newest {
       let commits = try store.commits(from: from, limit: 100, folded: false)
-      for commit in commits where request.datastore == nil || commit.changes.contains(where: { $0.datastore == request.datastore }) {
+      for commit in commits
+      where request.datastore == nil || commit.changes.contains(where: { $0.datastore == request.datastore }) {
         try goOn()
         let hits = try hits(of: needle, in: commit, datastore: request.datastore)
         read += 1

@@ -24,7 +24,9 @@ extension WorkContext {
       try goOn()
       let opened = position < request.records.count ? request.records[position] : request.records.last
       guard let opened else { continue }
-      try place(document, opened: opened, isNew: position >= request.records.count || opened.identifier.bytes.isEmpty, path: path, in: datastore, answer: &answer)
+      try place(
+        document, opened: opened, isNew: position >= request.records.count || opened.identifier.bytes.isEmpty,
+        path: path, in: datastore, answer: &answer)
     }
     return answer
   }

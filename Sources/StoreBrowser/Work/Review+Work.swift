@@ -71,7 +71,8 @@ extension WorkContext {
     answer.counts = answer.changes.counts
     answer.isCut = answer.changes.count > Self.reviewLimit
     let conflicts = answer.rebased?.conflicts ?? []
-    let preview = try editable.preview(answer.changes, options: EditOptions(detailLimit: Self.reviewLimit, progress: goingOn))
+    let preview = try editable.preview(
+      answer.changes, options: EditOptions(detailLimit: Self.reviewLimit, progress: goingOn))
     answer.preview = preview
     var entries: [RecordPlace: [EntryChange]] = [:]
     for record in preview.records { entries[record.place] = record.entries }

@@ -156,7 +156,13 @@ extension Document {
     case .null: .null
     case .bool(let flag): .bool(flag)
     case .number(let number):
-      if let integer = number.integer { .integer(integer) } else if let unsigned = number.unsigned { .unsigned(unsigned) } else { .double(number.double) }
+      if let integer = number.integer {
+        .integer(integer)
+      } else if let unsigned = number.unsigned {
+        .unsigned(unsigned)
+      } else {
+        .double(number.double)
+      }
     case .string(let text): .string(text)
     case .date(let seconds): .date(seconds)
     case .data(let bytes): .data(bytes)

@@ -20,7 +20,8 @@ extension Work {
     case .blame(let request): .blame(try context.blame(request))
     case .pickaxe(let request): .pickaxe(try context.pickaxe(request))
     case .resolve(let name, let purpose): .resolved(try context.store.resolve(name), for: purpose)
-    case .step(let from, let lines, let head): .resolved(try context.step(from: from, by: lines, head: head), for: .travel)
+    case .step(let from, let lines, let head):
+      .resolved(try context.step(from: from, by: lines, head: head), for: .travel)
     case .keys(let request): .keys(try context.keys(request))
     case .range(let request): .range(try context.range(request))
     case .density(let request): .density(try context.density(request))
@@ -43,7 +44,8 @@ extension Work {
     case .saveStaged(let staged): try context.saved { () throws(ModelError) in try context.files.save(staged) }
     case .loadStaged: try context.files.loadStaged(for: context.store.head)
     case .loadRemembered: .remembered(try context.files.loadRemembered() ?? Remembered())
-    case .saveRemembered(let remembered): try context.saved { () throws(ModelError) in try context.files.save(remembered) }
+    case .saveRemembered(let remembered):
+      try context.saved { () throws(ModelError) in try context.files.save(remembered) }
     case .warmUp(let leavingOut): .warmedUp(try context.warmUp(leavingOut: leavingOut))
     }
   }

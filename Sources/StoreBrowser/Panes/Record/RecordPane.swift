@@ -257,7 +257,11 @@ struct RecordPane: Pane {
       if let document { session.copy(document.compactJSON, what: "record") }
       return
     }
-    if case .string(let text) = value { session.copy(text, what: "value") } else { session.copy(value.compactJSON, what: "value") }
+    if case .string(let text) = value {
+      session.copy(text, what: "value")
+    } else {
+      session.copy(value.compactJSON, what: "value")
+    }
   }
 
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {

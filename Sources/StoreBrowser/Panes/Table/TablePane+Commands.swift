@@ -4,7 +4,8 @@ extension TablePane {
   func refusal(of command: Command, in session: Session) -> String? {
     guard source != nil else { return "no datastore is open" }
     switch command {
-    case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .leaveOut, .copyValue, .copyKey, .copyRecord, .mark,
+    case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .leaveOut, .copyValue, .copyKey, .copyRecord,
+      .mark,
       .history, .blame, .referrers, .open, .scalars, .filterLike:
       if selectedIdentifier(session) == nil && marks.isEmpty { return "no record is selected" }
     case .restoreRecord:
@@ -88,7 +89,9 @@ extension TablePane {
 
   private mutating func mark(in session: inout Session) {
     if let range {
-      for position in range { if let row = row(at: position), !isMarked(row.entry.identifier) { toggleMark(row.entry.identifier) } }
+      for position in range {
+        if let row = row(at: position), !isMarked(row.entry.identifier) { toggleMark(row.entry.identifier) }
+      }
       let unread = range.contains { row(at: $0) == nil && $0 < storedCount }
       if unread, let source {
         session.start(

@@ -7,7 +7,8 @@ extension TablePane {
     grid.border(frame, digit: 2, title: title(session), footer: footer(frame: frame, session), theme: theme)
     let inside = frame.inside
     guard let source else {
-      grid.note(session.outline == nil ? "reading…" : "nothing is stored here yet", in: inside, style: theme.style(.dim))
+      grid.note(
+        session.outline == nil ? "reading…" : "nothing is stored here yet", in: inside, style: theme.style(.dim))
       return
     }
     if let failure {
@@ -22,7 +23,11 @@ extension TablePane {
     let slots = TableGeometry.slots(
       columns, frozen: frozen(session), offset: columnOffset, width: inside.columns - TableGeometry.signs)
     drawHeader(columns, slots, in: inside, on: &grid, session: session)
-    if count(session) == 0 { grid.note(emptyText, in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1), style: theme.style(.dim)) }
+    if count(session) == 0 {
+      grid.note(
+        emptyText, in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1),
+        style: theme.style(.dim))
+    }
     for line in 0..<max(0, inside.rows - 1) {
       let position = list.top + line
       guard position < count(session) else { break }
@@ -51,7 +56,8 @@ extension TablePane {
     var text: String
     if let scan, scan.isRunning {
       let total = scan.total.map { " of \(NumberFormat.count($0))" } ?? ""
-      text = "row \(NumberFormat.count(min(count, list.selection + 1))) of \(NumberFormat.count(count))+ "
+      text =
+        "row \(NumberFormat.count(min(count, list.selection + 1))) of \(NumberFormat.count(count))+ "
         + "\(session.theme.dot) read \(NumberFormat.count(scan.read))\(total)"
     } else if count == 0 {
       text = "0 rows"

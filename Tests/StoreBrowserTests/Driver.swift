@@ -1,0 +1,124 @@
+import DatastoreModel
+import StorageEngine
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+/// Drives a browser as a person would, all its work done at once on the spot: no threads, no waiting.
+final class Driver {
+  var browser: Browser
+  let store: any ReadableStore
+  let files: BrowserFiles
+  let warmUp: (any WarmUpDriver)?
+  /// Effects that are the terminal's.
+  private(set) var outward: [Effect] = []
+  /// Work in the order in which it was started.
+  private(set) var works: [Work] = []
+  /// Keeps work from running, so that a test can look in between.
+  var isHolding = false
+  private(set) var held: [(WorkID, Work)] = []
+  var size: Size
+
+  init(
+    _ store: any ReadableStore, size: Size = Size(columns: 80, rows: 24), start: BrowserConfiguration.Start = .init(),
+    files: BrowserFiles = .none, warmUp: (any WarmUpDriver)? = nil,
+    configure: (inout BrowserConfiguration) -> Void = { _ in }
+  ) {
+    var configuration = BrowserConfiguration()
+    configuration.start = start
+    configuration.time = .utc
+    configuration.clock = { Sample.now }
+    configuration.canWarmUp = warmUp != nil
+    configure(&configuration)
+    self.store = store
+    self.files = files
+    self.warmUp = warmUp
+    self.size = size
+    browser = Browser(configuration: configuration, store: store)
+    run(browser.start(size: size))
+  }
+
+  /// Presses keys written as the command table writes them: `j j Enter`, `g g`.
+  func press(_ keys: String) {
+    for chord in KeyChord.sequence(keys) ?? [] { tell(.event(.key(chord))) }
+  }
+
+  /// Types text as it stands.
+  func type(_ text: String) {
+    for character in text { tell(.event(.key(KeyChord(writing: character)))) }
+  }
+
+  func tell(_ message: Message) { run(browser.receive(message)) }
+
+  func resize(_ size: Size) {
+    self.size = size
+    tell(.event(.resize(size)))
+  }
+
+  /// Does what was held back.
+  func release() {
+    isHolding = false
+    let waiting = held
+    held = []
+    for (id, work) in waiting { perform(work, id) }
+  }
+
+  private func run(_ effects: [Effect]) {
+    for effect in effects {
+      switch effect {
+      case .start(let id, let work):
+        works.append(work)
+        if isHolding { held.append((id, work)) } else { perform(work, id) }
+      case .cancel(let id): held.removeAll { $0.0 == id }
+      default: outward.append(effect)
+      }
+    }
+  }
+
+  private func perform(_ work: Work, _ id: WorkID) {
+    let progress = Collected()
+    let context = WorkContext(store: store, files: files, warmUp: warmUp, report: { progress.add($0) })
+    let report: WorkReport
+    do throws(ModelError) { report = .finished(try work.perform(in: context)) } catch { report = .failed(error) }
+    for found in progress.all { tell(.work(id, .progress(found))) }
+    tell(.work(id, report))
+  }
+
+  // MARK: Looking
+
+  var grid: CellGrid { browser.draw(size: size) }
+  var lines: [String] { grid.lines() }
+  var screen: String { grid.text() }
+  var title: String { lines.first ?? "" }
+  var status: String { lines.count > 1 ? lines[lines.count - 2] : "" }
+  var keys: String { lines.last ?? "" }
+
+  func shows(_ text: String) -> Bool { screen.contains(text) }
+
+  var selectedIdentifier: String? { browser.table.selectedIdentifier(browser.session)?.description }
+
+  var farewell: String? {
+    for effect in outward.reversed() { if case .quit(_, let farewell) = effect { return farewell } }
+    return nil
+  }
+
+  var hasQuit: Bool { outward.contains { if case .quit = $0 { true } else { false } } }
+
+  var copied: String? {
+    for effect in outward.reversed() { if case .copy(let text) = effect { return text } }
+    return nil
+  }
+
+  var editorRequest: EditorRequest? {
+    for effect in outward.reversed() { if case .edit(let request) = effect { return request } }
+    return nil
+  }
+}
+
+/// Progress as it comes from working code.
+private final class Collected: Sendable {
+  private let list = Locked<[Progress]>([])
+  func add(_ progress: Progress) { list.with { $0.append(progress) } }
+  var all: [Progress] { list.with { $0 } }
+}

@@ -1,0 +1,106 @@
+import DatastoreModel
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Looking at a store")
+struct LookingTests {
+  @Test("the first screen shows datastores, indexes, records, the record and the commit")
+  func firstScreen() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    #expect(driver.title.contains("Atlas.strata ▸ City"))
+    #expect(driver.title.contains("HEAD #4"))
+    #expect(driver.title.contains("RW"))
+    #expect(driver.shows("1 Stores"))
+    #expect(driver.shows("2 City"))
+    #expect(driver.shows("INDEXES of City"))
+    #expect(driver.shows("თბილისი"))
+    #expect(driver.shows("row 1 of 10"))
+    #expect(driver.shows("countrycode"))
+  }
+
+  @Test("movement keys move the selection and the record follows")
+  func movement() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    #expect(driver.selectedIdentifier == "611717")
+    driver.press("j")
+    #expect(driver.selectedIdentifier == "615532")
+    #expect(driver.shows("Record · 615532"))
+    driver.press("G")
+    #expect(driver.selectedIdentifier == "2661604")
+    #expect(driver.shows("row 10 of 10"))
+    driver.press("g g")
+    #expect(driver.selectedIdentifier == "611717")
+    driver.press(":")
+    driver.type("3")
+    driver.press("Enter")
+    #expect(driver.selectedIdentifier == "1850147")
+  }
+
+  @Test("an index orders the table, the selection staying on its record")
+  func order() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("1")
+    for _ in 0..<20
+    where !driver.browser.stores.lines(driver.browser.session).indices.contains(where: {
+      driver.browser.stores.lines(driver.browser.session)[$0] == .index("population")
+        && driver.browser.stores.list.selection == $0
+    }) { driver.press("j") }
+    driver.press("Enter")
+    #expect(driver.browser.table.source?.index == "population")
+    #expect(driver.selectedIdentifier == "611717")
+    #expect(driver.shows("by population"))
+    driver.press("g g")
+    #expect(driver.selectedIdentifier == "2661552")
+  }
+
+  @Test("a range has its exact number before any scrolling")
+  func range() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.browser.table.order(by: "population")
+    driver.press("f")
+    driver.press("^u")
+    driver.type("= 150000 ..< 2000000")
+    driver.press("Enter")
+    #expect(driver.status.contains("6 entries"))
+    #expect(driver.shows("row 1 of 6"))
+    driver.press("Esc")
+    #expect(driver.shows("of 10"))
+  }
+
+  @Test("H lists the record's commits; Enter leads to the fields, old and new")
+  func history() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".population", to: 133_000)
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "2661552"))
+    #expect(driver.selectedIdentifier == "2661552")
+    driver.press("H")
+    #expect(driver.shows("from outside"))
+    #expect(driver.shows("import CH: 4 cities"))
+    driver.press("Enter")
+    #expect(driver.shows("- 121631"))
+    #expect(driver.shows("+ 133000"))
+    driver.press("q")
+    #expect(driver.browser.views.count == 1)
+    driver.press("g H")
+    #expect(driver.shows("import countries"))
+  }
+
+  @Test("q closes views and then quits; Q quits from anywhere; Esc never quits")
+  func quitting() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("g H")
+    #expect(driver.browser.views.count == 2)
+    driver.press("Esc Esc Esc Esc")
+    #expect(driver.browser.views.count == 1)
+    #expect(!driver.hasQuit)
+    driver.press("g H q")
+    #expect(!driver.hasQuit)
+    driver.press("q")
+    #expect(driver.hasQuit)
+    let other = Driver(try Sample.store(), start: .init(datastore: "City"))
+    other.press("g H Q")
+    #expect(other.hasQuit)
+  }
+}
