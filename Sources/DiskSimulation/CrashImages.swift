@@ -186,8 +186,8 @@ package struct CrashImages {
         try emitTear(.tornAtSector, rest, last, file, offset, Array(bytes[..<cut]), [1, cut], body)
         try emitTear(
           .tornBackwards, rest, last, file, offset + UInt64(cut), Array(bytes[cut...]), [2, cut], body)
-        let garbage = (cut..<bytes.count).map { _ in UInt8.random(in: 0...255, using: &random) }
-        try emitTear(.tornWithGarbage, rest, last, file, offset, bytes[..<cut] + garbage, [3, cut], body)
+        try emitTear(
+          .tornWithGarbage, rest, last, file, offset, garbled(bytes, from: cut, at: offset, of: file), [3, cut], body)
       }
       for _ in 0..<3 {
         let cut = Int.random(in: 1..<bytes.count, using: &random)
@@ -204,6 +204,22 @@ package struct CrashImages {
     try emit(kind, keeping: kept, variant: variant, body) { image in
       DiskOperation.write(file, at: offset, bytes).apply(to: &image)
     }
+  }
+
+  /// The bytes with garbage in the sectors from `cut` on that were to change. A sector that is written again with what
+  /// it holds keeps it: that much every store must assume that writes anything twice.
+  private mutating func garbled(_ bytes: [UInt8], from cut: Int, at offset: UInt64, of file: DiskImage.Number)
+    -> [UInt8]
+  {
+    var before = [UInt8](repeating: 0, count: bytes.count)
+    _ = before.withUnsafeMutableBytes { durable.contents(of: file)?.read(into: $0, at: offset) }
+    var garbled = bytes
+    for start in stride(from: cut, to: bytes.count, by: 512) {
+      let sector = start..<min(start + 512, bytes.count)
+      guard bytes[sector] != before[sector] else { continue }
+      for index in sector { garbled[index] = UInt8.random(in: 0...255, using: &random) }
+    }
+    return garbled
   }
 
   /// Where the sectors of 512 bytes cut a write, as counts of its bytes.

@@ -1,0 +1,87 @@
+/// The changes of a frame, read one after the other without help of trees or record.
+struct LooseChanges {
+  struct Found {
+    var tree: UInt32
+    var kind: ChangeEntry.Kind
+    var key: [UInt8]
+    var value: Bytes
+    /// Whether a reference to it, with the check that it must have, was found in the frame.
+    var isProven: Bool
+  }
+
+  /// In the order of the frame; a later change of a key takes the place of an earlier one.
+  private(set) var found: [Found] = []
+  /// Whether the end of the changes was reached.
+  private(set) var isComplete = false
+
+  /// Reads the changes that begin behind the header of the frame at `frame`, before `limit`, and looks for their proofs
+  /// up to `end`. `isWhole`: the frame's own hash proves them.
+  init(
+    in file: DataFile, frame: UInt64, limit: UInt64, end: UInt64, isWhole: Bool
+  ) throws(StorageError) {
+    var place = frame + UInt64(FrameHeader.size)
+    var references: [RecordReference] = []
+    while place < limit {
+      guard let reading = try? LooseChanges.read(at: place, limit: limit, file), place - reading.entry.distance == frame
+      else { break }
+      let entry = reading.entry
+      references.append(RecordReference(offset: place, length: UInt32(reading.bytes.count), check: reading.check))
+      found.append(
+        Found(
+          tree: entry.tree, kind: entry.kind, key: reading.bytes[entry.keyRange].array,
+          value: reading.bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))], isProven: isWhole))
+      place += entry.length
+    }
+    isComplete = place >= limit
+    guard !isWhole, place < end else { return }
+    let proven = try file.bytes(at: place, count: Int(end - place), what: "frame").occurring(
+      references, in: frame..<place)
+    for index in found.indices where proven.contains(references[index].offset) { found[index].isProven = true }
+  }
+
+  /// Only those that are proven.
+  var proven: LooseChanges {
+    var proven = self
+    proven.found = found.filter(\.isProven)
+    return proven
+  }
+
+  private static func read(
+    at offset: UInt64, limit: UInt64, _ file: DataFile
+  ) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes, check: UInt32) {
+    let longestHead = UInt64(ChangeEntry.longestHead + Limits.key)
+    let head = try file.bytes(at: offset, count: Int(min(longestHead, limit - offset)), what: "change entry")
+    let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
+    guard entry.length <= limit - offset, entry.length <= UInt64(UInt32.max) else {
+      throw .damaged(what: "change entry", offset: offset)
+    }
+    let bytes = try file.bytes(at: offset, count: Int(entry.length), what: "change entry")
+    let check = bytes.withUnsafeBytes { bytes -> UInt32 in
+      guard entry.isLarge else { return file.header.check(bytes) }
+      let head = file.header.check(UnsafeRawBufferPointer(rebasing: bytes[..<entry.valueStart]))
+      let checks = UnsafeRawBufferPointer(rebasing: bytes[(entry.valueStart + Int(entry.valueLength))...])
+      return checksum(head, checks)
+    }
+    return (entry, bytes, check)
+  }
+}
+
+extension Bytes {
+  /// The offsets of those references whose bytes lie anywhere in these.
+  fileprivate func occurring(_ references: [RecordReference], in range: Range<UInt64>) -> Set<UInt64> {
+    let wanted = Dictionary(references.map { ($0.offset, $0) }) { first, _ in first }
+    var found: Set<UInt64> = []
+    withUnsafeBytes { bytes in
+      for start in 0..<Swift.max(0, bytes.count - RecordReference.size + 1) {
+        let offset =
+          UInt64(loadInteger(UInt32.self, bytes, at: start)) | UInt64(loadInteger(UInt16.self, bytes, at: start + 4))
+          << 32
+        guard range.contains(offset), let reference = wanted[offset] else { continue }
+        if RecordReference(take: UnsafeRawBufferPointer(rebasing: bytes[start...])) == reference {
+          found.insert(offset)
+        }
+      }
+    }
+    return found
+  }
+}

@@ -1,0 +1,209 @@
+/// Writes a new store from what is readable of a damaged one.
+///
+/// Commit by commit, in the order of the file: the new store gets the same state, with the same date, program, author,
+/// action and names, on top of the commit that took the place of its parent. What cannot be read of a commit's trees is
+/// taken from the commit before and from the changes in its own frame; a record whose value cannot be read keeps the value
+/// it had before. The past stays readable, and the new store has an origin of its own.
+struct Salvage {
+  let source: DataFile
+  let survey: FrameSurvey
+  let target: Store
+  var report = SalvageReport()
+  /// The commit of the new store that took the place of one of the old.
+  var places: [UInt64: UInt64] = [:]
+  /// Records of the old store's commits that could be read.
+  var records: [UInt64: CommitRecord] = [:]
+  /// The names of trees, as far as they are known from catalogs, by identifier.
+  var treeNames: [UInt32: TreeName] = [:]
+  /// Records that cannot be read, so that each is told once.
+  var lostRecords: Set<UInt64> = []
+  var newest: UInt64 = 0
+
+  init(source: DataFile, survey: FrameSurvey, target: Store) {
+    self.source = source
+    self.survey = survey
+    self.target = target
+  }
+
+  mutating func run(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
+    learnNames()
+    var last = FileLayout.firstFrame
+    for (index, frame) in survey.frames.enumerated() {
+      if index % 16 == 0 {
+        guard progress(VerifyProgress(phase: .trees, done: UInt64(index), total: UInt64(survey.frames.count))) else {
+          break
+        }
+      }
+      if frame.offset > last { try mend(gap: last..<frame.offset, before: frame) }
+      last = frame.end
+      if let record = records[frame.header.number] {
+        try save(record, frame)
+      } else {
+        try mend(frame)
+      }
+    }
+    if let gap = survey.leftover { try mend(gap: gap, before: nil) }
+    try setHead()
+  }
+
+  /// Reads what needs no order: records, and which tree has which identifier.
+  private mutating func learnNames() {
+    for frame in survey.frames {
+      guard let record = try? source.record(at: frame.offset) else { continue }
+      records[record.number] = record
+      for count in record.counts { treeNames[count.identifier] = count.tree }
+    }
+  }
+
+  // MARK: A commit whose record can be read
+
+  private mutating func save(_ record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
+    let base = self.base(of: record)
+    let transaction = try target.beginBlocking(on: base == 0 ? nil : base)
+    do {
+      var state = try StateSalvage(
+        salvage: self, transaction: transaction, record: record, frame: frame, base: base,
+        oldParent: record.parents.first.flatMap { records[$0] }.flatMap { places[$0.number] == base ? $0 : nil })
+      try state.run()
+      take(state)
+      let committed = try transaction.commit(description(of: record, base: base))
+      finish(record.number, committed?.number ?? base)
+      report.savedCommits += 1
+    } catch {
+      transaction.cancel()
+      throw error
+    }
+  }
+
+  private mutating func take(_ state: StateSalvage) {
+    report.losses += state.losses
+    lostRecords = state.lostRecords
+    treeNames.merge(state.treeNames) { _, new in new }
+  }
+
+  private mutating func finish(_ old: UInt64, _ new: UInt64) {
+    places[old] = new
+    newest = max(newest, new)
+  }
+
+  /// The commit of the new store on which this one goes: what became of its parent, or the nearest one before it.
+  private func base(of record: CommitRecord) -> UInt64 {
+    guard let parent = record.parents.first else { return 0 }
+    if let place = places[parent] { return place }
+    let before = places.keys.filter { $0 < parent }.max()
+    if let before, records[before].map({ $0.links.head.number == before }) ?? true { return places[before] ?? 0 }
+    let ancestors = [record.links.ancestry.jump, record.links.ancestry.previousJump].compactMap { $0?.number }
+    return ancestors.compactMap { places[$0] }.max() ?? newest
+  }
+
+  private func description(of record: CommitRecord, base: UInt64) -> CommitInfo {
+    var info = CommitInfo(
+      date: record.date, action: record.action, program: record.program, author: record.author,
+      flags: record.flags.intersection([.squashed, .maintenance, .undo]), undoes: record.undoes.flatMap { places[$0] })
+    for change in record.names {
+      guard let commit = change.commit else {
+        info.names[change.name] = .some(nil)
+        continue
+      }
+      if commit == record.number { info.names[change.name] = .some(0) }
+      if let place = places[commit] { info.names[change.name] = .some(place) }
+    }
+    if record.parents.count == 2, let second = places[record.parents[1]], base != 0, second != base {
+      info.parents = [base, second]
+    }
+    info.movesHead = record.links.head.number == record.number
+    info.durability = .collated
+    return info
+  }
+
+  // MARK: A commit whose record cannot be read
+
+  private mutating func mend(_ frame: FrameSurvey.Frame) throws(StorageError) {
+    report.losses.append(SalvageLoss(.commit, commit: frame.header.number))
+    let changes = try LooseChanges(
+      in: source, frame: frame.offset, limit: frame.nodesStart, end: frame.end, isWhole: frame.isWhole)
+    try apply(changes, of: frame.header.number)
+  }
+
+  /// A frame whose header cannot be read begins where the one before ends, with its changes.
+  private mutating func mend(gap: Range<UInt64>, before next: FrameSurvey.Frame?) throws(StorageError) {
+    let first = (survey.frames.last { $0.end <= gap.lowerBound }?.header.number ?? 0) + 1
+    let last = next.map { $0.header.number } ?? first + 1
+    guard next != nil || gap.count > FrameHeader.size else { return }
+    let changes = try LooseChanges(
+      in: source, frame: gap.lowerBound, limit: gap.upperBound, end: gap.upperBound, isWhole: false)
+    // The tail of an unfinished commit is no loss: nobody was told of it.
+    if next == nil, !changes.found.contains(where: \.isProven) { return }
+    for number in first..<max(last, first + 1) { report.losses.append(SalvageLoss(.commit, commit: number)) }
+    try apply(changes.proven, of: first)
+  }
+
+  /// Makes a commit of changes alone.
+  private mutating func apply(_ changes: LooseChanges, of number: UInt64) throws(StorageError) {
+    guard !changes.found.isEmpty else { return }
+    let transaction = try target.beginBlocking(on: newest == 0 ? nil : newest)
+    do {
+      for change in changes.found {
+        guard let name = treeNames[change.tree] else { continue }
+        if !change.isProven {
+          report.losses.append(SalvageLoss(.unproven, commit: number, tree: name, key: change.key))
+        }
+        try apply(change, to: name, transaction)
+      }
+      var info = CommitInfo(action: "salvaged from commit #\(number)", flags: .maintenance, movesHead: true)
+      info.durability = .collated
+      if let committed = try transaction.commit(info) {
+        finish(number, committed.number)
+        report.mendedCommits += 1
+      }
+    } catch {
+      transaction.cancel()
+      throw error
+    }
+  }
+
+  private func apply(
+    _ change: LooseChanges.Found, to name: TreeName, _ transaction: WriteTransaction
+  ) throws(StorageError) {
+    if try transaction.tree(name) == nil {
+      try transaction.createTree(name, kind: .records, attributes: [])
+    }
+    guard let tree = try transaction.tree(name), tree.kind == .records, tree.order == .bytes else { return }
+    switch change.kind {
+    case .put: try transaction.put(change.key, change.value.array, in: name)
+    case .delete: try transaction.delete(change.key, in: name)
+    case .attributes: try transaction.setAttributes(change.value.array, of: name)
+    }
+  }
+
+  // MARK: The end
+
+  /// The head is what became of the old head, or the newest that was saved.
+  private mutating func setHead() throws(StorageError) {
+    for name in try target.head.trees() {
+      if let tree = try target.head.tree(name), tree.kind == .records { report.records += tree.count }
+    }
+  }
+}
+
+extension Store {
+  /// Writes a new store at `newPath` from what is readable of the one at `path`, which is only read. The new one has an
+  /// identity and an origin of its own.
+  ///
+  /// `progress` is called every few commits on the calling thread; false ends it, and what was saved by then stays.
+  /// Throws where nothing at all can be read, where something lies at `newPath`, or where the disk fails.
+  package static func salvage(
+    from path: String, to newPath: String, options: StoreOptions, disk: any Disk,
+    progress: (VerifyProgress) -> Bool = { _ in true }
+  ) throws(StorageError) -> SalvageReport {
+    let raw = try RawStore(at: path, disk: disk)
+    let survey = try FrameSurvey(of: raw.file, limit: raw.end) { done in
+      progress(VerifyProgress(phase: .frames, done: done, total: raw.end))
+    }
+    let target = try Store.create(at: newPath, options: options, disk: disk)
+    var salvage = Salvage(source: raw.file, survey: survey, target: target)
+    try salvage.run(progress)
+    try target.close()
+    return salvage.report
+  }
+}

@@ -1,0 +1,63 @@
+/// What was saved of a damaged store, and what was not.
+package struct SalvageReport: Sendable {
+  /// Commits of the new store that were made from a commit of the old one.
+  package var savedCommits: UInt64 = 0
+  /// Commits that were made of the changes alone of a commit whose record cannot be read.
+  package var mendedCommits: UInt64 = 0
+  /// Records in the new store's head.
+  package var records: UInt64 = 0
+  /// In the order in which they were met.
+  package var losses: [SalvageLoss] = []
+
+  package init() {}
+
+  /// Whether everything was saved.
+  package var isComplete: Bool { losses.isEmpty }
+}
+
+/// Something that could not be saved, or not wholly.
+package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
+  package enum Kind: Sendable, Hashable {
+    /// A commit cannot be read: its state and its description are lost; what later ones share of it is not.
+    case commit
+    /// A record's value cannot be read; an older one was kept where there is one.
+    case record(keptOlder: Bool)
+    /// An index entry refers to a record that cannot be read.
+    case indexEntry
+    /// Entries of a tree cannot be reached; they were taken from the commit before, and the changes.
+    case entries(count: UInt64)
+    /// The trees of a commit cannot be listed; they were taken from the commit before, and the changes.
+    case catalog
+    /// A change was kept though no check of it was left to compare with.
+    case unproven
+    /// What the module above keeps with a tree cannot be read.
+    case attributes
+  }
+
+  package var kind: Kind
+  /// The number of the commit in the damaged store at which it was first met.
+  package var commit: UInt64
+  package var tree: TreeName?
+  package var key: [UInt8]?
+
+  package init(_ kind: Kind, commit: UInt64, tree: TreeName? = nil, key: [UInt8]? = nil) {
+    self.kind = kind
+    self.commit = commit
+    self.tree = tree
+    self.key = key
+  }
+
+  package var description: String {
+    let tree = tree.map { " of \($0)" } ?? ""
+    return switch kind {
+    case .commit: "commit #\(commit) cannot be read"
+    case .record(let keptOlder):
+      "a record\(tree) cannot be read as of commit #\(commit)" + (keptOlder ? "; its version before is kept" : "")
+    case .indexEntry: "an entry\(tree) refers, in commit #\(commit), to a record that cannot be read"
+    case .entries(let count): "\(count) entries\(tree) cannot be reached in commit #\(commit); older ones are kept"
+    case .catalog: "the trees of commit #\(commit) cannot be listed; those of the commit before are kept"
+    case .unproven: "a change\(tree) in commit #\(commit) is kept without proof that it is whole"
+    case .attributes: "the attributes\(tree) cannot be read in commit #\(commit); older ones are kept"
+    }
+  }
+}

@@ -1,0 +1,121 @@
+/// The bytes of a store that is not opened: for looking at damage, and for saving what can be saved.
+struct RawStore: Sendable {
+  let path: String
+  let file: DataFile
+  /// Bytes before this are looked at: what is durable of a living writer's file, else all.
+  let end: UInt64
+  /// Whether another process is writing.
+  let isBeingWritten: Bool
+  /// What had to be mended in mind to read anything at all.
+  let findings: [VerifyFinding]
+
+  init(at path: String, disk: any Disk) throws(StorageError) {
+    self.path = path
+    let data = path + "/data"
+    let file = try RawStore.open(data, disk)
+    let size = try engineCall { () throws(DiskError) in try file.status.size }
+    var header: FileHeader
+    var findings: [VerifyFinding] = []
+    do {
+      header = try FileHeader(reading: file, path: path)
+    } catch {
+      if case .newerFormat = error { throw error }
+      guard let recovered = try HeaderRecovery(file: file, size: size).header() else { throw error }
+      header = recovered
+      findings.append(
+        VerifyFinding(
+          .damage, what: "identity page", offset: 0, problem: "it is not what was written, and the store does not open",
+          saved: "nothing of the commits is lost by it: the seed of their checks was found anew"))
+    }
+    self.findings = findings
+    self.file = try DataFile(file: file, path: data, header: header, readsMapped: true, counters: Counters())
+    let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
+    isBeingWritten = isHeld
+    if isHeld, let hold, hold.generation == header.identity.generation, hold.durableEnd <= size {
+      end = hold.durableEnd
+    } else {
+      end = size
+    }
+    self.file.extend(to: size)
+  }
+
+  private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> any DiskFile {
+    do {
+      return try disk.open(path, .read)
+    } catch {
+      throw error.isNotFound ? .notFound(path: path) : StorageError(error)
+    }
+  }
+}
+
+/// Finds the seed of a file's checks where the identity page is damaged.
+///
+/// All that reading needs of the page is the seed. Either it is still there, and only other bytes of the page are damaged;
+/// or it is computed back from the first frame: a CRC can be run backwards from the check of a header to what it began from.
+/// Whether a seed is right shows at once, because a frame's record has a check of its own that begins from it too.
+struct HeaderRecovery {
+  let file: any DiskFile
+  let size: UInt64
+
+  func header() throws(StorageError) -> FileHeader? {
+    let page = try read(at: 0, count: FileHeader.size)
+    var candidates: [UInt32] = []
+    if page.count >= 68 {
+      candidates.append(page.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 64) })
+    }
+    let first = try read(at: FileLayout.firstFrame, count: FrameHeader.size)
+    if first.count == FrameHeader.size {
+      let check = first.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 60) }
+      candidates.append(HeaderRecovery.seed(before: Array(first[..<60]), givingCheck: check))
+    }
+    for seed in candidates where try isRight(seed, first) { return FileHeader(recovered: page, seed: seed) }
+    return nil
+  }
+
+  private func isRight(_ seed: UInt32, _ first: [UInt8]) throws(StorageError) -> Bool {
+    let header = first.withUnsafeBytes { FrameHeader($0, seed: seed) }
+    guard let header, header.recordOffset < size, UInt64(header.recordLength) <= size - header.recordOffset else {
+      return false
+    }
+    let record = try read(at: FileLayout.firstFrame + header.recordOffset, count: Int(header.recordLength))
+    return record.withUnsafeBytes { checksum(seed, $0) } == header.recordCheck
+  }
+
+  private func read(at offset: UInt64, count: Int) throws(StorageError) -> [UInt8] {
+    let block = MemoryBlock(count: count)
+    let done = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: offset) }
+    return Array(block.bytes[..<done])
+  }
+
+  /// What a CRC-32C began from, given the bytes it ran over and what came out: each step of it can be undone.
+  static func seed(before bytes: [UInt8], givingCheck check: UInt32) -> UInt32 {
+    var table = [UInt32](repeating: 0, count: 256)
+    // Each entry has a high byte of its own, which tells which byte was shifted in.
+    var byHighByte = [UInt8](repeating: 0, count: 256)
+    for byte in 0..<256 {
+      var sum = UInt32(byte)
+      for _ in 0..<8 { sum = (sum >> 1) ^ (sum & 1 == 1 ? 0x82F6_3B78 : 0) }
+      table[byte] = sum
+      byHighByte[Int(sum >> 24)] = UInt8(byte)
+    }
+    var sum = ~check
+    for byte in bytes.reversed() {
+      let index = byHighByte[Int(sum >> 24)]
+      sum = (sum ^ table[Int(index)]) << 8 | UInt32(index ^ byte)
+    }
+    return ~sum
+  }
+}
+
+extension FileHeader {
+  /// What can be read of a damaged identity page, with a seed that is known to be right.
+  fileprivate init(recovered page: [UInt8], seed: UInt32) {
+    func number(_ place: Int) -> UInt64 {
+      guard page.count >= place + 8 else { return 0 }
+      return page.withUnsafeBytes { loadInteger(UInt64.self, $0, at: place) }
+    }
+    let identity = StoreIdentity(
+      high: number(32), low: number(40), generation: number(48), created: Int64(bitPattern: number(56)))
+    self.init(identity: identity, seed: UInt64(seed))
+  }
+}

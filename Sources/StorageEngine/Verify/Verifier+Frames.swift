@@ -1,0 +1,217 @@
+extension Verifier {
+  /// The pages before the frames: identity, session and slots. All but the identity are hints.
+  mutating func checkPages(_ store: RawStore) throws(StorageError) {
+    let pages = try file.bytes(
+      at: 0, count: Int(min(FileLayout.firstFrame, file.end)), what: "pages")
+    guard pages.count == Int(FileLayout.firstFrame) else {
+      return damage("file", 0, "it ends within its first pages", saved: "no commit is in it")
+    }
+    let seed = file.header.seed
+    var slots: [Slot] = []
+    pages.withUnsafeBytes { bytes in
+      if !isZero(bytes, 512, 512), SessionBlock(part(bytes, 512, 512)) == nil {
+        note("session block", 512, "it is damaged; the next writer takes a new origin")
+      }
+      for offset in FileLayout.slotOffsets {
+        if let slot = Slot(part(bytes, Int(offset), Slot.size), seed: seed) {
+          slots.append(slot)
+        } else if !isZero(bytes, Int(offset), Slot.size) {
+          note("slot", offset, "it is damaged; opening scans more of the file")
+        }
+      }
+      for (start, end) in [(1024, 4096), (4096 + Slot.size, 8192), (8192 + Slot.size, Int(FileLayout.firstFrame))]
+      where !isZero(bytes, start, end - start) {
+        note("page", UInt64(start), "bytes that should be zero are not; nothing reads them")
+      }
+    }
+    checkDurableEnd(slots, store)
+  }
+
+  private func part(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[start..<(start + count)])
+  }
+
+  private func isZero(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> Bool {
+    bytes[start..<(start + count)].allSatisfy { $0 == 0 }
+  }
+
+  /// What a slot promised must be there.
+  private mutating func checkDurableEnd(_ slots: [Slot], _ store: RawStore) {
+    guard
+      let newest = slots.filter({ $0.generation == file.header.identity.generation }).max(by: {
+        $0.sequence < $1.sequence
+      })
+    else { return }
+    if newest.durableEnd > survey.end {
+      damage(
+        "frames", survey.end,
+        "the file holds nothing from here on, and a slot says that it is durable up to byte \(newest.durableEnd)",
+        saved:
+          "commits up to #\(survey.frames.last?.header.number ?? 0) are there, those after it up to #\(newest.number) are lost"
+      )
+    }
+    if let frame = survey.frame(number: newest.number),
+      frame.offset != newest.frameOffset || frame.hash != newest.frameHash
+    {
+      damage("slot", newest.frameOffset, commit: newest.number, "it names another frame than the file has")
+    }
+  }
+
+  // MARK: The chain
+
+  mutating func checkFrames(_ store: RawStore) throws(StorageError) {
+    for gap in survey.gaps { tellGap(gap) }
+    var before: FrameSurvey.Frame?
+    for frame in survey.frames {
+      report.commits += 1
+      try checkFrame(frame, after: before)
+      before = frame
+    }
+    report.bytes = survey.end
+    if let leftover = survey.leftover, !store.isBeingWritten {
+      note(
+        "tail", leftover.lowerBound, "\(leftover.count) bytes of a commit that was not finished; opening cuts them off")
+    }
+  }
+
+  private mutating func tellGap(_ gap: Range<UInt64>) {
+    let next = survey.frames.first { $0.offset >= gap.upperBound }?.header.number ?? 0
+    let last = survey.frames.last { $0.end <= gap.lowerBound }?.header.number ?? file.header.firstNumber &- 1
+    let lost = last + 2 >= next ? "commit #\(last + 1)" : "commits #\(last + 1) to #\(next &- 1)"
+    damage(
+      "frame header", gap.lowerBound, commit: last + 1, "no frame can be made out in \(gap.count) bytes",
+      saved: "\(lost) cannot be read as a commit; what later commits share of it can")
+  }
+
+  private mutating func checkFrame(_ frame: FrameSurvey.Frame, after before: FrameSurvey.Frame?) throws(StorageError) {
+    let number = frame.header.number
+    // A gap before the frame is told already; then the chain cannot be looked at.
+    if frame.offset == before?.end ?? FileLayout.firstFrame {
+      let previousHash = before.map { $0.hash } ?? 0
+      if frame.header.previousOffset != before?.offset ?? 0
+        || previousHash.map({ $0 != frame.header.previousHash }) ?? false
+      {
+        damage("frame header", frame.offset, commit: number, "it does not follow the frame before it")
+      }
+    }
+    if frame.hash == nil {
+      damage(
+        "frame trailer", frame.end - UInt64(FrameHeader.trailerSize), commit: number, "it is not what was written",
+        saved: "the commit's parts can be read by their own checks")
+    }
+    let found = report.findingCount
+    do {
+      let record = try file.record(at: frame.offset)
+      commits[number] = record
+    } catch {
+      damage(
+        "commit record", frame.recordStart, commit: number, "it is not what was written",
+        saved: "the commit cannot be opened; its changes, and what later commits share of it, can be read")
+    }
+    try readChanges(of: frame)
+    // What is wrong in the nodes is told when trees are walked; here only that something is.
+    if !frame.isWhole, frame.hash != nil, report.findingCount == found {
+      damage(
+        "frame", frame.offset, commit: number, "its bytes are not those that were written",
+        saved: "each change and node in it has a check of its own, and those that are right can be read")
+    }
+  }
+
+  // MARK: Changes
+
+  private mutating func readChanges(of frame: FrameSurvey.Frame) throws(StorageError) {
+    var counts: [UInt32: (inserted: UInt64, updated: UInt64, deleted: UInt64)] = [:]
+    var superseded = commits[frame.header.number].flatMap { try? SupersededCursor($0, file) }
+    var place = frame.changesStart
+    while place < frame.nodesStart {
+      guard let (entry, fact) = try? change(at: place, limit: frame.nodesStart), place - entry.distance == frame.offset
+      else {
+        return damage(
+          "changes", place, commit: frame.header.number, "no change can be read here",
+          saved: "the values behind it in this commit can be read through the trees that refer to them")
+      }
+      report.changes += 1
+      changes[place] = fact
+      // In a damaged frame what an entry says is proven only by those that refer to it.
+      if frame.isWhole { checkReplaced(entry, fact, at: place, commit: frame.header.number) }
+      if !((try? superseded?.contains(place - frame.offset)) ?? false) {
+        switch entry.kind {
+        case .put where entry.replaced == nil || entry.replacesDelete:
+          counts[entry.tree, default: (0, 0, 0)].inserted += 1
+        case .put: counts[entry.tree, default: (0, 0, 0)].updated += 1
+        case .delete: counts[entry.tree, default: (0, 0, 0)].deleted += 1
+        case .attributes: break
+        }
+      }
+      place += entry.length
+    }
+    // What a restore by roots changed is counted too, and is in no change.
+    guard frame.isWhole, let record = commits[frame.header.number], record.restores == nil else { return }
+    for count in record.counts {
+      let found = counts[count.identifier] ?? (0, 0, 0)
+      if found != (count.inserted, count.updated, count.deleted) {
+        damage(
+          "commit record", frame.recordStart, commit: frame.header.number, tree: count.tree,
+          "it counts \(count.inserted) inserted, \(count.updated) updated and \(count.deleted) deleted, and the changes are \(found)"
+        )
+      }
+    }
+  }
+
+  /// A change entry where one must begin, with the check that references to it must have.
+  private func change(at offset: UInt64, limit: UInt64) throws(StorageError) -> (ChangeEntry, ChangeFact) {
+    let longestHead = UInt64(ChangeEntry.longestHead + Limits.key)
+    let head = try file.bytes(at: offset, count: Int(min(longestHead, limit - offset)), what: "change entry")
+    let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
+    guard entry.length <= limit - offset, let length = UInt32(exactly: entry.length) else {
+      throw .damaged(what: "change entry", offset: offset)
+    }
+    let check: UInt32
+    if entry.isLarge {
+      let checks = try file.bytes(
+        at: offset + entry.length - UInt64(entry.checksLength), count: entry.checksLength, what: "change entry")
+      let start = head.withUnsafeBytes {
+        checksum(file.header.seed, UnsafeRawBufferPointer(rebasing: $0[..<entry.valueStart]))
+      }
+      check = checks.withUnsafeBytes { checksum(start, $0) }
+    } else {
+      check = try file.hash(offset..<(offset + entry.length), from: file.header.seed)
+    }
+    let keyCheck = head.withUnsafeBytes { checksum(0, UnsafeRawBufferPointer(rebasing: $0[entry.keyRange])) }
+    return (entry, ChangeFact(length: length, check: check, keyCheck: keyCheck, tree: entry.tree, kind: entry.kind))
+  }
+
+  /// The version that a change replaced is one of the same key, and is what the change says it is.
+  private mutating func checkReplaced(_ entry: ChangeEntry, _ fact: ChangeFact, at place: UInt64, commit: UInt64) {
+    guard let replaced = entry.replaced else { return }
+    guard let older = resolve(replaced) else {
+      if wrongReferences.insert(replaced.offset).inserted {
+        damage(
+          "change entry", replaced.offset, commit: commit, "the version that a later one replaced cannot be read",
+          saved: "the newer versions of the record can")
+      }
+      return
+    }
+    if replaced.offset >= place || older.tree != fact.tree || older.keyCheck != fact.keyCheck
+      || (older.kind == .delete) != entry.replacesDelete
+    {
+      damage(
+        "change entry", place, commit: commit,
+        "it says that it replaces the version at byte \(replaced.offset), which is none of its key")
+    }
+  }
+
+  /// What a reference leads to, where it leads to what it says.
+  mutating func resolve(_ reference: RecordReference) -> ChangeFact? {
+    if let fact = changes[reference.offset] {
+      return fact.length == reference.length && fact.check == reference.check ? fact : nil
+    }
+    // In a frame whose changes could not be read in order, the entry may still be whole.
+    guard let (entry, bytes) = try? file.entry(reference) else { return nil }
+    let fact = ChangeFact(
+      length: reference.length, check: reference.check,
+      keyCheck: bytes[entry.keyRange].withUnsafeBytes { checksum(0, $0) }, tree: entry.tree, kind: entry.kind)
+    changes[reference.offset] = fact
+    return fact
+  }
+}

@@ -1,0 +1,250 @@
+/// Which tree a walk is in, and what its leaves must hold.
+private struct WalkedTree {
+  enum Role { case catalog, names, records, gone, entries }
+
+  var role: Role
+  var order: TreeOrder
+  var commit: UInt64
+  var name: TreeName?
+  var identifier: UInt32 = 0
+  var nextTree: UInt32 = 0
+}
+
+extension Verifier {
+  /// Walks every tree of every commit. What two commits share is walked once.
+  mutating func checkTrees(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
+    let total = UInt64(survey.frames.count)
+    for (index, frame) in survey.frames.enumerated() {
+      if index % 64 == 0, !progress(VerifyProgress(phase: .trees, done: UInt64(index), total: total)) { return }
+      guard let record = commits[frame.header.number] else { continue }
+      let catalog = WalkedTree(
+        role: .catalog, order: .bytes, commit: record.number, nextTree: record.links.nextTree)
+      walk(record.links.catalog, catalog)
+      walk(record.links.names, WalkedTree(role: .names, order: .bytes, commit: record.number))
+      try checkCounts(of: record, frame)
+    }
+    _ = progress(VerifyProgress(phase: .trees, done: total, total: total))
+  }
+
+  /// A tree has as many entries as its parent's and the changes make.
+  private mutating func checkCounts(of record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
+    guard record.restores == nil, !record.flags.contains(.undo), let parent = record.parents.first,
+      let before = commits[parent]
+    else { return }
+    let view = View(commit: record, file: file)
+    let parentView = View(commit: before, file: file)
+    for count in record.counts {
+      // What cannot be read was told of when it was walked.
+      guard let new = try? view.catalogEntry(count.tree), new.identifier == count.identifier else { continue }
+      guard let old = try? parentView.catalogEntry(count.tree) else { continue }
+      let expected = old.identifier == new.identifier ? old.root.count : 0
+      if new.root.count != expected &+ count.inserted &- count.deleted {
+        damage(
+          "catalog", record.links.catalog.offset, commit: record.number, tree: count.tree,
+          "the tree has \(new.root.count) entries, and by its changes it has \(expected &+ count.inserted &- count.deleted)"
+        )
+      }
+    }
+  }
+
+  // MARK: Nodes
+
+  private mutating func walk(_ pointer: NodePointer, _ tree: WalkedTree) {
+    guard !pointer.isNone else { return }
+    walk(pointer, level: nil, from: nil, to: nil, tree)
+  }
+
+  /// Walks a node and all below it. Its keys must not be less than `first` and must be less than `last`.
+  @discardableResult
+  private mutating func walk(
+    _ pointer: NodePointer, level: UInt8?, from first: [UInt8]?, to last: [UInt8]?, _ tree: WalkedTree
+  ) -> NodeFact? {
+    if let known = nodes[pointer.offset] {
+      guard known.length == pointer.length, known.check == pointer.check, known.count == pointer.count,
+        level.map({ $0 == known.level }) ?? true
+      else {
+        tell(pointer, tree, "two pointers disagree about the node")
+        return nil
+      }
+      if !known.isDamaged, let node = try? file.node(at: pointer) { checkEnds(node.view, first, last, pointer, tree) }
+      return known
+    }
+    report.nodes += 1
+    var fact = NodeFact(
+      length: pointer.length, check: pointer.check, level: level ?? 0, count: pointer.count,
+      nodeBytes: UInt64(pointer.length), entryBytes: 0, isDamaged: false)
+    do {
+      let node = try file.node(at: pointer)
+      fact.level = node.view.level
+      if let level, node.view.level != level { throw node.view.damage }
+      try walk(node.view, pointer, from: first, to: last, tree, &fact)
+    } catch {
+      fact.isDamaged = true
+      let range = "\(pointer.count) entries from \(key(first)) to \(key(last))"
+      tell(pointer, tree, "it is not what was written", saved: tree.role.whatIsSaved(range))
+    }
+    nodes[pointer.offset] = fact
+    return fact
+  }
+
+  private mutating func walk(
+    _ view: NodeView, _ pointer: NodePointer, from first: [UInt8]?, to last: [UInt8]?, _ tree: WalkedTree,
+    _ fact: inout NodeFact
+  ) throws(StorageError) {
+    checkEnds(view, first, last, pointer, tree)
+    var keys: [[UInt8]] = []
+    keys.reserveCapacity(view.count)
+    for index in 0..<view.count { keys.append(try view.key(index)) }
+    for index in 1..<max(1, keys.count)
+    where tree.order == .bytes && !keys[index - 1].lexicographicallyPrecedes(keys[index]) {
+      tell(pointer, tree, "its keys are out of order")
+      break
+    }
+    guard view.form == .inner else {
+      if pointer.count != UInt64(view.count) {
+        tell(pointer, tree, "its parent counts \(pointer.count) entries, it has \(view.count)")
+      }
+      for index in 0..<view.count { fact.entryBytes += checkLeaf(keys[index], try view.payload(index), pointer, tree) }
+      return
+    }
+    var count: UInt64 = 0
+    for index in 0..<view.count {
+      let child = try view.pointer(index)
+      count = count &+ child.count
+      let next = index + 1 < keys.count ? keys[index + 1] : last
+      let below = walk(child, level: view.level &- 1, from: index == 0 ? first : keys[index], to: next, tree)
+      fact.nodeBytes += below?.nodeBytes ?? 0
+      fact.entryBytes += below?.entryBytes ?? 0
+      if below?.isDamaged ?? true { fact.isDamaged = true }
+    }
+    if count != pointer.count {
+      tell(pointer, tree, "its parent counts \(pointer.count) entries, its children \(count)")
+    }
+  }
+
+  /// The first and the last key of a node lie within what its parents say.
+  private mutating func checkEnds(
+    _ view: NodeView, _ first: [UInt8]?, _ last: [UInt8]?, _ pointer: NodePointer, _ tree: WalkedTree
+  ) {
+    guard tree.order == .bytes else { return }
+    let lowest = view.form == .inner ? 1 : 0
+    guard lowest < view.count, let low = try? view.key(lowest), let high = try? view.key(view.count - 1) else { return }
+    let isBelow = first.map { low.lexicographicallyPrecedes($0) } ?? false
+    let isAbove = last.map { !high.lexicographicallyPrecedes($0) } ?? false
+    if isBelow || isAbove { tell(pointer, tree, "its keys belong elsewhere in the tree") }
+  }
+
+  private mutating func tell(_ pointer: NodePointer, _ tree: WalkedTree, _ problem: String, saved: String = "") {
+    damage("tree node", pointer.offset, commit: tree.commit, tree: tree.name, problem, saved: saved)
+  }
+
+  private func key(_ key: [UInt8]?) -> String {
+    guard let key, !key.isEmpty else { return "the end" }
+    return key.prefix(24).map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
+  }
+
+  // MARK: Entries
+
+  /// Checks what an entry refers to; returns the bytes of the record it refers to.
+  private mutating func checkLeaf(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree)
+    -> UInt64
+  {
+    switch tree.role {
+    case .catalog:
+      checkCatalog(key, payload, pointer, tree)
+      return 0
+    case .names:
+      checkName(key, payload, pointer, tree)
+      return 0
+    case .records, .gone: return checkRecord(key, payload, pointer, tree)
+    case .entries:
+      guard let reference = payload.record else { return 0 }
+      _ = fact(reference, key, tree)
+      return UInt64(reference.length)
+    }
+  }
+
+  private mutating func checkRecord(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree)
+    -> UInt64
+  {
+    guard let reference = payload.record else {
+      tell(pointer, tree, "an entry refers to no record")
+      return 0
+    }
+    if let fact = fact(reference, key, tree) {
+      let isRight =
+        fact.keyCheck == key.withUnsafeBytes { checksum(0, $0) } && fact.tree == tree.identifier
+        && fact.kind == (tree.role == .gone ? .delete : .put)
+      if !isRight {
+        tell(pointer, tree, "an entry refers to a change of another key, tree or kind at byte \(reference.offset)")
+      }
+    }
+    return UInt64(reference.length)
+  }
+
+  /// What a reference leads to; tells, once, where it leads nowhere.
+  private mutating func fact(_ reference: RecordReference, _ key: [UInt8], _ tree: WalkedTree) -> ChangeFact? {
+    if let fact = resolve(reference) { return fact }
+    if wrongReferences.insert(reference.offset).inserted {
+      damage(
+        "record", reference.offset, commit: tree.commit, tree: tree.name, "it is not what was written",
+        saved: "this version of the record is lost; its other versions can be read")
+    }
+    return nil
+  }
+
+  private mutating func checkCatalog(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ catalog: WalkedTree)
+  {
+    guard let entry = try? CatalogEntry(payload, catalogAt: pointer.offset), entry.identifier < catalog.nextTree else {
+      return tell(pointer, catalog, "what it says of a tree makes no sense")
+    }
+    var tree = WalkedTree(
+      role: entry.kind == .records ? .records : .entries, order: entry.order, commit: catalog.commit,
+      name: TreeName(key), identifier: entry.identifier)
+    let root = entry.root.isNone ? nil : walk(entry.root, level: nil, from: nil, to: nil, tree)
+    tree.role = .gone
+    let gone = entry.gone.isNone ? nil : walk(entry.gone, level: nil, from: nil, to: nil, tree)
+    if entry.attributes != .none, resolve(entry.attributes) == nil,
+      wrongReferences.insert(entry.attributes.offset).inserted
+    {
+      damage(
+        "attributes", entry.attributes.offset, commit: catalog.commit, tree: tree.name, "they are not what was written",
+        saved: "older attributes of the tree can be read")
+    }
+    guard !(root?.isDamaged ?? false), !(gone?.isDamaged ?? false) else { return }
+    let nodeBytes = (root?.nodeBytes ?? 0) + (gone?.nodeBytes ?? 0)
+    let entryBytes = (root?.entryBytes ?? 0) + (gone?.entryBytes ?? 0) + UInt64(entry.attributes.length)
+    if nodeBytes != entry.nodeBytes || (entry.kind == .records && entryBytes != entry.entryBytes) {
+      tell(
+        pointer, tree,
+        "the catalog counts \(entry.nodeBytes) and \(entry.entryBytes) bytes, the tree has \(nodeBytes) and \(entryBytes)"
+      )
+    }
+  }
+
+  private mutating func checkName(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree) {
+    guard case .bytes(let bytes) = payload, bytes.count == 16 else {
+      return tell(pointer, tree, "a name leads nowhere")
+    }
+    let (number, offset) = bytes.withUnsafeBytes {
+      (loadInteger(UInt64.self, $0, at: 0), loadInteger(UInt64.self, $0, at: 8))
+    }
+    let isLost = survey.gaps.contains { $0.contains(offset) }
+    if !isLost, survey.frame(number: number)?.offset != offset {
+      tell(pointer, tree, "the name \(String(decoding: key, as: UTF8.self)) leads to no commit")
+    }
+  }
+}
+
+extension WalkedTree.Role {
+  /// What becomes of the entries below a lost node.
+  fileprivate func whatIsSaved(_ range: String) -> String {
+    switch self {
+    case .records: "\(range) cannot be reached here; their changes lie in the commits and can be saved from there"
+    case .gone: "the past of deleted records is cut short: \(range)"
+    case .entries: "\(range) of an index cannot be read; it can be built anew from its records"
+    case .catalog: "the trees of this commit cannot be reached; those of other commits, and all changes, can"
+    case .names: "names are lost; the commits they named are not"
+    }
+  }
+}
