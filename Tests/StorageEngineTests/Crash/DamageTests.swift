@@ -1,0 +1,169 @@
+import DiskSimulation
+import StorageEngine
+import Testing
+
+/// A small store that has every kind of frame, both slots and a tail of zeros, as bytes to be damaged.
+struct DamagedStore: Sendable {
+  static let path = RecordedWorkload.path
+  static let data = path + "/data"
+
+  var image: DiskImage
+  var model: StoreModel
+  /// Where the last frame ends and the zeros begin.
+  var end: Int
+
+  var bytes: [UInt8] { image.contents(at: Self.data)?.array ?? [] }
+
+  private static let steps: [Step] = [
+    .commit([.create(tree: 0), .create(tree: 1), .put(tree: 0, key: 1, size: 30), .put(tree: 1, key: 1, size: 5)]),
+    .commit([.bulk(tree: 0, from: 0, count: 14, size: 20)], info: Step.Info(setsName: "pin0")),
+    .commit([.delete(tree: 0, key: 1), .put(tree: 1, key: 2, size: 40)]),
+    .reopen,
+    .commit([.put(tree: 0, key: 1, size: 12), .attributes(tree: 0, 20)]),
+    .commit([.put(tree: 0, key: 2, size: 300)], on: .older(500)),
+    .commit([.restore(tree: 0, share: 400)], info: Step.Info(removesName: "pin0")),
+    .commit([.put(tree: 0, key: 9, size: 10)], info: Step.Info(merges: true)),
+    .reopen,
+  ]
+
+  static func make(_ steps: [Step] = DamagedStore.steps) throws -> DamagedStore {
+    let workload = try RecordedWorkload.run("damaged", steps, seed: 9)
+    let bytes = workload.finish.contents(at: data)?.array ?? []
+    return DamagedStore(
+      image: workload.finish, model: workload.model, end: (bytes.lastIndex { $0 != 0 } ?? 0) + 1)
+  }
+
+  /// Every byte that means something: the blocks of the pages and all of the frames. Of the pages' rest, which nobody
+  /// reads, a sample.
+  var offsets: [Int] {
+    let blocks = [0..<1_024, 4_096..<4_608, 8_192..<8_704, 16_384..<end].flatMap { Array($0) }
+    return Set(blocks).union(stride(from: 0, to: end, by: 61)).sorted()
+  }
+
+  /// The store with one byte changed.
+  func flipping(_ offset: Int, _ bits: UInt8) -> DiskImage { changing { $0.flip(offset, bits) } }
+
+  /// The store with its data cut to a length.
+  func cutting(to length: Int) -> DiskImage { changing { $0.truncate(to: UInt64(length)) } }
+
+  private func changing(_ body: (inout PagedBytes) -> Void) -> DiskImage {
+    var image = image
+    if let number = image.number(at: Self.data) { image.change(number, body) }
+    return image
+  }
+}
+
+extension PagedBytes {
+  fileprivate mutating func flip(_ offset: Int, _ bits: UInt8) {
+    var byte: [UInt8] = [0]
+    _ = byte.withUnsafeMutableBytes { read(into: $0, at: UInt64(offset)) }
+    byte[0] ^= bits
+    byte.withUnsafeBytes { write($0, at: UInt64(offset)) }
+  }
+}
+
+/// What came of a damaged store.
+enum Outcome: String, Hashable, CaseIterable {
+  /// Everything is as it was.
+  case harmless
+  /// Opening failed, with a reason.
+  case refused
+  /// It opened and said what is damaged, or the damage was met and told while reading; all else was right.
+  case reported
+}
+
+/// Opens damaged bytes and reads all that can be read.
+struct DamageProbe {
+  let store: DamagedStore
+  let image: DiskImage
+
+  /// Throws where wrong data came back, or where something is missing and nothing was said.
+  func outcome() throws -> Outcome {
+    let disk = ImageDisk(image)
+    let opened: Store
+    do {
+      opened = try Store.open(at: DamagedStore.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    } catch {
+      return .refused
+    }
+    var isTold = opened.openingReport.damage != nil
+    for number in 1...store.model.newest {
+      do {
+        let comparison = StoreComparison(store: opened, model: store.model)
+        try comparison.checkRecord(number)
+        try comparison.checkState(number)
+      } catch let error as StorageError {
+        guard error.tellsOfDamage else { throw Disagreement(description: "commit \(number): \(error)") }
+        isTold = true
+      }
+    }
+    do {
+      try StoreComparison(store: opened, model: store.model).checkNames(store.model.newest)
+    } catch is StorageError {
+      isTold = true
+    } catch {
+      // With the newest commits gone an older one is head; that must have been said.
+      guard isTold else { throw error }
+    }
+    return isTold ? .reported : .harmless
+  }
+}
+
+extension StorageError {
+  fileprivate var tellsOfDamage: Bool {
+    switch self {
+    case .damaged, .noSuchCommit: true
+    default: false
+    }
+  }
+}
+
+@Suite("Damage")
+struct DamageTests {
+  @Test("each flipped bit of a store is harmless, or told; it never traps and never gives wrong data")
+  func flippedBits() async throws {
+    let store = try DamagedStore.make()
+    let offsets = store.offsets + stride(from: store.end, to: store.end + 4_000, by: 97)
+    let (outcomes, failures) = await probe(store, offsets.count) { index in
+      store.flipping(offsets[index], UInt8(1) << UInt8(offsets[index] % 8))
+    }
+    print("flipped bits: \(outcomes)")
+    #expect(failures.isEmpty, "\(failures.count) failures, the first: \(failures.prefix(5))")
+    #expect(Outcome.allCases.allSatisfy { outcomes[$0, default: 0] > 0 })
+  }
+
+  @Test("each truncation of a store is told and gives no wrong data")
+  func truncations() async throws {
+    let store = try DamagedStore.make()
+    let lengths = store.offsets
+    let (outcomes, failures) = await probe(store, lengths.count) { store.cutting(to: lengths[$0]) }
+    print("truncations: \(outcomes)")
+    #expect(failures.isEmpty, "\(failures.count) failures, the first: \(failures.prefix(5))")
+    #expect(outcomes[.harmless] == nil, "a cut before the end of the last frame takes something away")
+  }
+
+  private func probe(
+    _ store: DamagedStore, _ count: Int, _ image: @escaping @Sendable (Int) -> DiskImage
+  ) async -> ([Outcome: Int], [String]) {
+    await withTaskGroup(of: ([Outcome: Int], [String]).self) { group in
+      for part in 0..<4 {
+        group.addTask {
+          var outcomes: [Outcome: Int] = [:]
+          var failures: [String] = []
+          for index in stride(from: part, to: count, by: 4) {
+            do {
+              outcomes[try DamageProbe(store: store, image: image(index)).outcome(), default: 0] += 1
+            } catch {
+              failures.append("\(index): \(error)")
+            }
+          }
+          return (outcomes, failures)
+        }
+      }
+      return await group.reduce(into: ([:], [])) { all, part in
+        all.0.merge(part.0, uniquingKeysWith: +)
+        all.1 += part.1
+      }
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import StorageEngine
+
+/// Where the parts of each commit lie in a data file, read by the letter of FORMAT.md and not by the engine's own code.
+struct FrameMap {
+  struct Frame {
+    var number: UInt64
+    var header: Range<Int>
+    var changes: Range<Int>
+    var nodes: Range<Int>
+    var record: Range<Int>
+    var trailer: Range<Int>
+
+    /// The part by name.
+    subscript(part: Part) -> Range<Int> {
+      switch part {
+      case .header: header
+      case .changes: changes
+      case .nodes: nodes
+      case .record: record
+      case .trailer: trailer
+      }
+    }
+  }
+
+  enum Part: String, CaseIterable, Sendable { case header, changes, nodes, record, trailer }
+
+  private(set) var frames: [Frame] = []
+
+  init(_ bytes: [UInt8]) {
+    func number(_ place: Int, _ count: Int) -> Int {
+      bytes[place..<(place + count)].reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+    var place = 16_384
+    while place + 64 <= bytes.count, bytes[place..<(place + 4)].elementsEqual("Fram".utf8) {
+      let end = place + number(place + 16, 8)
+      let changes = place + 64
+      let nodes = changes + number(place + 40, 8)
+      let record = nodes + number(place + 48, 8)
+      frames.append(
+        Frame(
+          number: UInt64(number(place + 8, 8)), header: place..<changes, changes: changes..<nodes,
+          nodes: nodes..<record,
+          record: record..<(record + number(place + 36, 4)), trailer: (end - 16)..<end))
+      place = end
+    }
+  }
+}
