@@ -159,6 +159,7 @@ final class Writer: @unchecked Sendable {
     }
     let newest = chain.offset == 0 ? CommitRecord.beginning(of: file.header) : try file.record(at: chain.offset)
     let head = try newest.head(in: file)
+    guard chain.end <= status.size else { throw .damaged(what: "end of the file", offset: status.size) }
     if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
 
     // The page cache may show bytes that the disk never got, so what no slot vouches for is written again.

@@ -16,7 +16,9 @@ struct Opening {
   /// From the best slot forward; where a slot or its frame is damaged, from the other one, or from the first frame.
   func run() throws(StorageError) -> Result {
     let slots = try readSlots()
-    var damage: StorageError?
+    // Creation makes the first pages durable before the store has its name.
+    var damage: StorageError? =
+      file.end < FileLayout.firstFrame ? .damaged(what: "end of the file", offset: file.end) : nil
     for slot in slots {
       guard let chain = try chain(of: slot) else {
         damage = damage ?? .damaged(what: "newest frame", offset: slot.frameOffset)
