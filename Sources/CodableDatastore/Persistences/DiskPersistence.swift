@@ -64,3 +64,9 @@ extension DiskPersistence where AccessMode == ReadOnly {
     DiskPersistence(readOnlyURL: try DefaultLocation.url())
   }
 }
+
+extension DiskPersistence where AccessMode == ReadWrite {
+  /// Names the current state, so that it stays reachable whatever the history keeps. In the original library it copied
+  /// the store's files; ours needs no copy.
+  public func _takeSnapshot() async throws { try _store.nameSnapshot() }
+}

@@ -44,3 +44,7 @@ public final class _StoreHandle: Sendable {
     return try connection.currentView(forWriter: !isReadOnly)
   }
 }
+
+extension _StoreHandle {
+  func nameSnapshot() throws { try createIfNecessary() }
+}
