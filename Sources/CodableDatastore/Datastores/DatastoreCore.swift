@@ -19,6 +19,8 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let isReadOnly: Bool
   /// Whether records say by themselves which identifier they have.
   let isIdentifiable: Bool
+  /// The one state that is read, if it is a look into the past.
+  let view: View?
   let listeners = WarmUpListeners()
 
   private let format = Format()
@@ -34,13 +36,15 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let readable = Mutex<ReadableIndexes?>(nil)
 
   init(
-    store: _StoreHandle, key: DatastoreKey, coder: RecordCoder<Format>, isReadOnly: Bool, isIdentifiable: Bool
+    store: _StoreHandle, key: DatastoreKey, coder: RecordCoder<Format>, isReadOnly: Bool, isIdentifiable: Bool,
+    view: View? = nil
   ) {
     self.store = store
     self.key = key.rawValue
     self.coder = coder
     self.isReadOnly = isReadOnly
     self.isIdentifiable = isIdentifiable
+    self.view = view
     let identifiers = KeyCoder<Identifier>.make()
     self.identifiers = identifiers
     recordsTree = .records(of: key.rawValue)
@@ -62,6 +66,8 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
       coding: coder.coding, indexes: indexes.map(\.descriptor))
     if !isReadOnly { store.registry.add(self, key: self.key) }
   }
+
+  var compiled: any CompiledFormat { CompiledDatastore(core: self) }
 
   /// The index that a key path of the format leads to.
   func index<Index: IndexRepresentation<Instance>>(at path: KeyPath<Format, Index>) throws -> IndexPlan<Instance> {

@@ -14,6 +14,8 @@ struct Declaration: Hashable, Sendable {
 /// A datastore in use.
 protocol DeclaredDatastore: AnyObject, Sendable {
   var declaration: Declaration { get }
+  /// What the types tell to tools that know only documents.
+  var compiled: any CompiledFormat { get }
 }
 
 /// The datastores in use through one persistence, by key.
@@ -25,6 +27,13 @@ final class DatastoreRegistry: Sendable {
     writers.withLock { writers in
       writers[key, default: []].removeAll { $0.datastore == nil }
       writers[key, default: []].append(Entry(datastore: datastore))
+    }
+  }
+
+  /// The living ones, for tools that edit by the real types; one per key.
+  var compiledFormats: [any CompiledFormat] {
+    writers.withLock { writers in
+      writers.values.compactMap { entries in entries.lazy.compactMap(\.datastore).first?.compiled }
     }
   }
 

@@ -68,6 +68,24 @@ enum SoughtPlace {
   case bytes([UInt8])
   case compare((UnsafeRawBufferPointer) throws -> Int)
 
+  /// Where a stored key lies relative to the place.
+  func compares(_ stored: Bytes) throws -> Int {
+    try stored.withUnsafeBytes { stored in
+      switch self {
+      case .bytes(let key): key.withUnsafeBytes { compareKeys(stored, $0) }
+      case .compare(let place): try place(stored)
+      }
+    }
+  }
+
+  /// The engine's form of the place, to be kept; a stored key that cannot be read counts as the one.
+  var keptProbe: KeyProbe {
+    switch self {
+    case .bytes(let key): .bytes(key)
+    case .compare(let place): .compare { stored in (try? place(stored)) ?? 0 }
+    }
+  }
+
   /// Calls `body` with the engine's form of the place. Where a stored key cannot be read, what that throws comes out.
   func withProbe<R>(_ body: (KeyProbe) throws -> R) throws -> R {
     switch self {

@@ -25,15 +25,16 @@ extension DatastoreCore {
   /// Listens from now on.
   func observe(only identifier: Identifier?) async throws -> ObservedChanges<Format> {
     _ = try await ready()
-    let buffer = ChangeBuffer { change in
-      identifier == nil || change.identifier as? Identifier == identifier
-    }
+    let wanted = try identifier.map { try key(of: $0) }
+    let buffer = ChangeBuffer { change in wanted == nil || change.key == wanted }
     store.connection.publication.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)
   }
 
-  fileprivate func event(of change: StoredChange) async throws -> ObservedEvent<Identifier, Instance>? {
-    guard let identifier = change.identifier as? Identifier else { return nil }
+  /// A change with its instances decoded; nil where the identifier cannot be told.
+  func event(of change: StoredChange) async throws -> ObservedEvent<Identifier, Instance>? {
+    let known = change.identifier as? Identifier
+    guard let identifier = known ?? identifiers.value(of: change.key) else { return nil }
     let old = if let old = change.old { try await coder.decode(old).instance } else { nil as Instance? }
     let new = if let new = change.new { try await coder.decode(new).instance } else { nil as Instance? }
     switch (old, new) {

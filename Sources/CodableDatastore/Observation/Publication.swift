@@ -4,8 +4,10 @@ import Synchronization
 /// A change of one record, as a transaction noted it for observers.
 struct StoredChange: Sendable {
   var datastore: String
-  /// The identifier in its own type.
-  var identifier: any Sendable
+  /// The identifier as the store keeps it.
+  var key: [UInt8]
+  /// The identifier in its own type, where it is known.
+  var identifier: (any Sendable)? = nil
   /// The record before, and after; bytes as the store holds them.
   var old: Bytes?
   var new: Bytes?
@@ -44,6 +46,18 @@ final class Publication: Sendable {
       // Without anything of its own to wait for, a transaction still is durable only when what it read is.
       let awaited = pending ?? (state.newest?.number == base ? state.newest : nil)
       return AppendedCommit(number: number, pending: awaited, publication: self)
+    }
+  }
+
+  /// Tells of what lies between two states: changes that were not made by this library's own calls.
+  func publish(from old: View, to new: View) async throws {
+    for datastore in state.withLock({ Array($0.observers.keys) }) where hasObservers(of: datastore) {
+      var walk = try ChangeWalk(from: old, to: new, datastore: datastore)
+      while let change = try walk.next() {
+        state.withLock { state in
+          for observer in state.observers[datastore] ?? [] { observer.buffer?.append(change) }
+        }
+      }
     }
   }
 

@@ -68,5 +68,9 @@ extension DiskPersistence where AccessMode == ReadOnly {
 extension DiskPersistence where AccessMode == ReadWrite {
   /// Names the current state, so that it stays reachable whatever the history keeps. In the original library it copied
   /// the store's files; ours needs no copy.
-  public func _takeSnapshot() async throws { try _store.nameSnapshot() }
+  public func _takeSnapshot() async throws {
+    try await createPersistenceIfNecessary()
+    guard let head = try await head else { return }
+    try await name("snapshot-\(head.id.rawValue)", commit: head.id)
+  }
 }

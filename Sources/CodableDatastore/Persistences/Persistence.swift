@@ -31,6 +31,7 @@ extension Persistence {
   ///   - transaction: What to do. It is given the persistence, and whether everything is durable when `perform` returns.
   /// - Returns: What the closure returns, once it is durable.
   /// - Throws: What the closure throws, unchanged; then nothing was written.
+  @discardableResult
   public func perform<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String? = nil, options: TransactionOptions = [],
     transaction: (_ persistence: Self, _ isDurable: Bool) async throws -> T
@@ -45,6 +46,7 @@ extension Persistence {
   /// Runs several reads and writes as one: all of them are kept, or none.
   ///
   /// See ``perform(isolation:actionName:options:transaction:)-(_,_,_,(Self,Bool)->T)``.
+  @discardableResult
   public func perform<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String? = nil, options: TransactionOptions = [],
     transaction: () async throws -> T

@@ -110,9 +110,11 @@ final class StoreConnection: Sendable {
 
   private static let disk = SystemDisk()
 
+  /// What commits say who made them.
+  static var programName: String { ProcessInfo.processInfo.processName }
+
   private static func options(isReadOnly: Bool = false) -> StoreOptions {
-    let process = ProcessInfo.processInfo
-    return StoreOptions(isReadOnly: isReadOnly, program: process.processName, author: process.userName)
+    StoreOptions(isReadOnly: isReadOnly, program: programName, author: ProcessInfo.processInfo.userName)
   }
 }
 

@@ -44,7 +44,3 @@ public final class _StoreHandle: Sendable {
     return try connection.currentView(forWriter: !isReadOnly)
   }
 }
-
-extension _StoreHandle {
-  func nameSnapshot() throws { try createIfNecessary() }
-}

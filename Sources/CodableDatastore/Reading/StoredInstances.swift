@@ -96,7 +96,7 @@ extension StoredInstances where Element == Format.Instance {
       let index = try index.get()
       let (records, tree) = try state.trees(core.recordsTree, index.tree)
       guard let records else { return nil }
-      guard let tree, try core.canRead(index, in: records) else { throw DatastoreInterfaceError.indexNotFound }
+      guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
       let source: RecordSource = index.isDirect ? .itself : .records(records, core.identifiers.order)
       return Run(tree: tree, source: source, ranks: try ranks(core, tree, index))
     } transform: {

@@ -10,11 +10,15 @@ extension DatastoreCore {
     return try Transactions.readState(for: store)
   }
 
+  /// The newest state outside of transactions, or the one that is looked at.
+  func currentView() throws -> View? { if let view { view } else { try store.currentView() } }
+
   /// The state to read from; nil where the store must be warmed up first.
   ///
   /// A transaction that reads and has fixed its view already goes on with that, whatever indexes it lacks.
   func readyNow() throws -> ReadState? {
     try requireSoundDeclaration()
+    if let view { return .view(view) }
     if let scope = Transactions.scope(for: store), scope.isReading, scope.isUnfixed, !isReadOnly {
       guard try fits(ReadState(store.currentView())) else { return nil }
     }

@@ -30,11 +30,44 @@ extension DatastoreCore {
     in transaction: WriteTransaction
   ) throws {
     let payload: Payload = reference.map { .record($0) } ?? .none
-    _ = try ordered(index: index) {
-      try index.order.place(value: value, identifier: key).withProbe { probe in
+    let place = try index.order.place(value: value, identifier: key)
+    let isNew = try ordered(index: index) {
+      try place.withProbe { probe in
         try transaction.insert(
           EntryKey.make(value: value, identifier: key), payload, in: index.tree,
           place: index.order.treeOrder == .bytes ? nil : probe)
+      }
+    }
+    guard isNew, case .compare = place else { return }
+    try requireOrder(at: place, index: index, in: transaction) { stored in
+      guard let (value, identifier) = stored.withUnsafeBytes({ EntryKey.split($0) }) else { return place }
+      return try index.order.place(value: value, identifier: identifier)
+    }
+  }
+
+  /// Checks a key that was just inserted against both its neighbours, either way round: a `<` that contradicts itself, or
+  /// that has changed, must not scatter keys where nobody finds them.
+  func requireOrder(
+    at place: SoughtPlace, index: IndexPlan<Instance>?, in transaction: WriteTransaction,
+    placing: (Bytes) throws -> SoughtPlace
+  ) throws {
+    try ordered(index: index) {
+      let name = index?.tree ?? recordsTree
+      let (before, own, after) = try place.withProbe { probe in
+        guard let tree = try transaction.tree(name) else { return (nil, nil, nil) as (Bytes?, Bytes?, Bytes?) }
+        var next = tree.cursor()
+        try next.seek(to: probe)
+        let own = next.current?.key
+        var previous = next
+        try previous.previous()
+        try next.next()
+        return (previous.current?.key, own, next.current?.key)
+      }
+      guard let own else { return }
+      for (left, right) in [(before, own), (own, after)] {
+        guard let left, let right else { continue }
+        let isAscending = try placing(right).compares(left) < 0 && placing(left).compares(right) > 0
+        guard isAscending else { throw StorageError.disorder(first: left, second: right) }
       }
     }
   }

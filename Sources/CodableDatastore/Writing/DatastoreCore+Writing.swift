@@ -39,7 +39,7 @@ extension DatastoreCore {
       try replaceEntries(of: prepared.key, old: old?.values, new: prepared.values, in: transaction)
     }
     checkUniqueness(of: prepared.values, in: scope)
-    note(prepared.identifier, old: old?.record, new: prepared.record, in: scope)
+    note(prepared.identifier, key: prepared.key, old: old?.record, new: prepared.record, in: scope)
     return old?.instance
   }
 
@@ -56,7 +56,7 @@ extension DatastoreCore {
       }
       try replaceEntries(of: key, old: old.values, new: nil, in: transaction)
     }
-    note(identifier, old: old.record, new: nil, in: scope)
+    note(identifier, key: key, old: old.record, new: nil, in: scope)
     return old.instance
   }
 
@@ -76,11 +76,15 @@ extension DatastoreCore {
   private func put(
     _ prepared: PreparedRecord<Identifier>, at place: SoughtPlace, in transaction: WriteTransaction
   ) throws {
-    _ = try ordered(index: nil) {
+    let replaced = try ordered(index: nil) {
       try place.withProbe { probe in
         try transaction.put(
           prepared.key, prepared.record, in: recordsTree, place: identifiers.order.isBytes ? nil : probe)
       }
+    }
+    guard replaced == nil, case .compare = place else { return }
+    try requireOrder(at: place, index: nil, in: transaction) { stored in
+      try identifiers.order.place(of: stored.array)
     }
   }
 
@@ -104,8 +108,11 @@ extension DatastoreCore {
   }
 
   /// Notes a change for observers, if there are any.
-  private func note(_ identifier: Identifier, old: Bytes?, new: [UInt8]?, in scope: TransactionScope) {
+  private func note(
+    _ identifier: Identifier, key storedKey: [UInt8], old: Bytes?, new: [UInt8]?, in scope: TransactionScope
+  ) {
     guard store.connection.publication.hasObservers(of: key) else { return }
-    scope.note(StoredChange(datastore: key, identifier: identifier, old: old, new: new.map { Bytes($0) }))
+    scope.note(
+      StoredChange(datastore: key, key: storedKey, identifier: identifier, old: old, new: new.map { Bytes($0) }))
   }
 }

@@ -1,0 +1,63 @@
+import DatastoreModel
+import FoundationEssentials
+import StorageEngine
+
+extension DatastoreCore {
+  /// The same datastore, reading one commit.
+  func fixed(at commit: Commit.Number) throws -> DatastoreCore {
+    DatastoreCore(
+      store: store, key: DatastoreKey(key), coder: coder, isReadOnly: true, isIdentifiable: isIdentifiable,
+      view: try view(at: commit))
+  }
+
+  /// The same datastore, reading the newest commit that is not later than a date.
+  func fixed(at date: Date) throws -> DatastoreCore {
+    guard let head = try store.currentView(), let store = try store.model()?.engine else {
+      throw StoreError(.noSuchCommit, "There is no commit yet.")
+    }
+    let nanoseconds = Int64(clamping: Int128((date.timeIntervalSince1970 * 1e9).rounded(.down)))
+    let number = try throwingStoreErrors { () throws(StorageError) in
+      try store.ancestor(of: head.commit.number, notLaterThan: nanoseconds).number
+    }
+    return try fixed(at: Commit.Number(number))
+  }
+
+  /// The state of a commit.
+  func view(at commit: Commit.Number?) throws -> View {
+    guard let head = try store.currentView(), let store = try store.model()?.engine else {
+      throw StoreError(.noSuchCommit, "There is no commit yet.")
+    }
+    guard let commit else { return head }
+    return try throwingStoreErrors { () throws(StorageError) in try store.view(at: commit.rawValue) }
+  }
+
+  /// What is wrong where an index cannot be read.
+  func missing(_ index: IndexPlan<Instance>) -> any Error {
+    guard let view, let head = try? store.currentView(), let store = try? store.model()?.engine else {
+      return DatastoreInterfaceError.indexNotFound
+    }
+    let broughtBy = firstCommit(after: view.commit.number, head: head, in: store) { later throws(StorageError) in
+      guard let records = try later.tree(self.recordsTree) else { return false }
+      let descriptor = try? DatastoreDescriptor(bytes: records.attributes.array)
+      return descriptor?.index(index.name).map { Self.fits($0, index.descriptor) } ?? false
+    }
+    return IndexNotYetBuiltError(
+      datastore: DatastoreKey(key), index: IndexName(index.name), commit: Commit.Number(view.commit.number),
+      broughtBy: broughtBy)
+  }
+
+  /// The first commit after one, on the way to the head, whose state has something that stays. O(log n) views.
+  private func firstCommit(
+    after commit: UInt64, head: View, in store: Store, has: (View) throws(StorageError) -> Bool
+  ) -> Commit.Number? {
+    guard (try? has(head)) == true else { return nil }
+    var low = commit
+    var high = head.commit.number
+    while high - low > 1 {
+      let middle = low + (high - low) / 2
+      guard let view = try? store.view(at: middle), let isThere = try? has(view) else { return nil }
+      if isThere { high = middle } else { low = middle }
+    }
+    return Commit.Number(high)
+  }
+}

@@ -1,0 +1,65 @@
+import DatastoreModel
+import StorageEngine
+
+/// What is different in a datastore between two commits.
+struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
+  typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
+
+  let core: DatastoreCore<Format>
+  let old: Commit.Number
+  let new: Commit.Number?
+
+  func makeAsyncIterator() -> Iterator { Iterator(difference: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    fileprivate let difference: DatastoreDifference
+    private var walk: ChangeWalk?
+    private var isOpened = false
+
+    fileprivate init(difference: DatastoreDifference) { self.difference = difference }
+
+    mutating func next() async throws -> Element? {
+      try Task.checkCancellation()
+      let core = difference.core
+      if !isOpened {
+        isOpened = true
+        walk = try ChangeWalk(
+          from: core.view(at: difference.old), to: core.view(at: difference.new), datastore: core.key)
+      }
+      while let change = try walk?.next() {
+        if let event = try await core.event(of: change) { return event }
+      }
+      return nil
+    }
+  }
+}
+
+/// A walk over the records that differ between two states of a datastore.
+struct ChangeWalk {
+  private let datastore: String
+  private let old: Tree?
+  private let new: Tree?
+  private var cursor: DifferenceCursor
+
+  init(from old: View, to new: View, datastore: String) throws {
+    let name = TreeName.records(of: datastore)
+    self.datastore = datastore
+    (self.old, self.new, cursor) = try throwingStoreErrors { () throws(StorageError) in
+      (try old.tree(name), try new.tree(name), try difference(old, new, tree: name))
+    }
+  }
+
+  mutating func next() throws -> StoredChange? {
+    try throwingStoreErrors { () throws(StorageError) in
+      guard let difference = try cursor.next() else { return nil }
+      return StoredChange(
+        datastore: datastore, key: difference.key.array, old: try record(difference.old, in: old),
+        new: try record(difference.new, in: new))
+    }
+  }
+
+  private func record(_ entry: Entry?, in tree: Tree?) throws(StorageError) -> Bytes? {
+    guard let reference = entry?.payload.record else { return nil }
+    return try tree?.value(of: reference)
+  }
+}

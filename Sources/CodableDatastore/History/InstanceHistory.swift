@@ -1,0 +1,94 @@
+import DatastoreModel
+import StorageEngine
+
+/// The states of one instance, newest first.
+struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
+  typealias Element = InstanceVersion<Format.Instance>
+
+  let core: DatastoreCore<Format>
+  let identifier: Format.Identifier
+
+  func makeAsyncIterator() -> Iterator { Iterator(history: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    private let history: InstanceHistory
+    private var versions: VersionCursor?
+    private var tree: Tree?
+    private var model: OwnStore?
+    private var isOpened = false
+
+    fileprivate init(history: InstanceHistory) { self.history = history }
+
+    mutating func next() async throws -> Element? {
+      try Task.checkCancellation()
+      if !isOpened { try open() }
+      guard let (commit, record) = try nextVersion() else { return nil }
+      var instance: Format.Instance?
+      if let record { instance = try await history.core.coder.decode(record).instance }
+      return InstanceVersion(commit: commit, instance: instance)
+    }
+
+    private mutating func open() throws {
+      isOpened = true
+      let core = history.core
+      let key = try core.key(of: history.identifier)
+      guard let view = try core.currentView(), let model = try core.store.model() else { return }
+      self.model = model
+      let place = try core.identifiers.order.place(of: key)
+      versions = try throwingStoreErrors { () throws(StorageError) in
+        tree = try view.tree(core.recordsTree)
+        return try view.versions(of: place.keptProbe, in: core.recordsTree)
+      }
+    }
+
+    private mutating func nextVersion() throws -> (commit: Commit, record: Bytes?)? {
+      guard let model, let version = try throwingStoreErrors({ () throws(StorageError) in try versions?.next() }) else {
+        return nil
+      }
+      let record: Bytes? = try throwingStoreErrors { () throws(StorageError) in
+        guard let change = version.change, change.kind == .put else { return nil }
+        return try tree?.value(of: change.reference)
+      }
+      let commit = try throwingModelErrors { () throws(ModelError) in try model.commit(CommitNumber(version.commit)) }
+      return (Commit(commit), record)
+    }
+  }
+}
+
+/// The values of one property of an instance, newest first.
+struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: AsyncInstances {
+  typealias Element = PropertyVersion<Value>
+
+  let history: InstanceHistory<Format>
+  let property: KeyPath<Format.Instance, Value>
+
+  func makeAsyncIterator() -> Iterator {
+    Iterator(versions: history.makeAsyncIterator(), property: property)
+  }
+
+  struct Iterator: AsyncIteratorProtocol {
+    fileprivate var versions: InstanceHistory<Format>.Iterator
+    fileprivate let property: KeyPath<Format.Instance, Value>
+    /// The oldest version so far that has the value.
+    private var oldest: PropertyVersion<Value>?
+
+    fileprivate init(versions: InstanceHistory<Format>.Iterator, property: KeyPath<Format.Instance, Value>) {
+      self.versions = versions
+      self.property = property
+    }
+
+    mutating func next() async throws -> Element? {
+      while let version = try await versions.next() {
+        let found = PropertyVersion(commit: version.commit, value: version.instance?[keyPath: property])
+        guard let newer = oldest else {
+          oldest = found
+          continue
+        }
+        oldest = found
+        if newer.value != found.value { return newer }
+      }
+      defer { oldest = nil }
+      return oldest
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import DatastoreModel
+public import FoundationEssentials
+import StorageEngine
+
+extension Persistence {
+  /// All commits, newest first. They are read as they are asked for.
+  public var commits: some AsyncInstances<Commit> { Commits(store: _store, newest: nil) }
+
+  /// A commit and those before it, newest first.
+  public func commits(from newest: Commit.Number) -> some AsyncInstances<Commit> {
+    Commits(store: _store, newest: newest)
+  }
+
+  /// The newest commit; nil where the store is not there or empty.
+  public var head: Commit? {
+    get async throws { try await Commits(store: _store, newest: nil).firstInstance }
+  }
+
+  /// One commit. Costs the same however old it is.
+  ///
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` where it is not there, or no longer.
+  public func commit(_ number: Commit.Number) async throws -> Commit {
+    let model = try requiredModel()
+    return Commit(
+      try throwingModelErrors { () throws(ModelError) in try model.commit(CommitNumber(number.rawValue)) })
+  }
+
+  /// The newest commit that is not later than a date.
+  public func commit(notLaterThan date: Date) async throws -> Commit {
+    let model = try requiredModel()
+    let nanoseconds = Int64(clamping: Int128((date.timeIntervalSince1970 * 1e9).rounded(.down)))
+    let number = try throwingStoreErrors { () throws(StorageError) in
+      try model.engine.ancestor(of: model.engine.head.commit.number, notLaterThan: nanoseconds).number
+    }
+    return try await commit(Commit.Number(number))
+  }
+
+  /// The commits that were given names, by name.
+  public var namedCommits: [String: Commit.Number] {
+    get async throws {
+      guard let model = try _store.model() else { return [:] }
+      let pins = try throwingModelErrors { () throws(ModelError) in try model.pins }
+      return Dictionary(pins.map { ($0.name, Commit.Number($0.commit.rawValue)) }) { first, _ in first }
+    }
+  }
+
+  private func requiredModel() throws -> OwnStore {
+    guard let model = try _store.model() else { throw StoreError(.notFound, "There is no store yet.") }
+    return model
+  }
+}
+
+extension Persistence where AccessMode == ReadWrite {
+  /// Brings back the state of a commit, as a new commit: of one datastore, or of the whole store.
+  ///
+  /// It costs a few hundred bytes, whatever the size of the store; what was there since stays in the history.
+  ///
+  /// - Parameters:
+  ///   - commit: Whose state.
+  ///   - datastore: Of which datastore; nil for all.
+  ///   - actionName: What is done, for the history.
+  /// - Returns: The new commit.
+  @discardableResult
+  public func restore(
+    _ commit: Commit.Number, datastore: DatastoreKey? = nil, actionName: String? = nil
+  ) async throws -> Commit.Number {
+    let number = try await _store.changeByModel { model throws(ModelError) in
+      try model.restore(
+        CommitNumber(commit.rawValue), datastore: datastore?.rawValue, named: actionName ?? "restore \(commit)")
+    }
+    return Commit.Number(number.rawValue)
+  }
+
+  /// Takes back what one commit did, as a new commit. Where later commits changed other properties of the same
+  /// instances, those are kept.
+  ///
+  /// - Parameters:
+  ///   - commit: What to take back; by default the newest that is not taken back yet.
+  ///   - actionName: What is done, for the history.
+  /// - Returns: The new commit; nil where there is nothing to take back.
+  @discardableResult
+  public func undo(_ commit: Commit.Number? = nil, actionName: String? = nil) async throws -> Commit.Number? {
+    let number = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
+      let target: CommitNumber? =
+        if let commit { CommitNumber(commit.rawValue) } else { try model.undoCandidate() }
+      guard let target else { return nil }
+      let action = try model.commit(target).action
+      return try model.undo(target, named: actionName ?? "undo \(action.isEmpty ? target.description : action)")
+    }
+    return number.map { Commit.Number($0.rawValue) }
+  }
+
+  /// Gives a commit a name, or moves the name to it. A named commit is kept whatever becomes of the history.
+  ///
+  /// - Parameters:
+  ///   - name: The name, without spaces, “~” and “#”.
+  ///   - commit: Which; nil for the newest.
+  public func name(_ name: String, commit: Commit.Number? = nil) async throws {
+    try await _store.changeByModel { model throws(ModelError) in
+      let number = commit.map { CommitNumber($0.rawValue) } ?? CommitNumber(model.engine.head.commit.number)
+      try model.pin(name, to: number)
+    }
+  }
+
+  /// Takes a name away. The commit stays.
+  public func removeName(_ name: String) async throws {
+    try await _store.changeByModel { model throws(ModelError) in try model.pin(name, to: nil) }
+  }
+}

@@ -1,0 +1,64 @@
+import DatastoreModel
+import Dispatch
+import StorageEngine
+
+/// The history of a store: the model's view of it, and what of it must not run on a thread of the cooperative pool.
+extension _StoreHandle {
+  /// The store as the model sees it; nil where there is none.
+  func model(forWriting: Bool = false) throws -> OwnStore? {
+    try requireOpen()
+    if forWriting, isReadOnly { throw DiskPersistenceError.cannotWrite }
+    let store = forWriting ? try connection.storeForWriting() : try connection.storeForReading(forWriter: !isReadOnly)
+    guard let store else { return nil }
+    return OwnStore(
+      store, path: connection.path ?? "", program: StoreConnection.programName, keepsLock: true,
+      formats: registry.compiledFormats)
+  }
+
+  /// Runs a change that the model makes, in the writer's turn and on a thread that may wait.
+  func changeByModel<R: Sendable>(_ body: @escaping @Sendable (OwnStore) throws(ModelError) -> R) async throws -> R {
+    if Transactions.scope(for: self) != nil {
+      throw StoreError(.refused, "The history cannot be changed within a transaction.")
+    }
+    guard let model = try model(forWriting: true) else { throw StoreError.closed }
+    try await connection.turns.take()
+    defer { connection.turns.pass() }
+    let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
+    let result = try await onThread { try throwingModelErrors { () throws(ModelError) in try body(model) } }
+    try await connection.publication.publish(from: before, to: model.engine.head)
+    return result
+  }
+}
+
+/// Runs what blocks on a thread of its own.
+func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+  try await withCheckedThrowingContinuation { continuation in
+    DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+  }
+}
+
+/// Runs calls to the model; its errors come out as those of this library.
+func throwingModelErrors<R>(_ body: () throws(ModelError) -> R) throws -> R {
+  do {
+    return try body()
+  } catch {
+    throw StoreError(error)
+  }
+}
+
+extension StoreError {
+  init(_ error: ModelError) {
+    let kind: Kind =
+      switch error {
+      case .noSuchStore: .notFound
+      case .noSuchCommit: .noSuchCommit
+      case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)
+      case .readOnly: .readOnly
+      case .unreadable, .storage(_, kind: .damaged): .damaged
+      case .storage: .inputOutput
+      default: .refused
+      }
+    let text = error.description
+    self.init(kind, text.prefix(1).uppercased() + text.dropFirst() + ".")
+  }
+}

@@ -1,0 +1,183 @@
+import CodableDatastore
+import Foundation
+import Testing
+
+@Suite("History")
+struct HistoryTests {
+  let persistence = MemoryPersistence()
+
+  @Test("commits name what was done, by whom, and how much")
+  func commits() async throws {
+    let books = BookFormat.datastore(persistence)
+    #expect(try await persistence.head == nil)
+    try await persistence.perform(actionName: "import") {
+      for book in Book.numbered(1...3) { try await books.persist(book) }
+    }
+    try await persistence.perform(actionName: "correct") {
+      try await books.persist(Book(id: 1, title: "One"))
+      try await books.delete(2)
+    }
+    let commits = try await persistence.commits.all()
+    #expect(commits.map(\.action) == ["correct", "import"])
+    #expect(commits[0].changes == [Commit.Changes(datastore: "Books", inserted: 0, updated: 1, deleted: 1)])
+    #expect(commits[1].changes.map(\.inserted) == [3])
+    #expect(commits[0].parents == [commits[1].id])
+    #expect(commits[0].date >= commits[1].date)
+    #expect(!commits[0].program.isEmpty)
+    #expect(try await persistence.head?.id == commits[0].id)
+    #expect(try await persistence.commit(commits[1].id).action == "import")
+    #expect(try await persistence.commit(notLaterThan: .distantFuture).id == commits[0].id)
+    #expect(try await persistence.commits(from: commits[1].id).all().count == 1)
+    await #expect(throws: StoreError.self) { try await persistence.commit(99) }
+  }
+
+  @Test("a view of the past loads like the present")
+  func views() async throws {
+    let books = BookFormat.datastore(persistence)
+    for book in Book.numbered(1...3) { try await books.persist(book) }
+    let then = try #require(try await persistence.head).id
+    try await books.persist(Book(id: 2, title: "Changed"))
+    try await books.delete(3)
+    let view = try await books.view(at: then)
+    #expect(try await view.count == 3)
+    #expect(try await view.load(2)?.title == "Book 002")
+    #expect(try await view.load("Book 002", from: \.title).all().map(\.id) == [2])
+    #expect(try await view.load(20..., from: \.pages).all().map(\.id) == [2, 3])
+    #expect(try await books.count == 2)
+    #expect(try await books.view(at: .distantFuture).count == 2)
+  }
+
+  @Test("an index that was not there yet names the commit that brought it")
+  func earlierIndex() async throws {
+    do {
+      let plain = PlainBookFormat.datastore(persistence)
+      for book in Book.numbered(1...3) { try await plain.persist(book) }
+    }
+    let then = try #require(try await persistence.head).id
+    let books = BookFormat.datastore(persistence)
+    try await books.warm()
+    let built = try #require(try await persistence.head)
+    #expect(built.isMaintenance)
+    try await books.persist(Book(id: 9, title: "Nine"))
+    let view = try await books.view(at: then)
+    #expect(try await view.load(2)?.title == "Book 002")
+    let error = await #expect(throws: IndexNotYetBuiltError.self) {
+      try await view.load("Book 002", from: \.title).all()
+    }
+    #expect(error?.broughtBy == built.id)
+    #expect(error?.index == "title")
+  }
+
+  @Test("an instance's states, and a property's values, newest first")
+  func versions() async throws {
+    let books = BookFormat.datastore(persistence)
+    for (title, pages) in [("A", 1), ("A", 2), ("B", 2)] {
+      try await persistence.perform(actionName: "\(title)\(pages)") {
+        try await books.persist(Book(id: 1, title: title, pages: pages))
+      }
+    }
+    try await books.delete(1)
+    try await books.persist(Book(id: 1, title: "C", pages: 2))
+    let states = try await books.history(of: 1).all()
+    #expect(states.map { $0.instance?.title } == ["C", nil, "B", "A", "A"])
+    #expect(states.map { $0.instance?.pages } == [2, nil, 2, 2, 1])
+    #expect(states[4].commit.action == "A1")
+    let titles = try await books.history(of: 1, \.title).all()
+    #expect(titles.map(\.value) == ["C", nil, "B", "A"])
+    #expect(titles[3].commit.action == "A1")
+    let pages = try await books.history(of: 1, \.pages).all()
+    #expect(pages.map(\.value) == [2, nil, 2, 1])
+    #expect(pages[2].commit.action == "A2")
+    #expect(try await books.history(of: 77).all().isEmpty)
+  }
+
+  @Test("what is different between two commits")
+  func differences() async throws {
+    let books = BookFormat.datastore(persistence)
+    for book in Book.numbered(1...5) { try await books.persist(book) }
+    let then = try #require(try await persistence.head).id
+    try await books.persist(Book(id: 2, title: "Two"))
+    try await books.delete(4)
+    try await books.persist(Book(id: 9, title: "Nine"))
+    let changes = try await books.changes(from: then).all()
+    #expect(changes.map(\.id) == [2, 4, 9])
+    guard case .updated(_, let old, let new) = changes[0], case .deleted = changes[1], case .created = changes[2] else {
+      Issue.record("the wrong kinds of change")
+      return
+    }
+    #expect(old.title == "Book 002" && new.title == "Two")
+    let now = try #require(try await persistence.head).id
+    #expect(try await books.changes(from: now, to: then).all().count == 3)
+  }
+
+  @Test("restoring brings a state back, observers hear of it, and indexes are right")
+  func restoring() async throws {
+    let books = BookFormat.datastore(persistence)
+    for book in Book.numbered(1...3) { try await books.persist(book) }
+    let then = try #require(try await persistence.head).id
+    try await books.persist(Book(id: 2, title: "Changed"))
+    try await books.delete(3)
+    let events = try await books.observe()
+    try await persistence.restore(then, actionName: "back")
+    #expect(try await books.load(...).all() == Book.numbered(1...3))
+    #expect(try await books.load("Book 002", from: \.title).all().map(\.id) == [2])
+    #expect(try await books.load("Changed", from: \.title).all().isEmpty)
+    #expect(try await events.collectInstances(upTo: 2).map(\.id) == [2, 3])
+    #expect(try await persistence.head?.action == "back")
+    #expect(try await persistence.head?.restores == then)
+  }
+
+  @Test("undoing takes back the newest commit, or an older one without what came later")
+  func undoing() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A", pages: 1))
+    try await persistence.perform(actionName: "title") { try await books.persist(Book(id: 1, title: "B", pages: 1)) }
+    let title = try #require(try await persistence.head).id
+    try await persistence.perform(actionName: "pages") { try await books.persist(Book(id: 1, title: "B", pages: 2)) }
+    try await persistence.undo(title)
+    #expect(try await books.load(1)?.title == "A")
+    #expect(try await books.load(1)?.pages == 2)
+    #expect(try await books.load("A", from: \.title).all().count == 1)
+    #expect(try await books.load("B", from: \.title).all().isEmpty)
+    #expect(try await persistence.head?.undoes == title)
+    try await persistence.undo()
+    #expect(try await books.load(1)?.pages == 1)
+  }
+
+  @Test("undo keeps indexes right whose order only the app knows")
+  func undoingComparatorOrder() async throws {
+    let seats = OrderTests.SeatFormat.datastore(persistence)
+    let seat = OrderTests.Seat(
+      id: OrderTests.Place(row: 1, seat: "a"), grade: .poor, price: OrderTests.Backwards(number: 1))
+    var better = seat
+    better.grade = .best
+    try await seats.persist(seat)
+    try await seats.persist(better)
+    let improved = try #require(try await persistence.head).id
+    try await seats.persist(
+      OrderTests.Seat(id: OrderTests.Place(row: 2, seat: "b"), grade: .fair, price: OrderTests.Backwards(number: 2)))
+    try await persistence.undo(improved)
+    #expect(try await seats.load(OrderTests.Grade.poor, from: \.grade).all() == [seat])
+    #expect(try await seats.load(OrderTests.Grade.best, from: \.grade).all().isEmpty)
+  }
+
+  @Test("commits can be named")
+  func names() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    let first = try #require(try await persistence.head).id
+    try await persistence.name("release-1")
+    #expect(try await persistence.namedCommits == ["release-1": first])
+    try await persistence.removeName("release-1")
+    #expect(try await persistence.namedCommits.isEmpty)
+  }
+
+  @Test("history is not changed from within a transaction")
+  func withinTransaction() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    await #expect(throws: StoreError.self) {
+      try await persistence.perform { _ = try await persistence.undo() }
+    }
+  }
+}
