@@ -11,19 +11,15 @@ package struct Verb: Sendable, Hashable {
   package var summary: String
   /// Further sentences for the man page.
   package var details: String
-  /// The name of the browser's command that does the same, if there is one.
-  package var command: String?
 
   package init(
-    _ name: String, _ operands: [Operand], _ options: [Option] = [], summary: String, details: String = "",
-    command: String? = nil
+    _ name: String, _ operands: [Operand], _ options: [Option] = [], summary: String, details: String = ""
   ) {
     self.name = name
     self.operands = operands
     self.options = options
     self.summary = summary
     self.details = details
-    self.command = command
   }
 
   /// A positional argument.

@@ -39,8 +39,7 @@ extension Verb {
         .at, .json,
       ],
       summary: "Print the records of a datastore, one a line.",
-      details: "Along an index a record is printed once for each of its entries, in the order of the entries.",
-      command: "filter"),
+      details: "Along an index a record is printed once for each of its entries, in the order of the entries."),
     Verb(
       "get", [.required("PATH"), .required("DATASTORE"), .required("ID")], [.at, .json], summary: "Print one record."),
     Verb(
@@ -49,10 +48,10 @@ extension Verb {
         Option(name: "--field", value: "PATH", summary: "Only the values of one field of the record."),
         Option(name: "--limit", value: "N", summary: "At most N commits."), .json,
       ],
-      summary: "Print the commits of a store, a datastore, a record or a field, newest first.", command: "history"),
+      summary: "Print the commits of a store, a datastore, a record or a field, newest first."),
     Verb(
       "diff", [.required("PATH"), .required("FROM"), .required("TO")], [.json],
-      summary: "Print what differs between two commits.", command: "difference"),
+      summary: "Print what differs between two commits."),
     Verb(
       "export", [.required("PATH"), .optional("DATASTORE")],
       [
@@ -61,10 +60,10 @@ extension Verb {
           choices: ["jsonl", "json", "csv"]),
         .at,
       ],
-      summary: "Print whole datastores.", command: "export"),
+      summary: "Print whole datastores."),
     Verb(
       "watch", [.required("PATH")], [.json],
-      summary: "Print each new commit, and what the writer is busy with, until interrupted.", command: "follow"),
+      summary: "Print each new commit, and what the writer is busy with, until interrupted."),
     Verb(
       "import", [.required("PATH"), .required("DATASTORE"), .required("FILE")],
       [
@@ -80,41 +79,38 @@ extension Verb {
         .json,
       ],
       summary: "Put the documents of a file into a datastore, in one commit.",
-      details: "JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins.",
-      command: "import"),
+      details: "JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins."),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
       [Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
-      summary: "Put JSON documents from a file or standard input, in one commit.", command: "edit"),
+      summary: "Put JSON documents from a file or standard input, in one commit."),
     Verb(
       "delete", [.required("PATH"), .required("DATASTORE"), .repeated("ID")],
       [Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
-      summary: "Delete records, in one commit.", command: "delete"),
+      summary: "Delete records, in one commit."),
     Verb(
       "undo", [.required("PATH"), .optional("COMMIT")], [.json],
-      summary: "Take back the newest commit that is not taken back yet, by a new commit.", command: "undo"),
-    Verb("redo", [.required("PATH")], [.json], summary: "Take back the newest undo, by a new commit.", command: "redo"),
+      summary: "Take back the newest commit that is not taken back yet, by a new commit."),
+    Verb("redo", [.required("PATH")], [.json], summary: "Take back the newest undo, by a new commit."),
     Verb(
       "restore", [.required("PATH"), .required("COMMIT"), .optional("DATASTORE"), .optional("ID")], [.json],
-      summary: "Bring back the state of a commit, of the store, a datastore or a record, by a new commit.",
-      command: "restore"),
+      summary: "Bring back the state of a commit, of the store, a datastore or a record, by a new commit."),
     Verb(
       "pin", [.required("PATH"), .optional("NAME"), .optional("COMMIT")],
       [Option(name: "--remove", value: nil, summary: "Remove the name."), .json],
-      summary: "Give a commit a name; without a NAME, print the names.", command: "pin"),
+      summary: "Give a commit a name; without a NAME, print the names."),
     Verb(
       "copy", [.required("PATH"), .required("NEW")], [.at, .json],
-      summary: "Write a consistent copy of a store that may be in use.", command: "copy"),
+      summary: "Write a consistent copy of a store that may be in use."),
     Verb(
       "compact", [.required("PATH")],
       [
         Option(name: "--keep", value: "all|N|AGE", summary: "The history to keep: all, the last N commits, or an age."),
         .json,
       ],
-      summary: "Rewrite a store without what no kept commit needs.", command: "compact"),
+      summary: "Rewrite a store without what no kept commit needs."),
     Verb(
-      "verify", [.required("PATH")], [.json], summary: "Check everything in a store and name what is wrong.",
-      command: "verify"),
+      "verify", [.required("PATH")], [.json], summary: "Check everything in a store and name what is wrong."),
     Verb(
       "salvage", [.required("PATH"), .required("NEW")], [.json],
       summary: "Write a new store from what is readable of a damaged one."),
