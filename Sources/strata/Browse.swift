@@ -1,0 +1,54 @@
+import CursesTerminal
+import DatastoreModel
+import StoreBrowser
+import TerminalKit
+
+extension Program {
+  /// The browser on the store that the words name.
+  static func browse(_ words: [String]) async throws -> Int32 {
+    let arguments = try VerbArguments(words, for: .browse)
+    guard let path = arguments.operand(0) else { return try listStores() }
+    let store = try openStore(path, readOnly: arguments.has("--read-only"))
+    var configuration = BrowserConfiguration()
+    configuration.start = .init(
+      datastore: arguments.operand(1), identifier: arguments.operand(2), commit: arguments.value("--at"))
+    configuration.isReadOnly = arguments.has("--read-only")
+    return try await show(store, configuration, arguments)
+  }
+
+  /// Shows a store until the person leaves.
+  ///
+  /// - Parameter warmUp: what brings the store up to the formats compiled in.
+  static func show(
+    _ store: any ReadableStore, _ configuration: BrowserConfiguration, _ arguments: VerbArguments,
+    warmUp: (any WarmUpDriver)? = nil
+  ) async throws -> Int32 {
+    var session = TerminalSession()
+    session.isASCII = arguments.has("--ascii")
+    if let script = arguments.value("--script") {
+      session.place = .script(
+        path: script, size: try screenSize(arguments), dump: arguments.value("--dump-screen"))
+    }
+    let folder = BrowserFiles.folder(forStoreAt: store.path, environment: ["HOME", "XDG_STATE_HOME"].environment)
+    let files = BrowserFiles(folder: folder)
+    return try session.run {
+      BrowserProgram(store: store, configuration: configuration, files: files, warmUp: warmUp)
+    }
+  }
+
+  private static func screenSize(_ arguments: VerbArguments) throws(UsageError) -> Size {
+    guard let text = arguments.value("--size") else { return Size(columns: 80, rows: 24) }
+    let numbers = text.split(separator: "x").map { Int($0) }
+    guard numbers.count == 2, let columns = numbers[0], let rows = numbers[1], columns > 0, rows > 0,
+      columns <= 1_000, rows <= 1_000
+    else { throw UsageError("--size is columns x rows, as 80x24, not “\(text)”", verb: arguments.verb) }
+    return Size(columns: columns, rows: rows)
+  }
+}
+
+extension [String] {
+  /// The variables of these names that are set.
+  fileprivate var environment: [String: String] {
+    reduce(into: [:]) { values, name in values[name] = strata.environment(name) }
+  }
+}
