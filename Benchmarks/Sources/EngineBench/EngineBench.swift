@@ -1,4 +1,6 @@
+import FoundationEssentials
 import Glibc
+import StorageEngine
 
 /// Work A side by side: ours, LMDB and SQLite in turn, in one run, on one disk.
 @main
@@ -9,7 +11,7 @@ struct EngineBench {
     var scratch = Array("/tmp/strata-bench.XXXXXX".utf8CString)
     guard let made = mkdtemp(&scratch) else { throw ContenderError(description: "no folder for the bench") }
     let folder = String(cString: made)
-    defer { remove(folder) }
+    defer { try? FileManager.default.removeItem(atPath: folder) }
 
     var work = Work(count: count)
     var rows: [Row] = []
@@ -22,7 +24,7 @@ struct EngineBench {
       let next = (try StrataContender(folder: a), try LMDBContender(folder: b), try SQLiteContender(folder: c))
       try bulk.measure(next, unit: Double(count)) { try $0.insertAll(work.records) }
       contenders = next
-      if round < rounds - 1 { for path in [a, b, c] { remove(path) } }
+      if round < rounds - 1 { for path in [a, b, c] { try FileManager.default.removeItem(atPath: path) } }
     }
     guard let contenders else { return }
     rows += bulk.rows("bulk insert in one transaction, per record", goals: ("≥ 0.8×", "≥ 1.5×"))
@@ -106,9 +108,4 @@ struct Times {
       Row(work: work, rival: SQLiteContender.name, ours: ours, theirs: sqlite, goal: goals.sqlite),
     ]
   }
-}
-
-/// Removes a folder and what is in it.
-func remove(_ folder: String) {
-  _ = nftw(folder, { path, _, _, _ in path.map { Glibc.remove($0) } ?? 0 }, 16, FTW_DEPTH | FTW_PHYS)
 }
