@@ -37,6 +37,10 @@ public struct WarmUpProgress: Hashable, Sendable {
     public var decodingPath: String
     /// What is wrong.
     public var reason: String
+    /// The stored key of its identifier.
+    package var key: [UInt8] = []
+    /// How long its record is.
+    package var byteCount = 0
   }
 
   /// The parts of the work, in their order.

@@ -42,7 +42,7 @@ struct WarmUpReport<Format: DatastoreFormat> {
       WarmUpProgress.Failure(
         identifier: (try? core.identifiers.encoding.decode(key).description) ?? "\(key)",
         version: core.coder.tag(of: record) ?? "", decodingPath: DecodingPath.text(of: error),
-        reason: DecodingPath.reason(of: error)))
+        reason: DecodingPath.reason(of: error), key: key, byteCount: record.count))
   }
 
   /// Ends the reading; throws the first failure.

@@ -156,7 +156,7 @@ package struct Activity: Hashable, Codable, Sendable {
   package var startedAt: Int64
   package var steps: [Step]
 
-  package init(title: String, done: Int, total: Int, startedAt: Int64, steps: [Step]) {
+  package init(title: String, done: Int, total: Int, startedAt: Int64, steps: [Step] = []) {
     self.title = title
     self.done = done
     self.total = total

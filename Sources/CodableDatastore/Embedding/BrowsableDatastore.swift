@@ -1,0 +1,46 @@
+public import DatastoreModel
+import StorageEngine
+
+/// A datastore that can be shown in the browser with its own types: every datastore that reads and writes.
+public protocol BrowsableDatastore: Sendable {
+  /// What a browser needs of it.
+  var _browsable: _BrowsableFormat { get }
+}
+
+extension Datastore: BrowsableDatastore where AccessMode == ReadWrite {
+  /// What a browser needs of it.
+  public nonisolated var _browsable: _BrowsableFormat { _BrowsableFormat(format: core) }
+}
+
+/// A datastore's types without their names. It has no public members.
+public struct _BrowsableFormat: Sendable {
+  let format: any CompiledFormat & WarmableFormat
+}
+
+extension DiskPersistence where AccessMode == ReadWrite {
+  /// This persistence as the browser shows it, with the types of its datastores.
+  ///
+  /// ```swift
+  /// import CodableDatastore
+  /// import StoreBrowser
+  ///
+  /// try await StoreBrowser.browse(persistence.browsable(with: cities, countries))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - datastores: The datastores whose types are known; others are shown too, and edited by proven rules.
+  ///   - releasesLock: Whether the writer's lock is let go after each commit of the browser, so that other processes
+  ///     can write between. An app that keeps writing leaves it false.
+  /// - Throws: ``StoreError`` where the store cannot be opened or made.
+  public nonisolated func browsable(
+    with datastores: any BrowsableDatastore..., releasesLock: Bool = false
+  ) throws -> BrowsableStore {
+    try _store.requireOpen()
+    let engine = try _store.connection.storeForWriting()
+    let formats = datastores.map(\._browsable.format)
+    let store = OwnStore(
+      engine, path: _store.connection.path ?? "", keepsLock: !releasesLock, formats: formats)
+    return BrowsableStore(
+      store: store, warmUp: PersistenceWarmUp(store: store, formats: formats, releasesLock: releasesLock))
+  }
+}

@@ -1,0 +1,149 @@
+import DatastoreModel
+import StorageEngine
+import Synchronization
+
+/// A datastore that can be brought up to its declaration without its types being known.
+protocol WarmableFormat: Sendable {
+  var datastore: String { get }
+  /// What the store needs so that it fits, as `index population, new`.
+  func missingSteps(in view: View) throws -> [String]
+  func warmUp(_ progress: @escaping WarmUpHandler) async throws
+}
+
+extension DatastoreCore: WarmableFormat {
+  func missingSteps(in view: View) throws -> [String] {
+    let tree = try throwingStoreErrors { () throws(StorageError) in try view.tree(recordsTree) }
+    guard let tree else { return [] }
+    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let plan = try plan(for: stored, isEmpty: tree.count == 0)
+    var steps = plan.rebuilt.sorted().map { place in
+      "index \(indexes[place].name), \(stored.index(indexes[place].name) == nil ? "new" : "changed")"
+    }
+    steps += plan.dropped.map { "index \($0), dropped" }
+    if plan.rekeys { steps.append("identifiers in another form") }
+    if !plan.evaluated.isEmpty, steps.isEmpty { steps.append("version \(stored.version) → \(coder.tag)") }
+    return steps
+  }
+
+  func warmUp(_ progress: @escaping WarmUpHandler) async throws {
+    try await warm(listener: WarmUpListener(nil, detailed: progress))
+  }
+}
+
+/// Brings the datastores of a persistence up to their declarations, one after the other.
+final class PersistenceWarmUp: WarmUpDriver {
+  private let store: OwnStore
+  private let formats: [any CompiledFormat & WarmableFormat]
+  private let releasesLock: Bool
+
+  init(store: OwnStore, formats: [any CompiledFormat & WarmableFormat], releasesLock: Bool) {
+    self.store = store
+    self.formats = formats
+    self.releasesLock = releasesLock
+  }
+
+  func plan() throws(ModelError) -> [String] {
+    do {
+      let view = try store.engine.refresh()
+      return try formats.flatMap { format in
+        try format.missingSteps(in: view).map { "\((format as any WarmableFormat).datastore): \($0)" }
+      }
+    } catch {
+      throw Self.modelError(error)
+    }
+  }
+
+  func warmUp(leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool) throws(ModelError)
+    -> WarmUpResult
+  {
+    let progress = RunningWarmUp(report)
+    defer { if releasesLock { store.engine.releaseLock() } }
+    do {
+      try waiting { [formats] in
+        let task = Task.detached {
+          for format in formats {
+            let datastore = (format as any WarmableFormat).datastore
+            try await format.warmUp { progress.hear($0, of: datastore) }
+          }
+        }
+        progress.task = task
+        try await task.value
+      }
+    } catch {
+      if error is CancellationError { throw .cancelled }
+      guard progress.failures.isEmpty else { return WarmUpResult(commit: nil, failures: progress.failures) }
+      throw Self.modelError(error)
+    }
+    return WarmUpResult(commit: try store.refresh().commit)
+  }
+
+  private static func modelError(_ error: any Error) -> ModelError {
+    if let error = error as? ModelError { return error }
+    if let error = error as? StoreError, case .locked(let process, let program) = error.kind {
+      return .locked(WriterHold(processIdentifier: process, program: program, since: 0))
+    }
+    return .storage(DecodingPath.reason(of: error), kind: .failed)
+  }
+}
+
+/// A warm-up under way: what it has reported, and its task, which ends when the listener says so.
+private final class RunningWarmUp: Sendable {
+  private struct State {
+    var failures: [WarmUpFailure] = []
+    var task: Task<Void, any Error>?
+    var isCancelled = false
+  }
+
+  private let state = Mutex(State())
+  private let report: @Sendable (Activity) -> Bool
+  private let started = LocalTime.now
+
+  init(_ report: @escaping @Sendable (Activity) -> Bool) { self.report = report }
+
+  var failures: [WarmUpFailure] { state.withLock { $0.failures } }
+
+  var task: Task<Void, any Error>? {
+    get { state.withLock { $0.task } }
+    set {
+      let isCancelled = state.withLock { state in
+        state.task = newValue
+        return state.isCancelled
+      }
+      if isCancelled { newValue?.cancel() }
+    }
+  }
+
+  func hear(_ progress: WarmUpProgress, of datastore: String) {
+    let goesOn = report(Activity(progress, of: datastore, startedAt: started))
+    let task = state.withLock { state in
+      state.failures = progress.failures.map { WarmUpFailure($0, in: datastore) }
+      state.isCancelled = state.isCancelled || !goesOn
+      return state.isCancelled ? state.task : nil
+    }
+    task?.cancel()
+  }
+}
+
+extension Activity {
+  /// A warm-up as every process's migration pane shows it.
+  init(_ progress: WarmUpProgress, of datastore: String, startedAt: Int64) {
+    let current = progress.steps.first { !$0.isComplete } ?? progress.steps.last
+    self.init(
+      title: "warm up \(datastore)" + (current.map { ": \($0.title)" } ?? ""), done: current?.done ?? 0,
+      total: current?.total ?? 0, startedAt: startedAt,
+      steps: progress.steps.map {
+        Step(
+          title: "\(datastore): \($0.title)", done: $0.done, total: $0.total, isComplete: $0.isComplete)
+      })
+  }
+}
+
+extension WarmUpFailure {
+  fileprivate init(_ failure: WarmUpProgress.Failure, in datastore: String) {
+    let path = failure.decodingPath.isEmpty ? "" : " at \(failure.decodingPath)"
+    let identifier = StoredKey(bytes: failure.key, value: .string(failure.identifier))
+    self.init(
+      place: RecordPlace(datastore: datastore, identifier: identifier), reason: failure.reason + path,
+      byteCount: failure.byteCount)
+  }
+}
