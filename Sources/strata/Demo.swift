@@ -17,12 +17,13 @@ extension Program {
     if exists, arguments.has("--again") { try requireSample(at: path) }
     if !exists || arguments.has("--again") { try await writeSample(to: url, citiesFile: arguments.value("--cities")) }
 
-    let store = try openStore(path, readOnly: false)
-    let warmUp = AtlasWarmUp(url)
+    let persistence = try DiskPersistence(readWriteURL: url)
+    let browsable = try persistence.browsable(
+      with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
     var configuration = BrowserConfiguration()
     configuration.start.datastore = CityFormat.defaultKey.rawValue
-    configuration.warmsUpAtStart = try !warmUp.plan().isEmpty
-    return try await show(store, configuration, arguments, warmUp: warmUp)
+    configuration.warmsUpAtStart = try browsable.warmUp?.plan().isEmpty == false
+    return try await show(browsable.store, configuration, arguments, warmUp: browsable.warmUp)
   }
 
   /// Where the sample store lies unless a path is given: `$XDG_DATA_HOME/strata/Atlas.strata`.
