@@ -22,18 +22,16 @@ test: requirements
 SHARE = $(DESTDIR)$(PREFIX)/share
 
 install: build
-	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/strata $(SHARE)/man/man1 $(SHARE)/man/man5
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/strata $(SHARE)/man/man1
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(RELEASE)/strata $(DESTDIR)$(PREFIX)/bin/strata
 	install -m 644 Sources/Atlas/Resources/* $(SHARE)/strata/
 	$(RELEASE)/strata man strata.1 > $(SHARE)/man/man1/strata.1
-	$(RELEASE)/strata man strata.5 > $(SHARE)/man/man5/strata.5
 	$(RELEASE)/strata completions bash > $(SHARE)/bash-completion/completions/strata
 	$(RELEASE)/strata completions zsh > $(SHARE)/zsh/site-functions/_strata
 	$(RELEASE)/strata completions fish > $(SHARE)/fish/vendor_completions.d/strata.fish
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/strata $(SHARE)/man/man1/strata.1 $(SHARE)/man/man5/strata.5
 	rm -f $(SHARE)/bash-completion/completions/strata $(SHARE)/zsh/site-functions/_strata
 	rm -f $(SHARE)/fish/vendor_completions.d/strata.fish
 	rm -rf $(SHARE)/strata

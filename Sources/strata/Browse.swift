@@ -19,7 +19,7 @@ extension Program {
   /// Shows a store until the person leaves.
   ///
   /// - Parameter warmUp: what brings the store up to the formats compiled in.
-  static func show(
+  @MainActor static func show(
     _ store: any ReadableStore, _ configuration: BrowserConfiguration, _ arguments: VerbArguments,
     warmUp: (any WarmUpDriver)? = nil
   ) async throws -> Int32 {
