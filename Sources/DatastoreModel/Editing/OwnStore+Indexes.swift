@@ -132,7 +132,7 @@ struct IndexFill {
   }
 
   private func insert(_ run: inout [(key: [UInt8], payload: Payload)]) throws(ModelError) {
-    run.sort { $0.key.lexicographicallyPrecedes($1.key) }
+    run.sort { ByteOrder.precedes($0.key, $1.key) }
     let tree = TreeName.index(index.name, of: datastore.descriptor.key)
     for (key, payload) in run {
       try onStorage { () throws(StorageError) in 

@@ -39,6 +39,6 @@ package enum EntryKey {
   /// Whether a key is an entry of the record with this identifier.
   package static func isEntry(_ key: UnsafeRawBufferPointer, of identifier: [UInt8]) -> Bool {
     guard let range = identifierRange(key), range.count == identifier.count else { return false }
-    return UnsafeRawBufferPointer(rebasing: key[range]).elementsEqual(identifier)
+    return identifier.withUnsafeBytes { ByteOrder.areEqual(UnsafeRawBufferPointer(rebasing: key[range]), $0) }
   }
 }

@@ -56,7 +56,8 @@ package struct IndexRule: Hashable, Sendable {
     var encoded: [[UInt8]] = []
     for value in try values(of: document) { encoded.append(try encoding.encode(value)) }
     guard encoded.count > 1 else { return encoded }
-    return Set(encoded).sorted { $0.lexicographicallyPrecedes($1) }
+    encoded.sort(by: ByteOrder.precedes)
+    return encoded.indices.filter { $0 == 0 || encoded[$0] != encoded[$0 - 1] }.map { encoded[$0] }
   }
 
   private func value(of field: Document?, _ tier: Tier) throws(ModelError) -> KeyValue {

@@ -8,7 +8,7 @@ enum RecordSameness {
   static func isSame(_ old: Bytes, _ new: [UInt8], coding: RecordCoding) -> Bool {
     old.withUnsafeBytes { old in
       new.withUnsafeBytes { new in
-        if old.count == new.count, old.elementsEqual(new) { return true }
+        if ByteOrder.areEqual(old, new) { return true }
         guard coding != .opaque, let (oldVersion, oldContent) = RecordBytes.layout(old),
           let (newVersion, newContent) = RecordBytes.layout(new),
           old[oldVersion].elementsEqual(new[newVersion])
@@ -22,7 +22,9 @@ enum RecordSameness {
     }
   }
 
-  private static func couldBeSame(_ old: Slice<UnsafeRawBufferPointer>, _ new: Slice<UnsafeRawBufferPointer>, coding: RecordCoding) -> Bool {
+  private static func couldBeSame(
+    _ old: Slice<UnsafeRawBufferPointer>, _ new: Slice<UnsafeRawBufferPointer>, coding: RecordCoding
+  ) -> Bool {
     switch coding {
     case .json: ink(old) == ink(new)
     case .binaryPropertyList: old.count == new.count

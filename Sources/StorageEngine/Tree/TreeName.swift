@@ -8,6 +8,11 @@ package struct TreeName: Hashable, Comparable, Sendable {
     left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 
+  /// In one piece: an array would be hashed byte by byte, and every change of a record looks names up.
+  package func hash(into hasher: inout Hasher) {
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+  }
+
   package func hasPrefix(_ prefix: [UInt8]) -> Bool { bytes.starts(with: prefix) }
 }
 
