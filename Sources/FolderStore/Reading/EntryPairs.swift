@@ -1,10 +1,10 @@
 import DatastoreModel
 
-/// Walks two states of a primary index side by side and gives the records that differ.
+/// Walks two states of an index side by side and gives the entries that differ.
 ///
-/// Where the order of the identifiers is known both sides are merged, and nothing is held but two entries. Where only
-/// the app knows it, entries are paired by identifier: what both states have stands in the same order in both, so what
-/// is passed over on the way to a common record is gone, or new. That holds no more than the longest such stretch.
+/// Where the order is known both sides are merged, and nothing is held but two entries. Where only the app knows it,
+/// entries are paired by their keys: what both states have stands in the same order in both, so what is passed over on
+/// the way to a common entry is gone, or new. That holds no more than the longest such stretch.
 struct EntryPairs: Sendable {
   /// Nil on one side: it is not there.
   struct Pair: Sendable {
@@ -27,7 +27,7 @@ struct EntryPairs: Sendable {
     self.isOrdered = isOrdered
   }
 
-  /// The next records that differ; nil at the end. After an error the walk goes on behind the damaged entry.
+  /// The next entries that differ; nil at the end. After an error the walk goes on behind the damaged entry.
   mutating func next() throws(FolderError) -> Pair? {
     while true {
       let pair = isOrdered ? try merged() : try matched()
@@ -42,8 +42,8 @@ struct EntryPairs: Sendable {
     case (_?, nil): return Pair(old: old.take(), new: nil)
     case (nil, _?): return Pair(old: nil, new: new.take())
     case (let left?, let right?):
-      if left.identifier == right.identifier { return Pair(old: old.take(), new: new.take()) }
-      return left.identifier.bytes.precedes(right.identifier.bytes)
+      if left.key == right.key { return Pair(old: old.take(), new: new.take()) }
+      return left.key.precedes(right.key)
         ? Pair(old: old.take(), new: nil) : Pair(old: nil, new: new.take())
     }
   }
@@ -66,13 +66,13 @@ struct EntryPairs: Sendable {
 
   /// Pairs an entry with the one that waits for it on the other side, and settles what stands before both.
   private mutating func add(old entry: FolderEntry) {
-    guard let (passed, other) = waitingNew.take(upTo: entry.identifier.bytes) else { return waitingOld.add(entry) }
+    guard let (passed, other) = waitingNew.take(upTo: entry.key) else { return waitingOld.add(entry) }
     flush(waitingOld.takeAll(), passed)
     ready.append(Pair(old: entry, new: other))
   }
 
   private mutating func add(new entry: FolderEntry) {
-    guard let (passed, other) = waitingOld.take(upTo: entry.identifier.bytes) else { return waitingNew.add(entry) }
+    guard let (passed, other) = waitingOld.take(upTo: entry.key) else { return waitingNew.add(entry) }
     flush(passed, waitingNew.takeAll())
     ready.append(Pair(old: other, new: entry))
   }
@@ -87,13 +87,13 @@ struct EntryPairs: Sendable {
     private var places: [[UInt8]: Int] = [:]
 
     mutating func add(_ entry: FolderEntry) {
-      places[entry.identifier.bytes] = entries.count
+      places[entry.key] = entries.count
       entries.append(entry)
     }
 
-    /// The entry of an identifier and those before it, which are taken out.
-    mutating func take(upTo identifier: [UInt8]) -> (passed: [FolderEntry], entry: FolderEntry)? {
-      guard let place = places[identifier] else { return nil }
+    /// The entry of a key and those before it, which are taken out.
+    mutating func take(upTo key: [UInt8]) -> (passed: [FolderEntry], entry: FolderEntry)? {
+      guard let place = places[key] else { return nil }
       let passed = Array(entries[..<place])
       let entry = entries[place]
       let rest = Array(entries[(place + 1)...])

@@ -5,6 +5,8 @@ package struct FolderEntry: Sendable {
   /// In the primary index the identifier itself.
   package var value: StoredKey
   package var identifier: StoredKey
+  /// What tells entries of one index apart: the identifier, or value and identifier; of known types in their order.
+  package var key: [UInt8]
   /// Nil in a reference index.
   package var version: VersionTag?
   /// The record's bytes; nil in a reference index.
@@ -22,6 +24,8 @@ package struct FolderEntry: Sendable {
       let entry = try Entry(parsing: stored.bytes, as: layout)
       identifier = try identifiers.key(parsing: entry.identifier)
       value = layout == .primary ? identifier : try values.key(parsing: entry.value)
+      key =
+        layout == .primary ? identifier.bytes : EntryKey.make(value: value.bytes, identifier: identifier.bytes)
       version = try entry.version.map { json throws(FormatError) in try VersionTag(json: json) }
       record = entry.record.map(Array.init)
       pages = place.page...max(place.page, stored.lastPage)

@@ -1,0 +1,114 @@
+/// Something that the check of a folder found.
+package struct FolderFinding: Hashable, Sendable {
+  package enum Severity: String, Hashable, Comparable, Sendable, CaseIterable {
+    /// Nothing is wrong; worth knowing.
+    case note
+    /// All can be read, and the original library will have trouble with it, or has lost something.
+    case warning
+    /// Something cannot be read, or is not what it says.
+    case damage
+
+    package static func < (left: Self, right: Self) -> Bool {
+      guard let left = allCases.firstIndex(of: left), let right = allCases.firstIndex(of: right) else { return false }
+      return left < right
+    }
+  }
+
+  /// What it is, in a word that scripts may rely on.
+  package enum Kind: String, Hashable, Sendable {
+    case unreadableFile = "unreadable-file"
+    case missingFile = "missing-file"
+    case incompleteFile = "incomplete-file"
+    case brokenEntry = "broken-entry"
+    case wrongCount = "wrong-count"
+    case disorder
+    case duplicateRecord = "duplicate-record"
+    case undecodableRecord = "undecodable-record"
+    case danglingEntry = "dangling-entry"
+    case missingEntry = "missing-entry"
+    case repeatedEntry = "repeated-entry"
+    case differingCopy = "differing-copy"
+    case contradictingEntry = "contradicting-entry"
+    case sharedValue = "shared-value"
+    case historyEnds = "history-ends"
+    case historyLoops = "history-loops"
+    case unreachableCommit = "unreachable-commit"
+    case orphanFile = "orphan-file"
+    /// Q5: a changed identifier type emptied the datastore.
+    case lostRecords = "lost-records"
+    /// Q6: a date that is not exactly what its index keeps.
+    case stuckByDate = "stuck-by-date"
+    /// Q7: a value too long to be read back.
+    case stuckByLength = "stuck-by-length"
+    /// Q8: an index that kept the values of another property.
+    case stuckByMeaning = "stuck-by-meaning"
+    /// A page that makes the original library crash when it writes near it.
+    case oversizedPage = "oversized-page"
+    /// A list of pages on which the original library loses its next write.
+    case treacherousManifest = "treacherous-manifest"
+    /// An empty last page, on which the original library's descending scans fail.
+    case emptyLastPage = "empty-last-page"
+  }
+
+  package var severity: Severity
+  package var kind: Kind
+  /// The path within the folder.
+  package var file: String?
+  package var datastore: String?
+  package var index: String?
+  /// A sentence without a stop.
+  package var message: String
+  /// What can be done about it, as a sentence without a stop.
+  package var remedy: String?
+
+  package init(
+    _ severity: Severity, _ kind: Kind, file: String? = nil, datastore: String? = nil, index: String? = nil,
+    _ message: String, remedy: String? = nil
+  ) {
+    self.severity = severity
+    self.kind = kind
+    self.file = file
+    self.datastore = datastore
+    self.index = index
+    self.message = message
+    self.remedy = remedy
+  }
+}
+
+extension FolderFinding: CustomStringConvertible {
+  /// `damage: things/n: …; …`.
+  package var description: String {
+    let place = [datastore.map { name in index.map { "\(name)/\($0)" } ?? name }, file].compactMap { $0 }
+    let lead = place.isEmpty ? "" : place.joined(separator: ", ") + ": "
+    return "\(severity.rawValue): \(lead)\(message)" + (remedy.map { "; \($0)" } ?? "")
+  }
+}
+
+/// What the check of a folder found, and what it looked at.
+package struct FolderReport: Hashable, Sendable {
+  package var findings: [FolderFinding] = []
+  package var commitCount = 0
+  package var datastoreCount = 0
+  package var recordCount = 0
+  package var entryCount = 0
+  package var pageCount = 0
+  package var fileCount = 0
+  package var byteCount = 0
+  package var orphanCount = 0
+  package var orphanBytes = 0
+
+  package init() {}
+
+  /// Whether everything can be read and is what it says.
+  package var isSound: Bool { !findings.contains { $0.severity == .damage } }
+  /// 0, or 3 where something is damaged.
+  package var exitStatus: Int32 { isSound ? 0 : 3 }
+
+  package func findings(_ kind: FolderFinding.Kind) -> [FolderFinding] { findings.filter { $0.kind == kind } }
+
+  /// What was looked at, in one sentence.
+  package var summary: String {
+    "\(commitCount) commits, \(datastoreCount) datastores, \(recordCount) records, \(entryCount) index entries, "
+      + "\(pageCount) pages, \(fileCount) files of \(byteCount) bytes checked"
+  }
+}
