@@ -47,27 +47,17 @@ struct DatastoreDifference: Sendable {
   let key: String
   private let old: FolderDatastore?
   private let new: FolderDatastore?
-  /// Runs of pages that were not begun, last first.
-  private var runs: [PageDifference.Run]
-  private var pairs: EntryPairs?
+  private var entries: EntryDifferences
 
   /// Nil where both states are the same file, or have no such datastore with records.
   init?(of key: String, from oldView: FolderView, to newView: FolderView) throws(FolderError) {
     let (oldRoot, newRoot) = (oldView.rootFile(of: key)?.file, newView.rootFile(of: key)?.file)
     guard oldRoot != newRoot else { return nil }
-    let old = oldRoot == nil ? nil : oldView.folderDatastore(key)
-    let new = newRoot == nil ? nil : newView.folderDatastore(key)
     self.key = key
-    self.old = old
-    self.new = new
-    let oldEntries = try old?.primaryIndex.source.get()
-    let newEntries = try new?.primaryIndex.source.get()
-    switch (oldEntries, newEntries) {
-    case (let oldEntries?, let newEntries?): runs = PageDifference(oldEntries, newEntries).runs.reversed()
-    case (let entries?, nil): runs = [PageDifference.Run(old: entries.pages.indices, new: 0..<0)]
-    case (nil, let entries?): runs = [PageDifference.Run(old: 0..<0, new: entries.pages.indices)]
-    case (nil, nil): return nil
-    }
+    old = oldRoot == nil ? nil : oldView.folderDatastore(key)
+    new = newRoot == nil ? nil : newView.folderDatastore(key)
+    for index in [old?.primaryIndex, new?.primaryIndex] { _ = try index?.source.get() }
+    entries = EntryDifferences(from: old?.primaryIndex, to: new?.primaryIndex)
   }
 
   /// The number of records that came, where there were none before: counted without decoding one.
@@ -77,18 +67,7 @@ struct DatastoreDifference: Sendable {
   }
 
   mutating func next() throws(FolderError) -> RecordChange? {
-    while true {
-      if let pair = try pairs?.next() { return change(pair) }
-      pairs = nil
-      guard let run = runs.popLast() else { return nil }
-      pairs = EntryPairs(
-        old: try EntryRun(old?.primaryIndex, pages: run.old), new: try EntryRun(new?.primaryIndex, pages: run.new),
-        isOrdered: [old, new].allSatisfy { $0?.primaryIndex.identifiers.isKnown ?? true })
-    }
-  }
-
-  private func change(_ pair: EntryPairs.Pair) -> RecordChange? {
-    guard let identifier = pair.new?.identifier ?? pair.old?.identifier else { return nil }
+    guard let pair = try entries.next(), let identifier = pair.new?.identifier ?? pair.old?.identifier else { return nil }
     return RecordChange(
       datastore: key, identifier: identifier,
       old: pair.old.map { Record($0, like: old?.descriptor.coding ?? .opaque) },

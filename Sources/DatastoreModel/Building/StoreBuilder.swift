@@ -1,0 +1,190 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+import StorageEngine
+
+/// Builds a new store commit by commit from what another kind of store holds: records and index entries as they are,
+/// with the dates and names of their commits.
+///
+/// The store lies under another name until `finish()`, so a build that fails or is interrupted leaves nothing that looks
+/// like a store. Everything is written in turn by one owner.
+///
+///     let builder = try StoreBuilder(at: path, program: "strata convert")
+///     try builder.begin()
+///     try builder.createDatastore(descriptor)
+///     try builder.put(key, RecordBytes.make(version: "1", content: bytes), in: "Books")
+///     try builder.commit("import", date: date)
+///     try builder.finish()
+package final class StoreBuilder {
+  /// Where a key belongs in a tree whose order the bytes do not tell: negative where a stored key lies before it, 0
+  /// where it is the one.
+  package typealias Placement = (UnsafeRawBufferPointer) -> Int
+
+  /// The longest keys and commit names that a store takes, in bytes.
+  package static let keyLimit = Limits.key
+  package static let textLimit = Limits.text
+
+  private let path: String
+  private let workPath: String
+  private let engine: Store
+  private var transaction: WriteTransaction?
+  private var last: PendingCommit?
+
+  /// Makes an empty store beside `path`; throws `ModelError.refused` where something lies there already.
+  package init(at path: String, program: String, author: String = "") throws(ModelError) {
+    let disk = SystemDisk()
+    if (try? disk.status(path)) ?? nil != nil { throw .refused(reason: "\(path) is there already") }
+    self.path = path
+    workPath = "\(path).unfinished-\(String(disk.randomNumber(), radix: 16))"
+    let workPath = workPath
+    engine = try onStorage { () throws(StorageError) in
+      try Store.create(at: workPath, options: StoreOptions(program: program, author: author), disk: disk)
+    }
+  }
+
+  // MARK: Commits
+
+  /// Begins the next commit.
+  package func begin() throws(ModelError) {
+    transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
+  }
+
+  /// Ends the commit; answers its number.
+  ///
+  /// - Parameters:
+  ///   - action: its name; one that is too long is cut.
+  ///   - date: nanoseconds since 1970.
+  ///   - isMaintenance: no record's content changed for a user, and the history shows it all the same.
+  @discardableResult
+  package func commit(_ action: String, date: Int64, isMaintenance: Bool = false) throws(ModelError) -> CommitNumber {
+    let transaction = try current()
+    self.transaction = nil
+    let info = CommitInfo(
+      date: date, action: Self.cut(action), flags: isMaintenance ? .maintenance : [],
+      parents: transaction.base.number == 0 ? nil : [transaction.base.number], durability: .collated)
+    let pending = try onStorage { () throws(StorageError) in try transaction.commit(info) }
+    guard let pending else { return CommitNumber(transaction.base.number) }
+    last = pending
+    return CommitNumber(pending.number)
+  }
+
+  /// Makes everything durable and gives the store its name.
+  package func finish() throws(ModelError) {
+    try onStorage { () throws(StorageError) in
+      try last?.wait()
+      try engine.close()
+    }
+    do throws(DiskError) {
+      try SystemDisk().rename(workPath, to: path)
+    } catch {
+      throw .storage("\(path) cannot be made: \(error.operation) failed with error \(error.code)", kind: .failed)
+    }
+  }
+
+  /// Takes away what was built. Harmless after `finish()`.
+  package func cancel() {
+    transaction?.cancel()
+    transaction = nil
+    try? engine.close()
+    let disk = SystemDisk()
+    for name in (try? disk.list(workPath)) ?? [] { try? disk.unlink("\(workPath)/\(name)") }
+    rmdir(workPath)
+  }
+
+  private func current() throws(ModelError) -> WriteTransaction {
+    guard let transaction else { throw .refused(reason: "no commit was begun") }
+    return transaction
+  }
+
+  private static func cut(_ text: String) -> String {
+    guard text.utf8.count > textLimit else { return text }
+    var cut = text.prefix(textLimit - 3)
+    while cut.utf8.count > textLimit - 3 { cut.removeLast() }
+    return cut + "…"
+  }
+}
+
+// MARK: - Datastores
+
+extension StoreBuilder {
+  /// Makes a datastore with the indexes of its descriptor, all empty.
+  package func createDatastore(_ descriptor: DatastoreDescriptor) throws(ModelError) {
+    try DatastoreWriter.create(descriptor, in: current())
+  }
+
+  /// Takes a datastore away, with its indexes; older commits keep it.
+  package func dropDatastore(_ descriptor: DatastoreDescriptor) throws(ModelError) {
+    let transaction = try current()
+    try onStorage { () throws(StorageError) in
+      for index in descriptor.indexes { try transaction.dropTree(.index(index.name, of: descriptor.key)) }
+      try transaction.dropTree(.records(of: descriptor.key))
+    }
+  }
+
+  /// Makes an index, in place of the one of that name if there is one.
+  package func createIndex(_ index: IndexDescriptor, of descriptor: DatastoreDescriptor) throws(ModelError) {
+    try DatastoreWriter.createIndex(index, of: descriptor, in: current())
+  }
+
+  package func dropIndex(_ name: String, of datastore: String) throws(ModelError) {
+    let transaction = try current()
+    try onStorage { () throws(StorageError) in try transaction.dropTree(.index(name, of: datastore)) }
+  }
+
+  /// Stores a changed descriptor; writes nothing where it is the stored one.
+  package func store(_ descriptor: DatastoreDescriptor) throws(ModelError) {
+    try DatastoreWriter.store(descriptor, in: current())
+  }
+}
+
+// MARK: - Records and entries
+
+extension StoreBuilder {
+  /// Sets a record: version and content, as in `RecordBytes`.
+  package func put(
+    _ identifier: [UInt8], _ record: [UInt8], in datastore: String, place: Placement? = nil
+  ) throws(ModelError) {
+    let transaction = try current()
+    try onStorage { () throws(StorageError) in
+      _ = try transaction.put(identifier, record, in: .records(of: datastore), place: place.map { .compare($0) })
+    }
+  }
+
+  package func delete(_ identifier: [UInt8], in datastore: String, place: Placement? = nil) throws(ModelError) {
+    let transaction = try current()
+    try onStorage { () throws(StorageError) in
+      _ = try transaction.delete(identifier, in: .records(of: datastore), place: place.map { .compare($0) })
+    }
+  }
+
+  /// Sets an entry, a key as `EntryKey` makes it.
+  ///
+  /// - Parameter identifier: whose entry it is, with its place among the records, in a direct index; nil in one of
+  ///   references.
+  package func insertEntry(
+    _ key: [UInt8], in index: String, of datastore: String, place: Placement? = nil,
+    direct identifier: (key: [UInt8], place: Placement?)? = nil
+  ) throws(ModelError) {
+    let transaction = try current()
+    try onStorage { () throws(StorageError) in
+      var payload = Payload.none
+      if let identifier {
+        let reference = try transaction.currentReference(
+          of: identifier.key, in: .records(of: datastore), place: identifier.place.map { .compare($0) })
+        payload = reference.map { .record($0) } ?? .none
+      }
+      _ = try transaction.insert(key, payload, in: .index(index, of: datastore), place: place.map { .compare($0) })
+    }
+  }
+
+  package func removeEntry(
+    _ key: [UInt8], in index: String, of datastore: String, place: Placement? = nil
+  ) throws(ModelError) {
+    let transaction = try current()
+    try onStorage { () throws(StorageError) in
+      _ = try transaction.remove(key, in: .index(index, of: datastore), place: place.map { .compare($0) })
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/// What a conversion carried over, and what it could not.
+package struct ConversionReport: Hashable, Sendable {
+  package var path: String
+  /// Rows of the history, without commits that only registered datastores.
+  package var commitCount = 0
+  package var datastores: [Datastore] = []
+  package var staleIndexes: [StaleIndex] = []
+  /// What was left out because it cannot be read or kept, each as a sentence that names its place.
+  package var omissions: [String] = []
+  /// What is worth knowing.
+  package var notes: [String] = []
+
+  package struct Datastore: Hashable, Sendable {
+    package var key: String
+    package var recordCount: Int
+    package var indexCount: Int
+  }
+
+  /// An index that the app rebuilds at its first warm-up, and answers nothing until then.
+  package struct StaleIndex: Hashable, Sendable {
+    package var datastore: String
+    package var index: String
+    package var reason: String
+  }
+
+  package init(path: String) { self.path = path }
+
+  /// The report in lines, for people.
+  package var lines: [String] {
+    let records = datastores.reduce(0) { $0 + $1.recordCount }
+    var lines = [
+      "converted \(Self.counted(datastores.count, "datastore")), \(Self.counted(records, "record")), \(Self.counted(commitCount, "commit")) to \(path)"
+    ]
+    lines += datastores.map {
+      "\($0.key): \(Self.counted($0.recordCount, "record")), \($0.indexCount) \($0.indexCount == 1 ? "index" : "indexes")"
+    }
+    lines += staleIndexes.map { "\($0.datastore): index \($0.index) is rebuilt at the app's first warm-up: \($0.reason)" }
+    lines += omissions.map { "left out: \($0)" }
+    return lines + notes.map { "note: \($0)" }
+  }
+
+  private static func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+}

@@ -1,0 +1,263 @@
+import DatastoreModel
+
+/// Brings one datastore of the new store from the state that was written last to the next one.
+///
+/// What is written is the difference of the two states' pages, so a commit costs what it changed. An entry that cannot be
+/// read is left out and told; everything else is put, deleted or left by its key, so that no damage of one state spoils
+/// the next.
+struct DatastoreConversion {
+  let key: String
+  private let builder: StoreBuilder
+  private let stale: StaleIndexes
+  /// What lies in the new store.
+  private(set) var descriptor: DatastoreDescriptor?
+  /// The state of the folder that was written last.
+  private(set) var written: FolderDatastore?
+  /// The root that was written last.
+  var rootFile: String?
+  /// The folders of the indexes that lie in the new store.
+  private var indexFolders: [String: String] = [:]
+  /// Where only the app can compare identifiers.
+  private var order: StoredOrder?
+  private(set) var omissions: [String: Int] = [:]
+  /// Called now and then with the number of records and entries written since.
+  private let step: (Int) throws(ModelError) -> Void
+  private var steps = 0
+  /// Records of this commit that took another's place, as long as direct entries wait for them.
+  private var updated: Set<[UInt8]> = []
+
+  init(_ key: String, _ builder: StoreBuilder, _ stale: StaleIndexes, step: @escaping (Int) throws(ModelError) -> Void) {
+    self.key = key
+    self.builder = builder
+    self.stale = stale
+    self.step = step
+  }
+
+  /// Makes the datastore without records, as a later state describes it.
+  mutating func register(as state: FolderDatastore) throws(ModelError) {
+    guard descriptor == nil else { return }
+    try create(described(state), of: state)
+  }
+
+  /// Writes a state; answers whether any record changed.
+  mutating func write(_ state: FolderDatastore) throws(ModelError) -> Bool {
+    if case .failure(let error) = state.primaryIndex.source {
+      omissions["\(key): \(error)", default: 0] += 1
+      return false
+    }
+    var next = described(state)
+    if try state.primaryIndex.count == 0, let descriptor { next.coding = descriptor.coding }
+    if let descriptor, descriptor.identifierEncoding != next.identifierEncoding {
+      try builder.dropDatastore(descriptor)
+      forget()
+    }
+    try learnOrder(of: state, next)
+    if descriptor == nil { try create(next, of: state) }
+    try changeIndexes(to: next, of: state)
+    let hasChanged = try writeRecords(of: state)
+    for index in state.secondaryIndexes { try writeEntries(of: index) }
+    try builder.store(next)
+    descriptor = next
+    written = state
+    return hasChanged
+  }
+
+  private mutating func forget() {
+    descriptor = nil
+    written = nil
+    indexFolders = [:]
+    order = nil
+  }
+
+  // MARK: Descriptors
+
+  private func described(_ state: FolderDatastore) -> DatastoreDescriptor {
+    var descriptor = state.descriptor
+    for (place, index) in descriptor.indexes.enumerated() {
+      // The first releases named the value's type alone.
+      descriptor.indexes[place].type = "\(index.kind.typeName)(\(index.valueType))"
+      let source = state.secondaryIndexes.first { $0.descriptor.name == index.name }
+      descriptor.indexes[place].isStale = source.map { stale.reason(for: $0, of: key) != nil } ?? true
+    }
+    return descriptor
+  }
+
+  private mutating func create(_ new: DatastoreDescriptor, of state: FolderDatastore) throws(ModelError) {
+    try builder.createDatastore(new)
+    descriptor = new
+    indexFolders = Self.folders(of: state)
+    if !new.identifierEncoding.isByteOrdered, order == nil { order = StoredOrder() }
+  }
+
+  private static func folders(of state: FolderDatastore) -> [String: String] {
+    var folders: [String: String] = [:]
+    for index in state.secondaryIndexes { folders[index.descriptor.name] = index.folder ?? "" }
+    return folders
+  }
+
+  private mutating func changeIndexes(to next: DatastoreDescriptor, of state: FolderDatastore) throws(ModelError) {
+    let folders = Self.folders(of: state)
+    guard let descriptor else { return }
+    for index in descriptor.indexes where next.index(index.name) == nil { try builder.dropIndex(index.name, of: key) }
+    for index in next.indexes {
+      let before = descriptor.index(index.name)
+      let isSame = before.map { $0.encoding == index.encoding && $0.storage == index.storage && $0.isStale == index.isStale }
+      if isSame == true, indexFolders[index.name] == folders[index.name] { continue }
+      try builder.createIndex(index, of: next)
+      indexFolders[index.name] = nil
+    }
+  }
+
+  // MARK: Records
+
+  private mutating func writeRecords(of state: FolderDatastore) throws(ModelError) -> Bool {
+    let index = state.primaryIndex
+    var hasChanged = false
+    let hasDirectIndexes = state.secondaryIndexes.contains { $0.layout == .direct }
+    updated = []
+    var differences = EntryDifferences(from: written?.primaryIndex, to: index)
+    while true {
+      let pair: EntryPairs.Pair
+      do throws(FolderError) {
+        guard let next = try differences.next() else { break }
+        pair = next
+      } catch {
+        omissions["\(key): \(error)", default: 0] += 1
+        continue
+      }
+      hasChanged = true
+      try tick()
+      if let new = pair.new {
+        guard new.key.count <= StoreBuilder.keyLimit else {
+          omissions["\(key): records whose identifier is longer than \(StoreBuilder.keyLimit) bytes", default: 0] += 1
+          continue
+        }
+        let record = RecordBytes.make(version: new.version?.text ?? "", content: new.record ?? [])
+        try builder.put(new.key, record, in: key, place: order?.place(of: new.key))
+        if hasDirectIndexes, pair.old != nil { updated.insert(new.key) }
+      } else if let old = pair.old, old.key.count <= StoreBuilder.keyLimit {
+        // In a list out of order a record may come and go in one difference.
+        if try index.placeInAnyOrder(of: old.identifier) != nil { continue }
+        try builder.delete(old.key, in: key, place: order?.place(of: old.key))
+      }
+    }
+    return hasChanged
+  }
+
+  // MARK: Entries
+
+  private mutating func writeEntries(of index: FolderIndex) throws(ModelError) {
+    let name = index.descriptor.name
+    guard stale.reason(for: index, of: key) == nil else {
+      indexFolders[name] = index.folder
+      return
+    }
+    let isNew = indexFolders[name] == nil || written == nil
+    let old = isNew ? nil : written?.secondaryIndexes.first { $0.descriptor.name == name }
+    indexFolders[name] = index.folder
+    let waiting = updated
+    defer { updated = waiting }
+    var differences = EntryDifferences(from: old, to: index)
+    while true {
+      let pair: EntryPairs.Pair
+      do throws(FolderError) {
+        guard let next = try differences.next() else { break }
+        pair = next
+      } catch {
+        omissions["\(key)/\(name): \(error)", default: 0] += 1
+        continue
+      }
+      try writeEntry(pair, of: index)
+    }
+    try renewDirectEntries(of: index)
+  }
+
+  private mutating func writeEntry(_ pair: EntryPairs.Pair, of index: FolderIndex) throws(ModelError) {
+    let name = index.descriptor.name
+    try tick()
+    if let new = pair.new {
+      // Those of a record that is left out are left out too.
+      guard new.key.count <= StoreBuilder.keyLimit, new.identifier.bytes.count <= StoreBuilder.keyLimit else { return }
+      updated.remove(new.identifier.bytes)
+      try builder.insertEntry(
+        new.key, in: name, of: key, place: order?.place(ofEntry: new.key),
+        direct: index.layout == .direct ? (new.identifier.bytes, order?.place(of: new.identifier.bytes)) : nil)
+    } else if let old = pair.old, old.key.count <= StoreBuilder.keyLimit {
+      if index.values.isKnown, try index.place(of: old.identifier, value: old.value.value) != nil { return }
+      try builder.removeEntry(old.key, in: name, of: key, place: order?.place(ofEntry: old.key))
+    }
+  }
+
+  private mutating func tick() throws(ModelError) {
+    steps += 1
+    if steps.isMultiple(of: 1000) { try step(1000) }
+  }
+}
+
+// MARK: - Direct entries
+
+extension DatastoreConversion {
+  /// Entries of direct indexes hold the record's place: those of records that changed while their copies did not are
+  /// written again.
+  private mutating func renewDirectEntries(of index: FolderIndex) throws(ModelError) {
+    guard index.layout == .direct, !updated.isEmpty, stale.reason(for: index, of: key) == nil else { return }
+    let entries = try index.entries
+    var place = EntryList.Place(page: 0, row: 0)
+    while let row = entries.row(atOrAfter: place) {
+      place = EntryList.Place(page: row.page, row: row.row + 1)
+      guard let keys = index.keys(at: row, in: entries), updated.contains(keys.identifier) else { continue }
+      let entry = EntryKey.make(value: keys.value, identifier: keys.identifier)
+      guard entry.count <= StoreBuilder.keyLimit else { continue }
+      try builder.insertEntry(
+        entry, in: index.descriptor.name, of: key, place: order?.place(ofEntry: entry),
+        direct: (keys.identifier, order?.place(of: keys.identifier)))
+    }
+  }
+}
+
+// MARK: - Order that only the app knows
+
+extension DatastoreConversion {
+  /// Learns where new identifiers lie. Where the known ones have another order than before, the datastore is written anew.
+  private mutating func learnOrder(of state: FolderDatastore, _ next: DatastoreDescriptor) throws(ModelError) {
+    guard !next.identifierEncoding.isByteOrdered else { return }
+    let order = order ?? StoredOrder()
+    self.order = order
+    guard try !learn(state, after: written, into: order) else { return }
+    if let descriptor { try builder.dropDatastore(descriptor) }
+    forget()
+    let fresh = StoredOrder()
+    self.order = fresh
+    guard try learn(state, after: nil, into: fresh) else {
+      throw .unreadable(what: key, where: "its identifiers occur more than once")
+    }
+  }
+
+  private func learn(
+    _ state: FolderDatastore, after old: FolderDatastore?, into order: StoredOrder
+  ) throws(ModelError) -> Bool {
+    let entries = try state.primaryIndex.entries
+    var runs = [PageDifference.Run(old: 0..<0, new: entries.pages.indices)]
+    if let old { runs = PageDifference(try old.primaryIndex.entries, entries).runs }
+    for run in runs where !order.learn(state.primaryIndex.identifiers(around: run.new, in: entries)) { return false }
+    return true
+  }
+}
+
+extension FolderIndex {
+  /// The identifiers of the entries that begin on some pages, with the one before and the one after.
+  fileprivate func identifiers(around pages: Range<Int>, in entries: EntryList) -> [[UInt8]] {
+    var first = pages.lowerBound
+    repeat { first -= 1 } while first >= 0 && entries.page(first).starts.isEmpty
+    var found: [[UInt8]] = []
+    var place = EntryList.Place(page: pages.lowerBound, row: 0)
+    if first >= 0 { place = EntryList.Place(page: first, row: entries.page(first).starts.count - 1) }
+    while let row = entries.row(atOrAfter: place) {
+      place = EntryList.Place(page: row.page, row: row.row + 1)
+      guard let keys = keys(at: row, in: entries) else { continue }
+      found.append(keys.identifier)
+      if row.page >= pages.upperBound { break }
+    }
+    return found
+  }
+}

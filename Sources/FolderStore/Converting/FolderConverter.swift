@@ -1,0 +1,204 @@
+package import DatastoreModel
+
+/// Makes one of our own stores from a folder of the original library.
+///
+/// All datastores, records with their bytes and versions, index entries and kinds, and the history: each iteration is a
+/// commit with its date and name, and those that only registered datastores stay out of sight as they do in the folder.
+/// What cannot be carried over truthfully is marked stale, to be rebuilt at the app's first warm-up, and listed.
+///
+/// The folder is only read, and the new store has its name only when it is whole. Memory is that of one commit's
+/// difference of pages, whatever the number of records; the order of identifiers that only the app can compare is kept
+/// in memory.
+package struct FolderConverter {
+  private let folder: FolderStore
+  private let path: String
+  /// Whether older iterations become commits; otherwise the newest state is one commit.
+  private let keepsHistory: Bool
+  private let program: String
+  private let author: String
+  private let progress: ((Progress) -> Bool)?
+  private var report: ConversionReport
+
+  /// How far a conversion is.
+  package struct Progress: Hashable, Sendable {
+    /// What is being done: `checking index n of things`, `commit 12: import`.
+    package var title: String
+    /// Commits.
+    package var done: Int
+    package var total: Int
+    /// Records and index entries written so far, counted in thousands.
+    package var writtenCount: Int
+  }
+
+  /// - Parameters:
+  ///   - folder: the path of the original library's folder.
+  ///   - path: where the new store shall lie; nothing may lie there.
+  ///   - progress: hears how far it is, and answers whether to go on; `false` ends with `ModelError.cancelled`.
+  package init(
+    from folder: String, to path: String, keepsHistory: Bool = true, program: String = "strata convert",
+    author: String = "", progress: ((Progress) -> Bool)? = nil
+  ) throws(ModelError) {
+    guard OriginalFolder.exists(at: folder) else {
+      throw .refused(reason: "\(folder) is no folder of the original CodableDatastore library")
+    }
+    self.folder = try FolderStore(at: folder)
+    self.path = path
+    self.keepsHistory = keepsHistory
+    self.program = program
+    self.author = author
+    self.progress = progress
+    report = ConversionReport(path: path)
+  }
+
+  /// Converts; leaves nothing at `path` where it throws.
+  package mutating func run() throws(ModelError) -> ConversionReport {
+    let builder = try StoreBuilder(at: path, program: program, author: author)
+    do throws(ModelError) {
+      var work = try ConversionWork(folder, builder, keepsHistory: keepsHistory, progress: progress)
+      try work.run()
+      try builder.finish()
+      report = work.report(for: path)
+    } catch {
+      builder.cancel()
+      throw error
+    }
+    report.notes += folder.openingReport
+    return report
+  }
+}
+
+/// One conversion under way.
+private struct ConversionWork {
+  let folder: FolderStore
+  let builder: StoreBuilder
+  let keepsHistory: Bool
+  let progress: ((FolderConverter.Progress) -> Bool)?
+  var stale: StaleIndexes
+  var conversions: [String: DatastoreConversion] = [:]
+  var commitCount = 0
+  var omissions: [String] = []
+  private let meter: Meter
+
+  /// What progress tells, shared with the datastores' work.
+  private final class Meter {
+    var title = ""
+    var done = 0
+    var total = 0
+    var written = 0
+    let progress: ((FolderConverter.Progress) -> Bool)?
+
+    init(_ progress: ((FolderConverter.Progress) -> Bool)?) { self.progress = progress }
+
+    func tell() throws(ModelError) {
+      let now = FolderConverter.Progress(title: title, done: done, total: total, writtenCount: written)
+      if let progress, !progress(now) { throw .cancelled }
+    }
+  }
+
+  init(
+    _ folder: FolderStore, _ builder: StoreBuilder, keepsHistory: Bool, progress: ((FolderConverter.Progress) -> Bool)?
+  ) throws(ModelError) {
+    self.folder = folder
+    self.builder = builder
+    self.keepsHistory = keepsHistory
+    self.progress = progress
+    let meter = Meter(progress)
+    self.meter = meter
+    meter.total = keepsHistory ? folder.history.links.count : min(1, folder.history.links.count)
+    stale = try StaleIndexes(of: folder.headView) { title throws(ModelError) in
+      meter.title = title
+      try meter.tell()
+    }
+  }
+
+  mutating func run() throws(ModelError) {
+    let head = folder.history.head
+    guard head.rawValue > 0 else { return }
+    let first = keepsHistory ? 1 : head.rawValue
+    for number in first...head.rawValue {
+      try write(CommitNumber(number))
+      meter.done += 1
+    }
+    meter.title = "making it durable"
+    try meter.tell()
+  }
+
+  private mutating func write(_ number: CommitNumber) throws(ModelError) {
+    let view: FolderView
+    do throws(ModelError) {
+      view = try folder.folderView(at: number)
+    } catch {
+      omissions.append("commit \(number): \(error)")
+      return
+    }
+    let isRegistration = keepsHistory ? try folder.isRegistration(number) : false
+    let action = isRegistration ? "" : keepsHistory ? view.iteration.actionName ?? "" : "convert \(folder.path)"
+    meter.title = "commit \(number)\(action.isEmpty ? "" : ": \(action)")"
+    try meter.tell()
+    try builder.begin()
+    var hasChanged = false
+    for key in view.iteration.datastores.keys.sorted() {
+      if try writeDatastore(key, of: view, at: number) { hasChanged = true }
+    }
+    // The history of a store passes over commits that changed no record, unless they are said to be maintenance.
+    try builder.commit(action, date: view.iteration.creationDate, isMaintenance: !isRegistration && !hasChanged)
+    if !isRegistration { commitCount += 1 }
+  }
+
+  private mutating func writeDatastore(
+    _ key: String, of view: FolderView, at number: CommitNumber
+  ) throws(ModelError) -> Bool {
+    guard let state = view.folderDatastore(key) else { return false }
+    let meter = meter
+    var conversion =
+      conversions[key]
+      ?? DatastoreConversion(key, builder, stale) { count throws(ModelError) in
+        meter.written += count
+        try meter.tell()
+      }
+    defer { conversions[key] = conversion }
+    guard let root = view.rootFile(of: key) else {
+      if conversion.descriptor == nil { try conversion.register(as: firstState(of: key, after: number) ?? state) }
+      return false
+    }
+    if conversion.rootFile == root.file { return false }
+    conversion.rootFile = root.file
+    return try conversion.write(state)
+  }
+
+  /// What a datastore is in the first commit that writes it, so that it has its types from the beginning.
+  private func firstState(of key: String, after number: CommitNumber) -> FolderDatastore? {
+    for later in number.rawValue..<max(number.rawValue, folder.history.head.rawValue) {
+      let view = try? folder.folderView(at: CommitNumber(later + 1))
+      if let view, view.rootFile(of: key) != nil { return view.folderDatastore(key) }
+    }
+    return nil
+  }
+
+  func report(for path: String) -> ConversionReport {
+    var report = ConversionReport(path: path)
+    report.commitCount = commitCount
+    report.omissions = omissions
+    for (key, conversion) in conversions.sorted(by: { $0.key < $1.key }) {
+      let records = (try? conversion.written?.primaryIndex.entries.rowCount) ?? 0
+      report.datastores.append(
+        ConversionReport.Datastore(
+          key: key, recordCount: records, indexCount: conversion.descriptor?.indexes.count ?? 0))
+      for index in conversion.written?.secondaryIndexes ?? [] {
+        guard let reason = stale.reason(for: index, of: key) else { continue }
+        report.staleIndexes.append(
+          ConversionReport.StaleIndex(datastore: key, index: index.descriptor.name, reason: reason))
+      }
+      report.omissions += conversion.omissions.sorted { $0.key < $1.key }.map { text, count in
+        count > 1 ? "\(text) (\(count) times)" : text
+      }
+      if let identifiers = conversion.written?.primaryIndex.identifiers {
+        if identifiers.isDate { report.notes.append("\(key): its identifiers are dates, of which the folder keeps milliseconds") }
+        if !identifiers.isKnown {
+          report.notes.append("\(key): identifiers of \(identifiers.name) keep their stored order, which only the app can compare")
+        }
+      }
+    }
+    return report
+  }
+}

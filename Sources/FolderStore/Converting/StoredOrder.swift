@@ -1,0 +1,86 @@
+import DatastoreModel
+
+/// The order of identifiers that only the app can compare, learned from how they lie in the folder.
+///
+/// Each identifier has a number, and numbers lie as the identifiers do; new ones get numbers between those of their
+/// neighbours. Deleted identifiers keep theirs. This is the one place of a conversion whose memory grows with the records,
+/// and only with those of such types.
+final class StoredOrder {
+  private var numbers: [[UInt8]: UInt64] = [:]
+
+  private static let distance: UInt64 = 1 << 32
+  private static let origin: UInt64 = 1 << 62
+
+  /// Numbers the identifiers of a stretch of the folder's list that have none yet; its first and last are known where
+  /// the list goes on beyond it. Answers false where those that are known lie in another order than before.
+  func learn(_ stretch: [[UInt8]]) -> Bool {
+    var lower: UInt64?
+    var group: [[UInt8]] = []
+    for (index, identifier) in stretch.enumerated() {
+      guard let number = numbers[identifier] else {
+        group.append(identifier)
+        continue
+      }
+      if let lower, number <= lower { return false }
+      if !place(group, between: lower, and: number) {
+        renumber()
+        return learn(Array(stretch[max(0, index - group.count - 1)...]))
+      }
+      lower = number
+      group = []
+    }
+    if !place(group, between: lower, and: nil) {
+      renumber()
+      return learn(Array(stretch.suffix(group.count + 1)))
+    }
+    return true
+  }
+
+  private func place(_ group: [[UInt8]], between lower: UInt64?, and upper: UInt64?) -> Bool {
+    guard !group.isEmpty else { return true }
+    let count = UInt64(group.count)
+    let start: UInt64
+    let step: UInt64
+    switch (lower, upper) {
+    case (nil, nil): (start, step) = (Self.origin, Self.distance)
+    case (let lower?, nil): (start, step) = (lower, Self.distance)
+    case (nil, let upper?):
+      guard upper / Self.distance > count + 1 else { return false }
+      (start, step) = (upper - Self.distance * (count + 1), Self.distance)
+    case (let lower?, let upper?): (start, step) = (lower, (upper - lower) / (count + 1))
+    }
+    let (span, isTooWide) = step.multipliedReportingOverflow(by: count + 1)
+    guard step > 0, !isTooWide, !start.addingReportingOverflow(span).overflow else { return false }
+    for (index, identifier) in group.enumerated() { numbers[identifier] = start + step * UInt64(index + 1) }
+    return true
+  }
+
+  /// Spreads all numbers evenly, in their order.
+  private func renumber() {
+    let sorted = numbers.sorted { ($0.value, $0.key.count) < ($1.value, $1.key.count) }
+    let first = Self.origin - Self.distance * UInt64(min(sorted.count, 1 << 29))
+    for (index, entry) in sorted.enumerated() { numbers[entry.key] = first + Self.distance * UInt64(index) }
+  }
+
+  /// Where an identifier belongs among the records.
+  func place(of identifier: [UInt8]) -> StoreBuilder.Placement {
+    { key in self.compare(Array(key), identifier) }
+  }
+
+  /// Where an entry belongs among entries of values whose order is that of their bytes.
+  func place(ofEntry entry: [UInt8]) -> StoreBuilder.Placement {
+    let own = entry.withUnsafeBytes { EntryKey.split($0) }
+    return { key in
+      guard let own, let other = EntryKey.split(key) else { return 0 }
+      if other.value != own.value { return other.value.precedes(own.value) ? -1 : 1 }
+      return self.compare(other.identifier, own.identifier)
+    }
+  }
+
+  private func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {
+    if left == right { return 0 }
+    let numbers = (numbers[left] ?? .max, numbers[right] ?? .max)
+    if numbers.0 != numbers.1 { return numbers.0 < numbers.1 ? -1 : 1 }
+    return left.precedes(right) ? -1 : 1
+  }
+}

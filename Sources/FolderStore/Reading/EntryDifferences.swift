@@ -1,0 +1,35 @@
+/// The entries in which two states of one index differ, page run by page run.
+///
+/// An index whose manifest cannot be read counts as empty here; who cares looks at it before.
+struct EntryDifferences: Sendable {
+  private let old: FolderIndex?
+  private let new: FolderIndex?
+  /// Runs of pages that were not begun, last first.
+  private var runs: [PageDifference.Run]
+  private var pairs: EntryPairs?
+
+  /// Nil for a state that has no such index.
+  init(from old: FolderIndex?, to new: FolderIndex?) {
+    self.old = old
+    self.new = new
+    switch (old.flatMap { try? $0.source.get() }, new.flatMap { try? $0.source.get() }) {
+    case (let old?, let new?): runs = PageDifference(old, new).runs.reversed()
+    case (let entries?, nil): runs = [PageDifference.Run(old: entries.pages.indices, new: 0..<0)]
+    case (nil, let entries?): runs = [PageDifference.Run(old: 0..<0, new: entries.pages.indices)]
+    case (nil, nil): runs = []
+    }
+  }
+
+  /// The next entries that differ; nil at the end. After an error the walk goes on behind the damaged entry.
+  mutating func next() throws(FolderError) -> EntryPairs.Pair? {
+    while true {
+      if let pair = try pairs?.next() { return pair }
+      pairs = nil
+      guard let run = runs.popLast() else { return nil }
+      pairs = EntryPairs(
+        old: try EntryRun(run.old.isEmpty ? nil : old, pages: run.old),
+        new: try EntryRun(run.new.isEmpty ? nil : new, pages: run.new),
+        isOrdered: [old, new].allSatisfy { $0.map { $0.values.isKnown && $0.identifiers.isKnown } ?? true })
+    }
+  }
+}
