@@ -14,7 +14,9 @@ struct DamageTests {
         [
           .init(
             key: "things", records: (0..<40).map { .record("\($0)", "{\"id\":\($0),\"c\":\($0 == 20 ? commit : 0)}") },
-            indexes: [.init(name: "n", type: "OneToManyIndex(Int)", entries: (0..<40).map { .reference("\($0 / 2)", "\($0)") })]),
+            indexes: [
+              .init(name: "n", type: "OneToManyIndex(Int)", entries: (0..<40).map { .reference("\($0 / 2)", "\($0)") })
+            ]),
           .init(key: "others", records: [.record("1", "{}")]),
         ], action: "commit \(commit)")
     }
@@ -25,15 +27,22 @@ struct DamageTests {
     let datastore = try #require(try builder.open().headView.folderDatastore("things"))
     let entries = try datastore.primaryIndex.entries
     let place = try #require(
-      try datastore.primaryIndex.place(of: StoredKey(bytes: KeyEncoding.integer.encode(.integer(Int64(identifier))), value: .null), value: nil))
+      try datastore.primaryIndex.place(
+        of: StoredKey(bytes: KeyEncoding.integer.encode(.integer(Int64(identifier))), value: .null), value: nil))
     return entries.source.path(of: entries.pages[place.page])
   }
 
-  @Test("a page that is cut short or missing takes one row, and what reaches into it; every other row is read", arguments: [true, false])
+  @Test(
+    "a page that is cut short or missing takes one row, and what reaches into it; every other row is read",
+    arguments: [true, false])
   func page(isMissing: Bool) throws {
     let builder = try built()
     let file = try page(of: 10, in: builder)
-    if isMissing { remove(file, of: builder) } else { builder.write(file, Array(try FolderFiles(path: builder.path).bytes(of: file).prefix(40))) }
+    if isMissing {
+      remove(file, of: builder)
+    } else {
+      builder.write(file, Array(try FolderFiles(path: builder.path).bytes(of: file).prefix(40)))
+    }
     let store = try builder.open()
     let datastore = try #require(try store.head.datastore("things"))
     let count = try datastore.primary.rank(of: .end)
@@ -54,21 +63,29 @@ struct DamageTests {
     #expect(try store.commits(from: store.head.commit, limit: 9, folded: true).count == 3)
   }
 
-  @Test("a missing manifest or root spoils one datastore's records and nothing else", arguments: ["Manifest/", "Root/"])
+  @Test(
+    "a missing manifest or root spoils one datastore's records and nothing else", arguments: ["Manifest/", "Root/"])
   func manifest(_ part: String) throws {
     let builder = try built()
     let store = try builder.open()
     let view = store.headView
     let root = try #require(view.rootFile(of: "things"))
-    let file = part == "Root/" ? root.file : try #require(try store.contents.root(root.file).manifests(in: root.folder).first?.file)
+    let file =
+      part == "Root/"
+      ? root.file : try #require(try store.contents.root(root.file).manifests(in: root.folder).first?.file)
     remove(file, of: builder)
     let damaged = try builder.open()
     let datastore = try #require(try damaged.head.datastore("things"))
-    #expect(throws: ModelError.unreadable(what: file, where: "the file is missing")) { try datastore.primary.entries(at: 0..<1) }
+    #expect(throws: ModelError.unreadable(what: file, where: "the file is missing")) {
+      try datastore.primary.entries(at: 0..<1)
+    }
     #expect(try damaged.head.datastores.count == 2)
     #expect(try damaged.head.datastore("others")?.allRecords().count == 1)
     #expect(try damaged.view(at: CommitNumber(2)).datastore("things")?.allRecords().count == 40)
-    #expect(try damaged.commits(from: damaged.head.commit, limit: 9, folded: true).map(\.action) == ["commit 3", "commit 2", "commit 1"])
+    #expect(
+      try damaged.commits(from: damaged.head.commit, limit: 9, folded: true).map(\.action) == [
+        "commit 3", "commit 2", "commit 1",
+      ])
   }
 
   @Test("an iteration that is gone ends the history there, as pruning will")
@@ -76,7 +93,8 @@ struct DamageTests {
     let builder = try built()
     remove(try #require(try builder.open().history.link(CommitNumber(1))?.file), of: builder)
     let store = try builder.open()
-    #expect(try store.commits(from: store.head.commit, limit: 9, folded: true).map(\.action) == ["commit 3", "commit 2"])
+    #expect(
+      try store.commits(from: store.head.commit, limit: 9, folded: true).map(\.action) == ["commit 3", "commit 2"])
     #expect(store.openingReport.isEmpty)
   }
 
@@ -129,7 +147,10 @@ struct DamageTests {
 
   @Test(
     "pointers: what is missing reads as empty, what is torn is an error that names the file",
-    arguments: [("Info.json", nil as String?), ("Info.json", "{"), ("Manifest.json", nil), ("Manifest.json", "[]"), ("Info.json", #"{"version":"beta"}"#)])
+    arguments: [
+      ("Info.json", nil as String?), ("Info.json", "{"), ("Manifest.json", nil), ("Manifest.json", "[]"),
+      ("Info.json", #"{"version":"beta"}"#),
+    ])
   func pointers(_ name: String, _ text: String?) throws {
     let builder = try built()
     let file = try #require(builder.files(name).first)
@@ -149,7 +170,10 @@ struct DamageTests {
     let builder = try built()
     remove(try page(of: 20, in: builder), of: builder)
     let store = try builder.open()
-    #expect(try store.commits(from: store.head.commit, limit: 9, folded: true).map(\.action) == ["commit 3", "commit 2", "commit 1"])
+    #expect(
+      try store.commits(from: store.head.commit, limit: 9, folded: true).map(\.action) == [
+        "commit 3", "commit 2", "commit 1",
+      ])
     #expect(throws: ModelError.self) {
       let changes = try store.changes(of: store.head.commit)
       while try !changes.next(1).isEmpty {}

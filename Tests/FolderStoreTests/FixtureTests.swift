@@ -39,7 +39,9 @@ struct FixtureTests {
       #expect(record.identifier.value == identifier)
       if let version = expected[member: "version"] { #expect(record.version == version.text ?? version.hashedText) }
       if let value = expected[member: "value"] { #expect(try record.document().plain == value) }
-      if let size = expected["bodyUTF8Bytes"].integer { #expect(try record.document()["body"].text?.utf8.count == size) }
+      if let size = expected["bodyUTF8Bytes"].integer {
+        #expect(try record.document()["body"].text?.utf8.count == size)
+      }
     }
   }
 
@@ -135,7 +137,13 @@ struct FixtureTests {
           #expect(state[change.datastore]?[key] == change.old?.stored)
           state[change.datastore, default: [:]][key] = change.new?.stored
           var count = counts[change.datastore] ?? ChangeCount(datastore: change.datastore)
-          if change.old == nil { count.inserted += 1 } else if change.new == nil { count.deleted += 1 } else { count.updated += 1 }
+          if change.old == nil {
+            count.inserted += 1
+          } else if change.new == nil {
+            count.deleted += 1
+          } else {
+            count.updated += 1
+          }
           counts[change.datastore] = count
         }
       }
@@ -147,7 +155,9 @@ struct FixtureTests {
     }
   }
 
-  @Test("a record's versions are the states that the iterations show", arguments: ["history", "legacy", "snapshots", "books"])
+  @Test(
+    "a record's versions are the states that the iterations show",
+    arguments: ["history", "legacy", "snapshots", "books"])
   func versions(of name: String) throws {
     let fixture = try Fixture(name)
     defer { withExtendedLifetime(fixture) {} }

@@ -23,10 +23,14 @@ struct FormatTests {
     ])
   func noIdentifier(_ text: String) { #expect(DatedIdentifier(text) == nil) }
 
-  @Test("no name that a file mentions leads out of the folder", arguments: ["", ".", "..", "a/b", "/etc", ".hidden", "a\0b"])
+  @Test(
+    "no name that a file mentions leads out of the folder",
+    arguments: ["", ".", "..", "a/b", "/etc", ".hidden", "a\0b"])
   func names(_ text: String) { #expect(FolderName(text) == nil) }
 
-  @Test("names keep their odd characters", arguments: ["Shelves  Racks2-5092A34CD2647502", "strings -D61EC451CA0360EC", "-0123456789ABCDEF"])
+  @Test(
+    "names keep their odd characters",
+    arguments: ["Shelves  Racks2-5092A34CD2647502", "strings -D61EC451CA0360EC", "-0123456789ABCDEF"])
   func oddNames(_ text: String) { #expect(FolderName(text)?.text == text) }
 
   @Test("a manifest lists live pages in order and leaves dropped ones out")
@@ -53,7 +57,8 @@ struct FormatTests {
     "a manifest with a byte out of place is refused with its place",
     arguments: [
       ("", 0), ("INDEX", 0), ("PAGE\n", 0), ("INDEX\n\n", 6), ("INDEX\n 2026-11-20 13-53-53-161 4A9043AB5BC9017E", 6),
-      ("INDEX\n*2026-11-20 13-53-53-161 4A9043AB5BC9017E\n", 6), ("INDEX\n 2026-11-20 13-53-53-161 4A9043AB5BC9017G\n", 7),
+      ("INDEX\n*2026-11-20 13-53-53-161 4A9043AB5BC9017E\n", 6),
+      ("INDEX\n 2026-11-20 13-53-53-161 4A9043AB5BC9017G\n", 7),
       ("INDEX\n 2026-11-20 13-53-53-161 4A9043AB5BC9017E ", 47),
     ])
   func brokenManifest(_ text: String, _ offset: Int) {
@@ -102,7 +107,10 @@ struct FormatTests {
 
   @Test(
     "an entry with headers that do not fit is refused",
-    arguments: ["", "1 1\n", "1 1\n1 0", "2 1\n1 0\n\n", "1 1\n1 0\n1 2\n\n", "\n", "x 1\n", "99999999999 1\n", "0 \n\n", "9999999999 1\n"])
+    arguments: [
+      "", "1 1\n", "1 1\n1 0", "2 1\n1 0\n\n", "1 1\n1 0\n1 2\n\n", "\n", "x 1\n", "99999999999 1\n", "0 \n\n",
+      "9999999999 1\n",
+    ])
   func brokenEntry(_ text: String) {
     #expect(throws: FormatError.self) { try Entry(parsing: Array(text.utf8), as: .primary) }
   }

@@ -12,7 +12,9 @@ struct FuzzTests {
   @Test("pages", arguments: seeds)
   func pages(seed: UInt64) {
     var numbers = SeededNumbers(seed: seed)
-    let entries = (0..<40).map { FolderBuilder.Entry.record("\($0)", String(repeating: "x", count: Int(numbers.next() % 200))).bytes }
+    let entries = (0..<40).map {
+      FolderBuilder.Entry.record("\($0)", String(repeating: "x", count: Int(numbers.next() % 200))).bytes
+    }
     let pages = FolderBuilder.paginate(entries, pageSize: 512)
     for _ in 0..<1500 {
       let broken = mutate(pages[Int(numbers.next() % UInt64(pages.count))], &numbers)
@@ -32,7 +34,9 @@ struct FuzzTests {
   @Test("manifests", arguments: seeds)
   func manifests(seed: UInt64) {
     var numbers = SeededNumbers(seed: seed)
-    let lines = (0..<20).map { [" ", "+", "-"][Int(numbers.next() % 3)] + FolderBuilder.identifier($0).description + "\n" }
+    let lines = (0..<20).map {
+      [" ", "+", "-"][Int(numbers.next() % 3)] + FolderBuilder.identifier($0).description + "\n"
+    }
     let whole = Array(("INDEX\n" + lines.joined()).utf8)
     for _ in 0..<1500 {
       let broken = mutate(whole, &numbers)
@@ -47,7 +51,8 @@ struct FuzzTests {
     var numbers = SeededNumbers(seed: seed)
     let samples = [
       FolderBuilder.Entry.record("12", "{\"a\":1}").bytes,
-      FolderBuilder.Entry.direct("\"x\"", "{\n \"a\" : 1\n}", "{}").bytes, FolderBuilder.Entry.reference("null", "7").bytes,
+      FolderBuilder.Entry.direct("\"x\"", "{\n \"a\" : 1\n}", "{}").bytes,
+      FolderBuilder.Entry.reference("null", "7").bytes,
     ]
     for _ in 0..<2000 {
       let broken = mutate(samples[Int(numbers.next() % 3)], &numbers)
@@ -91,8 +96,12 @@ struct FuzzTests {
       builder.commit([
         .init(
           key: "things",
-          records: (0..<30).map { .record("\($0)", "{\"n\":\($0 * round),\"t\":\"\(String(repeating: "y", count: $0 * 11 % 300))\"}") },
-          indexes: [.init(name: "n", type: "OneToManyIndex(Int)", entries: (0..<30).map { .reference("\($0)", "\($0)") })])
+          records: (0..<30).map {
+            .record("\($0)", "{\"n\":\($0 * round),\"t\":\"\(String(repeating: "y", count: $0 * 11 % 300))\"}")
+          },
+          indexes: [
+            .init(name: "n", type: "OneToManyIndex(Int)", entries: (0..<30).map { .reference("\($0)", "\($0)") })
+          ])
       ])
     }
     var files = builder.files("")
@@ -105,7 +114,8 @@ struct FuzzTests {
 
   /// Reads all that can be read.
   private func exhaust(_ path: String) {
-    guard let store = try? FolderStore(at: path), let commits = try? store.commits(from: store.head.commit, limit: 50, folded: false)
+    guard let store = try? FolderStore(at: path),
+      let commits = try? store.commits(from: store.head.commit, limit: 50, folded: false)
     else { return }
     for commit in commits {
       let changes = try? store.changes(of: commit.number)
@@ -132,7 +142,8 @@ struct FuzzTests {
       case 0: bytes[place] ^= 1 << UInt8(numbers.next() % 8)
       case 1: bytes[place] = UInt8(truncatingIfNeeded: numbers.next())
       case 2: bytes.removeSubrange(place..<min(bytes.count, place + Int(numbers.next() % 9)))
-      case 3: bytes.insert(contentsOf: Array("=<>~0123456789\n \"{}".utf8).shuffled(using: &numbers).prefix(3), at: place)
+      case 3:
+        bytes.insert(contentsOf: Array("=<>~0123456789\n \"{}".utf8).shuffled(using: &numbers).prefix(3), at: place)
       case 4: bytes.removeLast(bytes.count - place)
       default: bytes[place] = Array("0123456789=<>~\n-+ ".utf8)[Int(numbers.next() % 18)]
       }

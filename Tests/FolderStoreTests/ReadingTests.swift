@@ -32,11 +32,15 @@ struct ReadingTests {
     #expect(try store.head.datastore("things")?.primary.count == 5000)
   }
 
-  @Test("records longer than pages, heads and tails on one page, and tiny pages read the same", arguments: [24, 40, 100, 512, 4096])
+  @Test(
+    "records longer than pages, heads and tails on one page, and tiny pages read the same",
+    arguments: [24, 40, 100, 512, 4096])
   func pageSizes(_ size: Int) throws {
     let builder = try FolderBuilder()
     builder.pageSize = size
-    let records = (0..<120).map { FolderBuilder.Entry.record("\($0)", String(repeating: "\($0 % 10)", count: $0 * $0 % 700)) }
+    let records = (0..<120).map {
+      FolderBuilder.Entry.record("\($0)", String(repeating: "\($0 % 10)", count: $0 * $0 % 700))
+    }
     builder.commit([.init(key: "things", records: records)])
     let datastore = try #require(try builder.open().head.datastore("things"))
     let index = datastore.primary
@@ -81,7 +85,9 @@ struct ReadingTests {
   @Test("an app's own type that is called like a known one keeps its stored order")
   func misleadingTypeName() throws {
     let builder = try FolderBuilder()
-    builder.commit([.init(key: "things", identifierType: "Date", records: ["\"soon\"", "\"later\""].map { .record($0, "{}") })])
+    builder.commit([
+      .init(key: "things", identifierType: "Date", records: ["\"soon\"", "\"later\""].map { .record($0, "{}") })
+    ])
     let datastore = try #require(try builder.open().head.datastore("things"))
     #expect(datastore.descriptor.identifierEncoding == .comparator("Date"))
     #expect(try datastore.primary.entries(at: 0..<9).map(\.value.description) == ["\"soon\"", "\"later\""])
@@ -89,7 +95,10 @@ struct ReadingTests {
 
   @Test("ranges of strings follow the order of their normal form, with awkward strings as bounds")
   func awkwardStrings() throws {
-    let texts = ["", " ", "!", "0", "10", "9", "A", "Z", "a", "e\u{301}", "z", "ß", "é", "ö", "Ω", "日本", "\u{1F600}", "a\u{0}b", "a\"b", "a/b", "\n"]
+    let texts = [
+      "", " ", "!", "0", "10", "9", "A", "Z", "a", "e\u{301}", "z", "ß", "é", "ö", "Ω", "日本", "\u{1F600}", "a\u{0}b",
+      "a\"b", "a/b", "\n",
+    ]
     let type = ValueType(named: "String")
     func key(_ text: String) throws -> StoredKey { try type.key(parsing: Document.string(text).json(.compact)) }
     var known: Set<[UInt8]> = []
@@ -143,7 +152,9 @@ struct ReadingTests {
     while case let changes = try reader.next(5), !changes.isEmpty {
       for change in changes {
         #expect(found[change.identifier.description] == nil)
-        found[change.identifier.description] = [change.old, change.new].map { $0.map { String(decoding: $0.content, as: UTF8.self) } }
+        found[change.identifier.description] = [change.old, change.new].map {
+          $0.map { String(decoding: $0.content, as: UTF8.self) }
+        }
       }
     }
     var expected: [String: [String?]] = [:]

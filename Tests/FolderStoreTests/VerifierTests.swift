@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Checking folders")
 struct VerifierTests {
-  @Test("folders that the original library wrote are sound, and each file that no commit names is counted", .enabled(if: Fixture.areThere, Fixture.absence), arguments: Fixture.names)
+  @Test(
+    "folders that the original library wrote are sound, and each file that no commit names is counted",
+    .enabled(if: Fixture.areThere, Fixture.absence), arguments: Fixture.names)
   func fixtures(_ name: String) throws {
     let fixture = try Fixture(name)
     let before = try FolderState(of: fixture.path)
@@ -30,8 +32,12 @@ struct VerifierTests {
       defer { withExtendedLifetime(fixture) {} }
       return try FolderVerifier.verify(fixture.path).findings
     }
-    #expect(try findings(of: "migrated").filter { $0.severity > .note }.map { [$0.kind.rawValue, $0.index] } == [["stuck-by-meaning", "name"]])
-    #expect(try findings(of: "orphans").contains { $0.kind == .unreachableCommit && $0.message.contains("Killed before") })
+    #expect(
+      try findings(of: "migrated").filter { $0.severity > .note }.map { [$0.kind.rawValue, $0.index] } == [
+        ["stuck-by-meaning", "name"]
+      ])
+    #expect(
+      try findings(of: "orphans").contains { $0.kind == .unreachableCommit && $0.message.contains("Killed before") })
     #expect(try findings(of: "emptied").filter { $0.kind == .emptyLastPage }.count == 4)
     #expect(try findings(of: "books").filter { $0.severity > .note }.isEmpty)
   }
@@ -47,10 +53,14 @@ struct VerifierTests {
     return try FolderVerifier.verify(builder.path)
   }
 
-  private func things(_ range: Range<Int>) -> [Entry] { range.map { .record("\($0)", "{\"id\":\($0),\"n\":\($0 / 2)}") } }
+  private func things(_ range: Range<Int>) -> [Entry] {
+    range.map { .record("\($0)", "{\"id\":\($0),\"n\":\($0 / 2)}") }
+  }
   private func entries(_ range: Range<Int>) -> [Entry] { range.map { .reference("\($0 / 2)", "\($0)") } }
 
-  private func index(_ entries: [Entry], type: String = "OneToManyIndex(Int)", isDirect: Bool = false) -> FolderBuilder.Index {
+  private func index(_ entries: [Entry], type: String = "OneToManyIndex(Int)", isDirect: Bool = false)
+    -> FolderBuilder.Index
+  {
     .init(name: "n", type: type, isDirect: isDirect, entries: entries)
   }
 
@@ -95,7 +105,9 @@ struct VerifierTests {
   @Test("copies of a direct index that differ, except by version")
   func copies() throws {
     let copies = (0..<9).map { number in
-      Entry.direct("\(number / 2)", "\(number)", number == 4 ? "{\"id\":4}" : "{\"id\":\(number),\"n\":\(number / 2)}", version: number == 5 ? "2" : "1")
+      Entry.direct(
+        "\(number / 2)", "\(number)", number == 4 ? "{\"id\":4}" : "{\"id\":\(number),\"n\":\(number / 2)}",
+        version: number == 5 ? "2" : "1")
     }
     let report = try report(.init(key: "things", records: things(0..<9), indexes: [index(copies, isDirect: true)]))
     #expect(report.findings(.differingCopy).first?.message.contains("1 (4)") == true)
@@ -104,8 +116,10 @@ struct VerifierTests {
   @Test("elements of lists that have no entry")
   func incompleteLists() throws {
     let records = (0..<30).map { Entry.record("\($0)", "{\"tags\":[\($0),\($0 + 100)]}") }
-    let values = (0..<30).map { Entry.reference("\($0)", "\($0)") } + (0..<29).map { Entry.reference("\($0 + 100)", "\($0)") }
-    let report = try report(.init(key: "things", records: records, indexes: [index(values, type: "ManyToManyIndex(Int)")]))
+    let values =
+      (0..<30).map { Entry.reference("\($0)", "\($0)") } + (0..<29).map { Entry.reference("\($0 + 100)", "\($0)") }
+    let report = try report(
+      .init(key: "things", records: records, indexes: [index(values, type: "ManyToManyIndex(Int)")]))
     #expect(report.findings(.missingEntry).first?.message.contains("1 (29)") == true)
   }
 
@@ -129,11 +143,16 @@ struct VerifierTests {
 
   @Test("records stuck by a date with more digits than milliseconds")
   func inexactDates() throws {
-    let dates = [("1", 721_692_800.125, "2023-11-14T22:13:20.125Z"), ("2", 721_692_800.123456, "2023-11-14T22:13:20.123Z"), ("3", 721_692_900, "2023-11-14T22:15:00.000Z")]
+    let dates = [
+      ("1", 721_692_800.125, "2023-11-14T22:13:20.125Z"), ("2", 721_692_800.123456, "2023-11-14T22:13:20.123Z"),
+      ("3", 721_692_900, "2023-11-14T22:15:00.000Z"),
+    ]
     let report = try report(
       .init(
         key: "things", records: dates.map { .record($0.0, "{\"made\":\($0.1)}") },
-        indexes: [index(dates.sorted { $0.2 < $1.2 }.map { .reference("\"\($0.2)\"", $0.0) }, type: "OneToManyIndex(Date)")]))
+        indexes: [
+          index(dates.sorted { $0.2 < $1.2 }.map { .reference("\"\($0.2)\"", $0.0) }, type: "OneToManyIndex(Date)")
+        ]))
     #expect(report.findings(.stuckByDate).first?.message.contains("1 (2)") == true)
   }
 
@@ -150,7 +169,8 @@ struct VerifierTests {
 
   @Test("records of one value in an index that is meant for one record each")
   func sharedValues() throws {
-    let report = try report(.init(key: "things", records: things(0..<4), indexes: [index(entries(0..<4), type: "OneToOneIndex(Int)")]))
+    let report = try report(
+      .init(key: "things", records: things(0..<4), indexes: [index(entries(0..<4), type: "OneToOneIndex(Int)")]))
     #expect(report.findings(.sharedValue).first?.severity == .note)
   }
 
@@ -162,9 +182,14 @@ struct VerifierTests {
     let pages = builder.files(".datastorepage")
     builder.write(pages[0], Array(try FolderFiles(path: builder.path).bytes(of: pages[0]).dropLast(30)))
     remove(pages[3], of: builder)
-    builder.write(pages[5], try FolderFiles(path: builder.path).bytes(of: pages[5]) + Array("=5000\n".utf8) + [UInt8](repeating: 0x20, count: 5000) + [0x0A])
+    builder.write(
+      pages[5],
+      try FolderFiles(path: builder.path).bytes(of: pages[5]) + Array("=5000\n".utf8)
+        + [UInt8](repeating: 0x20, count: 5000) + [0x0A])
     let manifest = try #require(builder.files(".indexmanifest").last)
-    builder.write(manifest, try FolderFiles(path: builder.path).bytes(of: manifest) + Array("-\(FolderBuilder.identifier(9999))\n".utf8))
+    builder.write(
+      manifest,
+      try FolderFiles(path: builder.path).bytes(of: manifest) + Array("-\(FolderBuilder.identifier(9999))\n".utf8))
     let report = try FolderVerifier.verify(builder.path)
     #expect(report.findings(.unreadableFile).map(\.file).contains(pages[0]))
     #expect(report.findings(.missingFile).map(\.file).contains(pages[3]))
@@ -207,7 +232,9 @@ struct VerifierTests {
     let builder = try FolderBuilder()
     builder.pageSize = 200
     for round in 0..<2 {
-      builder.commit([.init(key: "things", records: things(0..<(20 + round)), indexes: [index(entries(0..<(20 + round)))])])
+      builder.commit([
+        .init(key: "things", records: things(0..<(20 + round)), indexes: [index(entries(0..<(20 + round)))])
+      ])
     }
     let files = builder.files("")
     for _ in 0..<10 {

@@ -34,7 +34,9 @@ package struct ConversionReport: Hashable, Sendable {
     lines += datastores.map {
       "\($0.key): \(Self.counted($0.recordCount, "record")), \($0.indexCount) \($0.indexCount == 1 ? "index" : "indexes")"
     }
-    lines += staleIndexes.map { "\($0.datastore): index \($0.index) is rebuilt at the app's first warm-up: \($0.reason)" }
+    lines += staleIndexes.map {
+      "\($0.datastore): index \($0.index) is rebuilt at the app's first warm-up: \($0.reason)"
+    }
     lines += omissions.map { "left out: \($0)" }
     return lines + notes.map { "note: \($0)" }
   }

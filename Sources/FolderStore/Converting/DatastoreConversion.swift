@@ -25,8 +25,11 @@ struct DatastoreConversion {
   private var steps = 0
   /// Records of this commit that took another's place, as long as direct entries wait for them.
   private var updated: Set<[UInt8]> = []
+  /// Entries of the present state, by index, that are too long for a key.
+  private var longEntries: [String: Set<[UInt8]>] = [:]
 
-  init(_ key: String, _ builder: StoreBuilder, _ stale: StaleIndexes, step: @escaping (Int) throws(ModelError) -> Void) {
+  init(_ key: String, _ builder: StoreBuilder, _ stale: StaleIndexes, step: @escaping (Int) throws(ModelError) -> Void)
+  {
     self.key = key
     self.builder = builder
     self.stale = stale
@@ -55,7 +58,11 @@ struct DatastoreConversion {
     if descriptor == nil { try create(next, of: state) }
     try changeIndexes(to: next, of: state)
     let hasChanged = try writeRecords(of: state)
-    for index in state.secondaryIndexes { try writeEntries(of: index) }
+    for index in state.secondaryIndexes {
+      try writeEntries(of: index)
+      // A state with an entry that no key can hold has that index incomplete.
+      if longEntries[index.descriptor.name]?.isEmpty == false { next.markStale(index.descriptor.name) }
+    }
     try builder.store(next)
     descriptor = next
     written = state
@@ -66,6 +73,7 @@ struct DatastoreConversion {
     descriptor = nil
     written = nil
     indexFolders = [:]
+    longEntries = [:]
     order = nil
   }
 
@@ -101,10 +109,11 @@ struct DatastoreConversion {
     for index in descriptor.indexes where next.index(index.name) == nil { try builder.dropIndex(index.name, of: key) }
     for index in next.indexes {
       let before = descriptor.index(index.name)
-      let isSame = before.map { $0.encoding == index.encoding && $0.storage == index.storage && $0.isStale == index.isStale }
+      let isSame = before.map { $0.encoding == index.encoding && $0.storage == index.storage }
       if isSame == true, indexFolders[index.name] == folders[index.name] { continue }
       try builder.createIndex(index, of: next)
       indexFolders[index.name] = nil
+      longEntries[index.name] = nil
     }
   }
 
@@ -176,13 +185,22 @@ struct DatastoreConversion {
     let name = index.descriptor.name
     try tick()
     if let new = pair.new {
-      // Those of a record that is left out are left out too.
-      guard new.key.count <= StoreBuilder.keyLimit, new.identifier.bytes.count <= StoreBuilder.keyLimit else { return }
+      guard new.key.count <= StoreBuilder.keyLimit else {
+        // Those of a record that is left out are left out too.
+        guard new.identifier.bytes.count <= StoreBuilder.keyLimit else { return }
+        longEntries[name, default: []].insert(new.key)
+        omissions[
+          "\(key)/\(name): values longer than \(StoreBuilder.keyLimit) bytes; the commits that have them have the index stale",
+          default: 0] += 1
+        return
+      }
       updated.remove(new.identifier.bytes)
       try builder.insertEntry(
         new.key, in: name, of: key, place: order?.place(ofEntry: new.key),
         direct: index.layout == .direct ? (new.identifier.bytes, order?.place(of: new.identifier.bytes)) : nil)
-    } else if let old = pair.old, old.key.count <= StoreBuilder.keyLimit {
+    } else if let old = pair.old {
+      if longEntries[name]?.remove(old.key) != nil { return }
+      guard old.key.count <= StoreBuilder.keyLimit else { return }
       if index.values.isKnown, try index.place(of: old.identifier, value: old.value.value) != nil { return }
       try builder.removeEntry(old.key, in: name, of: key, place: order?.place(ofEntry: old.key))
     }
@@ -191,6 +209,14 @@ struct DatastoreConversion {
   private mutating func tick() throws(ModelError) {
     steps += 1
     if steps.isMultiple(of: 1000) { try step(1000) }
+  }
+}
+
+extension DatastoreDescriptor {
+  fileprivate mutating func markStale(_ name: String) {
+    guard var index = index(name) else { return }
+    index.isStale = true
+    setIndex(name, to: index)
   }
 }
 

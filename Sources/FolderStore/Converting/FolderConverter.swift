@@ -193,9 +193,12 @@ private struct ConversionWork {
         count > 1 ? "\(text) (\(count) times)" : text
       }
       if let identifiers = conversion.written?.primaryIndex.identifiers {
-        if identifiers.isDate { report.notes.append("\(key): its identifiers are dates, of which the folder keeps milliseconds") }
+        if identifiers.isDate {
+          report.notes.append("\(key): its identifiers are dates, of which the folder keeps milliseconds")
+        }
         if !identifiers.isKnown {
-          report.notes.append("\(key): identifiers of \(identifiers.name) keep their stored order, which only the app can compare")
+          report.notes.append(
+            "\(key): identifiers of \(identifiers.name) keep their stored order, which only the app can compare")
         }
       }
     }

@@ -42,7 +42,9 @@ package struct Entry: Hashable, Sendable {
       let start = at
       var length = 0
       while at < bytes.count, bytes[at] >= UInt8(ascii: "0"), bytes[at] <= UInt8(ascii: "9") {
-        guard at - start < Self.digitLimit else { throw FormatError("a header's length has too many digits", at: start) }
+        guard at - start < Self.digitLimit else {
+          throw FormatError("a header's length has too many digits", at: start)
+        }
         length = length * 10 + Int(bytes[at] - UInt8(ascii: "0"))
         at += 1
       }

@@ -30,7 +30,8 @@ package struct IterationFile: Hashable, Sendable {
   }
 
   private static let required = [
-    "id", "successiveIterations", "addedDatastores", "removedDatastores", "addedDatastoreRoots", "removedDatastoreRoots",
+    "id", "successiveIterations", "addedDatastores", "removedDatastores", "addedDatastoreRoots",
+    "removedDatastoreRoots",
   ]
 
   package init(parsing bytes: [UInt8]) throws(FormatError) {

@@ -86,7 +86,9 @@ private struct BlockReader {
   private static let digitLimit = 10
 
   mutating func skipHeader() throws(FormatError) {
-    guard bytes.starts(with: Page.header) else { throw FormatError("the file does not begin with the line PAGE", at: 0) }
+    guard bytes.starts(with: Page.header) else {
+      throw FormatError("the file does not begin with the line PAGE", at: 0)
+    }
     offset = Page.header.count
   }
 

@@ -11,7 +11,10 @@ struct EntryPairs: Sendable {
     var old: FolderEntry?
     var new: FolderEntry?
 
-    var differs: Bool { old?.record != new?.record || old?.version != new?.version }
+    var differs: Bool {
+      guard let old, let new else { return true }
+      return old.record != new.record || old.version != new.version
+    }
   }
 
   private var old: EntryRun

@@ -67,7 +67,9 @@ struct DatastoreDifference: Sendable {
   }
 
   mutating func next() throws(FolderError) -> RecordChange? {
-    guard let pair = try entries.next(), let identifier = pair.new?.identifier ?? pair.old?.identifier else { return nil }
+    guard let pair = try entries.next(), let identifier = pair.new?.identifier ?? pair.old?.identifier else {
+      return nil
+    }
     return RecordChange(
       datastore: key, identifier: identifier,
       old: pair.old.map { Record($0, like: old?.descriptor.coding ?? .opaque) },

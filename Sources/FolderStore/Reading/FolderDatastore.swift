@@ -110,7 +110,8 @@ private struct IndexOpener {
         of: FolderLayout.index(reference.folder, layout: layout, of: folder), manifest: reference.manifest)
     } else {
       source = .failure(
-        FolderError(file: folder, FormatError("its newest root declares the index \(index.name) and has no manifest of it")))
+        FolderError(
+          file: folder, FormatError("its newest root declares the index \(index.name) and has no manifest of it")))
     }
     let values = type.value.checked(against: source, as: layout) { $0.value }
     return FolderIndex(
@@ -141,7 +142,8 @@ extension ValueType {
     against source: Result<EntryList, FolderError>, as layout: Entry.Layout, header: (Entry) -> ArraySlice<UInt8>
   ) -> ValueType {
     guard isKnown, let entries = try? source.get() else { return self }
-    guard let first = entries.row(atOrAfter: EntryList.Place(page: 0, row: 0)), let bytes = try? entries.read(first).bytes,
+    guard let first = entries.row(atOrAfter: EntryList.Place(page: 0, row: 0)),
+      let bytes = try? entries.read(first).bytes,
       let entry = try? Entry(parsing: bytes, as: layout)
     else { return self }
     do throws(FormatError) {

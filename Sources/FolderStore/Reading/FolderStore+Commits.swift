@@ -104,7 +104,13 @@ extension FolderStore {
         count.inserted = imported
       } else {
         while let change = try? difference.next() {
-          if change.old == nil { count.inserted += 1 } else if change.new == nil { count.deleted += 1 } else { count.updated += 1 }
+          if change.old == nil {
+            count.inserted += 1
+          } else if change.new == nil {
+            count.deleted += 1
+          } else {
+            count.updated += 1
+          }
         }
       }
       return count.inserted + count.updated + count.deleted > 0 ? count : nil
@@ -127,7 +133,8 @@ enum FolderGrowth {
       let known = Set(before?.manifests(in: root.folder).map(\.file) ?? [])
       for manifest in now.manifests(in: root.folder) where !known.contains(manifest.file) {
         sum += contents.files.size(of: manifest.file) ?? 0
-        guard let bytes = try? contents.files.bytes(of: manifest.file), let list = try? IndexManifest(parsing: bytes) else {
+        guard let bytes = try? contents.files.bytes(of: manifest.file), let list = try? IndexManifest(parsing: bytes)
+        else {
           continue
         }
         for page in list.added { sum += contents.files.size(of: FolderLayout.page(page, of: manifest.index)) ?? 0 }

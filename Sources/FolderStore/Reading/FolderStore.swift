@@ -36,7 +36,9 @@ package final class FolderStore: ReadableStore {
 
   package var access: StoreAccess {
     .readOnly(
-      reason: "it is a folder of the original CodableDatastore library; “strata convert” makes a store of it that can be edited")
+      reason:
+        "it is a folder of the original CodableDatastore library; “strata convert” makes a store of it that can be edited"
+    )
   }
 
   package var openingReport: [String] { state.withLock { $0.report } }
@@ -91,7 +93,9 @@ extension FolderStore {
     case .unreadable(let error): report.append("the history ends before \(history.links.count) commits: \(error)")
     case .loop(let link): report.append("the history leads back to itself: \(link.file) was met already")
     }
-    guard let newest = history.links.last else { return State(history: history, head: FolderView(empty: contents), report: report) }
+    guard let newest = history.links.last else {
+      return State(history: history, head: FolderView(empty: contents), report: report)
+    }
     let head = try FolderView(history.head, at: newest, in: contents)
     return State(history: history, head: head, pointer: pointer, report: report)
   }

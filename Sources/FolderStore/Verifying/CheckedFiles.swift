@@ -35,7 +35,8 @@ struct CheckedFiles {
     } catch {
       return [
         FolderFinding(
-          .damage, FolderVerifier.kind(of: error), file: error.file, datastore: datastore, "\(error.reason); commit \(commit) needs it",
+          .damage, FolderVerifier.kind(of: error), file: error.file, datastore: datastore,
+          "\(error.reason); commit \(commit) needs it",
           remedy: FolderVerifier.backup)
       ]
     }
@@ -53,10 +54,13 @@ struct CheckedFiles {
   }
 
   /// A dropped page was part of a state before; its file may be there.
-  private mutating func noteDropped(_ page: DatedIdentifier, of index: String) { note(FolderLayout.page(page, of: index)) }
+  private mutating func noteDropped(_ page: DatedIdentifier, of index: String) {
+    note(FolderLayout.page(page, of: index))
+  }
 
   private mutating func checkPages(
-    _ identifiers: [DatedIdentifier], of list: (index: String, file: String), _ datastore: String, at commit: CommitNumber
+    _ identifiers: [DatedIdentifier], of list: (index: String, file: String), _ datastore: String,
+    at commit: CommitNumber
   ) -> [FolderFinding] {
     var findings: [FolderFinding] = []
     var isOpen = false
@@ -76,7 +80,8 @@ struct CheckedFiles {
       if summary.isDamaged { isOpen = false }
     }
     if isOpen, knowsBefore {
-      findings.append(FolderFinding(.damage, .brokenEntry, file: list.file, datastore: datastore, "the last entry has no end"))
+      findings.append(
+        FolderFinding(.damage, .brokenEntry, file: list.file, datastore: datastore, "the last entry has no end"))
     }
     return findings
   }
@@ -106,7 +111,8 @@ struct CheckedFiles {
           remedy: "convert the folder"))
     }
     let summary = PageSummary(
-      startCount: page.starts.count, beginsOpen: page.beginsOpen, endsOpen: page.endsOpen, isDamaged: page.damage != nil)
+      startCount: page.starts.count, beginsOpen: page.beginsOpen, endsOpen: page.endsOpen, isDamaged: page.damage != nil
+    )
     pages[index, default: [:]][identifier] = summary
     return summary
   }

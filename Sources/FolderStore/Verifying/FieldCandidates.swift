@@ -53,7 +53,8 @@ struct FieldCandidates: Sendable {
 
   var verdict: IndexAgreement.ValueSource {
     let told = versions.filter(\.value.hasValueBesideNull)
-    guard !told.isEmpty, index.encoding.isByteOrdered, index.encoding != .date, index.encoding != .optional(.date) else {
+    guard !told.isEmpty, index.encoding.isByteOrdered, index.encoding != .date, index.encoding != .optional(.date)
+    else {
       return .unknown
     }
     let followed = told.mapValues { version in Set(version.matches.filter { $0.value == version.entryCount }.keys) }
@@ -65,7 +66,9 @@ struct FieldCandidates: Sendable {
     for version in told.values {
       for (path, matches) in version.matches {
         let misses = version.misses[path] ?? Sample()
-        if matches >= Self.evidence, misses.count * 10 <= version.entryCount, !misses.isEmpty { return .contradicted(path, misses) }
+        if matches >= Self.evidence, misses.count * 10 <= version.entryCount, !misses.isEmpty {
+          return .contradicted(path, misses)
+        }
       }
     }
     return .unknown
@@ -94,7 +97,8 @@ struct FieldCandidates: Sendable {
   }
 
   /// The keys that a field gives: itself, or each distinct element of a list.
-  static func values(at path: DocumentPath, of document: Document, encoding: KeyEncoding, hasMany: Bool) -> Set<[UInt8]> {
+  static func values(at path: DocumentPath, of document: Document, encoding: KeyEncoding, hasMany: Bool) -> Set<[UInt8]>
+  {
     if let field = document[path] { return values(of: field, encoding: encoding, hasMany: hasMany) }
     guard !hasMany, let null = encoding.keyValue(of: nil), let bytes = try? encoding.encode(null) else { return [] }
     return [bytes]

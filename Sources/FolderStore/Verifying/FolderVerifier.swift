@@ -52,7 +52,9 @@ package struct FolderVerifier {
     try checkNewestState()
     checkOtherFiles()
     report.pageCount = files.pageCount
-    report.findings.sort { ($1.severity, $0.datastore ?? "", $0.index ?? "") < ($0.severity, $1.datastore ?? "", $1.index ?? "") }
+    report.findings.sort {
+      ($1.severity, $0.datastore ?? "", $0.index ?? "") < ($0.severity, $1.datastore ?? "", $1.index ?? "")
+    }
     return report
   }
 
@@ -79,7 +81,9 @@ extension FolderVerifier {
       if let snapshot = info.currentSnapshot {
         let file = FolderLayout.manifest(of: snapshot)
         files.note(file)
-        if let manifest = try? SnapshotManifest(parsing: contents.files.bytes(of: file)) { addAbsent(manifest.absentMembers, of: file) }
+        if let manifest = try? SnapshotManifest(parsing: contents.files.bytes(of: file)) {
+          addAbsent(manifest.absentMembers, of: file)
+        }
       }
     }
     switch store.history.ending {
@@ -87,9 +91,13 @@ extension FolderVerifier {
     case .pruned(let identifier):
       add(
         FolderFinding(
-          .note, .historyEnds, "the commit before the oldest, \(identifier), is not in the folder: the history was cut there"))
+          .note, .historyEnds,
+          "the commit before the oldest, \(identifier), is not in the folder: the history was cut there"))
     case .unreadable(let error):
-      add(FolderFinding(.damage, .unreadableFile, file: error.file, "\(error.reason); the history ends after it", remedy: Self.backup))
+      add(
+        FolderFinding(
+          .damage, .unreadableFile, file: error.file, "\(error.reason); the history ends after it", remedy: Self.backup)
+      )
     case .loop(let link):
       add(FolderFinding(.damage, .historyLoops, file: link.file, "the links of the history lead back to this commit"))
     }
@@ -136,11 +144,15 @@ extension FolderVerifier {
         checkIdentifierType(of: key, earlier, file, at: view.commit)
       }
     } catch {
-      add(FolderFinding(.damage, Self.kind(of: error), file: error.file, datastore: key, error.reason, remedy: Self.backup))
+      add(
+        FolderFinding(
+          .damage, Self.kind(of: error), file: error.file, datastore: key, error.reason, remedy: Self.backup))
     }
   }
 
-  private mutating func checkCounts(of key: String, _ root: RootFile, _ place: (file: String, folder: String), _ commit: CommitNumber) {
+  private mutating func checkCounts(
+    of key: String, _ root: RootFile, _ place: (file: String, folder: String), _ commit: CommitNumber
+  ) {
     let primary = FolderLayout.primaryIndex(of: place.folder)
     guard let entries = try? contents.entries(of: primary, manifest: root.primaryManifest) else { return }
     let count = files.startCount(of: entries)
@@ -163,10 +175,13 @@ extension FolderVerifier {
       FolderFinding(
         .warning, .lostRecords, datastore: key,
         "commit \(commit) changed the identifier's type from \(before.identifierType) to \(after.identifierType), and \(before.size - after.size) of \(before.size) records were lost",
-        remedy: "commit \(last) still has them: look with --at \(last), or convert the folder and restore \(key) to \(last)"))
+        remedy:
+          "commit \(last) still has them: look with --at \(last), or convert the folder and restore \(key) to \(last)"))
   }
 
-  static func kind(of error: FolderError) -> FolderFinding.Kind { error.problem == .missing ? .missingFile : .unreadableFile }
+  static func kind(of error: FolderError) -> FolderFinding.Kind {
+    error.problem == .missing ? .missingFile : .unreadableFile
+  }
 }
 
 // MARK: - The newest state
@@ -185,7 +200,9 @@ extension FolderVerifier {
         report.recordCount += check.count
         for finding in check.findings { add(finding) }
       } catch {
-        add(FolderFinding(.damage, Self.kind(of: error), file: error.file, datastore: key, error.reason, remedy: Self.backup))
+        add(
+          FolderFinding(
+            .damage, Self.kind(of: error), file: error.file, datastore: key, error.reason, remedy: Self.backup))
         continue
       }
       checkLastPage(of: datastore.primaryIndex, key)
@@ -199,7 +216,8 @@ extension FolderVerifier {
         } catch {
           add(
             FolderFinding(
-              .damage, Self.kind(of: error), file: error.file, datastore: key, index: index.descriptor.name, error.reason,
+              .damage, Self.kind(of: error), file: error.file, datastore: key, index: index.descriptor.name,
+              error.reason,
               remedy: "convert the folder: the index is rebuilt at the app's first warm-up"))
         }
       }

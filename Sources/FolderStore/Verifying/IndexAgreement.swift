@@ -138,7 +138,9 @@ extension IndexAgreement {
     let rank = records.rank(of: place)
     if tally.seen.insert(rank), !index.kind.hasManyValues, tally.previous != nil { repeated.add(entry.identifier) }
     guard let record = try? primary.entry(at: place, in: records) else { return }
-    if let copy = entry.record, copy != record.record, entry.version == record.version { differingCopies.add(entry.identifier) }
+    if let copy = entry.record, copy != record.record, entry.version == record.version {
+      differingCopies.add(entry.identifier)
+    }
     if tally.documents[rank] == nil { tally.documents[rank] = try? Record(record, like: coding).document() }
     guard let document = tally.documents[rank] else { return }
     let outcome = tally.fields.test(

@@ -54,7 +54,8 @@ struct RecordCheck {
   private mutating func summarise() {
     let key = datastore.descriptor.key
     if !repeated.isEmpty {
-      findings.append(FolderFinding(.damage, .duplicateRecord, datastore: key, "identifiers that occur twice: \(repeated.text)"))
+      findings.append(
+        FolderFinding(.damage, .duplicateRecord, datastore: key, "identifiers that occur twice: \(repeated.text)"))
     }
     if !disordered.isEmpty {
       findings.append(
@@ -90,25 +91,33 @@ extension IndexAgreement {
     let key = datastore.descriptor.key
     let name = index.name
     var findings: [FolderFinding] = []
-    func add(_ severity: FolderFinding.Severity, _ kind: FolderFinding.Kind, _ message: String, _ remedy: String? = nil) {
+    func add(_ severity: FolderFinding.Severity, _ kind: FolderFinding.Kind, _ message: String, _ remedy: String? = nil)
+    {
       findings.append(FolderFinding(severity, kind, datastore: key, index: name, message, remedy: remedy))
     }
     let rebuild = "convert the folder: the index is rebuilt at the app's first warm-up"
     for error in unreadable.prefix(3) where !error.reason.isEmpty {
       findings.append(
-        FolderFinding(.damage, .brokenEntry, file: error.file, datastore: key, index: name, error.reason, remedy: rebuild))
+        FolderFinding(
+          .damage, .brokenEntry, file: error.file, datastore: key, index: name, error.reason, remedy: rebuild))
     }
-    if !dangling.isEmpty { add(.damage, .danglingEntry, "entries of records that are not there: \(dangling.text)", rebuild) }
+    if !dangling.isEmpty {
+      add(.damage, .danglingEntry, "entries of records that are not there: \(dangling.text)", rebuild)
+    }
     if !missing.isEmpty { add(.damage, .missingEntry, "records without an entry: \(missing.text)", rebuild) }
     if !repeated.isEmpty { add(.damage, .repeatedEntry, "records with more than one entry: \(repeated.text)", rebuild) }
     if !disordered.isEmpty {
       add(.damage, .disorder, "entries that do not lie in the order of \(index.valueType): \(disordered.text)", rebuild)
     }
     if !differingCopies.isEmpty {
-      add(.damage, .differingCopy, "copies that differ from the record of the same version: \(differingCopies.text)", rebuild)
+      add(
+        .damage, .differingCopy, "copies that differ from the record of the same version: \(differingCopies.text)",
+        rebuild)
     }
     if !sharedValues.isEmpty {
-      add(.note, .sharedValue, "records that share a value, though the index is \(index.kind.rawValue): \(sharedValues.text)")
+      add(
+        .note, .sharedValue,
+        "records that share a value, though the index is \(index.kind.rawValue): \(sharedValues.text)")
     }
     if !longHeaders.isEmpty { findings.append(RecordCheck.tooLong(longHeaders, datastore: key, index: name)) }
     if !inexactDates.isEmpty {
@@ -133,9 +142,13 @@ extension IndexAgreement {
         "its values are \(each.joined(separator: " and ")): where the app's property changed and the index was kept, the original library can neither update nor delete the older records",
         rebuild)
     case .contradicted(let path, let records):
-      add(.warning, .contradictingEntry, "all other entries are what \(path) is, and these are not: \(records.text)", rebuild)
+      add(
+        .warning, .contradictingEntry, "all other entries are what \(path) is, and these are not: \(records.text)",
+        rebuild)
     case .incomplete(let path, let records):
-      add(.warning, .missingEntry, "all entries are elements of \(path), and these records have elements without one: \(records.text)", rebuild)
+      add(
+        .warning, .missingEntry,
+        "all entries are elements of \(path), and these records have elements without one: \(records.text)", rebuild)
     }
   }
 }

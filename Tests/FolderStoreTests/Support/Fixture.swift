@@ -27,7 +27,8 @@ final class Fixture: Sendable {
   }()
 
   static var areThere: Bool { !names.isEmpty }
-  static let absence: Comment = "the stores of ../shared/fixtures are not beside this checkout (STRATA_SHARED may name them)"
+  static let absence: Comment =
+    "the stores of ../shared/fixtures are not beside this checkout (STRATA_SHARED may name them)"
 
   init(_ name: String) throws {
     self.name = name

@@ -15,6 +15,7 @@ final class FolderBuilder {
   private(set) var snapshot: DatedIdentifier
   private(set) var current: DatedIdentifier?
   private var pages: [String: String] = [:]
+  private var roots: [String: String] = [:]
 
   init() throws {
     directory = try TemporaryDirectory()
@@ -72,7 +73,8 @@ final class FolderBuilder {
     let identifier = nextIdentifier()
     let stores = datastores.map { datastore in
       let root = datastore.records.map { #","root":"\#(writeRoot(datastore, records: $0))""# } ?? ""
-      return #"\#(Self.literal(datastore.key)):{"key":\#(Self.literal(datastore.key)),"id":"\#(folder(datastore))"\#(root)}"#
+      return
+        #"\#(Self.literal(datastore.key)):{"key":\#(Self.literal(datastore.key)),"id":"\#(folder(datastore))"\#(root)}"#
     }
     let before = preceding ?? current.map(\.description)
     let link = FolderHistory.Link(iteration: identifier, snapshot: snapshot)
@@ -94,15 +96,27 @@ final class FolderBuilder {
     current = identifier
     write(
       FolderLayout.manifest(of: snapshot),
-      #"{"version":"alpha","id":"\#(snapshot)","modificationDate":"2026-11-20T13:53:53.625Z","currentIteration":"\#(identifier)"}"#)
+      #"{"version":"alpha","id":"\#(snapshot)","modificationDate":"2026-11-20T13:53:53.625Z","currentIteration":"\#(identifier)"}"#
+    )
     write(
       "Info.json",
       #"{"version":"alpha","modificationDate":"2026-11-20T13:53:53.486Z","currentSnapshot":"\#(snapshot)"}"#)
   }
 
-  func folder(_ datastore: Datastore) -> String { "\(datastore.key.filter { $0.isASCII && $0.isLetter }.prefix(16))-0123456789ABCDEF" }
+  func folder(_ datastore: Datastore) -> String {
+    "\(datastore.key.filter { $0.isASCII && $0.isLetter }.prefix(16))-0123456789ABCDEF"
+  }
 
+  /// A state that was written before has its root already.
   private func writeRoot(_ datastore: Datastore, records: [Entry]) -> String {
+    let content = "\(datastore)"
+    if let known = roots[content] { return known }
+    let root = writeNewRoot(datastore, records: records)
+    roots[content] = root
+    return root
+  }
+
+  private func writeNewRoot(_ datastore: Datastore, records: [Entry]) -> String {
     let base = "\(FolderLayout.snapshot(snapshot))/Datastores/\(folder(datastore)).datastore"
     let primary = writeIndex(records, at: "\(base)/DirectIndexes/Primary.datastoreindex")
     func references(_ isDirect: Bool) -> String {
@@ -157,7 +171,8 @@ final class FolderBuilder {
       var rest = entry[...]
       var isFirst = true
       while !rest.isEmpty {
-        let room = pageSize - page.count - 4 - (pageSize - page.count > 13 ? 1 : 0) - (pageSize - page.count > 104 ? 1 : 0)
+        let room =
+          pageSize - page.count - 4 - (pageSize - page.count > 13 ? 1 : 0) - (pageSize - page.count > 104 ? 1 : 0)
           - (pageSize - page.count > 1005 ? 1 : 0)
         if room < 1 {
           pages.append(page)
