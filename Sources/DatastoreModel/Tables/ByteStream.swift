@@ -1,0 +1,160 @@
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// The bytes of a file in pieces: what lies ahead is in memory, what was consumed is let go.
+final class ByteStream {
+  /// How much is read at once.
+  private static let chunk = 1 << 18
+  /// The largest single value, row or line.
+  static let partLimit = 1 << 28
+
+  let name: String
+  private var descriptor: Int32 = -1
+  private var ahead: [UInt8]
+  private var at = 0
+  private var hasMore: Bool
+  /// From 1; the column in characters.
+  private(set) var line = 1
+  private(set) var column = 1
+
+  /// Opens a file; `-` is standard input, which is read whole, as pipes are, because it is to be read twice.
+  init(path: String) throws(ModelError) {
+    name = path == "-" ? "standard input" : path
+    ahead = []
+    hasMore = true
+    descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw Self.failure(path) }
+    if lseek(descriptor, 0, SEEK_SET) != 0 {
+      while try readMore() {}
+      close(descriptor)
+      descriptor = -1
+    }
+  }
+
+  init(bytes: [UInt8], name: String) {
+    self.name = name
+    ahead = bytes
+    hasMore = false
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  func rewind() throws(ModelError) {
+    at = 0
+    (line, column) = (1, 1)
+    guard descriptor >= 0 else { return }
+    ahead.removeAll(keepingCapacity: true)
+    hasMore = true
+    guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure(name) }
+  }
+
+  /// `FILE:LINE`, with the column where it is not the first of its line.
+  var place: String { column == 1 ? "\(name):\(line)" : "\(name):\(line):\(column)" }
+
+  /// The place of an error within what comes next.
+  func place(of error: JSONError) -> String {
+    error.line == 1
+      ? "\(name):\(line):\(column + error.column - 1)" : "\(name):\(line + error.line - 1):\(error.column)"
+  }
+
+  /// The byte that comes next; nil at the end.
+  func peek() throws(ModelError) -> UInt8? { try byte(0) }
+
+  /// The byte at a distance; nil behind the end.
+  func byte(_ offset: Int) throws(ModelError) -> UInt8? {
+    while at + offset >= ahead.count {
+      guard try readMore() else { return nil }
+    }
+    return ahead[at + offset]
+  }
+
+  /// Calls `body` with what is in memory from `offset` on, and more of it, until it answers.
+  ///
+  /// - Parameter body: gets bytes that were not there before and answers how many of them belong to the part, or nil
+  ///   where all do.
+  /// - Returns: the length of the part; nil where the end came first.
+  func length(from offset: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Int?) throws(ModelError) -> Int? {
+    var seen = offset
+    while true {
+      let start = at + seen
+      if start < ahead.count {
+        let found = ahead.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[start...])) }
+        if let found { return seen + found }
+        seen = ahead.count - at
+      }
+      guard seen < Self.partLimit else {
+        throw .unreadable(what: "\(name):\(line)", where: "it is longer than 256 MiB")
+      }
+      guard try readMore() else { return nil }
+    }
+  }
+
+  /// How many bytes are in memory.
+  var availableCount: Int { ahead.count - at }
+
+  func withBytes<Result>(_ count: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    ahead.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[at..<(at + count)])) }
+  }
+
+  /// Lets the next bytes go; they must have been looked at.
+  func consume(_ count: Int) {
+    ahead.withUnsafeBufferPointer { bytes in
+      for byte in bytes[at..<(at + count)] {
+        if byte == UInt8(ascii: "\n") {
+          line += 1
+          column = 1
+        } else if byte & 0xC0 != 0x80 {
+          column += 1
+        }
+      }
+    }
+    at += count
+  }
+
+  /// Takes a mark that is not counted as a character.
+  func skipByteOrderMark() throws(ModelError) {
+    guard try byte(0) == 0xEF, try byte(1) == 0xBB, try byte(2) == 0xBF else { return }
+    at += 3
+  }
+
+  func skipSpace() throws(ModelError) {
+    while let next = try peek(), next == 0x20 || next == 0x0A || next == 0x0D || next == 0x09 { consume(1) }
+  }
+
+  /// Takes one byte, where it is this one.
+  func take(_ wanted: UInt8) throws(ModelError) -> Bool {
+    guard try peek() == wanted else { return false }
+    consume(1)
+    return true
+  }
+
+  private func readMore() throws(ModelError) -> Bool {
+    guard hasMore, descriptor >= 0 else { return false }
+    if at > 0 {
+      ahead.removeSubrange(..<at)
+      at = 0
+    }
+    let old = ahead.count
+    ahead.append(contentsOf: repeatElement(0, count: Self.chunk))
+    var count: Int
+    repeat {
+      count = ahead.withUnsafeMutableBytes { bytes in
+        read(descriptor, bytes.baseAddress.map { $0 + old }, Self.chunk)
+      }
+    } while count < 0 && errno == EINTR
+    let code = errno
+    ahead.removeLast(Self.chunk - max(0, count))
+    guard count >= 0 else { throw Self.failure(name, code) }
+    hasMore = count > 0
+    return hasMore
+  }
+
+  private static func failure(_ path: String, _ code: Int32 = errno) -> ModelError {
+    .storage("\(path): \(String(cString: strerror(code)))", kind: .failed)
+  }
+}

@@ -1,0 +1,170 @@
+/// A file of documents to be imported, read as a stream: memory holds one document at a time, whatever the file's size.
+///
+/// What cannot be read is a row with its reason and place, `FILE:LINE` or `FILE:LINE:COLUMN`, and reading goes on behind
+/// it as far as the format allows.
+package struct TableSource: ImportSource {
+  package enum Format: Hashable, Sendable {
+    /// One JSON document a line.
+    case jsonLines
+    /// JSON documents one after the other, each of any number of lines.
+    case jsonDocuments
+    case jsonArray
+    /// A JSON object of documents keyed by identifier.
+    case jsonObject
+    /// Rows of cells, the first row being the names of the columns.
+    case separated(by: Character)
+  }
+
+  /// A column of a table of cells and the type that was guessed for it from all its cells.
+  package struct Column: Hashable, Sendable {
+    package var path: DocumentPath
+    package var type: CellType
+  }
+
+  package let format: Format
+  /// Of a table of cells; otherwise empty.
+  package let columns: [Column]
+  private let stream: ByteStream
+  private var json: JSONStream
+  private var cells: CellReader?
+
+  /// Opens a file and finds its format by its beginning (a `.tsv`, `.csv` or `.jsonl` ending decides where that says
+  /// nothing); a table of cells is read once for its types. `-` is standard input.
+  ///
+  /// - Parameter isKeyed: whether a JSON object of objects may be one keyed by identifier; otherwise it is a document.
+  package init(path: String, isKeyed: Bool = true) throws(ModelError) {
+    try self.init(ByteStream(path: path), isKeyed: isKeyed)
+  }
+
+  /// Documents in memory; `name` stands for the file in places.
+  package init(bytes: [UInt8], name: String, isKeyed: Bool = true) throws(ModelError) {
+    try self.init(ByteStream(bytes: bytes, name: name), isKeyed: isKeyed)
+  }
+
+  private init(_ stream: ByteStream, isKeyed: Bool) throws(ModelError) {
+    self.stream = stream
+    format = try TableFormat.find(in: stream, isKeyed: isKeyed)
+    if case .separated(let separator) = format {
+      try stream.rewind()
+      let survey = try CellReader.survey(stream, separator: separator)
+      columns = survey.columns
+      cells = survey
+    } else {
+      columns = []
+    }
+    json = JSONStream(stream, format)
+    try rewind()
+  }
+
+  package mutating func rewind() throws(ModelError) {
+    try stream.rewind()
+    if cells != nil {
+      try cells?.begin()
+    } else {
+      json = JSONStream(stream, format)
+      try json.begin()
+    }
+  }
+
+  package mutating func next() throws(ModelError) -> ImportRow? {
+    if cells != nil { return try cells?.next() }
+    return try json.next()
+  }
+}
+
+extension TableSource.Format: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .jsonLines: "JSON Lines"
+    case .jsonDocuments: "JSON documents"
+    case .jsonArray: "JSON array"
+    case .jsonObject: "JSON object keyed by identifier"
+    case .separated("\t"): "tab-separated values"
+    case .separated(let separator): "values separated by “\(separator)”"
+    }
+  }
+}
+
+/// Finds out what a file is.
+enum TableFormat {
+  static func find(in stream: ByteStream, isKeyed: Bool) throws(ModelError) -> TableSource.Format {
+    try stream.skipByteOrderMark()
+    try stream.skipSpace()
+    let name = stream.name.lowercased()
+    if name.hasSuffix(".tsv") || name.hasSuffix(".tab") { return .separated(by: "\t") }
+    if name.hasSuffix(".csv") { return .separated(by: try separator(in: stream)) }
+    switch try stream.peek() {
+    case UInt8(ascii: "["): return try isLineOfLists(stream) ? .jsonLines : .jsonArray
+    case UInt8(ascii: "{"): return try objects(in: stream, isKeyed: isKeyed)
+    case nil: return .jsonLines
+    default:
+      return name.hasSuffix(".json") || name.hasSuffix(".jsonl") || name.hasSuffix(".ndjson")
+        ? .jsonLines : .separated(by: try separator(in: stream))
+    }
+  }
+
+  /// A list that is followed by another value is a document itself.
+  private static func isLineOfLists(_ stream: ByteStream) throws(ModelError) -> Bool {
+    guard let end = try JSONExtent.find(in: stream, limit: 1 << 16) else { return false }
+    return try valueFollows(end, in: stream)
+  }
+
+  private static func objects(in stream: ByteStream, isKeyed: Bool) throws(ModelError) -> TableSource.Format {
+    guard let end = try JSONExtent.find(in: stream, limit: 1 << 20) else {
+      guard isKeyed else { return .jsonLines }
+      return try firstMemberIsObject(stream) ? .jsonObject : .jsonLines
+    }
+    let hasMore = try valueFollows(end, in: stream)
+    let isOneLine = stream.withBytes(end) { !$0.contains(UInt8(ascii: "\n")) }
+    if !hasMore, isKeyed {
+      let firstIsObject = try firstMemberIsObject(stream)
+      if stream.withBytes(end, holdsOnlyObjects) ?? firstIsObject { return .jsonObject }
+    }
+    return isOneLine ? .jsonLines : .jsonDocuments
+  }
+
+  /// Nil where it cannot be read.
+  private static func holdsOnlyObjects(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+    guard case .object(let members)? = try? JSONParser.parse(bytes) else { return nil }
+    guard !members.isEmpty else { return false }
+    return members.allSatisfy { if case .object = $0.value { true } else { false } }
+  }
+
+  private static func valueFollows(_ end: Int, in stream: ByteStream) throws(ModelError) -> Bool {
+    var offset = end
+    while let byte = try stream.byte(offset), byte <= 0x20 { offset += 1 }
+    guard let next = try stream.byte(offset) else { return false }
+    return next != UInt8(ascii: "]") && next != UInt8(ascii: "}") && next != UInt8(ascii: ",")
+  }
+
+  private static func firstMemberIsObject(_ stream: ByteStream) throws(ModelError) -> Bool {
+    var offset = 1
+    var isQuoted = false
+    while let byte = try stream.byte(offset), offset < 1 << 16 {
+      switch byte {
+      case UInt8(ascii: "\\") where isQuoted: offset += 1
+      case UInt8(ascii: "\""): isQuoted.toggle()
+      case UInt8(ascii: ":") where !isQuoted:
+        offset += 1
+        while let next = try stream.byte(offset), next <= 0x20 { offset += 1 }
+        return try stream.byte(offset) == UInt8(ascii: "{")
+      default: break
+      }
+      offset += 1
+    }
+    return false
+  }
+
+  /// The separator that the first line has most of.
+  private static func separator(in stream: ByteStream) throws(ModelError) -> Character {
+    var counts: [UInt8: Int] = [:]
+    var isQuoted = false
+    var offset = 0
+    while let byte = try stream.byte(offset), offset < 1 << 20, isQuoted || byte != UInt8(ascii: "\n") {
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() } else if !isQuoted { counts[byte, default: 0] += 1 }
+      offset += 1
+    }
+    let candidates: [Character] = [",", "\t", ";", "|"]
+    return candidates.max { counts[$0.asciiValue ?? 0, default: 0] < counts[$1.asciiValue ?? 0, default: 0] } ?? ","
+  }
+}

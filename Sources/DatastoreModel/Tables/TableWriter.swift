@@ -1,0 +1,102 @@
+/// Writes documents as JSON Lines, a JSON array or comma-separated values, one at a time.
+///
+/// ```
+/// var writer = TableWriter(.csv, columns: TableWriter.columns(of: sample))
+/// output(writer.beginning)
+/// for document in documents { output(writer.row(document)) }
+/// output(writer.end)
+/// ```
+package struct TableWriter: Sendable {
+  package enum Format: String, CaseIterable, Sendable {
+    case jsonl, json, csv
+  }
+
+  package let format: Format
+  /// Of comma-separated values.
+  package let columns: [DocumentPath]
+  private var isFirst = true
+
+  package init(_ format: Format, columns: [DocumentPath] = []) {
+    self.format = format
+    self.columns = columns
+  }
+
+  /// What stands before the first row.
+  package var beginning: [UInt8] {
+    switch format {
+    case .jsonl: []
+    case .json: Array("[".utf8)
+    case .csv: Self.line(columns.map(\.shortText))
+    }
+  }
+
+  /// A document as a row, with what stands between it and the one before.
+  package mutating func row(_ document: Document) -> [UInt8] {
+    defer { isFirst = false }
+    return switch format {
+    case .jsonl: document.json(.compact) + [UInt8(ascii: "\n")]
+    case .json: Array((isFirst ? "\n" : ",\n").utf8) + document.json(.compact)
+    case .csv: Self.line(columns.map { Self.cell(document[$0]) })
+    }
+  }
+
+  /// What stands after the last row.
+  package var end: [UInt8] { format == .json ? Array((isFirst ? "]\n" : "\n]\n").utf8) : [] }
+
+  /// The columns that hold all leaves of these documents, in the order in which they occur; members of objects have
+  /// columns of their own (`dims.w`), lists are one cell of JSON.
+  package static func columns(of documents: some Sequence<Document>) -> [DocumentPath] {
+    var columns: [DocumentPath] = []
+    var seen: Set<DocumentPath> = []
+    for document in documents { collect(document, at: .root, &columns, &seen) }
+    // Where one document has an object in place of another's plain value, the whole is one cell.
+    return columns.filter { column in !columns.contains { $0 != column && $0.contains(column) } }
+  }
+
+  private static func collect(
+    _ document: Document, at path: DocumentPath, _ columns: inout [DocumentPath], _ seen: inout Set<DocumentPath>
+  ) {
+    if case .object(let members) = document, !members.isEmpty {
+      for member in members { collect(member.value, at: path.appending(member.name), &columns, &seen) }
+    } else if document != .null || !path.isRoot, seen.insert(path).inserted {
+      columns.append(path)
+    }
+  }
+
+  /// A text as it is, null as nothing, anything else as JSON.
+  private static func cell(_ value: Document?) -> String? {
+    switch value {
+    case nil, .null?: nil
+    case .string(let text)?: text
+    case .number(let number)?: number.text
+    case .bool(let value)?: value ? "true" : "false"
+    case .date(let date)?: DateText.text(of: date)
+    case .data(let bytes)?: Base64.text(of: bytes)
+    case .some(let value): value.compactJSON
+    }
+  }
+
+  private static func line(_ cells: [String?]) -> [UInt8] {
+    var line: [UInt8] = []
+    for (index, cell) in cells.enumerated() {
+      if index > 0 { line.append(UInt8(ascii: ",")) }
+      guard let cell else { continue }
+      // An empty text is told from null by its quotes.
+      let needsQuotes =
+        cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
+        || cell.utf8.first == 0x20 || cell.utf8.last == 0x20
+      guard needsQuotes else {
+        line += cell.utf8
+        continue
+      }
+      line.append(UInt8(ascii: "\""))
+      for byte in cell.utf8 {
+        if byte == UInt8(ascii: "\"") { line.append(byte) }
+        line.append(byte)
+      }
+      line.append(UInt8(ascii: "\""))
+    }
+    line.append(UInt8(ascii: "\n"))
+    return line
+  }
+}
