@@ -204,7 +204,11 @@ extension WriteTransaction {
       let result = key.withUnsafeBytes { key in
         Result { () throws(StorageError) in
           try withProbe(key, probe) { probe throws(StorageError) in
-            if try TreeSearch(file: file).find(probe, in: state.trees[place].primary.root) == payload { return false }
+            // In a tree that changes anyway a copied path costs less than looking twice.
+            let isChanged = state.trees[place].primary.root.fresh != nil
+            if !isChanged, try TreeSearch(file: file).find(probe, in: state.trees[place].primary.root) == payload {
+              return false
+            }
             return try state.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload }
           }
         }

@@ -13,7 +13,8 @@ package final class WriteTransaction: @unchecked Sendable {
   let file: DataFile
   let draft: FrameDraft
   private let monitor = Monitor()
-  var state: TransactionState
+  // A pointer, because each access to a class's own property is checked at run time.
+  private let storage: UnsafeMutablePointer<TransactionState>
   private var hasEnded = false
 
   init(store: Store, state beginning: Publication.State, base: CommitRecord, isFork: Bool, origin: UInt64) {
@@ -24,12 +25,23 @@ package final class WriteTransaction: @unchecked Sendable {
     self.origin = origin
     file = beginning.file
     draft = FrameDraft(start: beginning.chain.end, file: beginning.file)
-    state = TransactionState(
+    storage = UnsafeMutablePointer.allocate(capacity: 1)
+    storage.initialize(to: TransactionState(
       catalog: TreeEditor(root: TreeRoot(pointer: base.links.catalog), order: .bytes, isReferences: false),
-      nextTree: max(1, beginning.newest.links.nextTree), liveBytes: base.liveBytes)
+      nextTree: max(1, beginning.newest.links.nextTree), liveBytes: base.liveBytes))
   }
 
-  deinit { end() }
+  deinit {
+    end()
+    storage.deinitialize(count: 1)
+    storage.deallocate()
+  }
+
+  /// Touched only while `monitor` is held.
+  var state: TransactionState {
+    @inline(__always) _read { yield storage.pointee }
+    @inline(__always) _modify { yield &storage.pointee }
+  }
 
   /// The number that the commit will have.
   package var number: UInt64 { beginning.newest.number + 1 }

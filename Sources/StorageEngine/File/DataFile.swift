@@ -15,6 +15,7 @@ final class DataFile: Sendable {
   nonisolated(unsafe) private let base: UnsafeRawPointer?
   private let mappedBytes: UInt64
   private let readableEnd: Atomic<UInt64>
+  private let verified = VerifiedNodes()
 
   init(file: any DiskFile, path: String, header: FileHeader, readsMapped: Bool, counters: Counters) throws(StorageError) {
     self.file = file
@@ -60,25 +61,73 @@ final class DataFile: Sendable {
 
   /// A node, with its check verified.
   func node(at pointer: NodePointer) throws(StorageError) -> Node {
+    counters.nodeReads.add(1)
+    var block: MemoryBlock?
+    let view = try view(at: pointer, keeping: &block)
+    if let block { return Node(view: view, owner: .block(block)) }
+    return Node(view: view, owner: .file(self))
+  }
+
+  /// A node, with its check verified and not counted. The view is valid while the file is, or the block where there is one.
+  @inline(__always)
+  func view(at pointer: NodePointer, keeping block: inout MemoryBlock?) throws(StorageError) -> NodeView {
     let offset = pointer.offset
     let count = Int(pointer.length)
     let limit = end
     guard offset <= limit, UInt64(count) <= limit - offset else {
       throw .damaged(what: "pointer to a tree node", offset: offset)
     }
-    counters.nodeReads.add(1)
     let bytes: UnsafeRawBufferPointer
-    let owner: Node.Owner
-    if let base, let mapping, offset + UInt64(count) <= mappedBytes {
+    if let base, offset + UInt64(count) <= mappedBytes {
       bytes = UnsafeRawBufferPointer(start: base + Int(offset), count: count)
-      owner = .mapping(mapping)
+      if verified.contains(pointer) { return try NodeView(bytes, offset: offset) }
     } else {
-      let block = try read(at: offset, count: count, what: "tree node")
-      bytes = UnsafeRawBufferPointer(block.bytes)
-      owner = .block(block)
+      let read = try read(at: offset, count: count, what: "tree node")
+      block = read
+      bytes = UnsafeRawBufferPointer(read.bytes)
     }
     guard header.nodeCheck(bytes, at: offset) == pointer.check else { throw .damaged(what: "tree node", offset: offset) }
-    return Node(view: try NodeView(bytes, offset: offset), owner: owner)
+    if base != nil { verified.insert(pointer) }
+    return try NodeView(bytes, offset: offset)
+  }
+}
+
+/// Which nodes of a mapping were verified lately, so that the way from the root is not verified again with every search.
+///
+/// Each place remembers one node by its offset and check; a node that another one took the place of is verified again when it is
+/// next read.
+struct VerifiedNodes: ~Copyable, Sendable {
+  private static let count = 1 << 14
+  // The pointer is set once; its words are only touched as atomics.
+  nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt64>>
+
+  init() {
+    words = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: VerifiedNodes.count)
+    for index in 0..<VerifiedNodes.count { (words + index).initialize(to: Atomic(0)) }
+  }
+
+  deinit {
+    words.deinitialize(count: VerifiedNodes.count)
+    words.deallocate()
+  }
+
+  /// What stands for a node: never 0, because no node lies at offset 0.
+  @inline(__always)
+  private func word(_ pointer: NodePointer) -> UInt64 { pointer.offset ^ UInt64(pointer.check) << 32 }
+
+  @inline(__always)
+  private func place(_ pointer: NodePointer) -> Int {
+    Int(truncatingIfNeeded: (pointer.offset &* 0x9E37_79B9_7F4A_7C15) >> 50)
+  }
+
+  @inline(__always)
+  func contains(_ pointer: NodePointer) -> Bool {
+    words[place(pointer)].load(ordering: .relaxed) == word(pointer)
+  }
+
+  @inline(__always)
+  func insert(_ pointer: NodePointer) {
+    words[place(pointer)].store(word(pointer), ordering: .relaxed)
   }
 }
 

@@ -7,7 +7,8 @@ struct Node: Sendable {
   /// What keeps a node's memory in place.
   enum Owner: Sendable {
     case fresh(FreshNode)
-    case mapping(any DiskMapping)
+    /// Of a mapped file.
+    case file(DataFile)
     case block(MemoryBlock)
   }
 

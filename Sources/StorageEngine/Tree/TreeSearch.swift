@@ -4,33 +4,75 @@ struct TreeSearch {
 
   /// The payload of the probe's key, or nil.
   func find(_ probe: Probe, in root: TreeRoot) throws(StorageError) -> Payload? {
-    guard let found = try place(probe, in: root), found.isEqual else { return nil }
-    return try found.node.view.payload(found.index)
+    var descent = Descent(file)
+    guard let view = try descent.leaf(of: probe, in: root) else { return nil }
+    let bound = try view.lowerBound(probe)
+    return bound.isEqual ? try view.payload(bound.index) : nil
   }
 
   func entry(_ probe: Probe, in root: TreeRoot) throws(StorageError) -> Entry? {
-    guard let found = try place(probe, in: root), found.isEqual else { return nil }
-    return Entry(key: try found.node.view.keyBytes(found.index), payload: try found.node.view.payload(found.index))
-  }
-
-  private func place(_ probe: Probe, in root: TreeRoot) throws(StorageError) -> (node: Node, index: Int, isEqual: Bool)? {
-    guard var node = try root.node(in: file) else { return nil }
-    while node.view.form == .inner {
-      node = try node.child(try node.view.childIndex(probe), in: file)
-    }
-    let bound = try node.view.lowerBound(probe)
-    return (node, bound.index, bound.isEqual)
+    var descent = Descent(file)
+    guard let view = try descent.leaf(of: probe, in: root) else { return nil }
+    let bound = try view.lowerBound(probe)
+    guard bound.isEqual else { return nil }
+    return Entry(key: try view.keyBytes(bound.index), payload: try view.payload(bound.index))
   }
 
   /// How many entries lie before the probe.
   func rank(of probe: Probe, in root: TreeRoot) throws(StorageError) -> UInt64 {
-    guard var node = try root.node(in: file) else { return 0 }
+    var descent = Descent(file)
     var rank: UInt64 = 0
-    while node.view.form == .inner {
-      let index = try node.view.childIndex(probe)
-      for earlier in 0..<index { rank &+= try node.view.childCount(earlier) }
-      node = try node.child(index, in: file)
+    let leaf = try descent.leaf(of: probe, in: root) { view, index throws(StorageError) in
+      for earlier in 0..<index { rank &+= try view.childCount(earlier) }
     }
-    return rank &+ UInt64(try node.view.lowerBound(probe).index)
+    guard let leaf else { return 0 }
+    return rank &+ UInt64(try leaf.lowerBound(probe).index)
+  }
+}
+
+/// Goes from a root to a leaf, keeping alive only the node that it stands on.
+private struct Descent {
+  private let file: DataFile
+  private var fresh: FreshNode?
+  private var block: MemoryBlock?
+  private var reads: UInt64 = 0
+
+  init(_ file: DataFile) { self.file = file }
+
+  /// The leaf below which the probe belongs; its view is valid while the descent is there.
+  @inline(__always)
+  mutating func leaf(
+    of probe: Probe, in root: TreeRoot, passing: (NodeView, Int) throws(StorageError) -> Void = { _, _ in }
+  ) throws(StorageError) -> NodeView? {
+    guard !root.isEmpty else { return nil }
+    var view: NodeView
+    if let node = root.fresh {
+      fresh = node
+      view = try node.view
+    } else {
+      view = try stored(root.pointer)
+    }
+    while view.form == .inner {
+      let index = try view.childIndex(probe)
+      try passing(view, index)
+      let level = Int(view.level)
+      if let node = fresh, let child = node.children[index] {
+        fresh = child
+        view = try child.view
+      } else {
+        fresh = nil
+        view = try stored(try view.pointer(index))
+      }
+      // Levels fall by one, so that no damage makes a walk endless.
+      guard Int(view.level) + 1 == level else { throw view.damage }
+    }
+    file.counters.nodeReads.add(reads)
+    return view
+  }
+
+  @inline(__always)
+  private mutating func stored(_ pointer: NodePointer) throws(StorageError) -> NodeView {
+    reads &+= 1
+    return try file.view(at: pointer, keeping: &block)
   }
 }
