@@ -112,12 +112,22 @@ final class FrameDraft: @unchecked Sendable {
   /// Whether an offset lies in this frame.
   func contains(_ offset: UInt64) -> Bool { offset >= start }
 
-  /// A copy of bytes of the draft, or nil once they are in the file or where there are none.
-  func bytes(at offset: UInt64, count: Int) -> Bytes? {
-    monitor.withLock {
-      guard offset >= state.bufferOffset, offset + UInt64(count) <= state.position else { return nil }
-      let first = Int(offset - state.bufferOffset)
-      return Bytes(copying: UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first..<first + count]))
+  /// A copy of bytes of the draft, or nil where all of them are in the file or where there are none.
+  func bytes(at offset: UInt64, count: Int) throws(StorageError) -> Bytes? {
+    try withState { state throws(StorageError) in
+      let end = offset + UInt64(count)
+      guard end > state.bufferOffset, end <= state.position else { return nil }
+      // The beginning of a large entry may have been spilled already.
+      let spilled = offset < state.bufferOffset ? Int(state.bufferOffset - offset) : 0
+      let block = MemoryBlock(count: count)
+      if spilled > 0 {
+        let head = try file.bytes(at: offset, count: spilled, what: "change entry")
+        head.withUnsafeBytes { block.bytes.copyMemory(from: $0) }
+      }
+      let first = Int(offset + UInt64(spilled) - state.bufferOffset)
+      UnsafeMutableRawBufferPointer(rebasing: block.bytes[spilled...])
+        .copyMemory(from: UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first..<first + count - spilled]))
+      return Bytes(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
     }
   }
 

@@ -16,6 +16,9 @@ final class TurnQueue: Sendable {
 
   private let state = Mutex(State())
 
+  /// How many wait.
+  var waiting: Int { state.withLock { $0.waiters.count - $0.first } }
+
   /// Takes the turn if nobody has it and nobody waits.
   func tryTake() -> Bool {
     state.withLock { state in

@@ -58,3 +58,11 @@ struct CatalogScan {
     }
   }
 }
+
+extension View {
+  /// The value of a record that a version or a change of this store refers to, with its check verified.
+  package func value(of record: RecordReference) throws(StorageError) -> Bytes { try file.value(record) }
+
+  /// The change that a reference names.
+  package func change(of record: RecordReference) throws(StorageError) -> Change { try file.change(record) }
+}

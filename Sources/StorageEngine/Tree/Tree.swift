@@ -57,7 +57,7 @@ struct RecordSource: Sendable {
 
   private func drafted(_ reference: RecordReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes)? {
     guard let draft, draft.contains(reference.offset),
-      let bytes = draft.bytes(at: reference.offset, count: Int(reference.length))
+      let bytes = try draft.bytes(at: reference.offset, count: Int(reference.length))
     else { return nil }
     return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try file.checkedEntry(bytes, reference) }, bytes)
   }

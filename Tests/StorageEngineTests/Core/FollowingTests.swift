@@ -1,0 +1,154 @@
+import Synchronization
+import Testing
+
+@testable import StorageEngine
+
+@Suite("Another process's store")
+struct FollowingTests {
+  @Test("a reader sees whole commits, in order, as soon as they are reported, and holds nobody up")
+  func reader() throws {
+    let folder = TemporaryFolder()
+    let writer = try Store.create(at: folder.store(), options: StoreOptions(program: "writer"))
+    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    #expect(reader.head.commit.number == 0)
+    try writer.change { try $0.createTree(people, kind: .records) }
+    var seen: UInt64 = 0
+    for number in 1...200 {
+      try writer.change { try $0.put(key(number), bytes("\(number)"), in: people) }
+      let view = try reader.refresh()
+      #expect(view.commit.number == writer.head.commit.number)
+      #expect(view.commit.number > seen)
+      seen = view.commit.number
+      #expect(try view.text(key(number)) == "\(number)")
+    }
+    #expect(reader.writer?.processIdentifier == processIdentifier())
+    #expect(reader.writer?.program == "writer")
+    writer.releaseLock()
+    #expect(reader.writer == nil)
+    #expect(throws: StorageError.readOnly(reason: "it was opened so")) { try reader.beginBlocking() }
+  }
+
+  @Test("a follower is woken by commits and by the writer's leaving")
+  func follow() throws {
+    let folder = TemporaryFolder()
+    let writer = try Store.create(at: folder.store(), options: StoreOptions())
+    try writer.change { try $0.createTree(people, kind: .records) }
+    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let monitor = Monitor()
+    let calls = Mutex(0)
+    let token = try reader.follow {
+      calls.withLock { $0 += 1 }
+      monitor.withLock { monitor.notifyAll() }
+    }
+    func wait(until isTrue: () throws -> Bool) rethrows {
+      monitor.lock()
+      defer { monitor.unlock() }
+      while try !isTrue() { monitor.wait() }
+    }
+    try writer.change { try $0.put(key(1), bytes("a"), in: people) }
+    try wait { try reader.refresh().commit.number == 2 }
+    #expect(calls.withLock { $0 } > 0)
+    try writer.close()
+    wait { reader.writer == nil }
+    withExtendedLifetime(token) {}
+  }
+
+  @Test("a second writer waits for its patience and is then told who writes")
+  func secondWriter() throws {
+    let folder = TemporaryFolder()
+    let first = try Store.create(at: folder.store(), options: StoreOptions(program: "first"))
+    try first.change { try $0.createTree(people, kind: .records) }
+    let second = try Store.open(at: folder.store(), options: StoreOptions(lockPatience: 0.01))
+    let refusal = #expect(throws: StorageError.self) { try second.beginBlocking() }
+    #expect(refusal?.description == "held by first (pid \(processIdentifier()))")
+    first.releaseLock()
+    try second.change { try $0.put(key(1), bytes("second"), in: people) }
+    second.releaseLock()
+    // The first one builds on what the second one did.
+    try first.change { try $0.put(key(2), bytes("first"), in: people) }
+    #expect(first.head.commit.number == 3)
+    #expect(try first.head.text(key(1)) == "second")
+    #expect(try second.refresh().text(key(2)) == "first")
+  }
+
+  @Test("a writer who goes without a word leaves whole commits, and the next one goes on")
+  func deadWriter() throws {
+    let folder = TemporaryFolder()
+    var writer: Store? = try Store.create(at: folder.store(), options: StoreOptions())
+    try writer?.change { try $0.createTree(people, kind: .records) }
+    let transaction = try #require(try writer?.beginBlocking())
+    try transaction.put(key(1), bytes("not durable"), in: people)
+    _ = try transaction.commit(CommitInfo(durability: .collated))
+    // What a kill leaves behind: the file as it is, and a lock file that nobody holds.
+    let disk = SystemDisk()
+    let copy = folder.store("killed")
+    try disk.makeDirectory(copy)
+    for name in ["data", "lock"] {
+      let source = try disk.open(folder.store() + "/" + name, .read)
+      let target = try disk.open(copy + "/" + name, .create)
+      let block = MemoryBlock(count: Int(try source.status.size))
+      _ = try source.read(into: block.bytes, at: 0)
+      try target.write(UnsafeRawBufferPointer(block.bytes), at: 0)
+    }
+    writer = nil
+    let reader = try Store.open(at: copy, options: StoreOptions(isReadOnly: true))
+    #expect(reader.head.commit.number == 2)
+    #expect(reader.writer == nil)
+    let next = try Store.open(at: copy, options: StoreOptions())
+    try next.change { try $0.put(key(2), bytes("next"), in: people) }
+    #expect(try next.head.text(key(1)) == "not durable")
+    #expect(try reader.refresh().text(key(2)) == "next")
+  }
+
+  @Test("without a lock file, and where nothing can be written, a store is read")
+  func readOnlyMedia() throws {
+    let disk = MemoryDisk()
+    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.put(key(1), bytes("a"), in: people)
+    }
+    try store.close()
+    try disk.unlink("store/lock")
+    let reader = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
+    #expect(try reader.refresh().text(key(1)) == "a")
+    #expect(try disk.status("store/lock") == nil)
+  }
+
+  @Test("what a writer is busy with is seen while it holds the lock, and not after")
+  func activity() throws {
+    let folder = TemporaryFolder()
+    let writer = try Store.create(at: folder.store(), options: StoreOptions())
+    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let transaction = try writer.beginBlocking()
+    writer.setActivity(bytes("warm-up"))
+    #expect(reader.activity == bytes("warm-up"))
+    transaction.cancel()
+    writer.releaseLock()
+    #expect(reader.activity == nil)
+  }
+
+  @Test("what is no store says so in one sentence")
+  func noStore() throws {
+    let folder = TemporaryFolder()
+    #expect(throws: StorageError.notFound(path: folder.store())) {
+      try Store.open(at: folder.store(), options: StoreOptions())
+    }
+    #expect(throws: StorageError.notAStore(path: folder.path)) {
+      try Store.open(at: folder.path, options: StoreOptions())
+    }
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    #expect(throws: StorageError.alreadyExists(path: folder.store())) {
+      try Store.create(at: folder.store(), options: StoreOptions())
+    }
+    try store.close()
+    #expect(throws: StorageError.closed) { try store.beginBlocking() }
+    var header = try FileHeader(reading: SystemDisk().open(folder.store() + "/data", .read), path: "")
+    header.requiredFeatures = 6
+    let file = try SystemDisk().open(folder.store() + "/data", .readWrite)
+    try header.encoded().withUnsafeBytes { try file.write($0, at: 0) }
+    #expect(throws: StorageError.newerFormat(version: 1, requiredFeatures: 6)) {
+      try Store.open(at: folder.store(), options: StoreOptions())
+    }
+  }
+}

@@ -1,0 +1,142 @@
+import DiskSimulation
+import Testing
+
+@testable import StorageEngine
+
+@Suite("Forks and names")
+struct ForkTests {
+  @Test("a commit on top of any commit leaves head where it is, until it is moved")
+  func fork() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    try store.change { try $0.put(key(1), bytes("a"), in: people) }
+    try store.change { try $0.put(key(2), bytes("b"), in: people) }
+    let fork = try store.change(CommitInfo(names: ["side": 0]), on: 2) { try $0.put(key(3), bytes("c"), in: people) }
+    #expect(store.head.commit.number == 3)
+    let side = try store.view(at: fork)
+    #expect(side.commit.parents == [2])
+    #expect(try side.text(key(2)) == nil)
+    #expect(try side.text(key(3)) == "c")
+    #expect(try store.names == ["side": fork])
+
+    let merge = try store.change(CommitInfo(parents: [3, fork])) { try $0.put(key(3), bytes("c"), in: people) }
+    #expect(try store.commit(merge).parents == [3, fork])
+    #expect(store.head.commit.number == merge)
+    #expect(try store.ancestor(of: merge, number: fork).number == 3)
+    #expect(try store.ancestor(of: fork, number: 3).number == 2)
+
+    try store.close()
+    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    #expect(again.head.commit.number == merge)
+    #expect(try again.names == ["side": fork])
+    let moved = try again.change(CommitInfo(movesHead: true), on: fork) { try $0.put(key(9), bytes("z"), in: people) }
+    #expect(again.head.commit.number == moved)
+    #expect(try again.head.text(key(2)) == nil)
+  }
+
+  @Test("a random history with forks reads as the model does, also after opening again")
+  func model() throws {
+    let folder = TemporaryFolder()
+    var store = try Store.create(at: folder.store(), options: StoreOptions())
+    var random = RandomSource(seed: 77)
+    try store.change { try $0.createTree(people, kind: .records) }
+    var states: [UInt64: [Int: String]] = [1: [:]]
+    var parents: [UInt64: UInt64] = [:]
+    var head: UInt64 = 1
+    for step in 0..<300 {
+      let base = random.next() % 3 == 0 ? random.next() % UInt64(states.count) + 1 : head
+      let moves = base == head || random.next() % 4 == 0
+      var state = try #require(states[base])
+      let number = try store.change(CommitInfo(movesHead: moves), on: base) { transaction in
+        for _ in 0...Int(random.next() % 5) {
+          let id = Int(random.next() % 300)
+          if random.next() % 4 == 0 {
+            try transaction.delete(key(id), in: people)
+            state[id] = nil
+          } else {
+            try transaction.put(key(id), bytes("\(step)"), in: people)
+            state[id] = "\(step)"
+          }
+        }
+        try transaction.put(key(step % 300), bytes("x\(step)"), in: people)
+        state[step % 300] = "x\(step)"
+      }
+      states[number] = state
+      parents[number] = base
+      if moves { head = number }
+      #expect(store.head.commit.number == head)
+      if step % 50 == 49 {
+        try store.close()
+        store = try Store.open(at: folder.store(), options: StoreOptions())
+      }
+    }
+    for (number, state) in states {
+      let view = try store.view(at: number)
+      #expect(view.commit.parents.first == parents[number])
+      #expect(try view.tree(people)?.count == UInt64(state.count))
+      for (id, text) in state { #expect(try view.text(key(id)) == text) }
+      // Every ancestor by its number.
+      var ancestor = number
+      var depth = 0
+      while let parent = parents[ancestor], depth < 12 {
+        #expect(try store.ancestor(of: number, number: parent).number == parent)
+        ancestor = parent
+        depth += 1
+      }
+    }
+  }
+
+  @Test("two copies of a store never give two commits one identity")
+  func copies() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store("A"), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    try store.close()
+    let disk = SystemDisk()
+    try disk.makeDirectory(folder.store("B"))
+    for name in ["data", "lock"] {
+      let source = try disk.open(folder.store("A") + "/" + name, .read)
+      let target = try disk.open(folder.store("B") + "/" + name, .create)
+      let block = MemoryBlock(count: Int(try source.status.size))
+      _ = try source.read(into: block.bytes, at: 0)
+      try target.write(UnsafeRawBufferPointer(block.bytes), at: 0)
+    }
+    var identities: Set<[UInt64]> = []
+    for name in ["A", "B"] {
+      let copy = try Store.open(at: folder.store(name), options: StoreOptions())
+      for number in 0..<3 {
+        try copy.change { try $0.put(key(number), bytes(name), in: people) }
+        let commit = copy.head.commit
+        #expect(identities.insert([commit.origin, commit.originNumber]).inserted)
+      }
+    }
+  }
+
+  @Test("a store that is written again by the same folder keeps its origin")
+  func origin() throws {
+    let folder = TemporaryFolder()
+    var origins: Set<UInt64> = []
+    for number in 0..<3 {
+      let store =
+        number == 0
+        ? try Store.create(at: folder.store(), options: StoreOptions())
+        : try Store.open(at: folder.store(), options: StoreOptions())
+      try store.change { transaction in
+        if number == 0 { try transaction.createTree(people, kind: .records) }
+        try transaction.put(key(number), bytes("x"), in: people)
+      }
+      origins.insert(store.head.commit.origin)
+      try store.close()
+    }
+    #expect(origins.count == 1)
+  }
+
+  @Test("a commit is never dated before its parents")
+  func dates() throws {
+    let store = Store.memory()
+    try store.change(CommitInfo(date: 5000)) { try $0.createTree(people, kind: .records) }
+    try store.change(CommitInfo(date: 10)) { try $0.put(key(1), bytes("a"), in: people) }
+    #expect(store.head.commit.date == 5000)
+  }
+}

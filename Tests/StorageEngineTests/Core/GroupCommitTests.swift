@@ -1,0 +1,190 @@
+import Synchronization
+import Testing
+
+@testable import StorageEngine
+
+@Suite("Commits that wait together")
+struct GroupCommitTests {
+  private func store(on disk: HookedDisk) throws -> Store {
+    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    return store
+  }
+
+  @Test("64 tasks share syncs, and each hears when its own commit is durable")
+  func sharing() async throws {
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    let before = store.counts
+    // The first sync waits until all have appended, as a slow disk would.
+    disk.hooks.withLock { hooks in
+      hooks.sync = { while store.counts.commits < before.commits + 64 {} }
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<64 {
+        group.addTask {
+          let transaction = try await store.begin()
+          try transaction.put(key(number), bytes("\(number)"), in: people)
+          let pending = try #require(try transaction.commit())
+          try await pending.durable()
+          #expect(store.head.commit.number >= pending.number)
+          #expect(try store.head.text(key(number)) == "\(number)")
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(store.counts.commits - before.commits == 64)
+    #expect(store.counts.syncs - before.syncs <= 2)
+    #expect(try store.head.tree(people)?.count == 64)
+  }
+
+  @Test("threads that wait share syncs too")
+  func threads() throws {
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    let before = store.counts
+    disk.hooks.withLock { hooks in
+      hooks.sync = { while store.counts.commits < before.commits + 8 {} }
+    }
+    var signals: [Signal] = []
+    for number in 0..<8 {
+      let signal = Signal()
+      signals.append(signal)
+      try startThread {
+        _ = try? store.change { try $0.put(key(number), bytes("x"), in: people) }
+        signal.fire()
+      }
+    }
+    for signal in signals { signal.wait() }
+    #expect(try store.head.tree(people)?.count == 8)
+    #expect(store.counts.syncs - before.syncs <= 2)
+  }
+
+  /// Eight transactions in the queue, of which the third meets with `failure`; what became of each.
+  private func queue(
+    _ disk: HookedDisk, _ store: Store, failThird: @escaping @Sendable (WriteTransaction) throws -> Void
+  ) async throws -> [Result<UInt64, any Error>] {
+    let opener = try store.beginBlocking()
+    var tasks: [Task<UInt64, any Error>] = []
+    for number in 1...8 {
+      // Each joins the queue before the next one is made, so their order is known.
+      let waiting = store.writing.turns.waiting
+      tasks.append(
+        Task {
+          let transaction = try await store.begin()
+          try transaction.put(key(number), bytes("\(number)"), in: people)
+          if number == 3 { try failThird(transaction) }
+          let pending = try #require(try transaction.commit())
+          if number == 3 { disk.hooks.withLock { $0.write = {} } }
+          try await pending.durable()
+          return pending.number
+        })
+      while store.writing.turns.waiting == waiting { await Task.yield() }
+    }
+    opener.cancel()
+    var results: [Result<UInt64, any Error>] = []
+    for task in tasks { results.append(await task.result) }
+    return results
+  }
+
+  @Test("a transaction whose own closure throws fails alone")
+  func ownFailure() async throws {
+    struct Mistake: Error {}
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    let results = try await queue(disk, store) { transaction in
+      transaction.cancel()
+      throw Mistake()
+    }
+    #expect(results.map { (try? $0.get()) != nil } == [true, true, false, true, true, true, true, true])
+    #expect(results.compactMap { try? $0.get() } == Array(2...8))
+    #expect(try store.head.tree(people)?.count == 7)
+    #expect(try store.head.text(key(3)) == nil)
+  }
+
+  @Test("a full disk fails the transaction that met it, and the store stays open")
+  func fullDisk() async throws {
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    let results = try await queue(disk, store) { _ in
+      disk.hooks.withLock { hooks in
+        hooks.write = { () throws(DiskError) in
+          throw DiskError(operation: "pwrite", path: "store/data", code: MemoryDiskCode.tooLarge)
+        }
+      }
+      // Room comes back once this transaction has failed.
+      try startThread {
+        while store.writing.turns.waiting > 4 {}
+        disk.hooks.withLock { $0.write = {} }
+      }
+    }
+    let failed = results.indices.filter { (try? results[$0].get()) == nil }
+    #expect(failed.contains(2))
+    for index in failed {
+      #expect(throws: StorageError.full(DiskError(operation: "pwrite", path: "store/data", code: MemoryDiskCode.tooLarge))) {
+        try results[index].get()
+      }
+    }
+    for number in 1...8 {
+      #expect(try store.head.text(key(number)) == (failed.contains(number - 1) ? nil : "\(number)"))
+    }
+    // There is room again, and what comes next is kept and read back.
+    try store.change { try $0.put(key(9), bytes("9"), in: people) }
+    try store.close()
+    let again = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    #expect(try again.head.text(key(9)) == "9")
+    #expect(again.openingReport.damage == nil)
+  }
+
+  @Test("a failed sync fails all that wait, poisons the store, and opening again finds whole commits")
+  func failedSync() async throws {
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    let results = try await queue(disk, store) { _ in
+      disk.hooks.withLock { hooks in
+        hooks.sync = { () throws(DiskError) in throw DiskError(operation: "fdatasync", path: "store/data", code: 5) }
+      }
+    }
+    let cause = DiskError(operation: "fdatasync", path: "store/data", code: 5)
+    // The first two may have been durable before the failure; none after it is.
+    for index in 2..<8 {
+      #expect(throws: StorageError.poisoned(cause: cause)) { try results[index].get() }
+    }
+    #expect(throws: StorageError.poisoned(cause: cause)) { try store.beginBlocking() }
+    let seen = store.head.commit.number
+    #expect(seen <= 3)
+
+    disk.hooks.withLock { $0 = HookedDisk.Hooks() }
+    #expect(throws: StorageError.self) { try store.close() }
+    let again = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    #expect(again.head.commit.number >= seen)
+    try again.change { try $0.put(key(20), bytes("20"), in: people) }
+    #expect(try again.head.text(key(20)) == "20")
+  }
+
+  @Test("a collated commit is seen at once here, durable with the next plain one, and its failure is thrown by the next write")
+  func collated() throws {
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    let before = store.counts.syncs
+    let transaction = try store.beginBlocking()
+    try transaction.put(key(1), bytes("a"), in: people)
+    _ = try transaction.commit(CommitInfo(durability: .collated))
+    #expect(try store.head.text(key(1)) == "a")
+    #expect(store.counts.syncs == before)
+    let other = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
+    #expect(try other.refresh().text(key(1)) == nil)
+    try store.change { try $0.put(key(2), bytes("b"), in: people) }
+    #expect(store.counts.syncs == before + 1)
+    #expect(try other.refresh().text(key(1)) == "a")
+
+    let second = try store.beginBlocking()
+    try second.put(key(3), bytes("c"), in: people)
+    let pending = try #require(try second.commit(CommitInfo(durability: .collated)))
+    disk.hooks.withLock { hooks in
+      hooks.sync = { () throws(DiskError) in throw DiskError(operation: "fdatasync", path: "store/data", code: 5) }
+    }
+    #expect(throws: StorageError.self) { try pending.wait() }
+    #expect(throws: StorageError.self) { try store.beginBlocking() }
+  }
+}
