@@ -22,7 +22,7 @@ struct Committing {
   func run() throws(StorageError) -> Publication.State? {
     let names = try nameChanges()
     let parents = try parentRecords()
-    guard transaction.state.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil else { return nil }
+    guard transaction.state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil else { return nil }
     try checkTexts()
 
     let changesEnd = draft.position
@@ -45,7 +45,7 @@ struct Committing {
     record.action = info.action
     record.flags = flags
     record.undoes = info.undoes
-    record.restores = transaction.state.restores
+    record.restores = transaction.state.pointee.restores
     record.names = names
     record.counts = counts
     record.liveBytes = liveBytes
@@ -54,7 +54,7 @@ struct Committing {
     record.links = try links(of: record, parents: parents, catalog: catalog, names: namesRoot)
 
     let buffer = ByteBuffer()
-    record.encode(into: buffer, superseded: transaction.state.superseded.sorted())
+    record.encode(into: buffer, superseded: transaction.state.pointee.superseded.sorted())
     _ = try draft.append(buffer.bytes)
     let chain = try draft.finish(
       number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
@@ -74,9 +74,9 @@ struct Committing {
   // MARK: Trees
 
   private func writeTrees(_ writer: inout NodeWriter) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64) {
-    var live = Int64(clamping: transaction.state.liveBytes)
-    for place in transaction.state.trees.indices {
-      let tree = transaction.state.trees[place]
+    var live = Int64(clamping: transaction.state.pointee.liveBytes)
+    for place in transaction.state.pointee.trees.indices {
+      let tree = transaction.state.pointee.trees[place]
       guard tree.isChanged else { continue }
       let before = writer.nodeBytes
       if tree.isDropped {
@@ -95,20 +95,20 @@ struct Committing {
       try setInCatalog(tree.name, .bytes(entry.encoded()))
     }
     let before = writer.nodeBytes
-    let root = try writer.write(transaction.state.catalog.root)
-    live += Int64(writer.nodeBytes - before) - Int64(transaction.state.catalog.replacedNodeBytes)
+    let root = try writer.write(transaction.state.pointee.catalog.root)
+    live += Int64(writer.nodeBytes - before) - Int64(transaction.state.pointee.catalog.replacedNodeBytes)
     return (root, UInt64(max(0, live)))
   }
 
   /// Whether a dropped tree's name was given to a new one later in the transaction.
   private func hasSuccessor(_ place: Int) -> Bool {
-    transaction.state.places[transaction.state.trees[place].name] != place
+    transaction.state.pointee.places[transaction.state.pointee.trees[place].name] != place
   }
 
   private func setInCatalog(_ name: TreeName, _ payload: Payload) throws(StorageError) {
     let result = name.bytes.withUnsafeBytes { key in
       Result { () throws(StorageError) in
-        try transaction.state.catalog.set(key, at: .bytes(key), in: file) { _ throws(StorageError) in payload }
+        try transaction.state.pointee.catalog.set(key, at: .bytes(key), in: file) { _ throws(StorageError) in payload }
       }
     }
     _ = try result.get()
@@ -116,7 +116,7 @@ struct Committing {
 
   private func removeFromCatalog(_ name: TreeName) throws(StorageError) {
     let result = name.bytes.withUnsafeBytes { key in
-      Result { () throws(StorageError) in try transaction.state.catalog.remove(at: .bytes(key), in: file) }
+      Result { () throws(StorageError) in try transaction.state.pointee.catalog.remove(at: .bytes(key), in: file) }
     }
     _ = try result.get()
   }
@@ -127,8 +127,8 @@ struct Committing {
 
   /// The transaction's own counts; what a restore by roots changed is counted by the difference.
   private func changeCounts() throws(StorageError) -> [ChangeCounts] {
-    var counts = transaction.state.trees.filter { !$0.isDropped }.compactMap { $0.counts() }
-    if transaction.state.restores != nil {
+    var counts = transaction.state.pointee.trees.filter { !$0.isDropped }.compactMap { $0.counts() }
+    if transaction.state.pointee.restores != nil {
       counts += try RestoreCounts(transaction).counts(besides: Set(counts.map(\.identifier)))
     }
     return counts.sorted { $0.identifier < $1.identifier }
@@ -172,7 +172,7 @@ struct Committing {
 
   private var flags: CommitFlags {
     var flags = info.flags
-    if transaction.state.restores != nil { flags.insert(.restore) }
+    if transaction.state.pointee.restores != nil { flags.insert(.restore) }
     if info.undoes != nil { flags.insert(.undo) }
     return flags
   }
@@ -228,8 +228,8 @@ struct Committing {
     return CommitLinks(
       own: link, frameEnd: 0, orderDepth: newest.links.orderDepth &+ 1, parents: parents.map(\.links.own),
       ancestry: ancestry, order: order,
-      lastRestore: transaction.state.restores != nil ? link : first?.links.lastRestore,
-      head: movesHead ? link : newest.links.head, catalog: catalog, names: names, nextTree: transaction.state.nextTree,
+      lastRestore: transaction.state.pointee.restores != nil ? link : first?.links.lastRestore,
+      head: movesHead ? link : newest.links.head, catalog: catalog, names: names, nextTree: transaction.state.pointee.nextTree,
       changesEnd: 0, superseded: .none)
   }
 }

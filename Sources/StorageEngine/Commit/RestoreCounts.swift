@@ -11,8 +11,8 @@ struct RestoreCounts {
   /// Counts of all restored trees of records but those that have counts already.
   func counts(besides counted: Set<UInt32>) throws(StorageError) -> [ChangeCounts] {
     let before = try entries(TreeRoot(pointer: transaction.base.links.catalog))
-    var after = try entries(transaction.state.catalog.root)
-    for tree in transaction.state.trees {
+    var after = try entries(transaction.state.pointee.catalog.root)
+    for tree in transaction.state.pointee.trees {
       after[tree.name] = tree.isDropped ? nil : tree.entry
     }
     var counts: [ChangeCounts] = []

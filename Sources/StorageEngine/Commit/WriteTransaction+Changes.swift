@@ -68,8 +68,8 @@ extension WriteTransaction {
       return try withProbe(key, probe) { probe throws(StorageError) in
         var replaced: RecordReference?
         var primary = TreeEditor.none
-        swap(&primary, &state.trees[place].primary)
-        defer { swap(&primary, &state.trees[place].primary) }
+        swap(&primary, &state.pointee.trees[place].primary)
+        defer { swap(&primary, &state.pointee.trees[place].primary) }
         _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
           replaced = old?.record
           return .record(try appendPut(place, probe, over: replaced, append))
@@ -84,8 +84,8 @@ extension WriteTransaction {
     _ place: Int, _ probe: Probe, over old: RecordReference?,
     _ append: (UInt32, RecordReference?, Bool) throws(StorageError) -> RecordReference
   ) throws(StorageError) -> RecordReference {
-    let tree = state.trees[place].entry.identifier
-    var tally = state.trees[place].tally
+    let tree = state.pointee.trees[place].entry.identifier
+    var tally = state.pointee.trees[place].tally
     var replaced = old
     var replacesDelete = false
     if let old {
@@ -116,13 +116,13 @@ extension WriteTransaction {
     let new = try append(tree, replaced, replacesDelete)
     if let old, draft.contains(old.offset) { supersede(old) }
     tally.entryBytes += Int64(new.length)
-    state.trees[place].tally = tally
+    state.pointee.trees[place].tally = tally
     return new
   }
 
   private func takeFromGone(_ place: Int, _ probe: Probe) throws(StorageError) -> RecordReference? {
-    guard !state.trees[place].gone.root.isEmpty else { return nil }
-    return try state.trees[place].gone.remove(at: probe, in: file)?.record
+    guard !state.pointee.trees[place].gone.root.isEmpty else { return nil }
+    return try state.pointee.trees[place].gone.remove(at: probe, in: file)?.record
   }
 
   /// Deletes a record; answers what was deleted, nil where the key was not there.
@@ -143,9 +143,9 @@ extension WriteTransaction {
   }
 
   private func delete(_ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe) throws(StorageError) -> RecordReference? {
-    guard let old = try state.trees[place].primary.remove(at: probe, in: file)?.record else { return nil }
-    var tally = state.trees[place].tally
-    defer { state.trees[place].tally = tally }
+    guard let old = try state.pointee.trees[place].primary.remove(at: probe, in: file)?.record else { return nil }
+    var tally = state.pointee.trees[place].tally
+    defer { state.pointee.trees[place].tally = tally }
     tally.entryBytes -= Int64(old.length)
     var replaced = old
     if draft.contains(old.offset) {
@@ -159,18 +159,18 @@ extension WriteTransaction {
       if first.replacesDelete {
         tally.inserted -= 1
         tally.entryBytes += Int64(before.length)
-        _ = try state.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(before) }
+        _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(before) }
         return old
       }
       replaced = before
       tally.updated -= 1
     }
     let new = try draft.append(
-      .delete, tree: state.trees[place].entry.identifier, key: key,
+      .delete, tree: state.pointee.trees[place].entry.identifier, key: key,
       value: UnsafeRawBufferPointer(start: nil, count: 0), replaced: replaced, replacesDelete: false)
     tally.deleted += 1
     tally.entryBytes += Int64(new.length)
-    _ = try state.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(new) }
+    _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(new) }
     return old
   }
 
@@ -183,7 +183,7 @@ extension WriteTransaction {
       let place = try existing(name, kind: .records, probe)
       let probe = probe ?? .bytes(key)
       return try probe.withProbe { probe throws(StorageError) in
-        try TreeSearch(file: file).find(probe, in: state.trees[place].primary.root)?.record
+        try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root)?.record
       }
     }
   }
@@ -205,11 +205,11 @@ extension WriteTransaction {
         Result { () throws(StorageError) in
           try withProbe(key, probe) { probe throws(StorageError) in
             // In a tree that changes anyway a copied path costs less than looking twice.
-            let isChanged = state.trees[place].primary.root.fresh != nil
-            if !isChanged, try TreeSearch(file: file).find(probe, in: state.trees[place].primary.root) == payload {
+            let isChanged = state.pointee.trees[place].primary.root.fresh != nil
+            if !isChanged, try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root) == payload {
               return false
             }
-            return try state.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload }
+            return try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload }
           }
         }
       }
@@ -227,7 +227,7 @@ extension WriteTransaction {
       let place = try existing(name, kind: .entries, probe)
       let probe = probe ?? .bytes(key)
       return try probe.withProbe { probe throws(StorageError) in
-        try state.trees[place].primary.remove(at: probe, in: file) != nil
+        try state.pointee.trees[place].primary.remove(at: probe, in: file) != nil
       }
     }
   }
@@ -244,7 +244,7 @@ extension WriteTransaction {
 
   private func existing(_ name: TreeName, kind: TreeKind, _ probe: KeyProbe?) throws(StorageError) -> Int {
     let place = try existing(name)
-    let entry = state.trees[place].entry
+    let entry = state.pointee.trees[place].entry
     guard entry.kind == kind else {
       throw .wrongTree(name, reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
     }

@@ -13,8 +13,8 @@ package final class WriteTransaction: @unchecked Sendable {
   let file: DataFile
   let draft: FrameDraft
   private let monitor = Monitor()
-  // A pointer, because each access to a class's own property is checked at run time.
-  private let storage: UnsafeMutablePointer<TransactionState>
+  // A pointer, because each access to a class's own property is checked at run time. Touched only while `monitor` is held.
+  let state: UnsafeMutablePointer<TransactionState>
   private var hasEnded = false
 
   init(store: Store, state beginning: Publication.State, base: CommitRecord, isFork: Bool, origin: UInt64) {
@@ -25,22 +25,17 @@ package final class WriteTransaction: @unchecked Sendable {
     self.origin = origin
     file = beginning.file
     draft = FrameDraft(start: beginning.chain.end, file: beginning.file)
-    storage = UnsafeMutablePointer.allocate(capacity: 1)
-    storage.initialize(to: TransactionState(
-      catalog: TreeEditor(root: TreeRoot(pointer: base.links.catalog), order: .bytes, isReferences: false),
-      nextTree: max(1, beginning.newest.links.nextTree), liveBytes: base.liveBytes))
+    state = UnsafeMutablePointer.allocate(capacity: 1)
+    state.initialize(
+      to: TransactionState(
+        catalog: TreeEditor(root: TreeRoot(pointer: base.links.catalog), order: .bytes, isReferences: false),
+        nextTree: max(1, beginning.newest.links.nextTree), liveBytes: base.liveBytes))
   }
 
   deinit {
     end()
-    storage.deinitialize(count: 1)
-    storage.deallocate()
-  }
-
-  /// Touched only while `monitor` is held.
-  var state: TransactionState {
-    @inline(__always) _read { yield storage.pointee }
-    @inline(__always) _modify { yield &storage.pointee }
+    state.deinitialize(count: 1)
+    state.deallocate()
   }
 
   /// The number that the commit will have.
@@ -52,7 +47,7 @@ package final class WriteTransaction: @unchecked Sendable {
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
     try locked { () throws(StorageError) in
       guard let place = try place(of: name) else { return nil }
-      let tree = state.trees[place]
+      let tree = state.pointee.trees[place]
       return Tree(
         name: name, identifier: tree.entry.identifier, kind: tree.entry.kind, order: tree.entry.order,
         attributes: tree.attributes, root: tree.primary.root, goneRoot: tree.gone.root, source: source)
@@ -62,8 +57,8 @@ package final class WriteTransaction: @unchecked Sendable {
   /// The names of the trees that begin with `prefix`, in their order.
   package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
     try locked { () throws(StorageError) in
-      var names = Set(try CatalogScan(file: file).names(in: state.catalog.root, prefix: prefix))
-      for tree in state.trees where tree.name.hasPrefix(prefix) {
+      var names = Set(try CatalogScan(file: file).names(in: state.pointee.catalog.root, prefix: prefix))
+      for tree in state.pointee.trees where tree.name.hasPrefix(prefix) {
         if tree.isDropped { names.remove(tree.name) } else { names.insert(tree.name) }
       }
       return names.sorted()
@@ -80,9 +75,9 @@ package final class WriteTransaction: @unchecked Sendable {
     try locked { () throws(StorageError) in
       if try place(of: name) != nil { throw .treeExists(name) }
       var tree = TreeState(
-        name: name, entry: CatalogEntry(identifier: state.nextTree, kind: kind, order: order), attributes: Bytes())
-      guard state.nextTree < .max else { throw .damaged(what: "catalog", offset: base.links.catalog.offset) }
-      state.nextTree += 1
+        name: name, entry: CatalogEntry(identifier: state.pointee.nextTree, kind: kind, order: order), attributes: Bytes())
+      guard state.pointee.nextTree < .max else { throw .damaged(what: "catalog", offset: base.links.catalog.offset) }
+      state.pointee.nextTree += 1
       tree.isNew = true
       try setAttributes(attributes, of: &tree)
       add(tree)
@@ -92,7 +87,8 @@ package final class WriteTransaction: @unchecked Sendable {
   /// Takes a tree and all its entries out. Earlier commits keep it.
   package func dropTree(_ name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
-      state.trees[try existing(name)].isDropped = true
+      let place = try existing(name)
+      state.pointee.trees[place].isDropped = true
     }
   }
 
@@ -101,9 +97,9 @@ package final class WriteTransaction: @unchecked Sendable {
     try locked { () throws(StorageError) in
       let place = try existing(name)
       // A copy, because the call also notes in `state` what it supersedes.
-      var tree = state.trees[place]
+      var tree = state.pointee.trees[place]
       try setAttributes(attributes, of: &tree)
-      state.trees[place] = tree
+      state.pointee.trees[place] = tree
     }
   }
 
@@ -129,26 +125,26 @@ package final class WriteTransaction: @unchecked Sendable {
     tree.hasNewAttributes = true
   }
 
-  func supersede(_ reference: RecordReference) { state.superseded.append(reference.offset - draft.start) }
+  func supersede(_ reference: RecordReference) { state.pointee.superseded.append(reference.offset - draft.start) }
 
   private func add(_ tree: TreeState) {
     // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.
-    state.trees.append(tree)
-    state.places[tree.name] = state.trees.count - 1
+    state.pointee.trees.append(tree)
+    state.pointee.places[tree.name] = state.pointee.trees.count - 1
   }
 
   /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
   func place(of name: TreeName) throws(StorageError) -> Int? {
-    if let place = state.places[name] { return state.trees[place].isDropped ? nil : place }
+    if let place = state.pointee.places[name] { return state.pointee.trees[place].isDropped ? nil : place }
     let probe = KeyProbe.bytes(name.bytes)
     let payload = try probe.withProbe { probe throws(StorageError) in
-      try TreeSearch(file: file).find(probe, in: state.catalog.root)
+      try TreeSearch(file: file).find(probe, in: state.pointee.catalog.root)
     }
     guard let payload else { return nil }
     let entry = try CatalogEntry(payload, catalogAt: base.links.catalog.offset)
     let attributes = entry.attributes == .none ? Bytes() : try file.value(entry.attributes)
     add(TreeState(name: name, entry: entry, attributes: attributes))
-    return state.trees.count - 1
+    return state.pointee.trees.count - 1
   }
 
   func existing(_ name: TreeName) throws(StorageError) -> Int {
@@ -163,7 +159,7 @@ package final class WriteTransaction: @unchecked Sendable {
   /// A moment to go back to; cheap, and any number may nest.
   package func savepoint() throws(StorageError) -> Savepoint {
     try locked { () throws(StorageError) in
-      Savepoint(state: state, position: draft.position, transaction: ObjectIdentifier(self))
+      Savepoint(state: state.pointee, position: draft.position, transaction: ObjectIdentifier(self))
     }
   }
 
@@ -172,7 +168,7 @@ package final class WriteTransaction: @unchecked Sendable {
     precondition(savepoint.transaction == ObjectIdentifier(self), "a savepoint of another transaction")
     try locked { () throws(StorageError) in
       try draft.truncate(to: savepoint.position)
-      state = savepoint.state
+      state.pointee = savepoint.state
     }
   }
 
@@ -182,36 +178,36 @@ package final class WriteTransaction: @unchecked Sendable {
     try locked { () throws(StorageError) in
       guard view.file === file else { throw .noSuchCommit(number: view.commit.number) }
       guard let names else {
-        guard !state.isChanged else { throw .wrongTree(TreeName([]), reason: "it was changed before being restored") }
-        let nextTree = state.nextTree
-        state = TransactionState(
+        guard !state.pointee.isChanged else { throw .wrongTree(TreeName([]), reason: "it was changed before being restored") }
+        let nextTree = state.pointee.nextTree
+        state.pointee = TransactionState(
           catalog: TreeEditor(root: TreeRoot(pointer: view.commit.links.catalog), order: .bytes, isReferences: false),
           nextTree: nextTree, liveBytes: view.commit.liveBytes)
-        state.restores = view.commit.number
+        state.pointee.restores = view.commit.number
         return
       }
       for name in names { try restore(name, from: view) }
-      state.restores = view.commit.number
+      state.pointee.restores = view.commit.number
     }
   }
 
   private func restore(_ name: TreeName, from view: View) throws(StorageError) {
     let old = try view.catalogEntry(name)
     let place = try place(of: name)
-    if let place, state.trees[place].isChanged {
+    if let place, state.pointee.trees[place].isChanged {
       throw .wrongTree(name, reason: "it was changed before being restored")
     }
     guard let old else {
-      if let place { state.trees[place].isDropped = true }
+      if let place { state.pointee.trees[place].isDropped = true }
       return
     }
     var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
     tree.isRestored = true
     // What the restored roots consist of takes the place of what the tree consisted of.
     if let place {
-      let current = state.trees[place].entry
+      let current = state.pointee.trees[place].entry
       addLive(Int64(clamping: old.liveBytes) - Int64(clamping: current.liveBytes))
-      state.trees[place] = tree
+      state.pointee.trees[place] = tree
     } else {
       addLive(Int64(clamping: old.liveBytes))
       add(tree)
@@ -219,17 +215,19 @@ package final class WriteTransaction: @unchecked Sendable {
   }
 
   private func addLive(_ change: Int64) {
-    state.liveBytes = change < 0 ? state.liveBytes.subtractingClamped(change.magnitude) : state.liveBytes &+ change.magnitude
+    let live = state.pointee.liveBytes
+    state.pointee.liveBytes =
+      change < 0 ? live.subtractingClamped(change.magnitude) : live &+ change.magnitude
   }
 
   // MARK: What would be committed
 
   /// Whether `commit` would write anything.
-  package var isChanged: Bool { monitor.withLock { state.isChanged } }
+  package var isChanged: Bool { monitor.withLock { state.pointee.isChanged } }
 
   /// What the changes so far add up to, per tree of records.
   package var changeCounts: [ChangeCounts] {
-    monitor.withLock { state.trees.filter { !$0.isDropped }.compactMap { $0.counts() } }
+    monitor.withLock { state.pointee.trees.filter { !$0.isDropped }.compactMap { $0.counts() } }
   }
 
   // MARK: Ending

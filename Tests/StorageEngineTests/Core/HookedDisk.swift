@@ -17,6 +17,35 @@ final class HookedDisk: Disk {
 
   init(_ base: any Disk = MemoryDisk()) { self.base = base }
 
+  /// Makes each sync wait until so many more writes were made.
+  func holdSyncs(untilWritten count: Int) {
+    let monitor = Monitor()
+    let written = Mutex(0)
+    hooks.withLock { hooks in
+      hooks.write = {
+        written.withLock { $0 += 1 }
+        monitor.withLock { monitor.notifyAll() }
+      }
+      hooks.sync = {
+        monitor.withLock { while written.withLock({ $0 }) < count { monitor.wait() } }
+      }
+    }
+  }
+
+  /// Makes the next write fail, and no other.
+  func failNextWrite(_ error: DiskError) {
+    let hasFailed = Mutex(false)
+    hooks.withLock { hooks in
+      hooks.write = { () throws(DiskError) in
+        let isFirst = hasFailed.withLock { hasFailed in
+          defer { hasFailed = true }
+          return !hasFailed
+        }
+        if isFirst { throw error }
+      }
+    }
+  }
+
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
     let file = try base.open(path, mode)
     return path.hasSuffix("/data") ? HookedFile(file, self) : file
