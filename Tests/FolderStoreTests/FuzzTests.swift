@@ -16,7 +16,7 @@ struct FuzzTests {
       FolderBuilder.Entry.record("\($0)", String(repeating: "x", count: Int(numbers.next() % 200))).bytes
     }
     let pages = FolderBuilder.paginate(entries, pageSize: 512)
-    for _ in 0..<1500 {
+    for _ in 0..<400 {
       let broken = mutate(pages[Int(numbers.next() % UInt64(pages.count))], &numbers)
       let page = Page(parsing: broken)
       var end = Page.header.count
@@ -38,7 +38,7 @@ struct FuzzTests {
       [" ", "+", "-"][Int(numbers.next() % 3)] + FolderBuilder.identifier($0).description + "\n"
     }
     let whole = Array(("INDEX\n" + lines.joined()).utf8)
-    for _ in 0..<1500 {
+    for _ in 0..<400 {
       let broken = mutate(whole, &numbers)
       guard let manifest = try? IndexManifest(parsing: broken) else { continue }
       #expect(manifest.pages.count + manifest.dropped.count == (broken.count - 6) / 42)
@@ -54,7 +54,7 @@ struct FuzzTests {
       FolderBuilder.Entry.direct("\"x\"", "{\n \"a\" : 1\n}", "{}").bytes,
       FolderBuilder.Entry.reference("null", "7").bytes,
     ]
-    for _ in 0..<2000 {
+    for _ in 0..<500 {
       let broken = mutate(samples[Int(numbers.next() % 3)], &numbers)
       for layout in [Entry.Layout.primary, .direct, .reference] {
         guard let entry = try? Entry(parsing: broken, as: layout) else { continue }
@@ -77,7 +77,7 @@ struct FuzzTests {
     ])
     for file in builder.files(".json") {
       let whole = try FolderFiles(path: builder.path).bytes(of: file)
-      for _ in 0..<400 {
+      for _ in 0..<120 {
         let broken = mutate(whole, &numbers)
         _ = try? InfoFile(parsing: broken)
         _ = try? SnapshotManifest(parsing: broken)
@@ -105,7 +105,7 @@ struct FuzzTests {
       ])
     }
     var files = builder.files("")
-    for _ in 0..<12 {
+    for _ in 0..<6 {
       let file = files.remove(at: Int(numbers.next() % UInt64(files.count)))
       builder.write(file, mutate(try FolderFiles(path: builder.path).bytes(of: file), &numbers))
       exhaust(builder.path)

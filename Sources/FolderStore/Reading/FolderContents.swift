@@ -1,3 +1,4 @@
+import DatastoreModel
 import Synchronization
 
 /// What has been read of a folder so far. Everything that it hands out is immutable, in memory as on disk, so all views
@@ -7,6 +8,7 @@ package final class FolderContents: Sendable {
   private let iterations = Mutex(BoundedCache<FolderHistory.Link, IterationFile>(half: 512))
   private let roots = Mutex(BoundedCache<String, RootFile>(half: 256))
   private let lists = Mutex(BoundedCache<String, EntryList>(half: 128))
+  private let datastores = Mutex(BoundedCache<String, FolderDatastore>(half: 16))
   private let pages = Mutex<[String: PageFiles]>([:])
 
   package init(path: String) { files = FolderFiles(path: path) }
@@ -35,6 +37,14 @@ package final class FolderContents: Sendable {
     lists.withLock { $0[file] = list }
     return list
   }
+
+  /// A datastore that was opened already, by its root.
+  func datastore(_ key: String, root file: String) -> FolderDatastore? {
+    guard let known = datastores.withLock({ $0[file] }), known.descriptor.key == key else { return nil }
+    return known
+  }
+
+  func keep(_ datastore: FolderDatastore, root file: String) { datastores.withLock { $0[file] = datastore } }
 
   package func pageFiles(of index: String) -> PageFiles {
     pages.withLock { pages in

@@ -33,17 +33,20 @@ package struct FolderDatastore: ReadableDatastore {
 }
 
 extension FolderDatastore {
-  /// Opens a datastore that an iteration names.
-  init(key: String, _ reference: IterationFile.Reference, in snapshot: DatedIdentifier, contents: FolderContents) {
+  /// Opens a datastore that an iteration names, once for all states that name the same root.
+  static func open(
+    _ key: String, _ reference: IterationFile.Reference, in snapshot: DatedIdentifier, contents: FolderContents
+  ) -> FolderDatastore {
+    guard let root = reference.root else { return FolderDatastore(empty: key, of: contents) }
     let folder = FolderLayout.datastore(reference.folder, in: snapshot)
-    guard let root = reference.root else {
-      self.init(empty: key, of: contents)
-      return
-    }
+    let file = FolderLayout.root(root, of: folder)
+    if let known = contents.datastore(key, root: file) { return known }
     do throws(FolderError) {
-      self.init(key: key, try contents.root(FolderLayout.root(root, of: folder)), in: folder, contents: contents)
+      let datastore = FolderDatastore(key: key, try contents.root(file), in: folder, contents: contents)
+      contents.keep(datastore, root: file)
+      return datastore
     } catch {
-      self.init(key: key, unreadable: error)
+      return FolderDatastore(key: key, unreadable: error)
     }
   }
 

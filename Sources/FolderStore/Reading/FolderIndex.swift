@@ -16,6 +16,8 @@ package final class FolderIndex: ReadableIndex {
   private let recordedCount: Int?
   private let positions = Mutex<[[UInt8]: Int]?>(nil)
   private let orderIsRight = Mutex<Bool?>(nil)
+  /// The keys of entries that searches met first on a page, so that a second search reads few pages again.
+  private let firstKeys = Mutex<[Int: RawKeys]>([:])
 
   init(
     descriptor: IndexDescriptor, layout: Entry.Layout, values: ValueType, identifiers: ValueType,
@@ -204,7 +206,7 @@ extension FolderIndex {
 
 extension FolderIndex {
   /// The key bytes of an entry's value and identifier.
-  struct RawKeys {
+  struct RawKeys: Sendable {
     var value: [UInt8]
     var identifier: [UInt8]
   }
@@ -214,6 +216,14 @@ extension FolderIndex {
 
   /// The keys of an entry, or nil where it cannot be read.
   func keys(at place: EntryList.Place, in entries: EntryList) -> RawKeys? {
+    guard place.row == 0 else { return readKeys(at: place, in: entries) }
+    if let known = firstKeys.withLock({ $0[place.page] }) { return known }
+    guard let keys = readKeys(at: place, in: entries) else { return nil }
+    firstKeys.withLock { $0[place.page] = keys }
+    return keys
+  }
+
+  private func readKeys(at place: EntryList.Place, in entries: EntryList) -> RawKeys? {
     let limit = layout == .reference ? Int.max : Self.headerGlance
     guard let glance = try? entries.read(place, limit: limit) else { return nil }
     if let keys = keys(of: glance.bytes) { return keys }

@@ -30,7 +30,7 @@ package struct FolderView: ReadableView {
 
   func folderDatastore(_ key: String) -> FolderDatastore? {
     guard let snapshot, let reference = iteration.datastores[key] else { return nil }
-    return FolderDatastore(key: key, reference, in: snapshot, contents: contents)
+    return FolderDatastore.open(key, reference, in: snapshot, contents: contents)
   }
 
   /// Where a datastore's root lies; nil where it is not there or was never written.
