@@ -32,6 +32,14 @@ package struct TimeExpression: Hashable, Sendable {
 
   private init(at moment: Int64) { (first, last) = (moment, moment) }
 
+  /// A stretch of so many nanoseconds; nil where it is beyond the clock.
+  private init?(at moment: Int64, plus fraction: Int64, lasting length: Int64) {
+    let (start, isTooLate) = moment.addingReportingOverflow(fraction)
+    let (end, endIsTooLate) = start.addingReportingOverflow(length - 1)
+    guard !isTooLate, !endIsTooLate else { return nil }
+    (first, last) = (start, end)
+  }
+
   /// A day, a clock time of today, or both.
   private init?(dayAndClock words: [String], text: String, now: Int64, zone: Zone) {
     let trimmed = text.trimmingSpaces
@@ -49,19 +57,17 @@ package struct TimeExpression: Hashable, Sendable {
     if day != nil { words.removeFirst() }
     if words.first == "at", day != nil { words.removeFirst() }
     guard words.count <= 1, day != nil || !words.isEmpty else { return nil }
-    let (start, length): (Int, Int)
     if let word = words.first {
-      guard let clock = Self.clock(word) else { return nil }
-      (start, length) = clock
+      guard let clock = Self.clock(word), let start = zone.moment(day: day ?? today, second: clock.second) else {
+        return nil
+      }
+      self.init(at: start, plus: clock.nanosecond, lasting: clock.length)
     } else {
-      (start, length) = (0, 86400)
+      guard let start = zone.moment(day: day ?? today, second: 0),
+        let next = zone.moment(day: (day ?? today) + 1, second: 0)
+      else { return nil }
+      self.init(at: start, plus: 0, lasting: next - start)
     }
-    guard let first = zone.moment(day: day ?? today, second: start),
-      let next = length == 86400
-        ? zone.moment(day: (day ?? today) + 1, second: 0) : zone.moment(day: day ?? today, second: start + length)
-    else { return nil }
-    self.first = first
-    last = max(first, next - 1)
   }
 
   /// With its own zone, so that no clock is needed: `2026-11-17T09:30:00.5Z`.
@@ -73,14 +79,22 @@ package struct TimeExpression: Hashable, Sendable {
     let (base, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     guard !isTooLarge else { return nil }
     let hasSeconds = text.dropFirst(11).prefix(8).count { $0 == ":" } == 2
-    guard fraction.isEmpty else {
-      let digits = fraction.prefix(9)
-      let nanoseconds = Int64(digits + String(repeating: "0", count: 9 - digits.count)) ?? 0
-      return TimeExpression(at: base + nanoseconds)
+    guard !fraction.isEmpty else {
+      return TimeExpression(at: base, plus: 0, lasting: hasSeconds ? 1_000_000_000 : 60_000_000_000)
     }
-    var result = TimeExpression(at: base)
-    result.last = base + (hasSeconds ? 999_999_999 : 59_999_999_999)
-    return result
+    guard let (nanoseconds, length) = Self.nanoseconds(String(fraction.prefix(9))) else { return nil }
+    return TimeExpression(at: base, plus: nanoseconds, lasting: length)
+  }
+
+  /// The value of up to nine digits after the point, and of one in the last place.
+  private static func nanoseconds(_ digits: String) -> (Int64, Int64)? {
+    guard 1...9 ~= digits.utf8.count, var fraction = Int64(digits) else { return nil }
+    var unit: Int64 = 1
+    for _ in digits.utf8.count..<9 {
+      fraction *= 10
+      unit *= 10
+    }
+    return (fraction, unit)
   }
 
   /// Days since 1970-01-01.
@@ -103,18 +117,19 @@ package struct TimeExpression: Hashable, Sendable {
     return CivilTime.days(year: year, month: month, day: day)
   }
 
-  /// Seconds since midnight and how long the time given lasts.
-  private static func clock(_ word: String) -> (Int, Int)? {
+  /// A time of day (`9:30`, `09:30:12`, `09:30:12.5`) and how long it lasts, in nanoseconds.
+  private static func clock(_ word: String) -> (second: Int, nanosecond: Int64, length: Int64)? {
     let padded = word.prefix { $0 != ":" }.count == 1 ? "0" + word : word
     var scanner = DigitScanner(padded)
     guard let hour = scanner.number(2), hour < 24, scanner.take(":"), let minute = scanner.number(2), minute < 60 else {
       return nil
     }
-    var seconds = hour * 3600 + minute * 60
-    if scanner.isAtEnd { return (seconds, 60) }
-    guard scanner.take(":"), let second = scanner.number(2), second < 60, scanner.isAtEnd else { return nil }
-    seconds += second
-    return (seconds, 1)
+    let start = hour * 3600 + minute * 60
+    if scanner.isAtEnd { return (start, 0, 60_000_000_000) }
+    guard scanner.take(":"), let second = scanner.number(2), second < 60 else { return nil }
+    if scanner.isAtEnd { return (start + second, 0, 1_000_000_000) }
+    guard scanner.take("."), let (fraction, length) = nanoseconds(scanner.digits()), scanner.isAtEnd else { return nil }
+    return (start + second, fraction, length)
   }
 }
 

@@ -49,8 +49,13 @@ extension KeyEncoding {
     case (.uuid, .string(let text)), (.date, .string(let text)): return scalar(from: text)
     case (.duration, .array(let parts)): return Self.duration(from: parts)
     case (.duration, .number(let value)): return scalar(from: value.text)
-    case (.integer, .number(let value)), (.unsigned, .number(let value)), (.double, .number(let value)),
-      (.float, .number(let value)), (.decimal, .number(let value)):
+    case (.integer, .number(let value)):
+      return value.integer.map { .integer($0) } ?? number(from: value.text)
+    case (.double, .number(let value)) where value.isFinite:
+      let double = value.double
+      return double.isFinite ? .double(double) : nil
+    case (.unsigned, .number(let value)), (.double, .number(let value)), (.float, .number(let value)),
+      (.decimal, .number(let value)):
       return number(from: value.text)
     default: return nil
     }
@@ -69,7 +74,7 @@ extension KeyEncoding {
   }
 
   private func number(from typed: String) -> KeyValue? {
-    let text = typed.contains("_") ? typed.filter { $0 != "_" } : typed
+    let text = typed.utf8.contains(UInt8(ascii: "_")) ? typed.filter { $0 != "_" } : typed
     switch self {
     case .integer, .unsigned:
       if let value = Int64(text) { return self == .integer || value >= 0 ? .integer(value) : nil }
@@ -78,13 +83,19 @@ extension KeyEncoding {
       guard !digits.isNegative || (self == .integer && magnitude <= Int128.min.magnitude) else { return nil }
       return KeyValue(magnitude: magnitude, isNegative: digits.isNegative)
     case .double, .float:
-      guard let value = Self.special(text) ?? (DecimalDigits(text) == nil ? nil : Double(text)) else { return nil }
+      guard let value = Self.special(text) ?? Self.finite(text) else { return nil }
       return .double(self == .float ? Double(Float(value)) : value)
     case .decimal:
       if text == "nan" { return .decimal(text) }
       return DecimalDigits(text).map { .decimal($0.description) }
     default: return nil
     }
+  }
+
+  /// A number within the range; nil for any other text.
+  private static func finite(_ text: String) -> Double? {
+    guard DecimalDigits(text) != nil, let value = Double(text), value.isFinite else { return nil }
+    return value
   }
 
   private static func special(_ text: String) -> Double? {

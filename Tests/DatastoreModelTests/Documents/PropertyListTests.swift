@@ -77,7 +77,7 @@ struct PropertyListTests {
       let encoder = PropertyListEncoder()
       encoder.outputFormat = format
       let original = Array(try encoder.encode(Sample()))
-      for _ in 0..<1500 {
+      for _ in 0..<400 {
         var bytes = original
         for _ in 0..<Int.random(in: 1...4, using: &random) {
           guard let index = bytes.indices.randomElement(using: &random) else { break }

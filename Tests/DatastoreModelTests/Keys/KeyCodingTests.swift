@@ -151,5 +151,8 @@ struct KeyCodingTests {
         == .duration(seconds: 1, attoseconds: 500_000_000_000_000_000))
     #expect(KeyEncoding.integer.keyValue(from: 1.5) == nil)
     #expect(KeyEncoding.integer.keyValue(from: "1") == nil)
+    #expect(KeyEncoding.double.keyValue(from: .number(NumberText(unchecked: "1e400"))) == nil)
+    #expect(KeyEncoding.optional(.integer).keyValue(of: nil) == .null)
+    #expect(KeyEncoding.integer.keyValue(of: nil) == nil)
   }
 }
