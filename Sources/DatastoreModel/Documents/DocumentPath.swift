@@ -45,8 +45,12 @@ extension DocumentPath: CustomStringConvertible {
     }
   }
 
-  /// The path without its first point, as filters and column titles show it: `price`, `authors[0]`.
-  package var shortText: String { isRoot ? "." : String(description.dropFirst()) }
+  /// The path without its first point, as filters and column titles show it: `price`, `authors[0]`. Where a filter would
+  /// take that for something else, the point stays: `."odd name"`.
+  package var shortText: String {
+    guard case .member(let name)? = components.first, Self.isPlain(name) else { return description }
+    return String(description.dropFirst())
+  }
 
   private static func spelling(of name: String) -> String { isPlain(name) ? name : JSONWriter.literal(name) }
 

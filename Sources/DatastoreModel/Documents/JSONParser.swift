@@ -89,6 +89,7 @@ package struct JSONParser {
     skipSpace()
     if take(UInt8(ascii: "}")) { return .object([]) }
     var members: [Document.Member] = []
+    members.reserveCapacity(8)
     repeat {
       skipSpace()
       guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { throw error("expected a member's name in quotes") }

@@ -111,8 +111,10 @@ enum TableFormat {
 
   private static func objects(in stream: ByteStream, isKeyed: Bool) throws(ModelError) -> TableSource.Format {
     guard let end = try JSONExtent.find(in: stream, limit: 1 << 20) else {
-      guard isKeyed else { return .jsonLines }
-      return try firstMemberIsObject(stream) ? .jsonObject : .jsonLines
+      if isKeyed, try firstMemberIsObject(stream) { return .jsonObject }
+      // A line's end within a value means that values have several lines.
+      let isOneLine = stream.withBytes(stream.availableCount) { !$0.prefix(1 << 20).contains(UInt8(ascii: "\n")) }
+      return isOneLine ? .jsonLines : .jsonDocuments
     }
     let hasMore = try valueFollows(end, in: stream)
     let isOneLine = stream.withBytes(end) { !$0.contains(UInt8(ascii: "\n")) }

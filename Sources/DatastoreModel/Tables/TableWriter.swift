@@ -26,7 +26,7 @@ package struct TableWriter: Sendable {
     switch format {
     case .jsonl: []
     case .json: Array("[".utf8)
-    case .csv: Self.line(columns.map(\.shortText))
+    case .csv: Self.line(columns.map(Self.heading))
     }
   }
 
@@ -61,6 +61,15 @@ package struct TableWriter: Sendable {
     } else if document != .null || !path.isRoot, seen.insert(path).inserted {
       columns.append(path)
     }
+  }
+
+  /// The name of a column as other tools expect it, where it reads back as this path.
+  private static func heading(of path: DocumentPath) -> String {
+    guard path.components.count == 1, case .member(let name)? = path.components.first, !name.isEmpty,
+      name == name.trimmingSpaces
+    else { return path.shortText }
+    let readBack = try? DocumentPath(parsing: name)
+    return readBack == nil || readBack == path ? name : path.description
   }
 
   /// A text as it is, null as nothing, anything else as JSON.

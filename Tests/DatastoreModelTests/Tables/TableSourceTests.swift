@@ -42,6 +42,10 @@ struct TableSourceTests {
     #expect(try format("id\tname", "f.tsv") == .separated(by: "\t"))
     #expect(try format("id\tname\n") == .separated(by: "\t"))
     #expect(try format("") == .jsonLines)
+    let long = String(repeating: "x", count: 1 << 20)
+    #expect(try format("{\"a\":1,\n\"b\":\"\(long)\"}") == .jsonDocuments)
+    #expect(try format("{\"a\":1,\"b\":\"\(long)\"}\n{}") == .jsonLines)
+    #expect(try format("{\"a\":{},\n\"b\":{\"c\":\"\(long)\"}}") == .jsonObject)
   }
 
   @Test("JSON Lines: what cannot be read is named with line and column, and reading goes on")
@@ -141,6 +145,17 @@ struct TableSourceTests {
       if case .document(let document) = row.content { read.append(document) }
     }
     #expect(read == documents)
+  }
+
+  @Test("odd names are written so that they read back, and as they are where they can be")
+  func oddNames() throws {
+    let document: Document = ["a.b": 1, "first name": 2, "l[0]": 3, "in": 4, "x": ["y z": 5], " s": 6, "": 7]
+    var writer = TableWriter(.csv, columns: TableWriter.columns(of: [document]))
+    let bytes = writer.beginning + writer.row(document)
+    #expect(String(decoding: writer.beginning, as: UTF8.self).contains(",first name,"))
+    var source = try TableSource(bytes: bytes, name: "f.csv")
+    guard case .document(let read)? = try source.next()?.content else { throw CancellationError() }
+    #expect(read == document)
   }
 
   @Test("an array of nothing is one")
