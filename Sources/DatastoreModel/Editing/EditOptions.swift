@@ -4,16 +4,21 @@ package struct EditOptions: Sendable {
   package var marksIndexesStale: Bool
   /// Where a record changed since it was read: put both changes together where no field overlaps, instead of refusing.
   package var mergesFields: Bool
+  /// While an index is built: leave the records out that it cannot take, and list them with the datastore, instead of
+  /// throwing `ModelError.failures`.
+  package var leavesFailuresOut: Bool
   /// How many records a preview describes one by one.
   package var detailLimit: Int
   /// Hears how far the work is; answers whether to go on.
   package var progress: WorkProgress?
 
   package init(
-    marksIndexesStale: Bool = false, mergesFields: Bool = false, detailLimit: Int = 200, progress: WorkProgress? = nil
+    marksIndexesStale: Bool = false, mergesFields: Bool = false, leavesFailuresOut: Bool = false,
+    detailLimit: Int = 200, progress: WorkProgress? = nil
   ) {
     self.marksIndexesStale = marksIndexesStale
     self.mergesFields = mergesFields
+    self.leavesFailuresOut = leavesFailuresOut
     self.detailLimit = detailLimit
     self.progress = progress
   }

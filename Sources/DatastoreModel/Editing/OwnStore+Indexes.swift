@@ -59,7 +59,9 @@ extension OwnStore {
       try whileBusy(action, total: try base.count, progress: options.progress) { meter throws(ModelError) in
         let values = try IndexValueSource(index, of: base, descriptor)
         let order = formats[datastore]?.order(ofIndex: index.name) ?? .bytes
-        try IndexFill(datastore: base, index: index, transaction: transaction, order: order).run(values, meter)
+        var fill = IndexFill(datastore: base, index: index, transaction: transaction, order: order)
+        fill.leavesFailuresOut = options.leavesFailuresOut
+        try fill.run(meter) { record throws(ModelError) in try values.values(of: record) }
       }
     }
   }
@@ -87,101 +89,5 @@ private struct IndexValueSource {
     if let format = indexing?.format { return try format.keys(of: record.stored).values[index.name] ?? [] }
     guard let rule else { return [] }
     return try rule.encodedValues(of: record.document())
-  }
-}
-
-/// Fills an empty index from all records of a datastore. Entries are collected and inserted in runs of their order, so
-/// that neighbours are written together.
-struct IndexFill {
-  let datastore: OwnDatastore
-  let index: IndexDescriptor
-  let transaction: WriteTransaction
-  var order = KeyOrder.bytes
-
-  /// Entries held at a time.
-  private static let runLength = 1 << 18
-
-  fileprivate func run(_ source: IndexValueSource, _ meter: WorkMeter) throws(ModelError) {
-    try run(meter) { record throws(ModelError) in try source.values(of: record) }
-  }
-
-  func run(_ meter: WorkMeter, values: (Record) throws(ModelError) -> [[UInt8]]) throws(ModelError) {
-    var run: [(key: [UInt8], payload: Payload)] = []
-    var cursor = datastore.tree.cursor()
-    try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
-    while let entry = cursor.current {
-      if let reference = entry.payload.record {
-        let identifier = entry.key.array
-        let record = try datastore.record(datastore.descriptor.storedKey(identifier), at: reference)
-        let payload: Payload = index.storage == .direct ? .record(reference) : .none
-        do {
-          for value in try values(record) {
-            run.append((EntryKey.make(value: value, identifier: identifier), payload))
-          }
-        } catch .refused(let reason) {
-          throw .refused(reason: "\(datastore.descriptor.key) \(record.identifier): \(reason)")
-        }
-      }
-      if run.count >= Self.runLength { try insert(&run) }
-      try meter.advance()
-      try onStorage { () throws(StorageError) in try cursor.next() }
-    }
-    try insert(&run)
-    try checkUniqueness()
-    try meter.finish()
-  }
-
-  private func insert(_ run: inout [(key: [UInt8], payload: Payload)]) throws(ModelError) {
-    run.sort { ByteOrder.precedes($0.key, $1.key) }
-    let tree = TreeName.index(index.name, of: datastore.descriptor.key)
-    for (key, payload) in run {
-      try onStorage { () throws(StorageError) in 
-        _ = try transaction.insert(key, payload, in: tree, place: order.place(key))
-      }
-    }
-    run.removeAll(keepingCapacity: true)
-  }
-
-  /// Neighbours with equal values are duplicates.
-  private func checkUniqueness() throws(ModelError) {
-    guard index.isUnique else { return }
-    let name = TreeName.index(index.name, of: datastore.descriptor.key)
-    guard let tree = try onStorage({ () throws(StorageError) in try transaction.tree(name) }) else { return }
-    let conflicts = try DuplicateValues.find(in: tree, of: index, datastore.descriptor, limit: 20, isEnforced: true)
-    if !conflicts.isEmpty { throw .notUnique(conflicts) }
-  }
-}
-
-/// Finds the values of an index that more than one record has.
-enum DuplicateValues {
-  static func find(
-    in tree: Tree, of index: IndexDescriptor, _ datastore: DatastoreDescriptor, limit: Int, isEnforced: Bool
-  ) throws(ModelError) -> [UniquenessConflict] {
-    try onStorage { () throws(StorageError) in
-      var conflicts: [UniquenessConflict] = []
-      var cursor = tree.cursor()
-      var last: (value: [UInt8], identifiers: [[UInt8]]) = ([], [])
-      func close() {
-        guard last.identifiers.count > 1 else { return }
-        conflicts.append(
-          UniquenessConflict(
-            datastore: datastore.key, index: index.name, value: index.shownValue(last.value),
-            identifiers: last.identifiers.map { datastore.storedKey($0) }, isEnforced: isEnforced))
-      }
-      try cursor.seek(rank: 0)
-      while let entry = cursor.current, conflicts.count < limit {
-        if let (value, identifier) = entry.key.withUnsafeBytes({ EntryKey.split($0) }) {
-          if value == last.value {
-            last.identifiers.append(identifier)
-          } else {
-            close()
-            last = (value, [identifier])
-          }
-        }
-        try cursor.next()
-      }
-      if conflicts.count < limit { close() }
-      return conflicts
-    }
   }
 }

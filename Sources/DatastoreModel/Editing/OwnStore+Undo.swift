@@ -85,14 +85,21 @@ extension OwnStore {
     return RecordContent(version: present.version, bytes: bytes)
   }
 
+  /// How many commits back an undo is still found to be taken back.
+  private static let redoReach = 1_000
+
   /// Walks back from the head and keeps book of what is taken back by what.
   private func undoState() throws(ModelError) -> (undo: CommitNumber?, redo: CommitNumber?) {
     var takenBack: Set<CommitNumber> = []
     var undo: CommitNumber?
     var redo: CommitNumber?
     var redoIsOpen = true
+    var passed = 0
     var next: CommitNumber? = CommitNumber(engine.head.commit.number)
-    while let number = next, number.rawValue > 0, undo == nil || (redo == nil && redoIsOpen) {
+    while let number = next, number.rawValue > 0,
+      undo == nil || (redo == nil && redoIsOpen && passed < Self.redoReach)
+    {
+      passed += 1
       let record = try commitRecord(number)
       next = record.parents.first.map { CommitNumber($0) }
       if record.isFolded || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }

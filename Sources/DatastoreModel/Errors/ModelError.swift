@@ -16,6 +16,8 @@ package enum ModelError: Error, Hashable, Sendable {
   case conflict([EditConflict])
   /// Values that an index with uniqueness switched on would hold twice.
   case notUnique([UniquenessConflict])
+  /// Records that an index cannot take, with the reasons: the first of them, and how many there are.
+  case failures([LeftOutRecord], total: Int)
   /// What was asked would break a promise; the reason is a sentence.
   case refused(reason: String)
   /// Keys whose order disagrees with the order that their tree is kept in.
@@ -52,6 +54,9 @@ extension ModelError: CustomStringConvertible {
     case .readOnly(let reason): "the store is read-only: \(reason)"
     case .conflict(let conflicts): Self.join(conflicts.map(\.sentence), none: "the change conflicts with the store")
     case .notUnique(let conflicts): Self.join(conflicts.map(\.sentence), none: "a unique value would be there twice")
+    case .failures(let records, let total):
+      Self.join(records.prefix(4).map { "\($0.identifier): \($0.reason)" }, none: "records cannot be indexed")
+        + (total > 4 ? "; \(total) records in all" : "")
     case .refused(let reason): reason
     case .disorder(let datastore, let index, let keys):
       "the order of \(index.map { "index \($0) of " } ?? "")\(datastore) disagrees with its type's “<” at "

@@ -192,9 +192,8 @@ private struct ImportWork {
     else { return }
     let view = try store.baseView(of: transaction)
     let datastore = OwnDatastore(view: view, descriptor: report.descriptor, tree: tree)
-    try IndexFill(datastore: datastore, index: index, transaction: transaction).run(meter) {
-      record throws(ModelError) in try rule.encodedValues(of: record.document())
-    }
+    var fill = IndexFill(datastore: datastore, index: index, transaction: transaction)
+    try fill.run(meter) { record throws(ModelError) in try rule.encodedValues(of: record.document()) }
   }
 
   private static func newDescriptor(_ plan: ImportPlan, _ survey: ImportSurvey) -> DatastoreDescriptor {

@@ -184,4 +184,38 @@ struct ImporterTests {
     unique.rule = nil
     #expect(throws: ModelError.self) { try store.addIndex(unique, to: "City", options: EditOptions()) }
   }
+
+  @Test("records that a new index cannot take are listed, or left out on request until they are mended")
+  func failures() throws {
+    let store = OwnStore.memory(program: "Tests")
+    var documents = (1...40).map { Cities.document($0) }
+    documents[6] = try documents[6].removing(DocumentPath(parsing: ".country"))
+    documents[8] = try documents[8].setting(DocumentPath(parsing: ".country"), to: 12)
+    _ = try run(documents, into: store, plan())
+    let head = store.head.commit
+    let country = IndexDescriptor(
+      name: "country", kind: .oneToMany, encoding: .string, valueType: "String", rule: ".country")
+    #expect {
+      try store.addIndex(country, to: "City", options: EditOptions())
+    } throws: { error in
+      guard case .failures(let records, total: 2)? = error as? ModelError else { return false }
+      return records.map(\.identifier) == [Cities.key(7), Cities.key(9)]
+        && records.map(\.reason) == [
+          ".country is missing, and the index needs a value", ".country is 12, which is no text",
+        ]
+    }
+    #expect(store.head.commit == head)
+    _ = try store.addIndex(country, to: "City", options: EditOptions(leavesFailuresOut: true))
+    let datastore = try store.headView.requiredDatastore("City")
+    #expect(try datastore.leftOut(limit: 9).map(\.identifier) == [Cities.key(7), Cities.key(9)])
+    #expect(try store.index("country").count == 38)
+    let report = try store.verifyModel(at: store.head.commit)
+    #expect(report.isClean, "\(report.allFindings)")
+    #expect(report.datastores.first?.leftOut == 2)
+    let mend = Cities.edit(7, from: documents[6], to: Cities.document(7))
+    _ = try store.commit(ChangeSet(changes: [mend]), named: "mend", options: EditOptions())
+    #expect(try store.headView.requiredDatastore("City").leftOutCount == 1)
+    #expect(try store.index("country").count == 39)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
 }
