@@ -54,7 +54,8 @@ extension OwnStore {
   }
 
   /// All trees of a datastore that one of two views has: what the other has not got is dropped by a restore.
-  private func treeNames(of datastore: String, in first: OwnView, and second: OwnView) throws(ModelError) -> [TreeName] {
+  private func treeNames(of datastore: String, in first: OwnView, and second: OwnView) throws(ModelError) -> [TreeName]
+  {
     var names: Set<TreeName> = [.leftOut(of: datastore)]
     for view in [first, second] {
       guard let found = try view.ownDatastore(datastore) else { continue }

@@ -16,7 +16,9 @@ enum ByteOrder {
   static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     left.withUnsafeBytes { left in
       right.withUnsafeBytes { right in
-        guard let leftStart = left.baseAddress, let rightStart = right.baseAddress else { return left.count < right.count }
+        guard let leftStart = left.baseAddress, let rightStart = right.baseAddress else {
+          return left.count < right.count
+        }
         let order = memcmp(leftStart, rightStart, min(left.count, right.count))
         return order == 0 ? left.count < right.count : order < 0
       }

@@ -101,7 +101,9 @@ extension IndexDescriptor {
     var name = name[...]
     if name.first == "\\" { name = name.firstIndex(of: ".").map { name[$0...] } ?? "" }
     let parts = name.split(separator: ".").map { $0.filter { $0 != "?" && $0 != "!" } }
-    guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && !$0.contains("[") && !$0.contains("<") }) else { return nil }
+    guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && !$0.contains("[") && !$0.contains("<") }) else {
+      return nil
+    }
     return DocumentPath(parts.map { .member(String($0)) })
   }
 }

@@ -23,7 +23,8 @@ struct RecordIndexing {
 
   /// Of a datastore whose indexes all have declared rules.
   init(declared descriptor: DatastoreDescriptor) {
-    let rules = descriptor.indexes.compactMap { index in index.declaredRule.map { (index.name, RuleOutcome.proven($0)) } }
+    let rules = descriptor.indexes.compactMap { index in index.declaredRule.map { (index.name, RuleOutcome.proven($0)) }
+    }
     self.init(descriptor, nil, Dictionary(uniqueKeysWithValues: rules))
   }
 
@@ -119,9 +120,11 @@ struct RecordIndexing {
     } catch {
       throw .refused(reason: "\(identifier): the new content does not parse: \(error)")
     }
-    guard let path = try descriptor.identifierPath.map({ text throws(ModelError) in
-      try DocumentPath(parsing: text)
-    }) else { return }
+    guard
+      let path = try descriptor.identifierPath.map({ text throws(ModelError) in
+        try DocumentPath(parsing: text)
+      })
+    else { return }
     guard let value = descriptor.identifierEncoding.keyValue(of: document[path]),
       try descriptor.identifierEncoding.encode(value) == identifier.bytes
     else { throw otherIdentifier(identifier) }

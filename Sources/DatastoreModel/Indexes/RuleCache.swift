@@ -21,7 +21,9 @@ final class RuleCache: Sendable {
     let key = datastore.descriptor.key
     let commit = datastore.view.commit
     let earlier = known.withLock { $0[key] }
-    if let earlier, earlier.commit == commit, earlier.indexes == datastore.descriptor.indexes { return earlier.outcomes }
+    if let earlier, earlier.commit == commit, earlier.indexes == datastore.descriptor.indexes {
+      return earlier.outcomes
+    }
     let carried = try earlier.map { earlier throws(ModelError) in
       earlier.indexes == datastore.descriptor.indexes
         ? try CarriedProof(from: earlier.commit, to: datastore).carried(earlier.outcomes) : [:]

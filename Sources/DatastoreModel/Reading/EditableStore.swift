@@ -26,7 +26,8 @@ package protocol EditableStore: ReadableStore {
   /// The changes that bring one record back to what it was at a commit.
   func restorePreview(_ commit: CommitNumber, of record: RecordPlace) throws(ModelError) -> ChangeSet
   /// The changes that bring one field of a record back to what it was at a commit.
-  func restorePreview(_ commit: CommitNumber, field: DocumentPath, of record: RecordPlace) throws(ModelError) -> ChangeSet
+  func restorePreview(_ commit: CommitNumber, field: DocumentPath, of record: RecordPlace) throws(ModelError)
+    -> ChangeSet
   /// Sets, moves or (with nil) removes a name.
   func pin(_ name: String, to commit: CommitNumber?) throws(ModelError)
   /// Adds an index with a declared rule (`IndexDescriptor.rule` or its tiers' rules), or replaces the one of that

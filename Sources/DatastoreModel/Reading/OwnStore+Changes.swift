@@ -42,7 +42,9 @@ private final class FrameChanges: ChangeReader {
       guard let key = counts.tree.datastoreKey else { continue }
       guard let datastore = try view.ownDatastore(key) else { return nil }
       datastores[datastore.tree.identifier] = datastore
-      count = [counts.inserted, counts.updated, counts.deleted].reduce(count) { $0.addingReportingOverflow($1).partialValue }
+      count = [counts.inserted, counts.updated, counts.deleted].reduce(count) {
+        $0.addingReportingOverflow($1).partialValue
+      }
     }
     guard count <= Self.sortLimit else { return nil }
     if let parent {

@@ -69,7 +69,8 @@ package final class OwnStore: EditableStore {
   }
 
   /// A store in memory, gone with the last reference.
-  package static func memory(program: String = "", author: String = "", formats: [any CompiledFormat] = []) -> OwnStore {
+  package static func memory(program: String = "", author: String = "", formats: [any CompiledFormat] = []) -> OwnStore
+  {
     OwnStore(
       Store.memory(options: StoreOptions(program: program, author: author)), path: "", program: program,
       formats: formats)

@@ -100,7 +100,9 @@ struct StagedText {
   }
 
   private func content(_ content: Content?) -> RecordContent? {
-    content.map { RecordContent(version: $0.version, bytes: $0.text.map { Array($0.utf8) } ?? [UInt8]($0.data ?? Data())) }
+    content.map {
+      RecordContent(version: $0.version, bytes: $0.text.map { Array($0.utf8) } ?? [UInt8]($0.data ?? Data()))
+    }
   }
 }
 

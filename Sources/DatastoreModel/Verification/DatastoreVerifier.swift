@@ -77,7 +77,8 @@ package struct DatastoreVerifier {
       } else if case .unproven(let reason)? = outcomes[subject.name] {
         subject.findings.append(
           Finding(
-            .note, datastore: descriptor.key, index: subject.name, "its values cannot be checked without the app: \(reason)"))
+            .note, datastore: descriptor.key, index: subject.name,
+            "its values cannot be checked without the app: \(reason)"))
       }
       subjects.append(subject)
     }

@@ -43,7 +43,8 @@ extension OwnView {
     }
     for name in try onStorage({ () throws(StorageError) in try view.trees(prefix: []) }) where !named.contains(name) {
       guard let (datastore, index) = name.indexName, wanted == nil || wanted == datastore else { continue }
-      findings.append(Finding(.wrong, datastore: datastore, index: index, "there is a tree, and no descriptor names it"))
+      findings.append(
+        Finding(.wrong, datastore: datastore, index: index, "there is a tree, and no descriptor names it"))
     }
     return findings
   }

@@ -62,7 +62,8 @@ struct TwoWritersTests {
       try second.commit(changes, named: "x", options: EditOptions())
     } throws: { error in
       guard case .locked(let hold)? = error as? ModelError else { return false }
-      let isSaid = (error as? ModelError)?.description.hasPrefix("held by warm-up (pid \(hold.processIdentifier)) since ")
+      let isSaid = (error as? ModelError)?.description.hasPrefix(
+        "held by warm-up (pid \(hold.processIdentifier)) since ")
       return hold.program == "warm-up" && (error as? ModelError)?.exitStatus == 4 && isSaid == true
     }
     let report = try second.preview(changes, options: EditOptions())

@@ -8,7 +8,8 @@ struct DatastoreWriterTests {
   @Test("puts, changes and deletes keep every index right")
   func keepsIndexes() throws {
     let store = try Cities.store(4)
-    try Cities.write([Cities.document(2, name: "Bern", country: "CH", population: 7, tags: [])], deleting: [3], to: store)
+    try Cities.write(
+      [Cities.document(2, name: "Bern", country: "CH", population: 7, tags: [])], deleting: [3], to: store)
     #expect(try store.entries("population") == ["7 2", "100 1", "400 4"])
     #expect(try store.entries("name") == [#""Bern" 2"#, #""City 1" 1"#, #""City 4" 4"#])
     #expect(try store.entries("tags") == [#""t1" 1"#, #""t4" 4"#])

@@ -148,7 +148,10 @@ struct IndexRuleTests {
       (.date, 0.5, .date(0.5)),
       (.duration, [0, 1_500_000_000_000_000_000], .duration(seconds: 1, attoseconds: 500_000_000_000_000_000)),
       (.duration, [-1, 0], nil),
-      (.uuid, "E621E1F8-C36C-495A-93FC-0C247A3E6E5F", .uuid(UUIDBytes(high: 0xE621_E1F8_C36C_495A, low: 0x93FC_0C24_7A3E_6E5F))),
+      (
+        .uuid, "E621E1F8-C36C-495A-93FC-0C247A3E6E5F",
+        .uuid(UUIDBytes(high: 0xE621_E1F8_C36C_495A, low: 0x93FC_0C24_7A3E_6E5F))
+      ),
       (.uuid, "E621", nil),
     ] as [(KeyEncoding, Document, KeyValue?)])
   func fields(encoding: KeyEncoding, field: Document, value: KeyValue?) {

@@ -12,7 +12,8 @@ enum Cities {
     indexes: [
       IndexDescriptor(
         name: "country", kind: .oneToMany, encoding: .string, valueType: "String", keyPathName: "country"),
-      IndexDescriptor(name: "name", kind: .oneToOne, encoding: .string, valueType: "String", keyPathName: "\\City.name"),
+      IndexDescriptor(
+        name: "name", kind: .oneToOne, encoding: .string, valueType: "String", keyPathName: "\\City.name"),
       IndexDescriptor(
         name: "population", kind: .oneToMany, storage: .direct, encoding: .integer, valueType: "Int",
         keyPathName: "population"),
@@ -32,7 +33,9 @@ enum Cities {
     ]
   }
 
-  static func key(_ id: Int) -> StoredKey { descriptor.storedKey((try? KeyEncoding.integer.encode(.integer(Int64(id)))) ?? []) }
+  static func key(_ id: Int) -> StoredKey {
+    descriptor.storedKey((try? KeyEncoding.integer.encode(.integer(Int64(id)))) ?? [])
+  }
 
   static func content(_ document: Document) -> RecordContent {
     RecordContent(version: "1", bytes: document.json(.compact))
@@ -63,7 +66,8 @@ enum Cities {
         if try transaction.tree(.records(of: "City")) == nil { try DatastoreWriter.create(descriptor, in: transaction) }
         var writer = try DatastoreWriter(descriptor, in: transaction)
         for document in documents {
-          let identifier = try KeyEncoding.integer.encode(KeyEncoding.integer.keyValue(of: document[member: "id"]) ?? .null)
+          let identifier = try KeyEncoding.integer.encode(
+            KeyEncoding.integer.keyValue(of: document[member: "id"]) ?? .null)
           let current = try writer.current(identifier)
           let old = try current.map { try Self.values(Self.stored($0), descriptor) }
           _ = try writer.put(
