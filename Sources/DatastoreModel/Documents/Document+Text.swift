@@ -21,6 +21,7 @@ extension Document {
   /// `["Calvino"]`, `{w: 12.7, h: 19.8}`. Stops soon after `limit` characters, so its cost does not grow with the value;
   /// what is cut ends in `…`. Control characters are left in for the terminal to show.
   package func compactText(limit: Int) -> String {
+    let limit = max(0, limit)
     switch self {
     case .null: return "—"
     case .string(let text): return Self.cut(text, limit)

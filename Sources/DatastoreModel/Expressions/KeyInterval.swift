@@ -1,7 +1,8 @@
 /// A range of an index's values, as it is typed and as Swift writes it.
 ///
-/// `"Ca" ..< "Le"` leaves out the upper bound, `1...5` has both, `1 ..> 5` leaves out the lower one; either side may be
-/// missing (`..<5`, `5...`, `5 ..>` everything above); `...` or nothing is all; a value alone is just that.
+/// `"Ca" ..< "Le"` leaves out the upper bound, `1...5` has both, `1 ..> 5` leaves out the lower one, `1 >..< 5` (which
+/// Swift spells as an `IndexRange`) both; either side may be missing (`..<5`, `5...`, `5 ..>` everything above); `...`
+/// or nothing is all; a value alone is just that.
 package struct KeyInterval: Hashable, Sendable {
   package enum Bound: Hashable, Sendable {
     case open
@@ -26,7 +27,8 @@ package struct KeyInterval: Hashable, Sendable {
       self.init(lower: value, upper: value)
       return
     }
-    let left = scalars[..<place]
+    let excludesBoth = symbol == "..<" && place > 0 && scalars[place - 1] == ">"
+    let left = scalars[..<(excludesBoth ? place - 1 : place)]
     let right = scalars[(place + 3)...]
     if let second = Self.operatorPlace(in: Array(right)) {
       throw ExpressionError("a second “\(second.symbol)”", column: place + 4 + second.place)
@@ -34,7 +36,7 @@ package struct KeyInterval: Hashable, Sendable {
     self.init()
     if !left.allSatisfy(\.properties.isWhitespace) {
       let value = try Self.value(left, encoding)
-      lower = symbol == "..>" ? .excluding(value) : .including(value)
+      lower = symbol == "..>" || excludesBoth ? .excluding(value) : .including(value)
     }
     if !right.allSatisfy(\.properties.isWhitespace) {
       let value = try Self.value(right, encoding)
@@ -113,8 +115,7 @@ extension KeyInterval: CustomStringConvertible {
     case (.including(let left), .including(let right)): "\(left) ... \(right)"
     case (.including(let left), .excluding(let right)): "\(left) ..< \(right)"
     case (.excluding(let left), .including(let right)): "\(left) ..> \(right)"
-    // Typed ranges have no sign for this one; the upper bound is what Swift's `IndexRange` spells out.
-    case (.excluding(let left), .excluding(let right)): "\(left) ..> \(right), without \(right)"
+    case (.excluding(let left), .excluding(let right)): "\(left) >..< \(right)"
     }
   }
 

@@ -43,24 +43,11 @@ package struct TableWriter: Sendable {
   /// What stands after the last row.
   package var end: [UInt8] { format == .json ? Array((isFirst ? "]\n" : "\n]\n").utf8) : [] }
 
-  /// The columns that hold all leaves of these documents, in the order in which they occur; members of objects have
-  /// columns of their own (`dims.w`), lists are one cell of JSON.
+  /// The columns that hold all leaves of these documents; see `TableColumns`.
   package static func columns(of documents: some Sequence<Document>) -> [DocumentPath] {
-    var columns: [DocumentPath] = []
-    var seen: Set<DocumentPath> = []
-    for document in documents { collect(document, at: .root, &columns, &seen) }
-    // Where one document has an object in place of another's plain value, the whole is one cell.
-    return columns.filter { column in !columns.contains { $0 != column && $0.contains(column) } }
-  }
-
-  private static func collect(
-    _ document: Document, at path: DocumentPath, _ columns: inout [DocumentPath], _ seen: inout Set<DocumentPath>
-  ) {
-    if case .object(let members) = document, !members.isEmpty {
-      for member in members { collect(member.value, at: path.appending(member.name), &columns, &seen) }
-    } else if document != .null || !path.isRoot, seen.insert(path).inserted {
-      columns.append(path)
-    }
+    var survey = TableColumns()
+    for document in documents { survey.see(document) }
+    return survey.columns
   }
 
   /// The name of a column as other tools expect it, where it reads back as this path.
@@ -107,5 +94,31 @@ package struct TableWriter: Sendable {
     }
     line.append(UInt8(ascii: "\n"))
     return line
+  }
+}
+
+/// Finds the columns of a table from the documents that it is to hold, one at a time.
+///
+/// They are the leaves in the order in which they first occur; members of objects have columns of their own (`dims.w`),
+/// lists are one cell of JSON. Memory grows with the number of columns only.
+package struct TableColumns: Sendable {
+  private var leaves: [DocumentPath] = []
+  private var seen: Set<DocumentPath> = []
+
+  package init() {}
+
+  package mutating func see(_ document: Document) { see(document, at: .root) }
+
+  /// Where one document has an object in place of another's plain value, the whole is one cell.
+  package var columns: [DocumentPath] {
+    leaves.filter { leaf in !leaves.contains { $0 != leaf && $0.contains(leaf) } }
+  }
+
+  private mutating func see(_ document: Document, at path: DocumentPath) {
+    if case .object(let members) = document, !members.isEmpty {
+      for member in members { see(member.value, at: path.appending(member.name)) }
+    } else if document != .null || !path.isRoot, seen.insert(path).inserted {
+      leaves.append(path)
+    }
   }
 }

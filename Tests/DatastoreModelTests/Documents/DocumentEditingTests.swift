@@ -138,6 +138,7 @@ struct DocumentEditingTests {
     #expect(Document.null.compactText == "—")
     #expect(Document.string("Invisible Cities").compactText == "Invisible Cities")
     #expect(Document.string("Invisible Cities").compactText(limit: 5) == "Invis…")
+    #expect(Document.array(["x"]).compactText(limit: -1) == "…")
     #expect(Document.array(["Calvino", nil]).compactText == #"["Calvino", null]"#)
     #expect((["w": 12.7, "odd name": true] as Document).compactText == #"{w: 12.7, "odd name": true}"#)
     #expect(Document.data([255, 1]).compactText == "<2 B ff 01>")

@@ -94,7 +94,7 @@ struct FilterTests {
     #expect(try intervals("population > 1000000 and name ^= \"San\"", .integer) == ["1000000 ..>"])
     #expect(try intervals("population > 1000000 and name ^= \"San\"", .string) == ["\"San\" ..< \"Sao\""])
     #expect(try intervals("5 >= population", .integer) == ["...5"])
-    #expect(try intervals("population < 5", .optional(.integer)) == ["null ..> 5, without 5"])
+    #expect(try intervals("population < 5", .optional(.integer)) == ["null >..< 5"])
     #expect(try intervals("population is null", .optional(.integer)) == ["null"])
     #expect(try intervals("population in (1, 2, 1)", .integer) == ["1", "2"])
     #expect(try intervals("tags has \"x\"", .string) == ["\"x\""])

@@ -8,7 +8,9 @@ struct KeyIntervalTests {
     arguments: [
       ("\"Ca\" ..< \"Le\"", KeyEncoding.string, "\"Ca\" ..< \"Le\"", "\"Ca\"..<\"Le\""),
       ("Ca..<Le", .string, "\"Ca\" ..< \"Le\"", "\"Ca\"..<\"Le\""), ("1...5", .integer, "1 ... 5", "1...5"),
-      ("1 ..> 5", .integer, "1 ..> 5", "1..>5"), ("..<5", .integer, "..<5", "..<5"), ("...5", .integer, "...5", "...5"),
+      ("1 ..> 5", .integer, "1 ..> 5", "1..>5"), ("..<5", .integer, "..<5", "..<5"),
+      ("1>..<5", .integer, "1 >..< 5", "IndexRange(lower: .excluding(1), upper: .excluding(5))"),
+      ("...5", .integer, "...5", "...5"),
       ("5...", .integer, "5...", "5..."), ("5..>", .integer, "5 ..>", "5..>"),
       ("..>5", .integer, "...5", "...5"), ("...", .integer, "...", "..."), ("", .integer, "...", "..."),
       ("7", .integer, "7", "IndexRange(only: 7)"), ("1.5...2.5", .double, "1.5 ... 2.5", "1.5...2.5"),
