@@ -197,7 +197,8 @@ final class Writer: @unchecked Sendable {
     publication.show(state)
     writeHold(durableEnd: chain.end)
     if opening.cutBytes > 0 {
-      opening.notes.append("\(opening.cutBytes) bytes after commit #\(chain.number) belonged to no whole commit and were cut")
+      opening.notes.append(
+        "\(opening.cutBytes) bytes after commit #\(chain.number) belonged to no whole commit and were cut")
       report(opening)
     }
   }
@@ -221,7 +222,7 @@ final class Writer: @unchecked Sendable {
     while end > range.lowerBound {
       let count = Int(min(1 << 16, end - range.lowerBound))
       let piece = try file.bytes(at: end - UInt64(count), count: count, what: "tail")
-      if let last = piece.withUnsafeBytes({ $0.lastIndex { $0 != 0 } }) { return end - UInt64(count) + UInt64(last) + 1 }
+      if let last = piece.withUnsafeBytes({ $0.lastNonzero }) { return end - UInt64(count) + UInt64(last) + 1 }
       end -= UInt64(count)
     }
     return nil
@@ -460,7 +461,13 @@ final class Writer: @unchecked Sendable {
     let end = monitor.withLock { shared.lock == nil ? nil : shared.appended.chain.end }
     guard let end else { return }
     setActivity(nil)
-    try waitUntilDurable(end)
+    do {
+      try waitUntilDurable(end)
+    } catch {
+      // A poisoned store writes no more; who opens it anew needs the lock.
+      dropLock()
+      throw error
+    }
     monitor.withLock {
       while shared.isSyncing { monitor.wait() }
       let state = shared.appended
@@ -550,7 +557,10 @@ final class Writer: @unchecked Sendable {
         shared.isThreadResting = false
         continue
       }
-      if monitor.waitForBell(nanoseconds: Writer.idleTime) || shared.isSyncing || shared.appended.chain.end != appended { continue }
+      if monitor.waitForBell(nanoseconds: Writer.idleTime) || shared.isSyncing || shared.appended.chain.end != appended
+      {
+        continue
+      }
       if shared.durableEnd < appended { syncHoldingMonitor() }
       if shared.poison == nil, shared.durableEnd == appended, shared.slotEnd != appended {
         writeSlotHoldingMonitor(shared.appended, isClean: false)

@@ -106,7 +106,7 @@ struct FrameSurvey: Sendable {
       let count = Int(min(1 << 20, end - range.lowerBound))
       let start = end - UInt64(count)
       let bytes = try scanner.file.bytes(at: start, count: count, what: "tail")
-      if let last = bytes.withUnsafeBytes({ $0.lastIndex { $0 != 0 } }) { return start + UInt64(last) }
+      if let last = bytes.withUnsafeBytes({ $0.lastNonzero }) { return start + UInt64(last) }
       end = start
     }
     return nil

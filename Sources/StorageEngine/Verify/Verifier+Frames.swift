@@ -32,7 +32,7 @@ extension Verifier {
   }
 
   private func isZero(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ count: Int) -> Bool {
-    bytes[start..<(start + count)].allSatisfy { $0 == 0 }
+    part(bytes, start, count).isZero
   }
 
   /// What a slot promised must be there.
