@@ -61,8 +61,8 @@ package struct CrashImages {
   private var made: Set<[Int]> = []
 
   /// At most so many single writes are dropped, and kept alone, at one moment.
-  private static let singleLimit = 10
-  private static let sectorLimit = 6
+  private static let singleLimit = 8
+  private static let sectorLimit = 4
 
   private init(start: DiskImage, seed: UInt64) {
     durable = start
@@ -189,7 +189,7 @@ package struct CrashImages {
         try emitTear(
           .tornWithGarbage, rest, last, file, offset, garbled(bytes, from: cut, at: offset, of: file), [3, cut], body)
       }
-      for _ in 0..<3 {
+      for _ in 0..<2 {
         let cut = Int.random(in: 1..<bytes.count, using: &random)
         try emitTear(.tornAtByte, rest, last, file, offset, Array(bytes[..<cut]), [4, cut], body)
       }

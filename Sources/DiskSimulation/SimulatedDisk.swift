@@ -13,6 +13,8 @@ package final class SimulatedDisk: Disk {
     var total = 0
     var fault: PlantedFault?
     var liesAboutSync = false
+    var omittedSync: Int?
+    var syncs = 0
     var random: RandomSource
     var time: Int64
   }
@@ -55,6 +57,15 @@ package final class SimulatedDisk: Disk {
   /// Whether `sync` and `syncDirectory` report success and do nothing, as some drives do. The crash tests use it to
   /// test themselves.
   package func setLiesAboutSync(_ lies: Bool) { state.withLock { $0.liesAboutSync = lies } }
+
+  /// Leaves out one sync, counted from 1 over those of files and directories to come: it reports success and does nothing, as if
+  /// the engine had forgotten it.
+  package func omitSync(_ number: Int?) {
+    state.withLock { state in
+      state.omittedSync = number
+      state.syncs = 0
+    }
+  }
 
   package func setCapacity(_ capacity: Int?) { memory.setCapacity(capacity) }
 
@@ -153,7 +164,9 @@ package final class SimulatedDisk: Disk {
       }
       return Result { () throws(DiskError) in
         try body()
-        if let number, !state.liesAboutSync { state.record.append(.sync(number)) }
+        state.syncs += 1
+        let isLeftOut = state.liesAboutSync || state.omittedSync == state.syncs
+        if let number, !isLeftOut { state.record.append(.sync(number)) }
       }
     }
     try result.get()

@@ -12,13 +12,20 @@ struct RecordedWorkload: Sendable {
   var finish: DiskImage
   var model: StoreModel
 
-  /// Runs `steps` on a fresh store.
-  static func run(_ name: String, _ steps: [Step], seed: UInt64, liesAboutSync: Bool = false) throws -> RecordedWorkload
-  {
-    let disk = SimulatedDisk(seed: seed)
-    try disk.makeDirectory("/library")
-    try disk.syncDirectory("/")
+  /// A disk with a directory for stores, and nothing in it.
+  static var emptyLibrary: DiskImage {
+    var image = DiskImage()
+    image.link(image.make(directory: true), as: "library", in: DiskImage.root)
+    return image
+  }
+
+  /// Runs `steps` on a fresh store; to test the tests, with all syncs left out, or one.
+  static func run(
+    _ name: String, _ steps: [Step], seed: UInt64, liesAboutSync: Bool = false, omittingSync: Int? = nil
+  ) throws -> RecordedWorkload {
+    let disk = SimulatedDisk(emptyLibrary, seed: seed)
     disk.setLiesAboutSync(liesAboutSync)
+    disk.omitSync(omittingSync)
     var runner = try ScriptRunner(creating: path, on: disk)
     runner.promised = { disk.note($0) }
     try runner.run(steps)
@@ -28,6 +35,9 @@ struct RecordedWorkload: Sendable {
     return RecordedWorkload(
       name: name, record: disk.record, start: disk.start, finish: disk.image, model: model)
   }
+
+  /// Syncs of files and directories in the record.
+  var syncCount: Int { record.count { if case .sync = $0 { true } else { false } } }
 
   /// Everything that a power cut could have left, at any moment.
   func images(seed: UInt64) -> [CrashImage] {
@@ -104,7 +114,13 @@ struct PowerCut: Sendable {
     try comparison.checkState(newest + 1)
     try comparison.checkNames(newest + 1)
     try again.close()
+    if image.position % 8 == 0 { try verify(disk) }
     return next
+  }
+
+  private func verify(_ disk: SimulatedDisk) throws {
+    let report = try Store.verify(at: RecordedWorkload.path, disk: disk)
+    guard report.isClean else { throw Disagreement(description: "not clean: \(report.findings.prefix(2))") }
   }
 
   private func modelOfNext(_ tree: TreeName, _ newest: UInt64) -> StoreModel {
