@@ -39,6 +39,10 @@ package enum StorageError: Error, Hashable, Sendable {
   case disorder(first: Bytes, second: Bytes)
   /// The store was closed.
   case closed
+  /// The caller ended a long operation.
+  case cancelled
+  /// Others did what a long operation cannot go on with; it can be tried again.
+  case busy(what: String)
 }
 
 extension StorageError: CustomStringConvertible {
@@ -74,6 +78,8 @@ extension StorageError: CustomStringConvertible {
     case .transactionEnded: "the transaction has ended"
     case .disorder: "two keys of the tree lie in another order than the one asked for"
     case .closed: "the store is closed"
+    case .cancelled: "it was cancelled"
+    case .busy(let what): "\(what); try again"
     }
   }
 }

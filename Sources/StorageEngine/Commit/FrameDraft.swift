@@ -34,6 +34,9 @@ final class FrameDraft: @unchecked Sendable {
     state = State(buffer: buffer, bufferOffset: start, hash: file.header.seed, writtenEnd: start)
   }
 
+  /// The file that the frame will be part of.
+  var targetFile: DataFile { file }
+
   /// Where the next byte goes.
   var position: UInt64 { monitor.withLock { state.position } }
   /// The end of what was written to the file, whole or not.

@@ -176,7 +176,7 @@ package final class WriteTransaction: @unchecked Sendable {
   /// changed by this transaction before; a tree that the view has not is dropped.
   package func restore(_ names: [TreeName]?, from view: View) throws(StorageError) {
     try locked { () throws(StorageError) in
-      guard view.file === file else { throw .noSuchCommit(number: view.commit.number) }
+      let view = try current(view)
       guard let names else {
         guard !state.pointee.isChanged else { throw .wrongTree(TreeName([]), reason: "it was changed before being restored") }
         let nextTree = state.pointee.nextTree
@@ -189,6 +189,13 @@ package final class WriteTransaction: @unchecked Sendable {
       for name in names { try restore(name, from: view) }
       state.pointee.restores = view.commit.number
     }
+  }
+
+  /// A view of the file that is written: compaction may have put another one in place since the view was taken.
+  private func current(_ view: View) throws(StorageError) -> View {
+    if view.file === file { return view }
+    let search = CommitSearch(file: file, newest: beginning.newest)
+    return View(commit: try search.commit(view.commit.number), file: file)
   }
 
   private func restore(_ name: TreeName, from view: View) throws(StorageError) {

@@ -426,6 +426,22 @@ final class Writer: @unchecked Sendable {
     shared.slotIsClean = isClean
   }
 
+  /// Goes on with another file that holds the same commits. The caller has the turn, and everything is durable.
+  func adopt(_ state: Publication.State, zeroedEnd: UInt64) {
+    tail.zeroedEnd = zeroedEnd
+    tail.jumps.removeAll()
+    monitor.withLock {
+      while shared.isSyncing { monitor.wait() }
+      shared.appended = state
+      shared.durableEnd = state.chain.end
+      shared.slotSequence = 1
+      shared.slotEnd = state.chain.end
+      shared.slotIsClean = true
+    }
+    publication.show(state)
+    writeHold(durableEnd: state.chain.end)
+  }
+
   // MARK: Activity
 
   private static let activityDistance: Int64 = 100_000_000

@@ -25,6 +25,9 @@ struct Creation {
     }
   }
 
+  /// Makes the store's folder and those that lead to it.
+  func makeFolder() throws(StorageError) { try makeFolders(folder) }
+
   private func firstPage() -> [UInt8] {
     let identity = StoreIdentity(
       high: disk.randomNumber(), low: disk.randomNumber(), generation: 1, created: disk.now())

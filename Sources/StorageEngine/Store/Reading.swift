@@ -29,6 +29,18 @@ enum Reading {
     return try open(opened, folder, options, counters, limit, reason)
   }
 
+  /// Opens the data file as far as it is durable, by what the lock file says.
+  static func open(
+    disk: any Disk, folder: String, options: StoreOptions, counters: Counters,
+    _ look: (hold: LockHold?, isHeld: Bool)
+  ) throws(StorageError) -> Opened {
+    let limit = look.isHeld ? look.hold?.durableEnd : nil
+    let opened = try open(disk: disk, folder: folder, options: options, counters: counters, limit: limit)
+    guard limit != nil, look.hold?.generation != opened.state.file.header.identity.generation else { return opened }
+    // A hold of another generation says nothing about this file, which was whole before it got its name.
+    return try open(disk: disk, folder: folder, options: options, counters: counters, limit: nil)
+  }
+
   private static func openForReading(_ disk: any Disk, _ folder: String) throws(StorageError) -> any DiskFile {
     do {
       return try disk.open(dataPath(folder), .read)

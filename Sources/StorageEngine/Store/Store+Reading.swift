@@ -28,10 +28,7 @@ extension Store {
   private func advanced(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Publication.State {
     var state = publication.current
     if try Reading.isReplaced(state.file, disk: disk, folder: path) {
-      state = try Reading.open(
-        disk: disk, folder: path, options: options, counters: counters,
-        limit: look.isHeld ? look.hold?.durableEnd : nil
-      ).state
+      state = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look).state
     }
     let file = state.file
     let size = try engineCall { () throws(DiskError) in try file.file.status.size }

@@ -57,12 +57,7 @@ package final class Store: Sendable {
   ) throws(StorageError) -> Store {
     let counters = Counters()
     let look = try LockFile(disk: disk, folder: path).look()
-    let limit = look.isHeld ? look.hold?.durableEnd : nil
-    var opened = try Reading.open(disk: disk, folder: path, options: options, counters: counters, limit: limit)
-    // A hold of another generation says nothing about this file.
-    if limit != nil, look.hold?.generation != opened.state.file.header.identity.generation {
-      opened = try Reading.open(disk: disk, folder: path, options: options, counters: counters, limit: nil)
-    }
+    let opened = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look)
     var report = OpeningReport()
     report.damage = opened.result.damage
     if let damage = opened.result.damage {

@@ -101,7 +101,9 @@ struct OrderedDifference: Sendable {
         }
         old.skip()
         new.skip()
-        if left.payload != right.payload { return Difference(key: left.key, old: left, new: right) }
+        if try EntryComparison(old: old.file, new: new.file).differs(left, right) {
+          return Difference(key: left.key, old: left, new: right)
+        }
       }
     }
   }
@@ -245,14 +247,34 @@ struct UnorderedDifference: Sendable {
       for index in 0..<leaf.view.count {
         let entry = Entry(key: try leaf.view.keyBytes(index), payload: try leaf.view.payload(index))
         let old = before.removeValue(forKey: entry.key)
-        if old?.payload != entry.payload || old == nil {
-          differences.append(Difference(key: entry.key, old: old, new: entry))
+        let isSame = try old.map { old throws(StorageError) in
+          try !EntryComparison(old: self.old.file, new: new.file).differs(old, entry)
         }
+        if isSame != true { differences.append(Difference(key: entry.key, old: old, new: entry)) }
       }
     }
     for key in order {
       if let old = before[key] { differences.append(Difference(key: key, old: old, new: nil)) }
     }
     return differences
+  }
+}
+
+/// Compares entries of two trees with one key.
+private struct EntryComparison {
+  let old: DataFile
+  let new: DataFile
+
+  /// In one file, equal payloads are equal contents. After a compaction the same record lies elsewhere, and is read.
+  func differs(_ left: Entry, _ right: Entry) throws(StorageError) -> Bool {
+    guard old !== new, let leftRecord = left.payload.record, let rightRecord = right.payload.record else {
+      return left.payload != right.payload
+    }
+    let (leftEntry, leftBytes) = try old.entry(leftRecord)
+    let (rightEntry, rightBytes) = try new.entry(rightRecord)
+    guard leftEntry.kind == rightEntry.kind, leftEntry.valueLength == rightEntry.valueLength else { return true }
+    let length = Int(leftEntry.valueLength)
+    return leftBytes[leftEntry.valueStart..<(leftEntry.valueStart + length)]
+      != rightBytes[rightEntry.valueStart..<(rightEntry.valueStart + length)]
   }
 }

@@ -1,0 +1,204 @@
+/// What one commit adds to the copied one before it: first its entries, then its nodes.
+struct CommitCopy {
+  /// The kept ancestor in the source, and the commit.
+  private let old: View
+  private let new: View
+  /// The kept ancestor in the target.
+  private let base: View
+  private let draft: FrameDraft
+  private var trees: [TreeCopy] = []
+  private var isUnchanged: Set<TreeName> = []
+  private(set) var counts: [ChangeCounts] = []
+  /// Entries that only a stale index refers to; their distances in the frame.
+  private(set) var orphans: [UInt64] = []
+  private(set) var nodeBytes: UInt64 = 0
+  private(set) var liveBytes: UInt64
+
+  private struct TreeCopy {
+    var name: TreeName
+    var entry: CatalogEntry
+    var entryBytes: UInt64
+  }
+
+  init(from old: View, to new: View, onto base: CommitRecord, draft: FrameDraft) {
+    self.old = old
+    self.new = new
+    self.draft = draft
+    liveBytes = base.liveBytes
+    self.base = View(commit: base, file: draft.targetFile)
+  }
+
+  // MARK: Entries
+
+  /// Trees of records first, because entries of other trees refer to what is in them.
+  mutating func copyEntries(_ copy: GenerationCopy) throws(StorageError) {
+    var found: [(TreeName, CatalogEntry)] = []
+    try CatalogScan(file: new.file).forEach(in: TreeRoot(pointer: new.commit.links.catalog), prefix: []) {
+      name, payload throws(StorageError) in
+      found.append((name, try CatalogEntry(payload, catalogAt: new.commit.links.catalog.offset)))
+    }
+    for kind in [TreeKind.records, .entries] {
+      for (name, entry) in found where entry.kind == kind {
+        let before = try old.catalogEntry(name)
+        if before == entry {
+          isUnchanged.insert(name)
+          continue
+        }
+        // A tree that was dropped and made again shares nothing with the one before.
+        try copyEntries(of: name, entry, before: before?.identifier == entry.identifier ? before : nil, copy)
+      }
+    }
+    // What the commit itself counted is right, but for commits that were squashed into it.
+    if old.commit.number == new.commit.parents.first ?? 0 { counts = new.commit.counts }
+    counts.sort { $0.identifier < $1.identifier }
+  }
+
+  private mutating func copyEntries(
+    of name: TreeName, _ entry: CatalogEntry, before: CatalogEntry?, _ copy: GenerationCopy
+  ) throws(StorageError) {
+    var bytes = Int64(0)
+    if let before, let copied = try base.catalogEntry(name) {
+      bytes = Int64(clamping: copied.entryBytes)
+      if before.attributes != .none { bytes -= Int64(copy.copiedEntry(before.attributes)?.length ?? 0) }
+    }
+    if entry.attributes != .none {
+      let replaced = before.flatMap { $0.attributes == .none ? nil : copy.copiedEntry($0.attributes) }
+      var new = copy.copiedEntry(entry.attributes)
+      if new == nil {
+        new = try copy.copyEntry(entry.attributes, replaced: replaced, replacesDelete: false, into: draft)
+      }
+      bytes += Int64(new?.length ?? 0)
+    }
+    var count = ChangeCounts(tree: name, inserted: 0, updated: 0, deleted: 0, identifier: entry.identifier)
+    if entry.kind == .records {
+      try copyRecords(entry, before, copy, &count, &bytes)
+    } else {
+      try copyOrphans(entry, before, copy, &bytes)
+    }
+    if count.inserted + count.updated + count.deleted > 0 { counts.append(count) }
+    trees.append(TreeCopy(name: name, entry: entry, entryBytes: UInt64(max(0, bytes))))
+  }
+
+  private func difference(_ old: NodePointer?, _ new: NodePointer, _ order: TreeOrder) -> DifferenceCursor {
+    DifferenceCursor(
+      old: (self.old.file, TreeRoot(pointer: old ?? .none)), new: (self.new.file, TreeRoot(pointer: new)), order: order,
+      isSameFile: true)
+  }
+
+  private mutating func copyRecords(
+    _ entry: CatalogEntry, _ before: CatalogEntry?, _ copy: GenerationCopy, _ count: inout ChangeCounts,
+    _ bytes: inout Int64
+  ) throws(StorageError) {
+    // Deletes that came or went, by key; without a state before there are only new ones, and none need be remembered.
+    var deletes: [Bytes: Difference] = [:]
+    if before != nil {
+      var cursor = difference(before?.gone, entry.gone, entry.order)
+      while let found = try cursor.next() { deletes[found.key] = found }
+    }
+    var removed: [Bytes: RecordReference] = [:]
+    var cursor = difference(before?.root, entry.root, entry.order)
+    while let found = try cursor.next() {
+      let oldReference = found.old?.payload.record
+      let replaced = oldReference.flatMap { copy.copiedEntry($0) }
+      bytes -= Int64(replaced?.length ?? 0)
+      guard let reference = found.new?.payload.record else {
+        if let replaced { removed[found.key] = replaced }
+        continue
+      }
+      if let known = copy.copiedEntry(reference) {
+        bytes += Int64(known.length)
+        continue
+      }
+      let gone = deletes[found.key]?.old?.payload.record.flatMap { copy.copiedEntry($0) }
+      let isUpdate = replaced != nil
+      let new = try copy.copyEntry(
+        reference, replaced: replaced ?? gone, replacesDelete: !isUpdate && gone != nil, into: draft)
+      bytes += Int64(new.length)
+      if isUpdate { count.updated += 1 } else { count.inserted += 1 }
+    }
+    if before != nil {
+      for delete in deletes.values.sorted(by: { $0.key < $1.key }) {
+        try copyDelete(delete, removed[delete.key], copy, &count, &bytes)
+      }
+    } else {
+      var cursor = difference(nil, entry.gone, entry.order)
+      while let delete = try cursor.next() { try copyDelete(delete, nil, copy, &count, &bytes) }
+    }
+  }
+
+  private func copyDelete(
+    _ delete: Difference, _ removed: RecordReference?, _ copy: GenerationCopy, _ count: inout ChangeCounts,
+    _ bytes: inout Int64
+  ) throws(StorageError) {
+    let before = delete.old?.payload.record.flatMap { copy.copiedEntry($0) }
+    bytes -= Int64(before?.length ?? 0)
+    guard let reference = delete.new?.payload.record else { return }
+    if let known = copy.copiedEntry(reference) {
+      bytes += Int64(known.length)
+    } else if let before {
+      // Deleted before and after: what lay between is gone, so nothing happened.
+      copy.remember(reference, as: before)
+      bytes += Int64(before.length)
+    } else {
+      let new = try copy.copyEntry(reference, replaced: removed, replacesDelete: false, into: draft)
+      bytes += Int64(new.length)
+      count.deleted += 1
+    }
+  }
+
+  /// Entries that a tree of entries refers to and no tree of records does.
+  private mutating func copyOrphans(
+    _ entry: CatalogEntry, _ before: CatalogEntry?, _ copy: GenerationCopy, _ bytes: inout Int64
+  ) throws(StorageError) {
+    var cursor = difference(before?.root, entry.root, entry.order)
+    while let found = try cursor.next() {
+      guard let reference = found.new?.payload.record, copy.copiedEntry(reference) == nil else { continue }
+      let new = try copy.copyEntry(reference, replaced: nil, replacesDelete: false, into: draft)
+      orphans.append(new.offset - draft.start)
+    }
+  }
+
+  // MARK: Nodes
+
+  /// Copies the nodes of all changed trees and makes the catalog; its root.
+  mutating func copyNodes(_ copy: GenerationCopy) throws(StorageError) -> NodePointer {
+    var live = Int64(clamping: base.commit.liveBytes)
+    var catalog = TreeEditor(root: TreeRoot(pointer: base.commit.links.catalog), order: .bytes, isReferences: false)
+    var present = isUnchanged
+    for tree in trees {
+      present.insert(tree.name)
+      var entry = tree.entry
+      entry.root = try copy.copyNode(entry.root, into: draft, bytes: &nodeBytes)
+      entry.gone = try copy.copyNode(entry.gone, into: draft, bytes: &nodeBytes)
+      entry.attributes = entry.attributes == .none ? .none : copy.copiedEntry(entry.attributes) ?? .none
+      entry.entryBytes = tree.entryBytes
+      live += Int64(clamping: entry.liveBytes) - Int64(clamping: try base.catalogEntry(tree.name)?.liveBytes ?? 0)
+      try change(&catalog, tree.name, .bytes(entry.encoded()), copy)
+    }
+    for name in try base.trees() where !present.contains(name) {
+      live -= Int64(clamping: try base.catalogEntry(name)?.liveBytes ?? 0)
+      try change(&catalog, name, nil, copy)
+    }
+    var writer = NodeWriter(draft: draft, file: copy.target)
+    let root = try writer.write(catalog.root)
+    live += Int64(writer.nodeBytes) - Int64(catalog.replacedNodeBytes)
+    nodeBytes += writer.nodeBytes
+    liveBytes = UInt64(max(0, live))
+    return root
+  }
+
+  private func change(
+    _ catalog: inout TreeEditor, _ name: TreeName, _ payload: Payload?, _ copy: GenerationCopy
+  ) throws(StorageError) {
+    let result = name.bytes.withUnsafeBytes { key in
+      Result { () throws(StorageError) in
+        if let payload {
+          _ = try catalog.set(key, at: .bytes(key), in: copy.target) { _ throws(StorageError) in payload }
+        } else {
+          _ = try catalog.remove(at: .bytes(key), in: copy.target)
+        }
+      }
+    }
+    try result.get()
+  }
+}

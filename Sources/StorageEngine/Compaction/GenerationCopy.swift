@@ -1,0 +1,302 @@
+/// Copies commits of one data file into another one: the states that they reach, with sharing between them kept.
+///
+/// Nodes are copied one by one with the references and pointers in them changed, so no order of keys need be known; a node or
+/// an entry that several commits share is copied once.
+final class GenerationCopy {
+  let source: DataFile
+  let target: DataFile
+  private let disk: any Disk
+  /// Where each node and each entry of the source lies in the target.
+  private var nodes: [UInt64: NodePointer] = [:]
+  private var entries: [UInt64: RecordReference] = [:]
+  /// Where each copied commit's frame lies in the target, and their numbers in ascending order.
+  private var frames: [UInt64: UInt64] = [:]
+  private var numbers: [UInt64] = []
+  private var chain: ChainEnd
+  private var newest: CommitRecord
+  private var commitsToDo = 0
+  private(set) var zeroedEnd: UInt64 = 0
+
+  init(
+    from source: DataFile, to path: String, disk: any Disk, options: StoreOptions, generation: UInt64,
+    firstNumber: UInt64, counters: Counters
+  ) throws(StorageError) {
+    self.source = source
+    self.disk = disk
+    var identity = source.header.identity
+    identity.generation = generation
+    let header = FileHeader(identity: identity, seed: disk.randomNumber(), firstNumber: firstNumber)
+    let file = try engineCall { () throws(DiskError) in
+      let file = try disk.open(path, .create)
+      try file.write(header.encoded(), at: 0)
+      try file.zero(UInt64(FileHeader.size)..<FileLayout.firstFrame)
+      return file
+    }
+    target = try DataFile(
+      file: file, path: path, header: header, readsMapped: options.readsMapped, counters: counters)
+    target.extend(to: FileLayout.firstFrame)
+    chain = .start(firstNumber: firstNumber)
+    newest = .beginning(of: header)
+  }
+
+  // MARK: Commits
+
+  /// Copies commits, the oldest first. `names`: those that exist now.
+  func run(
+    _ commits: [CommitRecord], names: [String: UInt64], progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) {
+    commitsToDo = commits.count
+    for (index, commit) in commits.enumerated() {
+      let named = names.filter { $0.value == commit.number }.map { NameChange(name: $0.key, commit: $0.value) }
+      try copy(commit, names: named)
+      guard progress(
+        CompactionProgress(commitsDone: index + 1, commitsToDo: commits.count, bytesWritten: chain.end))
+      else { throw .cancelled }
+    }
+  }
+
+  /// Copies all commits after a number, each with the names that it gave; how many they are.
+  func catchUp(after number: UInt64, to newest: CommitRecord) throws(StorageError) -> Int {
+    var waiting: [CommitRecord] = []
+    var record = newest
+    while record.number > number {
+      waiting.append(record)
+      guard let previous = record.links.order.previous else { break }
+      record = try source.record(previous)
+    }
+    for record in waiting.reversed() { try copy(record, names: record.names) }
+    return waiting.count
+  }
+
+  /// Whether every named commit of a state was copied.
+  func hasAllNames(of state: Publication.State) throws(StorageError) -> Bool {
+    var isComplete = true
+    let root = TreeRoot(pointer: state.newest.links.names)
+    try CatalogScan(file: state.file).forEach(in: root, prefix: []) { _, payload throws(StorageError) in
+      if frames[try NamedCommit(payload, at: root.pointer.offset).number] == nil { isComplete = false }
+    }
+    return isComplete && (state.newest.links.head.number == 0 || frames[state.newest.links.head.number] != nil)
+  }
+
+  /// Writes zeros, session and slot around the frames and makes all durable.
+  func finish(session: UInt64?, origin: UInt64, date: Int64) throws(StorageError) -> Publication.State {
+    zeroedEnd = (chain.end + (128 << 10) + 4095) / 4096 * 4096
+    let slot = Slot(
+      sequence: 1, generation: target.header.identity.generation, frameOffset: chain.offset, number: chain.number,
+      frameHash: chain.hash, isClean: true, durableEnd: chain.end, zeroedEnd: zeroedEnd)
+    let end = chain.end
+    try engineCall { () throws(DiskError) in
+      try target.file.zero(end..<zeroedEnd)
+      if let session {
+        let block = SessionBlock(session: session, file: target.identity, origin: origin, date: date)
+        try target.file.write(block.encoded(), at: FileLayout.sessionOffset)
+      }
+      if chain.offset > 0 {
+        try target.file.write(slot.encoded(seed: target.header.seed), at: FileLayout.slotOffsets[1])
+      }
+      try target.file.sync()
+    }
+    target.extend(to: zeroedEnd)
+    return Publication.State(file: target, newest: newest, head: try newest.head(in: target), chain: chain)
+  }
+
+  private func copy(_ commit: CommitRecord, names: [NameChange]) throws(StorageError) {
+    let parent = try keptAncestor(of: commit.links.parents.first)
+    let newParent = try parent.map { parent throws(StorageError) in try copied(parent.number) }
+    let draft = FrameDraft(start: chain.end, file: target)
+    var state = CommitCopy(
+      from: View(commit: parent ?? .beginning(of: source.header), file: source),
+      to: View(commit: commit, file: source), onto: newParent ?? .beginning(of: target.header), draft: draft)
+
+    try state.copyEntries(self)
+    let changesEnd = draft.position
+    let catalog = try state.copyNodes(self)
+    let stateBytes = changesEnd - draft.start - UInt64(FrameHeader.size) + state.nodeBytes
+    let namesRoot = try copyNames(names, commit, draft)
+    let nodesEnd = draft.position
+
+    var record = commit
+    record.counts = state.counts
+    record.parents = []
+    record.liveBytes = state.liveBytes
+    record.deadBytes = Int64(truncatingIfNeeded: (newParent?.liveBytes ?? 0) &+ stateBytes &- state.liveBytes)
+    if parent?.number != commit.parents.first { record.flags.insert(.squashed) }
+    record.links = try links(of: &record, commit, parent, newParent, draft.start)
+    record.links.catalog = catalog
+    record.links.names = namesRoot
+
+    let buffer = ByteBuffer()
+    record.encode(into: buffer, superseded: state.orphans.sorted())
+    _ = try draft.append(buffer.bytes)
+    chain = try draft.finish(
+      number: commit.number, after: chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
+      recordCheck: target.header.check(buffer.bytes))
+    newest = try target.record(at: chain.offset)
+    frames[commit.number] = chain.offset
+    numbers.append(commit.number)
+  }
+
+  /// The record of a commit in the target.
+  private func copied(_ number: UInt64) throws(StorageError) -> CommitRecord {
+    if number == newest.number { return newest }
+    guard let offset = frames[number] else { throw .noSuchCommit(number: number) }
+    return try target.record(at: offset)
+  }
+
+  /// The newest copied commit at or before a link, along first parents; nil where none was copied.
+  private func keptAncestor(of link: CommitLink?) throws(StorageError) -> CommitRecord? {
+    guard let link, link.number > 0 else { return nil }
+    var record = try source.record(link)
+    while frames[record.number] == nil {
+      // No ancestor between this one and the newest copied number before it was copied.
+      guard let limit = newestCopied(before: record.number) else { return nil }
+      let search = CommitSearch(file: source, newest: record)
+      guard let next = try search.ancestor(of: record, where: { $0.number <= limit }) else { return nil }
+      record = next
+    }
+    return record
+  }
+
+  private func newestCopied(before number: UInt64) -> UInt64? {
+    var low = 0
+    var high = numbers.count
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 ? numbers[low - 1] : nil
+  }
+
+  // MARK: Record
+
+  private func links(
+    of record: inout CommitRecord, _ commit: CommitRecord, _ parent: CommitRecord?, _ newParent: CommitRecord?,
+    _ offset: UInt64
+  ) throws(StorageError) -> CommitLinks {
+    let own = CommitLink(
+      number: commit.number, offset: offset, depth: (newParent?.links.own.depth ?? 0) &+ 1, date: commit.date)
+    var links = CommitLinks(
+      own: own, frameEnd: 0, orderDepth: newest.links.orderDepth &+ 1, parents: [], ancestry: .none, order: .none,
+      lastRestore: nil, head: own, catalog: .none, names: .none, nextTree: commit.links.nextTree, changesEnd: 0,
+      superseded: .none)
+    if let newParent {
+      links.parents = [newParent.links.own]
+      links.ancestry = try Lineage(after: newParent.links.own, its: newParent.links.ancestry) {
+        jump throws(StorageError) in try target.record(jump).links.ancestry.jump
+      }
+      links.lastRestore = newParent.links.lastRestore
+      if commit.links.parents.count > 1, let second = try keptAncestor(of: commit.links.parents[1]),
+        second.number != newParent.number
+      {
+        links.parents.append(try copied(second.number).links.own)
+      }
+    }
+    if newest.number > 0 {
+      links.order = try Lineage(after: newest.orderLink, its: newest.links.order) { jump throws(StorageError) in
+        try target.record(jump).links.order.jump
+      }
+    }
+    // A restore among the squashed commits makes this one a place where version chains jump back.
+    if let parent, let restore = commit.links.lastRestore, restore.number > parent.number {
+      links.lastRestore = own
+      if record.restores == nil { record.restores = try source.record(restore).restores }
+    }
+    if commit.links.head.number != commit.number {
+      let head = try keptAncestor(of: commit.links.head)
+      links.head = try head.map { head throws(StorageError) in try copied(head.number).links.own } ?? own
+    }
+    record.parents = links.parents.map(\.number)
+    return links
+  }
+
+  private func copyNames(
+    _ changes: [NameChange], _ commit: CommitRecord, _ draft: FrameDraft
+  ) throws(StorageError) -> NodePointer {
+    guard !changes.isEmpty else { return newest.links.names }
+    var editor = TreeEditor(root: TreeRoot(pointer: newest.links.names), order: .bytes, isReferences: false)
+    for change in changes {
+      let key = Array(change.name.utf8)
+      let offset = change.commit.flatMap { $0 == commit.number ? draft.start : frames[$0] }
+      let result = key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in
+          if let number = change.commit, let offset {
+            let named = NamedCommit(number: number, offset: offset).payload
+            _ = try editor.set(key, at: .bytes(key), in: target) { _ throws(StorageError) in named }
+          } else {
+            _ = try editor.remove(at: .bytes(key), in: target)
+          }
+        }
+      }
+      try result.get()
+    }
+    var writer = NodeWriter(draft: draft, file: target)
+    return try writer.write(editor.root)
+  }
+
+  // MARK: Entries and nodes
+
+  func copiedEntry(_ reference: RecordReference) -> RecordReference? { entries[reference.offset] }
+
+  func remember(_ reference: RecordReference, as new: RecordReference) { entries[reference.offset] = new }
+
+  /// Copies an entry into the frame that is being written, as one that replaces what is given.
+  func copyEntry(
+    _ reference: RecordReference, replaced: RecordReference?, replacesDelete: Bool, into draft: FrameDraft
+  ) throws(StorageError) -> RecordReference {
+    let (entry, bytes) = try source.entry(reference)
+    let new = try bytes.withUnsafeBytes { bytes throws(StorageError) in
+      let key = UnsafeRawBufferPointer(rebasing: bytes[entry.keyRange])
+      let value = UnsafeRawBufferPointer(
+        rebasing: bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))])
+      return try draft.append(
+        entry.kind, tree: entry.tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+    }
+    entries[reference.offset] = new
+    return new
+  }
+
+  /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`.
+  func copyNode(_ pointer: NodePointer, into draft: FrameDraft, bytes: inout UInt64) throws(StorageError) -> NodePointer {
+    if pointer.isNone { return .none }
+    if let known = nodes[pointer.offset] { return known }
+    let node = try source.node(at: pointer)
+    let view = node.view
+    let copy = MemoryBlock(count: view.length)
+    copy.bytes.copyMemory(from: UnsafeRawBufferPointer(start: view.base, count: view.length))
+    for index in 0..<view.count {
+      let place = view.heap + (index == 0 ? 0 : view.end(index - 1))
+      let fixed = try view.fixed(index)
+      switch view.form {
+      case .bare: break
+      case .inner:
+        _ = try node.child(index, in: source)  // checks the level
+        let child = try copyNode(try view.pointer(index), into: draft, bytes: &bytes)
+        if let base = copy.bytes.baseAddress { child.store(into: base + place) }
+      case .references, .mixed:
+        let skipped = view.form == .mixed ? 1 : 0
+        guard case .record(let old) = try view.payload(index) else { continue }
+        guard fixed.count >= skipped + RecordReference.size, let new = entries[old.offset] else {
+          throw .damaged(what: "reference to a record", offset: pointer.offset)
+        }
+        new.store(into: UnsafeMutableRawBufferPointer(rebasing: copy.bytes[(place + skipped)...]))
+      }
+    }
+    let content = UnsafeRawBufferPointer(copy.bytes)
+    let offset = try draft.append(content)
+    bytes += UInt64(view.length)
+    let new = NodePointer(
+      offset: offset, length: pointer.length, check: target.header.nodeCheck(content, at: offset), count: pointer.count)
+    nodes[pointer.offset] = new
+    return new
+  }
+}
+
+extension DiskFile {
+  /// Writes an array.
+  func write(_ bytes: [UInt8], at offset: UInt64) throws(DiskError) {
+    let written = bytes.withUnsafeBytes { bytes in
+      Result { () throws(DiskError) in try write(bytes, at: offset) }
+    }
+    try written.get()
+  }
+}

@@ -1,0 +1,226 @@
+import DiskSimulation
+import Testing
+
+@testable import StorageEngine
+
+@Suite("Compaction")
+struct CompactionTests {
+  /// A history with every kind of change; what each commit should read as.
+  private func history(_ store: Store, commits: Int, seed: UInt64) throws -> [UInt64: [Int: String]] {
+    var random = RandomSource(seed: seed)
+    var states: [UInt64: [Int: String]] = [:]
+    var state: [Int: String] = [:]
+    let first = try store.change(CommitInfo(action: "create")) { transaction in
+      try transaction.createTree(people, kind: .records, attributes: bytes("attributes"))
+      try transaction.createTree(byAge, kind: .entries)
+      for number in 0..<300 {
+        try transaction.put(key(number), bytes("first \(number)"), in: people)
+        state[number] = "first \(number)"
+      }
+      try index(transaction, key(7))
+    }
+    states[first] = state
+    for step in 0..<commits {
+      if step % 17 == 16, let old = states.keys.sorted().dropFirst(step / 3).first {
+        let number = try store.change(CommitInfo(action: "restore")) { try $0.restore(nil, from: try store.view(at: old)) }
+        state = states[old] ?? [:]
+        states[number] = state
+        continue
+      }
+      let number = try store.change(CommitInfo(action: "step \(step)")) { transaction in
+        for _ in 0...Int(random.next() % 12) {
+          let id = Int(random.next() % 400)
+          if random.next() % 3 == 0 {
+            try transaction.delete(key(id), in: people)
+            state[id] = nil
+          } else {
+            try transaction.put(key(id), bytes("\(step).\(id)"), in: people)
+            state[id] = "\(step).\(id)"
+          }
+        }
+        try transaction.put(key(500), bytes("\(step)"), in: people)
+        state[500] = "\(step)"
+        try index(transaction, key(500))
+      }
+      states[number] = state
+    }
+    return states
+  }
+
+  /// An entry that refers to a record, as a direct index has.
+  private func index(_ transaction: WriteTransaction, _ id: [UInt8]) throws {
+    let reference = try #require(try transaction.currentReference(of: id, in: people))
+    try transaction.insert(bytes("by ") + id, .record(reference), in: byAge)
+  }
+
+  private func check(_ view: View, _ expected: [Int: String]?) throws {
+    let expected = try #require(expected)
+    let tree = try #require(try view.tree(people))
+    #expect(tree.count == UInt64(expected.count))
+    for (id, text) in expected { #expect(try view.text(key(id)) == text) }
+    #expect(tree.attributes.text == "attributes")
+    #expect(view.commit.liveBytes == (try LiveBytes(view).count()))
+    let entries = try #require(try view.tree(byAge))
+    if let text = expected[500] {
+      let record = try #require(try entries.find(.bytes(bytes("by ") + key(500)))?.payload.record)
+      #expect(try view.value(of: record).text == text)
+    }
+  }
+
+  private func verify(_ path: String) throws {
+    let report = try Store.verify(at: path, disk: SystemDisk())
+    #expect(report.findings.isEmpty, "\(report.findings)")
+  }
+
+  @Test("kept commits read as before, pruned ones name the nearest kept, and the file is verified", arguments: [1, 7, 40, 1000])
+  func retention(count: Int) throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let states = try history(store, commits: 60, seed: UInt64(count))
+    try store.change(CommitInfo(names: ["pinned": 5])) { _ in }
+    var expected = states
+    let newest = store.head.commit.number
+    expected[newest] = states[newest - 1]
+    let before = try (1...newest).map { try store.commit($0) }
+    let old = try store.view(at: 3)
+
+    let report = try store.compact(.last(count))
+    #expect(report.commitsKept + report.commitsPruned == Int(newest))
+    if count < 40 { #expect(report.bytesAfter < report.bytesBefore) }
+    #expect(store.dataBytes == report.bytesAfter)
+    try check(old, states[3])
+
+    for path in [folder.store()] {
+      var kept: [UInt64] = []
+      for reader in [store, try Store.open(at: path, options: StoreOptions(isReadOnly: true))] {
+        kept = []
+        for number in 1...newest {
+          let record = before[Int(number) - 1]
+          let isKept = number == 5 || number > newest - min(newest, UInt64(count))
+          guard isKept else {
+            let error = #expect(throws: StorageError.self) { try reader.view(at: number) }
+            guard case .prunedCommit(number, let nearest)? = error else {
+              Issue.record("\(String(describing: error))")
+              continue
+            }
+            #expect(nearest == 5 || nearest > newest - UInt64(count))
+            continue
+          }
+          kept.append(number)
+          let view = try reader.view(at: number)
+          #expect(view.commit.date == record.date)
+          #expect(view.commit.action == record.action)
+          #expect(view.commit.origin == record.origin)
+          #expect(view.commit.flags.contains(.squashed) == (number > 1 && !kept.dropLast().contains(number - 1)))
+          try check(view, expected[number])
+        }
+        #expect(try reader.names == ["pinned": 5])
+        #expect(reader.head.commit.number == newest)
+      }
+      #expect(kept.count == report.commitsKept)
+    }
+    try store.change { try $0.put(key(1), bytes("after"), in: people) }
+    #expect(store.head.commit.number == newest + 1)
+    try store.close()
+    try verify(folder.store())
+    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    #expect(again.identity.generation == 2)
+    #expect(try again.head.text(key(1)) == "after")
+  }
+
+  @Test("versions of a record are those of the kept commits, in order")
+  func versions() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let states = try history(store, commits: 60, seed: 3)
+    let newest = store.head.commit.number
+    _ = try store.compact(.last(20))
+    let kept = ((newest - 19)...newest).map { $0 }
+    for id in stride(from: 0, to: 400, by: 7) {
+      var expected: [String] = []
+      var last: String?
+      for number in kept {
+        let text = states[number]?[id]
+        if number == kept.first ? text != nil : text != last { expected.append("#\(number) \(text ?? "-")") }
+        last = text
+      }
+      var found: [String] = []
+      var cursor = try store.head.versions(of: .bytes(key(id)), in: people)
+      while let version = try cursor.next() {
+        let text = try version.change.flatMap { $0.kind == .delete ? nil : try store.head.value(of: $0.reference).text }
+        found.append("#\(version.commit) \(text ?? "-")")
+      }
+      // The first kept commit may tell that the record had been deleted; a value written anew with the same text counts too.
+      var told: [String] = []
+      for line in found.reversed() where told.last?.split(separator: " ").last != line.split(separator: " ").last {
+        if !(told.isEmpty && line.hasSuffix(" -")) { told.append(line) }
+      }
+      #expect(told == expected, "record \(id): \(found)")
+    }
+  }
+
+  @Test("a reader elsewhere goes on across a compaction, and a writer goes on during one")
+  func meanwhile() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    _ = try history(store, commits: 20, seed: 5)
+    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let old = reader.head
+    var written = 0
+    _ = try store.compact(.last(10)) { _ in
+      if written < 40 {
+        written += 1
+        _ = try? store.change { try $0.put(key(1000 + written), bytes("meanwhile"), in: people) }
+      }
+      return true
+    }
+    #expect(written == 10)
+    let head = try reader.refresh()
+    #expect(head.commit.number == store.head.commit.number)
+    for number in 1...written { #expect(try head.text(key(1000 + number)) == "meanwhile") }
+    #expect(try old.tree(people) != nil)
+    #expect(reader.identity.generation == 2)
+    var cursor = try difference(old, head, tree: people)
+    var count = 0
+    while let found = try cursor.next() {
+      #expect(found.old == nil)
+      count += 1
+    }
+    #expect(count == written)
+    try store.close()
+    try verify(folder.store())
+  }
+
+  @Test("a cancelled compaction leaves the store as it was")
+  func cancel() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let states = try history(store, commits: 20, seed: 5)
+    #expect(throws: StorageError.cancelled) { try store.compact(.last(5)) { $0.commitsDone < 3 } }
+    for (number, state) in states { try check(try store.view(at: number), state) }
+    #expect(try SystemDisk().list(folder.store()).sorted() == ["data", "lock"])
+  }
+
+  @Test("a copy, also as of an earlier commit, has an origin of its own")
+  func copy() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let states = try history(store, commits: 30, seed: 6)
+    try store.change(CommitInfo(names: ["early": 4, "late": 20])) { _ in }
+    try store.copy(to: folder.store("all"))
+    try store.copy(to: folder.store("early"), at: 12)
+    let early = try Store.open(at: folder.store("early"), options: StoreOptions())
+    #expect(early.head.commit.number == 12)
+    #expect(try early.names == ["early": 4])
+    for number in 1...12 { try check(try early.view(at: UInt64(number)), states[UInt64(number)]) }
+    try early.change { try $0.put(key(1), bytes("x"), in: people) }
+    #expect(early.head.commit.origin != store.head.commit.origin)
+    let all = try Store.open(at: folder.store("all"), options: StoreOptions())
+    #expect(all.head.commit.number == store.head.commit.number)
+    #expect(try all.names == store.names)
+    for (number, state) in states { try check(try all.view(at: number), state) }
+    try early.close()
+    try verify(folder.store("early"))
+    try verify(folder.store("all"))
+  }
+}
