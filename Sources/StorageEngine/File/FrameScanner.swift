@@ -12,7 +12,8 @@ struct FrameScanner {
     let seed = file.header.seed
     let bytes = try file.bytes(at: offset, count: FrameHeader.size, what: "frame header")
     guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: seed) }), header.number > chain.number,
-      header.previousOffset == chain.offset, header.previousHash == chain.hash, header.length <= limit - offset,
+      header.previousOffset == chain.offset, header.length <= limit - offset,
+      header.previousHash == chain.hash,
       header.length >= least
     else { return nil }
     file.counters.frameReads.add(1)
