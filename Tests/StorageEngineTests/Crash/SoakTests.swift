@@ -1,0 +1,51 @@
+import DiskSimulation
+import Glibc
+import StorageEngine
+import Testing
+
+/// Longer than the ordinary run has time for: `STRATA_SOAK` is the number of seconds. Each seed is printed before it is
+/// used, so that a failure can be run again with `STRATA_SEED`.
+@Suite("Soak", .enabled(if: getenv("STRATA_SOAK") != nil))
+struct SoakTests {
+  private var seconds: Int64 { getenv("STRATA_SOAK").flatMap { Int64(String(cString: $0)) } ?? 0 }
+
+  private func seeds(_ body: (UInt64) async throws -> Void) async throws {
+    if let seed = getenv("STRATA_SEED").flatMap({ UInt64(String(cString: $0)) }) { return try await body(seed) }
+    let disk = SystemDisk()
+    let end = disk.now() + seconds * 1_000_000_000
+    repeat {
+      let seed = disk.randomNumber() % 1_000_000_000
+      print("seed \(seed)")
+      try await body(seed)
+    } while disk.now() < end
+  }
+
+  @Test("power cuts in random workloads")
+  func powerCuts() async throws {
+    var total = 0
+    try await seeds { seed in
+      var run = PowerCutRun()
+      let workload = try RecordedWorkload.run("seed \(seed)", .random(seed: seed, count: 40), seed: seed)
+      await run.add(workload, seed: seed, recoveryStride: 40)
+      total += run.total
+      #expect(run.failures.isEmpty, "seed \(seed): \(run.failures.prefix(5))")
+    }
+    print("\(total) crash images")
+  }
+
+  @Test("random operations against a dictionary")
+  func randomOperations() async throws {
+    try await seeds { seed in
+      let disk = ImageDisk()
+      var runner = try ScriptRunner(creating: "/soak.strata", on: disk)
+      try runner.run(.random(seed: seed, count: 400, keys: 120))
+      let comparison = StoreComparison(store: runner.store, model: runner.model)
+      #expect(try comparison.checkAll(promised: runner.model.newest) == runner.model.newest, "seed \(seed)")
+      try comparison.checkSearches(seed: seed)
+      try comparison.checkDifferences(seed: seed)
+      try runner.store.close()
+      let report = try Store.verify(at: "/soak.strata", disk: disk)
+      #expect(report.findings.isEmpty, "seed \(seed): \(report.findings.prefix(3))")
+    }
+  }
+}
