@@ -34,7 +34,7 @@ extension OwnStore {
     _ title: String, total: Int, progress: WorkProgress?, _ body: (WorkMeter) throws(ModelError) -> Value
   ) throws(ModelError) -> Value {
     let meter = WorkMeter(store: self, title: title, total: total, progress: progress)
-    defer { engine.setActivity(nil) }
+    defer { meter.close() }
     return try body(meter)
   }
 }
@@ -47,6 +47,7 @@ final class WorkMeter {
   private let startedAt = LocalTime.now
   private var done = 0
   private var told = 0
+  private var hasTold = false
   var total: Int
 
   init(store: OwnStore, title: String, total: Int, progress: WorkProgress?) {
@@ -70,10 +71,16 @@ final class WorkMeter {
     if let progress, !progress(done, max(done, total)) { throw .cancelled }
   }
 
+  /// Takes back what other processes were told, if anything was.
+  func close() {
+    if hasTold { store.engine.setActivity(nil) }
+  }
+
   private static let step = 64
 
   private func tell() {
     guard total > 500 || done > 500 else { return }
+    hasTold = true
     store.engine.setActivity(
       Activity(
         title: title, done: done, total: max(total, done), startedAt: startedAt,
