@@ -63,7 +63,8 @@ let package = Package(
       swiftSettings: everyTarget),
     .testTarget(
       name: "CodableDatastoreTests", dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine"], swiftSettings: everyTarget),
-    .testTarget(name: "FolderStoreTests", dependencies: ["FolderStore"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore"], swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(
       name: "StoreBrowserTests", dependencies: ["StoreBrowser", "DatastoreModel", "StorageEngine", "TerminalKit"],

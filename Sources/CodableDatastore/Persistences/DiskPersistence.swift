@@ -17,9 +17,11 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
 
   /// A persistence that reads and writes.
   ///
-  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL.
+  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the
+  ///   original library wrote, with a word on how to convert it.
   public init(readWriteURL: URL) throws where AccessMode == ReadWrite {
     guard readWriteURL.isFileURL else { throw DiskPersistenceError.notFileURL }
+    try StoreConnection.refuseFolderOfOriginalLibrary(at: readWriteURL.path)
     _store = _StoreHandle(connection: .to(readWriteURL), isReadOnly: false)
   }
 

@@ -1,3 +1,4 @@
+import DatastoreModel
 import FoundationEssentials
 import StorageEngine
 import Synchronization
@@ -53,13 +54,22 @@ final class StoreConnection: Sendable {
   func storeForReading(forWriter: Bool) throws -> Store? {
     try state.withLock { state in
       if let store = state.writer ?? (forWriter ? nil : state.reader) { return store }
-      guard let path, Store.exists(at: path, disk: Self.disk) else { return nil }
+      guard let path else { return nil }
+      guard Store.exists(at: path, disk: Self.disk) else {
+        try Self.refuseFolderOfOriginalLibrary(at: path)
+        return nil
+      }
       let store = try throwingStoreErrors { () throws(StorageError) in
         try Store.open(at: path, options: Self.options(isReadOnly: !forWriter), disk: Self.disk)
       }
       if forWriter { state.writer = store } else { state.reader = store }
       return store
     }
+  }
+
+  /// Throws where a folder of the original library lies at a path, and says how to make a store of it.
+  static func refuseFolderOfOriginalLibrary(at path: String) throws {
+    if OriginalFolder.exists(at: path) { throw StoreError(.notAStore, OriginalFolder.advice(for: path) + ".") }
   }
 
   /// The store for writing; it is created where there is none.

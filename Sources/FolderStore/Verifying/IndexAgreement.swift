@@ -95,8 +95,6 @@ extension IndexAgreement {
     var documents = BoundedCache<Int, Document>(half: 256)
   }
 
-  private static let keyLimit = 4096
-
   private mutating func walk(_ records: EntryList, _ tally: inout Tally) throws(FolderError) {
     let entries = try secondary.source.get()
     var place = EntryList.Place(page: 0, row: 0)
@@ -112,7 +110,7 @@ extension IndexAgreement {
       entryCount += 1
       checkOrder(entry, &tally)
       if entry.longestHeader > Entry.readableHeaderLimit { longHeaders.add(entry.identifier) }
-      if entry.key.count > Self.keyLimit { longKeys.add(entry.identifier) }
+      if entry.key.count > StoreBuilder.keyLimit { longKeys.add(entry.identifier) }
       try compare(entry, records, &tally)
     }
   }
