@@ -8,17 +8,20 @@ extension VerbRun {
     let store = try editableStore()
     let view = try store.refresh()
     let datastore = try datastore(required(1), in: view)
-    var edits: [RecordEdit] = []
+    let key = datastore.descriptor.key
+    var changes = ChangeSet(base: view.commit)
+    var identifiers: Set<StoredKey> = []
     for text in arguments.operands(from: 2) {
       let identifier = try datastore.identifier(parsing: text)
       guard let record = try datastore.record(identifier) else {
-        throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
+        throw ModelError.noSuchRecord(identifier.description, datastore: key)
       }
-      edits.append(RecordEdit(datastore: datastore.descriptor.key, identifier: identifier, old: record.stored, new: nil))
+      guard identifiers.insert(identifier).inserted else { continue }
+      changes.changes.append(RecordEdit(datastore: key, identifier: identifier, old: record.stored, new: nil))
     }
-    let name = edits.count == 1 ? "delete \(datastore.descriptor.key) \(edits[0].identifier)" : "delete \(edits.count) records"
+    let name = changes.count == 1 ? "delete \(key) \(changes.changes[0].identifier)" : "delete \(changes.count) records"
     return try printCommit(
-      store.commit(ChangeSet(base: view.commit, changes: edits), named: arguments.value("--name") ?? name, options: EditOptions()))
+      store.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions()))
   }
 
   func undo() throws -> Int32 {

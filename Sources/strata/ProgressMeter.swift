@@ -1,0 +1,65 @@
+import DatastoreModel
+import Synchronization
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// How far long work is, on one line of standard error that is written over: only where a person can see it, at most
+/// ten times a second.
+final class ProgressMeter: Sendable {
+  private struct State {
+    var first: Int64?
+    var last: Int64 = 0
+    var isShown = false
+  }
+
+  private let title: String
+  private let isVisible = isatty(STDERR_FILENO) == 1
+  private let state = Mutex(State())
+
+  init(_ title: String) { self.title = title }
+
+  /// What long work calls; it always answers that the work goes on.
+  var report: WorkProgress { { done, total in self.show(done, total) } }
+
+  private func show(_ done: Int, _ total: Int) -> Bool {
+    guard isVisible else { return true }
+    let now = LocalTime.now
+    let line = state.withLock { state -> String? in
+      let first = state.first ?? now
+      state.first = first
+      guard now - state.last > 100_000_000 else { return nil }
+      state.last = now
+      state.isShown = true
+      return line(done, total, seconds: Double(now - first) / 1e9)
+    }
+    if let line { write("\r\(line)\u{1B}[K") }
+    return true
+  }
+
+  private func line(_ done: Int, _ total: Int, seconds: Double) -> String {
+    guard total > 0, done > 0, seconds > 0 else { return "\(title) \(done)" }
+    let rate = Double(done) / seconds
+    let remaining = Double(max(0, total - done)) / rate
+    return "\(title) \(done) of \(total), \(done * 100 / total) %, \(Int(rate))/s, \(Int(remaining.rounded(.up))) s left"
+  }
+
+  /// Takes the line away.
+  func finish() {
+    if state.withLock({ $0.isShown }) { write("\r\u{1B}[K") }
+  }
+
+  private func write(_ text: String) {
+    var text = text
+    text.withUTF8 { bytes in
+      #if canImport(Darwin)
+        _ = Darwin.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+      #else
+        _ = Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+      #endif
+    }
+  }
+}

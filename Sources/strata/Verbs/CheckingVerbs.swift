@@ -1,0 +1,120 @@
+import DatastoreModel
+import FolderStore
+import StorageEngine
+import StoreBrowser
+
+// The verbs that look for damage and save what can be saved: verify, salvage, convert.
+
+extension VerbRun {
+  func verify() throws -> Int32 {
+    let path = try required(0)
+    if OriginalFolder.exists(at: path) { return try verifyFolder(path) }
+    let meter = ProgressMeter("verifying")
+    let bytes = try describingStorageErrors { () throws(StorageError) in
+      try Store.verify(at: path, disk: SystemDisk()) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
+    }
+    meter.finish()
+    for finding in bytes.findings {
+      try printFinding(finding.severity == .damage ? "damage" : "note", "\(finding)")
+    }
+    let unlisted = bytes.findingCount - bytes.findings.count
+    if unlisted > 0 { try printFinding("damage", "and \(unlisted) more") }
+    var isClean = bytes.isClean
+    if isClean {
+      let store = try openStore(path, readOnly: true)
+      let model = try store.verifyModel(at: store.head.commit, progress: meter.report)
+      meter.finish()
+      for finding in model.allFindings { try printFinding(finding.severity.rawValue, "\(finding)") }
+      isClean = model.isClean
+    }
+    try printSummary(
+      isClean: isClean,
+      "\(bytes.commits) commits, \(bytes.changes) changes, \(bytes.nodes) nodes, \(bytes.bytes) bytes checked")
+    return isClean ? 0 : 3
+  }
+
+  private func verifyFolder(_ path: String) throws -> Int32 {
+    let meter = ProgressMeter("verifying")
+    let report = try FolderVerifier.verify(path, progress: { _ = meter.report($0.done, $0.total) })
+    meter.finish()
+    for finding in report.findings {
+      try printFinding(finding.severity.rawValue, "\(finding)", kind: finding.kind.rawValue)
+    }
+    try printSummary(isClean: report.isSound, report.summary)
+    return report.exitStatus
+  }
+
+  private func printFinding(_ severity: String, _ text: String, kind: String? = nil) throws {
+    if isJSON {
+      try line([
+        "severity": .string(severity), "kind": kind.map(Document.string) ?? .null, "finding": .string(text),
+      ])
+    } else {
+      try output.line(text.hasPrefix("\(severity):") ? text : "\(severity): \(text)")
+    }
+  }
+
+  private func printSummary(isClean: Bool, _ text: String) throws {
+    if isJSON {
+      try line(["clean": .bool(isClean), "summary": .string(text)])
+    } else {
+      try output.line("\(isClean ? "clean" : "damaged"): \(text)")
+    }
+  }
+
+  func salvage() throws -> Int32 {
+    let meter = ProgressMeter("salvaging")
+    let (path, newPath) = (try required(0), try required(1))
+    let report = try describingStorageErrors { () throws(StorageError) in
+      try Store.salvage(
+        from: path, to: newPath, options: StoreOptions(program: "strata salvage", author: currentUser()),
+        disk: SystemDisk()
+      ) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
+    }
+    meter.finish()
+    for loss in report.losses {
+      if isJSON { try line(["loss": .string(loss.description)]) } else { try output.line("lost: \(loss)") }
+    }
+    let summary = "\(report.savedCommits) commits saved, \(report.mendedCommits) mended, \(report.records) records"
+    if isJSON {
+      try line(["complete": .bool(report.isComplete), "summary": .string(summary)])
+    } else {
+      try output.line("\(newPath): \(summary)")
+    }
+    return 0
+  }
+
+  func convert() throws -> Int32 {
+    let meter = ProgressMeter("converting")
+    var converter = try FolderConverter(
+      from: required(0), to: required(1), keepsHistory: !arguments.has("--no-history"), author: currentUser()
+    ) { meter.report($0.done, $0.total) }
+    let report = try converter.run()
+    meter.finish()
+    if isJSON {
+      try line([
+        "commits": .count(report.commitCount),
+        "datastores": .array(
+          report.datastores.map { ["key": .string($0.key), "count": .count($0.recordCount)] }),
+        "stale": .array(
+          report.staleIndexes.map {
+            ["datastore": .string($0.datastore), "index": .string($0.index), "reason": .string($0.reason)]
+          }),
+        "omissions": .array(report.omissions.map(Document.string)),
+        "notes": .array(report.notes.map(Document.string)),
+      ])
+    } else {
+      for text in report.lines { try output.line(text) }
+    }
+    return 0
+  }
+
+  /// Runs a call of the engine; its errors come out as the model's, with their exit status.
+  func describingStorageErrors<Value>(_ body: () throws(StorageError) -> Value) throws -> Value {
+    do throws(StorageError) {
+      return try body()
+    } catch {
+      throw ModelError(error)
+    }
+  }
+}

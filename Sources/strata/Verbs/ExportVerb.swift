@@ -1,0 +1,52 @@
+import DatastoreModel
+import StoreBrowser
+
+extension VerbRun {
+  /// Prints whole datastores: the bare documents of one, or all with their datastore, identifier and version.
+  func export() throws -> Int32 {
+    let store = try store()
+    let view = try view(of: store)
+    let format = arguments.value("--format").flatMap(TableWriter.Format.init) ?? .jsonl
+    if let key = arguments.operand(1) {
+      try exportDocuments(of: datastore(key, in: view), as: format)
+    } else {
+      try exportAll(of: view, as: format)
+    }
+    return 0
+  }
+
+  private func exportDocuments(of datastore: any ReadableDatastore, as format: TableWriter.Format) throws {
+    var columns: [DocumentPath] = []
+    if format == .csv {
+      let first = try datastore.primary.entries(at: 0..<256).compactMap { try datastore.record($0.identifier)?.document() }
+      columns = TableWriter.columns(of: first)
+    }
+    var writer = TableWriter(format, columns: columns)
+    try output.bytes(writer.beginning)
+    try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
+    try output.bytes(writer.end)
+  }
+
+  private func exportAll(of view: any ReadableView, as format: TableWriter.Format) throws {
+    if format == .csv { throw UsageError("CSV has the columns of one datastore; name it", verb: arguments.verb) }
+    var writer = TableWriter(format)
+    try output.bytes(writer.beginning)
+    for datastore in try view.datastores {
+      try forEachRecord(of: datastore) { record in
+        let line = try Document.record(record, in: datastore.descriptor)
+        guard case .object(let members) = line else { return }
+        try output.bytes(writer.row(.object([.init("datastore", .string(datastore.descriptor.key))] + members)))
+      }
+    }
+    try output.bytes(writer.end)
+  }
+
+  private func forEachRecord(of datastore: any ReadableDatastore, _ body: (Record) throws -> Void) throws {
+    var windows = RankWindows(0..<(try datastore.count))
+    while let ranks = windows.next() {
+      for entry in try datastore.primary.entries(at: ranks) {
+        if let record = try datastore.record(entry.identifier) { try body(record) }
+      }
+    }
+  }
+}

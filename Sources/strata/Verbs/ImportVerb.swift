@@ -1,0 +1,90 @@
+import DatastoreModel
+import StoreBrowser
+
+// The verbs that bring documents in: import, put.
+
+extension VerbRun {
+  func importFile() throws -> Int32 {
+    let store = try OwnStore.open(
+      path: required(0), program: "strata", author: currentUser(), creates: !arguments.has("--dry-run"))
+    var source = try TableSource(path: required(2))
+    let plan = try importPlan()
+    let meter = ProgressMeter("importing \(plan.datastore)")
+    let report = try Importer(store, plan, progress: meter.report).run(&source, named: arguments.value("--name"))
+    meter.finish()
+    for rejection in report.rejections { complain(rejection.description) }
+    if report.rejected > report.rejections.count {
+      complain("and \(report.rejected - report.rejections.count) more rejected")
+    }
+    try print(report, columns: source.columns)
+    return report.rejected == 0 ? 0 : 1
+  }
+
+  private func importPlan() throws -> ImportPlan {
+    guard let identifier = arguments.value("--id") else {
+      throw UsageError("--id names the field that is the identifier", verb: arguments.verb)
+    }
+    let direct = arguments.values("--direct")
+    let indexes = try arguments.values("--index").map { text in
+      var index = try importIndex(text)
+      if direct.contains(index.name) { index.storage = .direct }
+      return index
+    }
+    if let unknown = direct.first(where: { name in !indexes.contains { $0.name == name } }) {
+      throw UsageError("--direct \(unknown): there is no --index of that name", verb: arguments.verb)
+    }
+    return ImportPlan(
+      datastore: try required(1), identifier: try DocumentPath(parsing: identifier), indexes: indexes,
+      isNewOnly: arguments.has("--new-only"), isDryRun: arguments.has("--dry-run"))
+  }
+
+  /// `NAME=FIELDPATH[:KIND]`
+  private func importIndex(_ text: String) throws -> ImportPlan.Index {
+    let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+    guard parts.count == 2 else {
+      throw UsageError("--index is NAME=FIELDPATH[:KIND], not “\(text)”", verb: arguments.verb)
+    }
+    var (path, kind) = (parts[1], IndexKind.oneToMany)
+    if let colon = path.lastIndex(of: ":") {
+      guard let named = IndexKind(rawValue: String(path[path.index(after: colon)...])), named != .primary else {
+        let kinds = IndexKind.allCases.filter { $0 != .primary }.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("--index \(text): the kind is one of \(kinds)", verb: arguments.verb)
+      }
+      kind = named
+      path = String(path[..<colon])
+    }
+    return ImportPlan.Index(name: parts[0], path: try DocumentPath(parsing: path), kind: kind)
+  }
+
+  private func print(_ report: ImportReport, columns: [TableSource.Column]) throws {
+    if isJSON {
+      return try line([
+        "commit": report.commit.map(Document.commit) ?? .null, "new": .count(report.new),
+        "changed": .count(report.changed), "unchanged": .count(report.unchanged), "rejected": .count(report.rejected),
+      ])
+    }
+    for column in columns { try output.line("\(column.path): \(column.type)") }
+    let counts = "\(report.new) new, \(report.changed) changed, \(report.unchanged) unchanged, \(report.rejected) rejected"
+    try output.line(report.commit.map { "\($0)  \(counts)" } ?? "dry run: \(counts); nothing was written")
+  }
+
+  func put() throws -> Int32 {
+    let store = try editableStore()
+    guard let own = store as? OwnStore else {
+      throw ModelError.readOnly(reason: "stores of this kind are only read")
+    }
+    var source = try TableSource(path: arguments.operand(2) ?? "-", isKeyed: false)
+    var documents: [Document] = []
+    while let row = try source.next() {
+      switch row.content {
+      case .document(let document): documents.append(document)
+      case .unreadable(let reason):
+        throw ModelError.invalid(text: "", column: nil, reason: "\(row.place): \(reason)")
+      }
+    }
+    let key = try required(1)
+    let changes = try own.changes(putting: documents, into: key)
+    let name = changes.count == 1 ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
+    return try printCommit(own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions()))
+  }
+}
