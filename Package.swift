@@ -6,7 +6,8 @@ import PackageDescription
 //   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
 //                                 ↑      ↖ FolderStore
 //          TerminalKit ← StoreBrowser
-//    CCurses ← CursesTerminal ← strata → everything
+//                ↑          ↓ (for embedding only)
+//    CCurses ← CursesTerminal            strata → everything
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -43,7 +44,7 @@ let package = Package(
     .target(
       name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
     .target(
-      name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel"],
+      name: "StoreBrowser", dependencies: ["TerminalKit", "CursesTerminal", "DatastoreModel"],
       swiftSettings: everyTarget),
     .target(
       name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],
