@@ -47,3 +47,9 @@ clean:
 
 requirements:
 	@Scripts/require-curses
+
+# Work A of the design beside LMDB and SQLite, and the typed library beside the bare coders; needs liblmdb-dev and
+# libsqlite3-dev. The results are in Benchmarks/RESULTS.md.
+.PHONY: bench
+bench:
+	Benchmarks/run

@@ -25,8 +25,12 @@ let package = Package(
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
+    .target(name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"], swiftSettings: everyTarget),
+    .target(name: "Measuring", swiftSettings: everyTarget),
     .executableTarget(
-      name: "EngineBench", dependencies: ["StorageEngine", "CLMDB", "CSQLite"], swiftSettings: everyTarget),
+      name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CLMDB", "CSQLite"], swiftSettings: everyTarget),
+    .executableTarget(
+      name: "TypedBench", dependencies: ["Measuring", "Atlas", "CodableDatastore"], swiftSettings: everyTarget),
   ],
   swiftLanguageModes: [.v6]
 )

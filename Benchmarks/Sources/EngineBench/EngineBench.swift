@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Measuring
 import StorageEngine
 
 /// Work A side by side: ours, LMDB and SQLite in turn, in one run, on one disk.

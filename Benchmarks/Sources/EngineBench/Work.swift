@@ -1,3 +1,5 @@
+import Measuring
+
 /// A record of work A: about 200 bytes, with two indexed values.
 struct BenchRecord: Sendable {
   var identifier: UInt64
@@ -49,17 +51,4 @@ extension BenchRecord {
 
 extension FixedWidthInteger {
   var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian, Array.init) }
-}
-
-/// Steele, Lea and Flood's generator: the same numbers on every machine.
-struct SplitMix: RandomNumberGenerator, Sendable {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var word = state
-    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-    return word ^ (word >> 31)
-  }
 }
