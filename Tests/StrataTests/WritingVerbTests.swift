@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+@Suite("Verbs that write")
+struct WritingVerbTests {
+  private static let rivers = """
+    {"id": 1, "name": "Rhein", "km": 1233, "countries": ["CH", "DE", "NL"]}
+    {"id": 2, "name": "Aare", "km": 288, "countries": ["CH"]}
+    {"id": 3, "name": "Inn", "km": 517, "countries": ["CH", "AT", "DE"]}
+    """
+
+  private func importRivers(_ folder: TemporaryFolder, _ extra: [String] = []) throws -> (path: String, run: ProgramRun) {
+    let path = folder.path("Rivers.strata")
+    let file = try folder.file("rivers.jsonl", Self.rivers)
+    let run = try ProgramRun(
+      ["import", path, "River", file, "--id", "id", "--index", "km=km", "--index", "country=countries:many-to-many"]
+        + extra)
+    return (path, run)
+  }
+
+  @Test("an import makes the store, its datastore and its indexes, in one commit")
+  func importing() throws {
+    let folder = try TemporaryFolder()
+    let (path, run) = try importRivers(folder, ["--json"])
+    #expect(run.status == 0, "\(run.complaint)")
+    #expect(run.objects.first?["new"] as? Int == 3)
+    let along = try ProgramRun(["records", path, "River", "--index", "country", "--equal", "CH", "--json"])
+    #expect(along.objects.compactMap { $0["id"] as? Int } == [1, 2, 3])
+    let longest = try ProgramRun(["records", path, "River", "--index", "km", "--descending", "--limit", "1", "--json"])
+    #expect(longest.objects.compactMap { $0["id"] as? Int } == [1])
+    #expect(try ProgramRun(["verify", path]).status == 0)
+  }
+
+  @Test("importing again counts what is new, changed and unchanged, and writes only what changed")
+  func importingAgain() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    let more = try folder.file(
+      "more.csv", "id,name,km,countries\n2,Aare,295,\n4,Ticino,248,\n")
+    let run = try ProgramRun(["import", path, "River", more, "--id", "id", "--json"])
+    #expect(run.objects.first?["new"] as? Int == 1)
+    #expect(run.objects.first?["changed"] as? Int == 1)
+    let refused = try ProgramRun(["import", path, "River", more, "--id", "id", "--new-only"])
+    #expect(refused.status == 1)
+    #expect(refused.complaint.contains("more.csv:2"))
+  }
+
+  @Test("a dry run and a failed import leave nothing")
+  func nothingLeft() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    let before = try ProgramRun(["info", path, "--json"]).output
+    let file = try folder.file("rivers2.jsonl", "{\"id\": 9, \"km\": 1}\n{\"id\": 10, \"km\": \n")
+    _ = try ProgramRun(["import", path, "River", file, "--id", "id", "--dry-run"])
+    let run = try ProgramRun(["import", path, "River", file, "--id", "nothing"])
+    #expect(run.status != 0)
+    #expect(try ProgramRun(["info", path, "--json"]).output == before)
+  }
+
+  @Test("put, delete, undo, redo and restore make commits and print their numbers")
+  func changing() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    func kilometres(_ id: String) throws -> Int? {
+      try (ProgramRun(["get", path, "River", id, "--json"]).objects.first?["value"] as? [String: Any])?["km"] as? Int
+    }
+    let put = try ProgramRun(
+      ["put", path, "River"], input: "{\"id\": 2, \"name\": \"Aare\", \"km\": 291, \"countries\": [\"CH\"]}")
+    #expect(put.status == 0, "\(put.complaint)")
+    #expect(put.output == "#2\n")
+    #expect(try kilometres("2") == 291)
+    #expect(try ProgramRun(["delete", path, "River", "1", "3"]).output == "#3\n")
+    #expect(try ProgramRun(["get", path, "River", "1"]).status == 1)
+    #expect(try ProgramRun(["undo", path]).output == "#4\n")
+    #expect(try kilometres("1") == 1233)
+    #expect(try ProgramRun(["undo", path]).output == "#5\n")
+    #expect(try kilometres("2") == 288)
+    #expect(try ProgramRun(["redo", path]).output == "#6\n")
+    #expect(try kilometres("2") == 291)
+    #expect(try ProgramRun(["restore", path, "1", "River", "2"]).output == "#7\n")
+    #expect(try kilometres("2") == 288)
+    #expect(try ProgramRun(["restore", path, "3"]).output == "#8\n")
+    #expect(try ProgramRun(["get", path, "River", "1"]).status == 1)
+    #expect(try ProgramRun(["verify", path]).status == 0)
+    let history = try ProgramRun(["history", path, "--json"]).objects.compactMap { $0["commit"] as? Int }
+    #expect(history == [8, 7, 6, 5, 4, 3, 2, 1])
+  }
+
+  @Test("a pin names a commit wherever one is asked for")
+  func pins() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    _ = try ProgramRun(["delete", path, "River", "1"])
+    #expect(try ProgramRun(["pin", path, "before", "1"]).status == 0)
+    #expect(try ProgramRun(["get", path, "River", "1", "--at", "before"]).status == 0)
+    #expect(try ProgramRun(["diff", path, "before", "head", "--json"]).objects.first?["change"] as? String == "delete")
+    #expect(try ProgramRun(["pin", path, "before", "--remove"]).status == 0)
+    #expect(try ProgramRun(["get", path, "River", "1", "--at", "before"]).status == 1)
+  }
+
+  @Test("an export is what was imported")
+  func exporting() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    let lines = try ProgramRun(["export", path, "River"]).objects
+    #expect(lines.compactMap { $0["name"] as? String } == ["Rhein", "Aare", "Inn"])
+    let list = try ProgramRun(["export", path, "River", "--format", "json"])
+    #expect((try JSONSerialization.jsonObject(with: Data(list.output.utf8)) as? [Any])?.count == 3)
+    #expect(try ProgramRun(["export", path, "River", "--format", "csv"]).lines.count == 4)
+    #expect(try ProgramRun(["export", path]).objects.first?["datastore"] as? String == "River")
+  }
+}
+
+@Suite("Bad input gets one clear sentence")
+struct BadInputTests {
+  @Test("a path that does not exist, or is no store", arguments: ["info", "verify", "history"])
+  func noStore(verb: String) throws {
+    let folder = try TemporaryFolder()
+    let missing = try ProgramRun([verb, folder.path("nothing")])
+    #expect(missing.status == 1)
+    #expect(missing.complaint.hasPrefix("strata: ") && missing.complaint.contains(folder.path("nothing")))
+    let file = try folder.file("text", "hello")
+    let noStore = try ProgramRun([verb, file])
+    #expect(noStore.status == 1 || noStore.status == 3, "\(noStore.complaint)")
+    #expect(noStore.output.isEmpty)
+  }
+
+  @Test("a store of a newer format version is refused with status 3 and left alone")
+  func newerFormat() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("A.strata")
+    _ = try ProgramRun(["import", path, "A", try folder.file("a.jsonl", "{\"id\":1}"), "--id", "id"])
+    let data = URL(filePath: path + "/data")
+    var bytes = try Data(contentsOf: data)
+    bytes[8] = 200
+    try bytes.write(to: data)
+    let run = try ProgramRun(["info", path])
+    #expect(run.status == 3, "\(run.complaint)")
+    #expect(try Data(contentsOf: data) == bytes)
+  }
+
+  @Test("words that make no sense end with status 2 and the usage")
+  func usage() throws {
+    #expect(try ProgramRun(["records"]).status == 2)
+    #expect(try ProgramRun(["records", "A", "B", "--sideways"]).complaint.contains("usage: strata records PATH DATASTORE"))
+  }
+
+  @Test("without a terminal the browser says so and names the verbs")
+  func noTerminal() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("A.strata")
+    _ = try ProgramRun(["import", path, "A", try folder.file("a.jsonl", "{\"id\":1}"), "--id", "id"])
+    let run = try ProgramRun([path])
+    #expect(run.status == 1)
+    #expect(run.complaint.contains("terminal") && run.complaint.contains("strata help"))
+  }
+
+  @Test("a datastore that is not there is named beside those that are")
+  func unknownDatastore() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("A.strata")
+    _ = try ProgramRun(["import", path, "A", try folder.file("a.jsonl", "{\"id\":1}"), "--id", "id"])
+    let run = try ProgramRun(["records", path, "B"])
+    #expect(run.status == 1)
+    #expect(run.complaint == "strata: no datastore B; there are A\n")
+  }
+}
