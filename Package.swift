@@ -6,8 +6,7 @@ import PackageDescription
 //   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
 //                                 ↑      ↖ FolderStore
 //          TerminalKit ← StoreBrowser
-//                ↑          ↓ (for embedding only)
-//    CCurses ← CursesTerminal            strata → everything
+//    CCurses ← CursesTerminal ← strata → everything
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -44,7 +43,7 @@ let package = Package(
     .target(
       name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
     .target(
-      name: "StoreBrowser", dependencies: ["TerminalKit", "CursesTerminal", "DatastoreModel"],
+      name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel"],
       swiftSettings: everyTarget),
     .target(
       name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],

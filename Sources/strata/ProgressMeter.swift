@@ -28,19 +28,19 @@ final class ProgressMeter: Sendable {
   private func show(_ done: Int, _ total: Int) -> Bool {
     guard isVisible else { return true }
     let now = LocalTime.now
-    let line = state.withLock { state -> String? in
+    let text = state.withLock { state -> String? in
       let first = state.first ?? now
       state.first = first
       guard now - state.last > 100_000_000 else { return nil }
       state.last = now
       state.isShown = true
-      return line(done, total, seconds: Double(now - first) / 1e9)
+      return line(of: done, total, seconds: Double(now - first) / 1e9)
     }
-    if let line { write("\r\(line)\u{1B}[K") }
+    if let text { write("\r\(text)\u{1B}[K") }
     return true
   }
 
-  private func line(_ done: Int, _ total: Int, seconds: Double) -> String {
+  private func line(of done: Int, _ total: Int, seconds: Double) -> String {
     guard total > 0, done > 0, seconds > 0 else { return "\(title) \(done)" }
     let rate = Double(done) / seconds
     let remaining = Double(max(0, total - done)) / rate
