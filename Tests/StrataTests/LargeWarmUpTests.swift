@@ -1,5 +1,6 @@
 import Atlas
 import CodableDatastore
+import DatastoreModel
 import Dispatch
 import Foundation
 import StoreBrowser
@@ -77,7 +78,11 @@ final class ProgramSession {
     perform(program.start(TerminalSurroundings(size: size)) { [news] in news.signal() })
   }
 
-  func press(_ key: KeyChord) { perform(program.receive(.key(key))) }
+  /// Presses a key by its name: `j`, `^c`, `PageDown`.
+  func press(_ name: String) {
+    guard let key = KeyChord(name) else { return }
+    perform(program.receive(.key(key)))
+  }
 
   /// Waits until background work has something to say and hears it; false where nothing came for half a minute.
   func waitForNews() -> Bool {

@@ -152,7 +152,7 @@ struct BadInputTests {
     _ = try ProgramRun(["import", path, "A", try folder.file("a.jsonl", "{\"id\":1}"), "--id", "id"])
     let run = try ProgramRun([path])
     #expect(run.status == 1)
-    #expect(run.complaint.contains("terminal") && run.complaint.contains("strata help"))
+    #expect(run.complaint.contains("not a terminal") && run.complaint.contains("info, records, get"))
   }
 
   @Test("a datastore that is not there is named beside those that are")
