@@ -64,7 +64,7 @@ let package = Package(
     .testTarget(
       name: "CodableDatastoreTests", dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine"], swiftSettings: everyTarget),
     .testTarget(
-      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore"], swiftSettings: everyTarget),
+      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "StorageEngine"], swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(
       name: "StoreBrowserTests", dependencies: ["StoreBrowser", "DatastoreModel", "StorageEngine", "TerminalKit"],

@@ -113,6 +113,18 @@ struct VerifierTests {
     #expect(report.findings(.differingCopy).first?.message.contains("1 (4)") == true)
   }
 
+  @Test("a copy that was encoded a second time, and dates within one millisecond, are no damage")
+  func harmlessDifferences() throws {
+    let copies = [Entry.direct("7", "1", "{\"n\":7,\"id\":1}")]
+    let moment = "\"2023-11-14T22:13:20.123Z\""
+    let report = try report(
+      .init(key: "things", records: [.record("1", "{\"id\":1,\"n\":7}")], indexes: [index(copies, isDirect: true)]),
+      .init(
+        key: "moments", records: [.record("1", "{}"), .record("2", "{}")],
+        indexes: [index([.reference(moment, "2"), .reference(moment, "1")], type: "OneToManyIndex(Date)")]))
+    #expect(report.findings.isEmpty, "\(report.findings)")
+  }
+
   @Test("elements of lists that have no entry")
   func incompleteLists() throws {
     let records = (0..<30).map { Entry.record("\($0)", "{\"tags\":[\($0),\($0 + 100)]}") }

@@ -92,6 +92,7 @@ extension IndexAgreement {
     var seen: Bitmap
     var previous: [UInt8]?
     var previousValue: [UInt8]?
+    var previousDate: KeyValue?
     var documents = BoundedCache<Int, Document>(half: 256)
   }
 
@@ -121,11 +122,20 @@ extension IndexAgreement {
     if let previous = tally.previous {
       if previous == entry.key {
         repeated.add(entry.identifier)
-      } else if secondary.values.isKnown, secondary.identifiers.isKnown, !previous.precedes(entry.key) {
+      } else if secondary.values.isKnown, secondary.identifiers.isKnown, !previous.precedes(entry.key),
+        !isWithinMillisecond(entry.value.value, tally.previousDate)
+      {
         disordered.add(entry.identifier)
       }
     }
     tally.previous = entry.key
+    tally.previousDate = entry.value.value
+  }
+
+  /// Dates lie in the order of all their digits, of which the entries keep the milliseconds.
+  private func isWithinMillisecond(_ value: KeyValue, _ previous: KeyValue?) -> Bool {
+    guard case .date(let date) = value, case .date(let before)? = previous else { return false }
+    return before - date < 0.0015
   }
 
   private mutating func compare(_ entry: FolderEntry, _ records: EntryList, _ tally: inout Tally) throws(FolderError) {
@@ -136,14 +146,22 @@ extension IndexAgreement {
     let rank = records.rank(of: place)
     if tally.seen.insert(rank), !index.kind.hasManyValues, tally.previous != nil { repeated.add(entry.identifier) }
     guard let record = try? primary.entry(at: place, in: records) else { return }
-    if let copy = entry.record, copy != record.record, entry.version == record.version {
-      differingCopies.add(entry.identifier)
-    }
+    if differs(entry, from: record) { differingCopies.add(entry.identifier) }
     if tally.documents[rank] == nil { tally.documents[rank] = try? Record(record, like: coding).document() }
     guard let document = tally.documents[rank] else { return }
     let outcome = tally.fields.test(
       entry.value, of: document, version: record.version?.text ?? "", identifier: entry.identifier)
     if outcome == .inexactDate { inexactDates.add(entry.identifier) }
+  }
+
+  /// Whether a copy of the same version says something else: the original library may have encoded it a second time, with
+  /// its members in another order.
+  private func differs(_ entry: FolderEntry, from record: FolderEntry) -> Bool {
+    guard let copy = entry.record, copy != record.record, entry.version == record.version else { return false }
+    guard let mine = try? Record(entry, like: coding).document(),
+      let theirs = try? Record(record, like: coding).document()
+    else { return true }
+    return mine != theirs
   }
 
   /// Whether the lists of all records have no more elements than there are entries.

@@ -40,7 +40,9 @@ struct RecordCheck {
     if let previous {
       if previous == entry.key {
         repeated.add(entry.identifier)
-      } else if datastore.primaryIndex.identifiers.isKnown, !previous.precedes(entry.key) {
+      } else if datastore.primaryIndex.identifiers.isKnown, !datastore.primaryIndex.identifiers.isDate,
+        !previous.precedes(entry.key)
+      {
         disordered.add(entry.identifier)
       }
     }
