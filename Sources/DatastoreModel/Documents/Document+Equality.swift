@@ -1,8 +1,28 @@
 extension NumberText: Hashable {
   /// The shortest form of the number; equal numbers have equal ones.
   package var canonicalText: String {
-    if text.utf8.count <= 15, isInteger, text != "-0" { return text }
-    return DecimalDigits(text)?.description ?? text
+    isEvidentlyShortest ? text : DecimalDigits(text)?.description ?? text
+  }
+
+  /// Whether a look shows that the digits are the shortest form: at most 15 characters without exponent, no zero at an
+  /// end where one can be left out.
+  private var isEvidentlyShortest: Bool {
+    guard text.utf8.count <= 15 else { return false }
+    var isFirst = true
+    var hasPoint = false
+    var last: UInt8 = 0
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "-"): continue
+      case UInt8(ascii: "."): hasPoint = true
+      case UInt8(ascii: "0") where isFirst: return text == "0"
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): break
+      default: return false
+      }
+      isFirst = false
+      last = byte
+    }
+    return !hasPoint || last != UInt8(ascii: "0")
   }
 
   /// Whether it is a number and not `nan`, `inf` or `-inf`.

@@ -183,8 +183,7 @@ package struct JSONParser {
   }
 
   private func text(_ range: Range<Int>) throws(JSONError) -> String {
-    let slice = UnsafeBufferPointer(rebasing: bytes[range])
-    guard let text = String(validating: slice, as: UTF8.self) else {
+    guard let text = String(exactly: UnsafeBufferPointer(rebasing: bytes[range])) else {
       throw error("the text is not UTF-8", at: range.lowerBound)
     }
     return text
@@ -256,5 +255,17 @@ package struct JSONParser {
 
   private func error(_ reason: String, at offset: Int? = nil) -> JSONError {
     JSONError(reason: reason, at: min(offset ?? at, bytes.count), in: bytes)
+  }
+}
+
+extension String {
+  /// The text of bytes that are UTF-8; nil of others. Several times as fast as `String(validating:as:)`, which is not
+  /// specialised.
+  init?(exactly bytes: UnsafeBufferPointer<UInt8>) {
+    self.init(decoding: bytes, as: UTF8.self)
+    guard bytes.reduce(0, |) >= 0x80 else { return }
+    // What had to be repaired is not what was there.
+    let isExact = withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
+    guard isExact else { return nil }
   }
 }

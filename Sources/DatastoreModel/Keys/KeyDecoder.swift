@@ -49,7 +49,7 @@ struct KeyDecoder {
     case (.date, KeyTag.date): return orderedDouble().map { .date($0) }
     case (.string, KeyTag.string):
       guard let text = escaped() else { return nil }
-      return String(validating: text, as: UTF8.self).map { .string($0) }
+      return text.withUnsafeBufferPointer { String(exactly: $0) }.map { .string($0) }
     case (.data, KeyTag.data): return escaped().map { .data($0) }
     case (.uuid, KeyTag.uuid):
       guard let high = bigEndian(UInt64.self), let low = bigEndian(UInt64.self) else { return nil }

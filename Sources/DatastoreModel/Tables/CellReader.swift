@@ -189,7 +189,7 @@ struct CellReader {
         }
       } else {
         while at < end, line[at] != separator { at += 1 }
-        text = String(validating: UnsafeRawBufferPointer(rebasing: line[start..<at]), as: UTF8.self)
+        text = String(exactly: UnsafeRawBufferPointer(rebasing: line[start..<at]).bindMemory(to: UInt8.self))
       }
       guard let text else { return .unreadable("cell \(cells.count + 1): the text is not UTF-8") }
       cells.append(Cell(text: text, isQuoted: isQuoted))

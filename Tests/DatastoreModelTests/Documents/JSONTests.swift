@@ -111,6 +111,18 @@ struct JSONTests {
     #expect(try JSONParser.parse("-0") == 0)
   }
 
+  @Test(
+    "a number has one shortest form, however it is written",
+    arguments: [
+      ("0", ["0", "-0", "0.0", "0e5", "-0.00"]), ("12", ["12", "12.0", "1.2e1", "120e-1"]),
+      ("-0.5", ["-0.5", "-0.50", "-5e-1"]),
+      ("1000", ["1000", "1e3", "1000.000"]), ("35.42873", ["35.42873", "35.428730"]), ("1.5e40", ["15e39", "1.5E+40"]),
+      ("10.01", ["10.01", "1001e-2"]), ("1e-300", ["1e-300"]), ("nan", ["nan"]),
+    ])
+  func canonicalNumbers(shortest: String, forms: [String]) throws {
+    for form in forms { #expect(try #require(NumberText(form)).canonicalText == shortest) }
+  }
+
   @Test("an edit of one field leaves every other byte as it was")
   func rewriting() throws {
     let original = #"{ "id":1, "url":"http:\/\/x", "price" : 1.50,"tags":[ "a" ,"b"], "in":{"x":1e0} }"#
