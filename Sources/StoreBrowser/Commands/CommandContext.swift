@@ -33,7 +33,7 @@ extension CommandTable {
   /// The commands whose keys stand at the foot of the screen, the most useful first.
   static func footer(of pane: PaneID) -> [Command] {
     switch pane {
-    case .stores: [.down, .open, .nextPane, .storeHistory, .search, .palette, .help, .close]
+    case .stores: [.down, .open, .nextPane, .history, .storeHistory, .palette, .help, .close]
     case .table:
       [
         .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,

@@ -1,14 +1,66 @@
-/// What the config file may say.
+package import TerminalKit
+
+/// What the config file says, or what stands where it says nothing.
 package struct Settings: Sendable, Hashable {
-  /// Other keys for commands.
+  /// Other keys for commands, as chords parted by spaces.
   package var bindings: [Command: [String]] = [:]
+  /// Keys that stand for others, for keyboards without those.
+  package var aliases: [KeyChord: KeyChord] = [:]
   /// Nil: by what the terminal can show.
   package var theme: Theme.Name?
   package var mouse = true
   package var ascii = false
   package var follows = true
-  /// Stores, by the end of their path, that are opened read-only.
+  /// Stores that are opened read-only, by the end of their path.
   package var readOnly: [String] = []
+  /// The first columns of datastores, by document path.
+  package var columns: [String: [String]] = [:]
 
   package init() {}
+
+  /// Whether a store is to be opened read-only.
+  package func isReadOnly(_ path: String) -> Bool { readOnly.contains { path.hasSuffix($0) } }
+}
+
+/// A line of the config file that cannot be taken; the rest of the file counts all the same.
+package struct SettingsProblem: Error, Sendable, Hashable, CustomStringConvertible {
+  package var file: String
+  /// From 1.
+  package var line: Int
+  package var reason: String
+
+  package var description: String { "\(file):\(line): \(reason)" }
+}
+
+/// A setting, as the manual lists it.
+package struct SettingEntry: Sendable, Hashable {
+  /// As it is written before the equals sign: `bind COMMAND`.
+  package var name: String
+  /// What may stand behind it.
+  package var values: String
+  package var help: String
+
+  /// All settings, in the order of the manual.
+  package static let all: [SettingEntry] = [
+    SettingEntry(
+      name: "theme", values: "auto, standard, refined, plain",
+      help:
+        "The 16 colours of the terminal, 256 colours, or none; auto takes what the terminal can show. NO_COLOR wins."),
+    SettingEntry(name: "mouse", values: "on, off", help: "Whether wheel and clicks are heard; gm switches."),
+    SettingEntry(name: "ascii", values: "on, off", help: "Borders and signs in ASCII only."),
+    SettingEntry(
+      name: "follow", values: "on, off", help: "Whether other programs' commits are shown as they come; F switches."),
+    SettingEntry(
+      name: "read-only", values: "PATH",
+      help: "Stores whose path ends so are opened read-only. May stand several times."),
+    SettingEntry(
+      name: "columns DATASTORE", values: "FIELD, FIELD…",
+      help: "The first columns of a datastore, until they are arranged by hand."),
+    SettingEntry(
+      name: "bind COMMAND", values: "KEYS KEYS…",
+      help: "The keys of a command, in place of its own: gg, ^d, PageDown, Space. Nothing takes its keys away."),
+    SettingEntry(
+      name: "alias KEY", values: "KEY",
+      help: "A key that stands for another, for keyboards without it: alias й = q."),
+  ]
 }

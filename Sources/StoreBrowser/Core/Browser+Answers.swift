@@ -45,6 +45,7 @@ extension Browser {
       if focus != .table { focusPane(.table) }
     case .gathered(let answer): take(answer)
     case .placed(let answer):
+      external = nil
       guard !answer.edits.isEmpty else {
         session.say("nothing changed")
         break
@@ -117,6 +118,7 @@ extension Browser {
       }
     case .refresh:
       session.warn(text)
+    case .place: reopenExternal(text)
     default: session.complain(text)
     }
   }

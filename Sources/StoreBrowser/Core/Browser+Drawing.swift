@@ -203,9 +203,9 @@ extension Browser {
     let enter = session.theme.enterKey
     switch overlays.last {
     case .review(let review)?:
-      return review.name == nil
-        ? "\(enter) name and commit  j/k move  x unstage  X mark stale  P list  ? help  Esc back (nothing is lost)"
-        : "\(enter) commit  Esc back to the list"
+      if review.name != nil { return "\(enter) commit  Esc back to the list" }
+      guard case .staged = review.subject else { return "\(enter) name and commit  j/k move  P list  ? help  Esc back" }
+      return "\(enter) name and commit  j/k move  x unstage  X mark stale  P list  ? help  Esc back"
     case .editor?: return "\(enter) stage  Esc keep the old value"
     case .menu?: return "j/k move  \(enter) choose  Esc close"
     case .text?: return "j/k move  yy copy  Esc close"

@@ -43,10 +43,21 @@ extension Browser {
 
   mutating func stage(_ step: StagedStep) {
     guard !step.edits.isEmpty else { return }
+    defer {
+      if step.edits.count == 1, step.edits[0].old == nil, step.edits[0].new != nil { goToInserted(step.edits[0].place) }
+    }
     if session.staged.isEmpty { session.staged.base = session.head }
     session.staged.add(step)
     saveStaged()
     session.say(step.title)
+  }
+
+  /// Puts the selection on a record that was just staged as new; it stands after the stored ones.
+  private mutating func goToInserted(_ place: RecordPlace) {
+    guard place.datastore == table.source?.datastore,
+      let row = table.insertions(session).firstIndex(where: { $0.identifier == place.identifier })
+    else { return }
+    table.list.selection = table.storedCount + row
   }
 
   private mutating func saveStaged() { session.start(.staging, .saveStaged(session.staged)) }

@@ -60,6 +60,8 @@ extension Browser {
     session.emit(.repaint)
     guard let editing else { return }
     self.editing = nil
+    external = ExternalEdit(
+      subject: editing.subject, header: editing.header, text: Self.withoutComments(outcome.text ?? "").0)
     guard let text = outcome.text else {
       session.complain(outcome.problem ?? "the editor failed; nothing was changed")
       return
@@ -119,6 +121,15 @@ extension Browser {
     session.complain("line \(line), column \(column): \(reason)")
   }
 
+  /// Opens the editor again on what was typed, with what is wrong with it on top.
+  mutating func reopenExternal(_ reason: String) {
+    guard let external else { return }
+    self.external = nil
+    openEditor(
+      external.subject, text: external.text, header: [reason] + external.header.suffix(1))
+    session.complain(reason)
+  }
+
   /// The text without the comment lines at its head, and how many there were.
   static func withoutComments(_ text: String) -> (String, Int) {
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -133,7 +144,7 @@ extension Browser {
   /// Documents from an editor become edits: by the identifier in them, which must not be another record's.
   mutating func resolveIdentifiers(_ documents: [Document], of records: [Record], in datastore: String) {
     session.start(
-      .gather,
+      .place,
       .place(
         PlaceRequest(
           datastore: datastore, commit: session.head, documents: documents, records: records,

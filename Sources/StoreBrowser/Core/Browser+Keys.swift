@@ -21,6 +21,7 @@ extension Browser {
       pressOverlay(chord, overlay)
       return
     }
+    let chord = session.configuration.settings.aliases[chord] ?? chord
     session.notice = nil
     if focus == .table { table.changed = [:] }
     if let command = awaitsLetter {

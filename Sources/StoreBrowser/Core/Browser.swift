@@ -35,6 +35,8 @@ package struct Browser: Sendable {
   var copied = Copied()
   /// What an editor was opened on.
   var editing: ExternalEdit?
+  /// What came back from the editor and is being looked at.
+  var external: ExternalEdit?
   var isStarted = false
   /// The difference that was asked for by W; otherwise the selected commit's is shown.
   var askedDifference: DifferenceSource?

@@ -98,7 +98,7 @@ package struct WorkID: Hashable, Sendable {
 /// What work is for. At most one of each runs; starting another cancels the one before.
 package enum WorkSlot: String, Hashable, Sendable, CaseIterable {
   case refresh, outline, settings
-  case table, rows, record, gather
+  case table, rows, record, gather, place
   case search, filter, sort, frequency, distinct
   case history, changes, fields, blame, pickaxe, resolve, identify
   case keys, range, density, verify, referrers

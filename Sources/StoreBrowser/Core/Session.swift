@@ -23,7 +23,9 @@ struct Session: Sendable {
   /// Commits newer than the one shown, while following is off.
   var unseen = 0
 
-  var staged = StagedChanges()
+  var staged = StagedChanges() { didSet { sortInsertions() } }
+  /// The records to be inserted, by datastore: the last rows of its table.
+  private(set) var insertions: [String: [RecordEdit]] = [:]
   var remembered = Remembered()
 
   var notice: Notice?
@@ -50,6 +52,12 @@ struct Session: Sendable {
   var theme: Theme
   var time: TimeText { configuration.time }
   var current: Outline.Datastore? { outline?.datastore(datastore) }
+
+  private mutating func sortInsertions() {
+    insertions = [:]
+    guard staged.totals.inserted > 0 else { return }
+    for key in Set(staged.edits.keys.map(\.datastore)) { insertions[key] = staged.insertions(in: key) }
+  }
 
   // MARK: Speaking to the outside
 
@@ -85,6 +93,14 @@ struct Session: Sendable {
   }
 
   mutating func takeIntent() -> Intent? { intents.isEmpty ? nil : intents.removeFirst() }
+
+  /// How the columns of a datastore are arranged: by hand, or by the config file.
+  func columnChoice(_ datastore: String) -> ColumnChoice {
+    if let choice = remembered.columns[datastore] { return choice }
+    var choice = ColumnChoice()
+    choice.order = configuration.settings.columns[datastore] ?? []
+    return choice
+  }
 
   // MARK: Speaking to the person
 

@@ -72,14 +72,15 @@ struct HelpOverlay: Sendable {
     grid.write(
       keys.isEmpty ? "—" : keys, at: Point(column: line.left + 2, row: line.top), width: 12, style: theme.style(.key))
     let room = line.columns - 15
-    let tail = min(room / 2, 34)
+    let place = "\(entry.group.rawValue)  :\(entry.name)"
+    let tail = min(SafeText.width(place), room - SafeText.width(entry.title) - 2)
     let title = reason.map { "\(entry.title)   not here: \($0)" } ?? entry.title
     grid.write(
-      title, at: Point(column: line.left + 15, row: line.top), width: reason == nil ? room - tail - 1 : room,
+      title, at: Point(column: line.left + 15, row: line.top), width: room,
       style: theme.style(reason == nil ? .text : .dim))
-    if reason == nil {
+    if reason == nil, tail > 8 {
       grid.write(
-        "\(entry.group.rawValue)  :\(entry.name)", at: Point(column: line.right - tail, row: line.top), width: tail,
+        place, at: Point(column: line.right - tail, row: line.top), width: tail,
         style: theme.style(.dim), alignment: .trailing)
     }
     if isSelected { grid.restyle(line) { $0.attributes.formUnion(.reverse) } }

@@ -30,7 +30,19 @@ struct TextOverlay: Sendable {
 
   init(title: String, lines: [String]) {
     self.title = title
-    self.lines = lines
+    self.lines = lines.flatMap(Self.broken)
+  }
+
+  /// A long line in pieces that fit most screens.
+  private static func broken(_ line: String) -> [String] {
+    guard line.utf8.count > 100 else { return [line] }
+    var pieces: [String] = []
+    var rest = Substring(line)
+    while !rest.isEmpty {
+      pieces.append(String(rest.prefix(72)))
+      rest = rest.dropFirst(72)
+    }
+    return pieces
   }
 
   /// A value in full: text as its lines, data as hex, the rest as JSON.
@@ -38,7 +50,7 @@ struct TextOverlay: Sendable {
     self.title = title
     switch value {
     case .string(let text):
-      lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      lines = text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { Self.broken(String($0)) }
     case .data(let bytes):
       lines = stride(from: 0, to: min(bytes.count, 1 << 20), by: 16).map { start in
         let part = bytes[start..<min(bytes.count, start + 16)]
@@ -65,7 +77,6 @@ struct TextOverlay: Sendable {
     grid.border(
       frame, digit: nil, title: title, footer: "\(list.selection + 1) of \(lines.count) · Esc close",
       theme: session.theme)
-    // Long lines are wrapped only where they are seen.
     for row in 0..<frame.rows where lines.indices.contains(list.top + row) {
       grid.write(
         lines[list.top + row], at: Point(column: frame.inside.left, row: frame.inside.top + row), width: frame.columns)

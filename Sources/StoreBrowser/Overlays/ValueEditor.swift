@@ -138,17 +138,17 @@ struct ValueEditor: Sendable {
 
   func draw(on grid: inout CellGrid, in body: Rect, near row: Int?, session: Session) {
     let theme = session.theme
-    let width = min(body.columns, max(40, min(78, SafeText.width(field.text) + 12)))
-    let wanted = row.map { $0 + 1 } ?? body.top + body.rows / 2
-    let top = max(body.top, min(wanted, body.bottom - 3))
-    let rect = Rect(column: body.left + max(0, (body.columns - width) / 2), row: top, columns: width, rows: 3)
-    grid.fill(rect)
-    let frame = PaneFrame(rect: rect, isFocused: true)
     var footer = "\(theme.enterKey) stage · Esc keeps the old value"
     if let problem {
       footer = "\(theme.problemSign) \(problem)"
       if let suggestion { footer += " — \(theme.enterKey) takes \(ValueText(literal: suggestion).text)" }
     }
+    let wanted = row.map { $0 + 1 } ?? body.top + body.rows / 2
+    let top = max(body.top, min(wanted, body.bottom - 3))
+    let width = min(body.columns, max(40, SafeText.width(footer) + 6, min(78, SafeText.width(field.text) + 12)))
+    let rect = Rect(column: body.left + max(0, (body.columns - width) / 2), row: top, columns: width, rows: 3)
+    grid.fill(rect)
+    let frame = PaneFrame(rect: rect, isFocused: true)
     grid.border(
       frame, digit: nil, title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")", footer: footer,
       theme: theme)

@@ -231,7 +231,7 @@ extension TablePane {
     guard let source else { return }
     let visible = visibleColumns(session)
     guard let selected = selectedColumn(session) else { return }
-    var choice = session.remembered.columns[source.datastore] ?? ColumnChoice()
+    var choice = session.columnChoice(source.datastore)
     let key = selected.choiceKey
     switch command {
     case .hideColumn:

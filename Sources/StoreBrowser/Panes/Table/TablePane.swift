@@ -57,7 +57,7 @@ struct TablePane: Pane {
 
   func insertions(_ session: Session) -> [RecordEdit] {
     guard let source, session.asOf == nil else { return [] }
-    return session.staged.insertions(in: source.datastore)
+    return session.insertions[source.datastore] ?? []
   }
 
   func rank(at position: Int) -> Int? {
@@ -85,8 +85,7 @@ struct TablePane: Pane {
 
   func visibleColumns(_ session: Session) -> [TableColumn] {
     columns.visible(
-      choice: session.remembered.columns[source?.datastore ?? ""] ?? ColumnChoice(), datastore: session.current,
-      index: source?.index)
+      choice: session.columnChoice(source?.datastore ?? ""), datastore: session.current, index: source?.index)
   }
 
   func selectedColumn(_ session: Session) -> TableColumn? {
@@ -198,7 +197,7 @@ struct TablePane: Pane {
   }
 
   func frozen(_ session: Session) -> Int {
-    max(1, session.remembered.columns[source?.datastore ?? ""]?.frozen ?? 1)
+    max(source?.index == nil ? 1 : 2, session.columnChoice(source?.datastore ?? "").frozen)
   }
 
   private mutating func demandScan(_ source: RowSource, in session: inout Session) {
@@ -276,16 +275,20 @@ struct TablePane: Pane {
 
   private mutating func open(_ answer: TableAnswer, in session: inout Session) {
     guard answer.request == pending else { return }
+    // The selection on a staged new record stays there.
+    let wasStaged = opened != nil && list.selection >= storedCount && !insertions(session).isEmpty && anchor == nil
+    let staged = list.selection - storedCount
     pending = nil
     opened = answer.request
     bounds = answer.bounds
     rows = [:]
     pendingRows = nil
-    let wasStaged = list.selection >= storedCount && anchor == nil
     take(answer.rows, in: session)
     let position = answer.position
     wantedRank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
-    if source?.needsScan != true, !wasStaged {
+    if wasStaged {
+      list.selection = bounds.count + staged
+    } else if source?.needsScan != true {
       list.selection = position
       if answer.anchorIsGone, case .entry(let entry, _) = answer.request.anchor {
         session.say("\(entry.identifier) is not here any more; the selection is on its successor")

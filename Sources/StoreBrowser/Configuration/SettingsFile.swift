@@ -1,0 +1,160 @@
+import FoundationEssentials
+import TerminalKit
+
+/// The config file: lines of `NAME = VALUE`, with `#` before comments.
+package struct SettingsFile: Sendable {
+  package var path: String
+  package private(set) var settings = Settings()
+  package private(set) var problems: [SettingsProblem] = []
+  /// Which line each setting is from, for `--print-config`.
+  private var origins: [String: Int] = [:]
+  private var isPresent = false
+
+  /// `$XDG_CONFIG_HOME/strata/config`, or the same under `~/.config`.
+  package static func path(environment: [String: String]) -> String? {
+    if let base = environment["XDG_CONFIG_HOME"], !base.isEmpty { return "\(base)/strata/config" }
+    if let home = environment["HOME"], !home.isEmpty { return "\(home)/.config/strata/config" }
+    return nil
+  }
+
+  /// Reads a file; one that is not there says nothing.
+  package init(path: String) {
+    self.path = path
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else { return }
+    isPresent = true
+    guard let text = String(validating: data, as: UTF8.self) else {
+      problems = [SettingsProblem(file: path, line: 1, reason: "the file is not UTF-8")]
+      return
+    }
+    parse(text)
+  }
+
+  package init(path: String, text: String) {
+    self.path = path
+    isPresent = true
+    parse(text)
+  }
+
+  private mutating func parse(_ text: String) {
+    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let content = Self.withoutComment(String(line)).trimmed
+      guard !content.isEmpty else { continue }
+      do {
+        try take(content, line: number + 1)
+      } catch {
+        problems.append(SettingsProblem(file: path, line: number + 1, reason: error.reason))
+      }
+    }
+  }
+
+  private struct Refusal: Error { var reason: String }
+
+  /// A `#` begins a comment at the start of a line or behind two spaces, so that it can be bound as a key.
+  private static func withoutComment(_ line: String) -> String {
+    if line.trimmed.hasPrefix("#") { return "" }
+    guard let (text, _) = line.splitOutsideQuotes(at: "  # ") else { return line }
+    return text
+  }
+
+  private mutating func take(_ line: String, line number: Int) throws(Refusal) {
+    guard let equals = line.firstIndex(of: "=") else { throw Refusal(reason: "expected NAME = VALUE") }
+    let words = line[..<equals].split(whereSeparator: \.isWhitespace).map(String.init)
+    let value = String(line[line.index(after: equals)...]).trimmed
+    guard let name = words.first else { throw Refusal(reason: "the name before “=” is missing") }
+    switch (name, words.dropFirst().first) {
+    case ("theme", nil): settings.theme = try Self.theme(value)
+    case ("mouse", nil): settings.mouse = try Self.flag(value)
+    case ("ascii", nil): settings.ascii = try Self.flag(value)
+    case ("follow", nil): settings.follows = try Self.flag(value)
+    case ("read-only", nil): settings.readOnly.append(try Self.text(value))
+    case ("columns", let datastore?):
+      settings.columns[datastore] = Self.list(value).map { $0.hasPrefix(".") ? $0 : ".\($0)" }
+    case ("bind", let command?): try bind(command, value)
+    case ("alias", let key?): try alias(key, value)
+    case ("columns", nil), ("bind", nil), ("alias", nil): throw Refusal(reason: "\(name) what?")
+    default:
+      let known = SettingEntry.all.map { $0.name.split(separator: " ")[0] }.joined(separator: ", ")
+      throw Refusal(reason: "there is no setting “\(words.joined(separator: " "))”; there are \(known)")
+    }
+    origins[words.joined(separator: " ")] = number
+  }
+
+  private mutating func bind(_ name: String, _ value: String) throws(Refusal) {
+    guard let command = CommandTable.command(named: name) else {
+      let near = FuzzySearch.entries(matching: name).first.map { "; perhaps \($0.name)" } ?? ""
+      throw Refusal(reason: "there is no command “\(name)”\(near)")
+    }
+    let keys = Self.keys(value)
+    for key in keys where KeyChord.sequence(key) == nil { throw Refusal(reason: "“\(key)” is no key") }
+    for (other, taken) in settings.bindings where other != command {
+      if let twice = keys.first(where: taken.contains) {
+        throw Refusal(reason: "“\(twice)” is bound to \(other.rawValue) already")
+      }
+    }
+    settings.bindings[command] = keys
+  }
+
+  private mutating func alias(_ key: String, _ value: String) throws(Refusal) {
+    guard let from = KeyChord(key) else { throw Refusal(reason: "“\(key)” is no key") }
+    guard let to = KeyChord(value) else { throw Refusal(reason: "“\(value)” is no key") }
+    settings.aliases[from] = to
+  }
+
+  private static func theme(_ value: String) throws(Refusal) -> Theme.Name? {
+    if value == "auto" { return nil }
+    guard let name = Theme.Name(rawValue: value) else {
+      throw Refusal(reason: "“\(value)” is no theme; there are auto, standard, refined, plain")
+    }
+    return name
+  }
+
+  private static func flag(_ value: String) throws(Refusal) -> Bool {
+    switch value {
+    case "on": return true
+    case "off": return false
+    default: throw Refusal(reason: "“\(value)” is neither on nor off")
+    }
+  }
+
+  private static func text(_ value: String) throws(Refusal) -> String {
+    guard !value.isEmpty else { throw Refusal(reason: "the value is missing") }
+    return value
+  }
+
+  private static func list(_ value: String) -> [String] {
+    value.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
+  }
+
+  /// Keys parted by spaces, with or without commas.
+  private static func keys(_ value: String) -> [String] {
+    value.split(separator: " ").map { $0.count > 1 && $0.hasSuffix(",") ? String($0.dropLast()) : String($0) }
+  }
+
+  // MARK: Printing
+
+  /// The configuration in force, each line with where it comes from; what it prints can be read back.
+  package var printed: String {
+    var lines = ["# \(path)\(isPresent ? "" : " (not there)")"]
+    func line(_ name: String, _ value: String) {
+      let origin = origins[name].map { "line \($0)" } ?? "default"
+      let text = "\(name) = \(value)"
+      lines.append(text + String(repeating: " ", count: max(2, 40 - text.count)) + " # \(origin)")
+    }
+    line("theme", settings.theme?.rawValue ?? "auto")
+    line("mouse", settings.mouse ? "on" : "off")
+    line("ascii", settings.ascii ? "on" : "off")
+    line("follow", settings.follows ? "on" : "off")
+    for path in settings.readOnly { line("read-only", path) }
+    for (datastore, columns) in settings.columns.sorted(by: { $0.key < $1.key }) {
+      line("columns \(datastore)", columns.map { String($0.dropFirst()) }.joined(separator: ", "))
+    }
+    for (from, to) in settings.aliases.sorted(by: { $0.key.description < $1.key.description }) {
+      line("alias \(from)", to.description)
+    }
+    for entry in CommandTable.all {
+      let keys = settings.bindings[entry.command] ?? entry.keys
+      line("bind \(entry.name)", keys.map { $0.replacing(" ", with: "") }.joined(separator: " "))
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+}

@@ -1,0 +1,133 @@
+import DatastoreModel
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Following and travelling")
+struct FollowingTests {
+  @Test("another program's commit appears; the changed row is marked until the next key in the pane")
+  func follow() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "1850147"))
+    try Sample.change(store, "City", "615532", ".population", to: 42)
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("HEAD #5"))
+    #expect(driver.shows("~      615532"))
+    #expect(driver.shows("42"))
+    #expect(driver.selectedIdentifier == "1850147")
+    driver.press("l")
+    #expect(!driver.shows("~      615532"))
+  }
+
+  @Test("a commit before, on and after the selection leaves it on its record; a delete moves it to the successor")
+  func selection() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "1850147"))
+    try Sample.add(
+      [Sample.city(1, "First", "CH", 1, "X", []), Sample.city(9_999_999, "Last", "CH", 1, "X", [])], to: store,
+      Sample.cityPlan(), "two more")
+    driver.tell(.storeStirred)
+    #expect(driver.selectedIdentifier == "1850147")
+    #expect(driver.shows("row 4 of 12"))
+    try Sample.change(store, "City", "1850147", ".population", to: 1)
+    driver.tell(.storeStirred)
+    #expect(driver.selectedIdentifier == "1850147")
+    try Sample.delete(store, "City", "1850147")
+    driver.tell(.storeStirred)
+    #expect(driver.selectedIdentifier == "1853909")
+    #expect(driver.status.contains("successor") || driver.status.contains("deleted"))
+  }
+
+  @Test("holding still counts what is new, and following again shows it")
+  func pause() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("F")
+    #expect(driver.title.contains("paused"))
+    for value in [1, 2] { try Sample.change(store, "City", "615532", ".population", to: .number(NumberText(value))) }
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("2 new"))
+    #expect(driver.title.contains("HEAD #4"))
+    driver.press("F")
+    #expect(driver.title.contains("HEAD #6"))
+  }
+
+  @Test("the whole interface as of a commit, stepped while the selection stays on its record")
+  func travel() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".population", to: 1)
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "2661552"))
+    driver.press("T")
+    driver.type("head~1")
+    driver.press("Enter")
+    #expect(driver.title.contains("AS OF #4"))
+    #expect(driver.title.contains("read-only"))
+    #expect(driver.selectedIdentifier == "2661552")
+    #expect(driver.shows("121631"))
+    driver.press(", ,")
+    #expect(driver.title.contains("AS OF #2"))
+    #expect(driver.selectedIdentifier == "2661552")
+    #expect(driver.shows("of 4"))
+    driver.press("e")
+    #expect(driver.status.contains("as of #2"))
+    driver.press(". .")
+    #expect(driver.title.contains("AS OF #4"))
+    driver.press("Esc")
+    #expect(driver.title.contains("HEAD #5"))
+    #expect(driver.selectedIdentifier == "2661552")
+  }
+
+  @Test("a commit that is not there is refused with a sentence")
+  func wrongCommit() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("T")
+    driver.type("99")
+    driver.press("Enter")
+    #expect(driver.status.contains("99"))
+    #expect(driver.title.contains("HEAD #4"))
+  }
+
+  @Test("blame says for every field which commit wrote it, and the values over time")
+  func blame() throws {
+    let store = try Sample.store()
+    for value in [1000, 2000] {
+      try Sample.change(store, "City", "2661552", ".population", to: .number(NumberText(value)))
+    }
+    let driver = Driver(
+      store, size: Size(columns: 80, rows: 40), start: .init(datastore: "City", identifier: "2661552"))
+    driver.press("Enter b j j j")
+    #expect(driver.shows("#6 from outside"))
+    #expect(driver.shows("#2 import CH: 4 cities"))
+    #expect(driver.shows("population over time"))
+    #expect(driver.shows("#5 1000"))
+    driver.press("b")
+    #expect(driver.shows("#5 from outside"))
+  }
+
+  @Test("values are searched through the history")
+  func pickaxe() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".timezone", to: "Europe/Bern")
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("S")
+    driver.type("europe/bern")
+    driver.press("Enter")
+    #expect(driver.shows("1 hits in 5 commits") || driver.shows("1 hits in 4 commits"))
+    #expect(driver.shows("+ \"Europe/Bern\""))
+    driver.press("Enter")
+    #expect(driver.shows("Difference  #4 → #5"))
+  }
+
+  @Test("W between two commits shows what differs, each field old and new")
+  func difference() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".population", to: 1)
+    try Sample.change(store, "City", "2661552", ".population", to: 2)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press("g H v j j W")
+    #expect(driver.shows("Difference  #4 → #6"))
+    #expect(driver.shows("- 121631"))
+    #expect(driver.shows("+ 2"))
+  }
+}

