@@ -178,7 +178,7 @@ extension WorkContext {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
     let ranks = request.ranks ?? Array(request.bounds)
-    var sorter = RowSorter(isDescending: order.isDescending, files: files)
+    var sorter = RowSorter(isDescending: order.isDescending)
     for start in stride(from: 0, to: ranks.count, by: Self.chunk) {
       try goOn()
       let chunk = Array(ranks[start..<min(ranks.count, start + Self.chunk)])

@@ -1,0 +1,54 @@
+import DatastoreModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A file without a name: it is gone when the last one who holds it lets go, whatever happens to the process.
+final class TemporaryFile: Sendable {
+  private let descriptor: Int32
+
+  init() throws(ModelError) {
+    let base = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    var template = Array("\(base)/strata-sort-XXXXXX".utf8CString)
+    descriptor = mkstemp(&template)
+    guard descriptor >= 0 else { throw Self.failure("no temporary file can be made in \(base)") }
+    unlink(template)
+  }
+
+  deinit { close(descriptor) }
+
+  /// Writes all of it at an offset.
+  func write(_ bytes: [UInt8], at offset: Int) throws(ModelError) {
+    var done = 0
+    while done < bytes.count {
+      let count = bytes.withUnsafeBytes { buffer in
+        buffer.baseAddress.map { pwrite(descriptor, $0 + done, buffer.count - done, off_t(offset + done)) } ?? 0
+      }
+      guard count > 0 else { throw Self.failure("the temporary file cannot be written") }
+      done += count
+    }
+  }
+
+  /// Up to so many bytes from an offset; fewer only at the end.
+  func read(at offset: Int, count: Int) throws(ModelError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = bytes.withUnsafeMutableBytes { buffer in
+        buffer.baseAddress.map { pread(descriptor, $0 + done, count - done, off_t(offset + done)) } ?? 0
+      }
+      guard got >= 0 else { throw Self.failure("the temporary file cannot be read") }
+      if got == 0 { break }
+      done += got
+    }
+    bytes.removeSubrange(done...)
+    return bytes
+  }
+
+  private static func failure(_ what: String) -> ModelError {
+    .storage("\(what): \(String(cString: strerror(errno)))", kind: .failed)
+  }
+}

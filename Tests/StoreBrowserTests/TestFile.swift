@@ -1,0 +1,14 @@
+import FoundationEssentials
+
+/// Files that tests write and read.
+enum TestFile {
+  static func text(_ path: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+  }
+
+  static func write(_ text: String, to path: String) throws { try Data(text.utf8).write(to: URL(filePath: path)) }
+
+  static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+
+  static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+}
