@@ -5,7 +5,7 @@ import PackageDescription
 //
 //   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
 //                                 ↑      ↖ FolderStore
-//          TerminalKit ← StoreBrowser
+//          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
@@ -43,7 +43,7 @@ let package = Package(
     .target(
       name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
     .target(
-      name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel"],
+      name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel", "CursesTerminal"],
       swiftSettings: everyTarget),
     .target(
       name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],

@@ -9,10 +9,10 @@ extension Program {
     let arguments = try VerbArguments(words, for: .browse)
     guard let path = arguments.operand(0) else { return try listStores() }
     let store = try openStore(path, readOnly: arguments.has("--read-only"))
-    var configuration = BrowserConfiguration()
+    var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start = .init(
       datastore: arguments.operand(1), identifier: arguments.operand(2), commit: arguments.value("--at"))
-    configuration.isReadOnly = arguments.has("--read-only")
+    configuration.isReadOnly = configuration.isReadOnly || arguments.has("--read-only")
     return try await show(store, configuration, arguments)
   }
 

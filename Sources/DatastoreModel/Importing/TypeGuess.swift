@@ -1,5 +1,6 @@
-/// The type of a field, guessed from all values that it has in the documents of an import.
-struct TypeGuess {
+/// The type of a field, guessed from all values that it has in the documents of an import or the records of a
+/// datastore.
+package struct TypeGuess {
   private var integers = 0
   private var otherNumbers = 0
   private var texts = 0
@@ -8,7 +9,9 @@ struct TypeGuess {
   private var datas = 0
   private var nothings = 0
 
-  mutating func see(_ field: Document?) {
+  package init() {}
+
+  package mutating func see(_ field: Document?) {
     switch field {
     case .number(let number)? where number.isInteger: integers += 1
     case .number?: otherNumbers += 1
@@ -23,7 +26,7 @@ struct TypeGuess {
 
   /// The encoding that most values have; one that fits none of them is a rejected document. Numbers are integers where
   /// all of them are.
-  var encoding: (encoding: KeyEncoding, swiftName: String) {
+  package var encoding: (encoding: KeyEncoding, swiftName: String) {
     let numbers = integers + otherNumbers
     let candidates: [(Int, KeyEncoding, String)] = [
       (texts, .string, "String"),

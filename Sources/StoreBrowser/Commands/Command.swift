@@ -68,6 +68,9 @@ package enum Command: String, CaseIterable, Sendable, Hashable {
   case lowerBound = "lower-bound"
   case upperBound = "upper-bound"
   case verify
+  case addIndex = "add-index"
+  case rebuildIndex = "rebuild-index"
+  case dropIndex = "drop-index"
 
   // History
   case history

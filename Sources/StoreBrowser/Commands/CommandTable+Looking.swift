@@ -150,5 +150,15 @@ extension CommandTable {
     row(
       .verify, ["V"], "verify the index or the store", "verify", .index, verb: "verify",
       "Compares the index with the records, in the background: entries without a record, entries that are missing."),
+    row(
+      .addIndex, [], "add an index", "add index", .index, argument: .init("NAME=PATH[:KIND]"),
+      "Adds an index over a field, as one commit that the migration pane shows. KIND is one-to-one, one-to-many (where "
+        + "none is given), many-to-many or many-to-one."),
+    row(
+      .rebuildIndex, [], "fill the index anew", "rebuild", .index, argument: .init("NAME", isRequired: false),
+      "Fills an index anew from the records: the one that orders the table where no NAME is given."),
+    row(
+      .dropIndex, [], "drop an index", "drop index", .index, argument: .init("NAME"),
+      "Drops an index, as a commit; the records stay."),
   ]
 }

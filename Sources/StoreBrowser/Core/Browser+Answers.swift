@@ -85,6 +85,10 @@ extension Browser {
       }
     case .remembered(let remembered): session.remembered = remembered
     case .warmedUp: look()
+    case .indexChanged(let commit, let change):
+      migration.stopped("complete: commit \(commit)", at: session.now)
+      session.say("\(change.title): commit \(commit) — u takes it back")
+      look()
     default: break
     }
   }

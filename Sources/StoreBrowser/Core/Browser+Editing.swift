@@ -35,6 +35,7 @@ extension Browser {
     case .deleteShown: bulk(.delete)
     case .copyValue, .copyPath, .copyRecord: copyFromRecord(command)
     case .restoreStore: restoreStore(argument ?? "")
+    case .addIndex, .rebuildIndex, .dropIndex: changeIndex(command, argument)
     default: session.warn("\(CommandTable.entry(command).name) does nothing here")
     }
   }
@@ -454,6 +455,25 @@ extension Browser {
     let isDatastore = words.count > 1 && session.outline?.datastore(last) != nil
     let commit = isDatastore ? words.dropLast().joined(separator: " ") : argument
     session.start(.resolve, .resolve(commit, for: .restore(datastore: isDatastore ? last : nil)))
+  }
+
+  private mutating func changeIndex(_ command: Command, _ argument: String?) {
+    guard let datastore = session.datastore else { return }
+    let change: IndexChange
+    switch command {
+    case .addIndex:
+      guard let added = try? IndexChange(adding: argument ?? "") else { return }
+      change = added
+    case .dropIndex: change = .drop(argument ?? "")
+    default:
+      guard let name = argument ?? table.source?.index else {
+        session.warn("which index? the table is in the order of the identifier")
+        return
+      }
+      change = .rebuild(name)
+    }
+    open(.migration)
+    migration.start(change, of: datastore, in: &session)
   }
 
   private mutating func bulk(_ change: BulkRequest.Change) {

@@ -93,6 +93,7 @@ extension Browser {
       switch command {
       case .filter where !text.trimmed.isEmpty && !Self.isRange(text): _ = try RowTest(text)
       case .set: _ = try WorkContext.assignment(text)
+      case .addIndex: _ = try IndexChange(adding: text)
       case .goTo where Position(text) == nil:
         return .invalid(text: text, column: 1, reason: "a position is written 812, 50%, +12 or -12")
       default: break

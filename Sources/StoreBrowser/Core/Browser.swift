@@ -63,6 +63,7 @@ package struct Browser: Sendable {
     session.start(.outline, .outline(session.shown))
     session.start(.settings, .loadRemembered)
     session.start(.staging, .loadStaged)
+    if let problem = session.configuration.problems.first { session.warn(problem.description) }
     if let report = session.facts.openingReport.first { session.warn(report) }
     if session.configuration.warmsUpAtStart, session.configuration.canWarmUp {
       views.append(OpenView(kind: .migration, focus: .migration))

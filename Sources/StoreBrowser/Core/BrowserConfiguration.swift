@@ -21,6 +21,8 @@ package struct BrowserConfiguration: Sendable {
   /// Nothing is staged or written, whatever is asked.
   package var isReadOnly = false
   package var settings = Settings()
+  /// Lines of the config file that could not be taken.
+  package var problems: [SettingsProblem] = []
   package var theme = Theme()
   package var time = TimeText.local
   /// Nanoseconds since 1970.

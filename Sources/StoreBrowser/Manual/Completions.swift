@@ -88,7 +88,8 @@ package enum Completions {
   }
 
   private static func fishOption(_ option: Verb.Option, when condition: String) -> String {
-    let value = option.value == nil ? "" : option.choices.isEmpty ? " -r" : " -x -a '\(option.choices.joined(separator: " "))'"
+    let value =
+      option.value == nil ? "" : option.choices.isEmpty ? " -r" : " -x -a '\(option.choices.joined(separator: " "))'"
     return "complete -c strata -n '\(condition)' -l \(option.name.dropFirst(2))\(value) -d '\(quoted(option.summary))'"
   }
 

@@ -47,6 +47,15 @@ struct MigrationPane: Pane {
     session.start(.warmUp, .warmUp(leavingOut: leftOut), label: "warm-up")
   }
 
+  /// Shows the building of an index like a warm-up.
+  mutating func start(_ change: IndexChange, of datastore: String, in session: inout Session) {
+    isOurs = true
+    outcome = nil
+    failures = []
+    finishedAt = nil
+    session.start(.warmUp, .changeIndex(change, datastore: datastore), label: change.title)
+  }
+
   mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     guard slot == .warmUp, case .activity(let activity) = progress.found else { return }
     take(activity, at: session.now)

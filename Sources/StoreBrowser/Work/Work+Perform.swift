@@ -28,6 +28,8 @@ extension Work {
     case .distinct(let request): .distinct(request, try context.distinct(request))
     case .verifyIndex(let request): .verified(try context.verify(request))
     case .referrers(let request): .referrers(try context.referrers(request))
+    case .changeIndex(let change, let datastore):
+      .indexChanged(try context.change(change, of: datastore), change)
     case .review(let request): .review(try context.review(request))
     case .commit(let request): .committed(try context.commit(request), request)
     case .undoCandidate(let isRedo):

@@ -1,0 +1,57 @@
+import CursesTerminal
+public import DatastoreModel
+import FoundationEssentials
+import TerminalKit
+
+/// Shows a store of this app in the terminal until the person leaves.
+///
+///     import CodableDatastore
+///     import StoreBrowser
+///
+///     try await StoreBrowser.browse(persistence.browsable(with: cities, countries))
+///
+/// The app's own types check what is edited by hand, and its migrations run inside the browser, whose migration pane
+/// shows them. What is staged is kept under `$XDG_STATE_HOME/strata`, keys and colours come from
+/// `$XDG_CONFIG_HOME/strata/config`.
+///
+/// - Parameters:
+///   - store: The app's store with its types, as the typed library's `browsable(with:)` makes it.
+///   - datastore: The key of the datastore to begin with; nil is the first.
+///   - isReadOnly: Whether everything that would change the store answers that it may not.
+/// - Throws: ``BrowserProblem`` where there is no terminal to show it on.
+/// - Note: Blocks the main thread for as long as the browser is on the screen; everything it waits for runs on threads of
+///   its own.
+@MainActor
+public func browse(_ store: BrowsableStore, datastore: String? = nil, isReadOnly: Bool = false) throws(BrowserProblem) {
+  let environment = ProcessInfo.processInfo.environment
+  var configuration = BrowserConfiguration(storePath: store.store.path, environment: environment)
+  configuration.start.datastore = datastore
+  configuration.isReadOnly = configuration.isReadOnly || isReadOnly
+  let plan = try? store.warmUp?.plan()
+  configuration.warmsUpAtStart = plan?.isEmpty == false && !configuration.isReadOnly
+  let files = BrowserFiles(folder: BrowserFiles.folder(forStoreAt: store.store.path, environment: environment))
+  do throws(TerminalProblem) {
+    _ = try TerminalSession().run {
+      BrowserProgram(store: store.store, configuration: configuration, files: files, warmUp: store.warmUp)
+    }
+  } catch { throw BrowserProblem(description: "\(error)") }
+}
+
+/// Why the browser could not be shown.
+public struct BrowserProblem: Error, Sendable, CustomStringConvertible {
+  /// One sentence.
+  public let description: String
+}
+
+extension BrowserConfiguration {
+  /// The configuration for a store: what the config file says, and what is wrong with it.
+  package init(storePath: String, environment: [String: String]) {
+    self.init()
+    guard let path = SettingsFile.path(environment: environment) else { return }
+    let file = SettingsFile(path: path)
+    settings = file.settings
+    problems = file.problems
+    isReadOnly = settings.isReadOnly(storePath)
+    theme.isASCII = settings.ascii
+  }
+}

@@ -1,0 +1,114 @@
+import DatastoreModel
+import Synchronization
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+/// A warm-up that reports so many steps, and fails where it is told to.
+private final class FakeWarmUp: WarmUpDriver {
+  let failing: [RecordPlace]
+  init(failing: [RecordPlace] = []) { self.failing = failing }
+
+  func plan() throws(ModelError) -> [String] { ["City: index population, new"] }
+
+  func warmUp(
+    leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult {
+    for done in [25, 50, 75, 100] {
+      let step = Activity.Step(title: "City: index population, new", done: done, total: 100, isComplete: done == 100)
+      let activity = Activity(title: "warm-up City", done: done, total: 100, startedAt: Sample.now, steps: [step])
+      guard report(activity) else { throw .cancelled }
+    }
+    let failures = failing.filter { !leavingOut.contains($0) }.map {
+      WarmUpFailure(place: $0, reason: "isbn: keyNotFound(\"isbn\") at .isbn", byteCount: 388)
+    }
+    return WarmUpResult(commit: failures.isEmpty ? CommitNumber(5) : nil, failures: failures)
+  }
+}
+
+@Suite("The migration pane")
+struct MigrationTests {
+  @Test("a warm-up at the start is shown with its steps, and stays on the pane when it is complete")
+  func start() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"), warmUp: FakeWarmUp()) {
+      $0.warmsUpAtStart = true
+    }
+    #expect(driver.browser.view.kind == .migration)
+    #expect(driver.shows("City: index population, new"))
+    #expect(driver.shows("complete ✓"))
+    #expect(driver.shows("complete: commit #5"))
+    driver.press("q")
+    #expect(driver.shows("თბილისი"))
+  }
+
+  @Test("progress shows percent of records while the table works on the commit before")
+  func progress() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"), warmUp: FakeWarmUp())
+    driver.isHolding = true
+    driver.press("M a")
+    let id = try #require(driver.browser.session.running[.warmUp]?.id)
+    let step = Activity.Step(title: "City: index population", done: 573, total: 1000, isComplete: false)
+    let activity = Activity(title: "warm-up City", done: 573, total: 1000, startedAt: Sample.now, steps: [step])
+    driver.tell(.work(id, .progress(Progress(done: 573, total: 1000, found: .activity(activity)))))
+    #expect(driver.shows("57.3 %"))
+    #expect(driver.shows("573 / 1 000"))
+    driver.press("2")
+    #expect(driver.browser.focus == .table)
+    driver.press("j")
+    driver.press("^c")
+    #expect(driver.browser.session.running[.warmUp] == nil)
+    #expect(!driver.hasQuit)
+    driver.press("M")
+    #expect(driver.shows("cancelled; the store is as it was"))
+  }
+
+  @Test("failing records are listed with the decoding path; x leaves one out, a runs again")
+  func failures() throws {
+    let store = try Sample.store()
+    let city = try #require(try store.head.datastore("City"))
+    let place = RecordPlace(datastore: "City", identifier: try city.identifier(parsing: "2661552"))
+    let driver = Driver(store, start: .init(datastore: "City"), warmUp: FakeWarmUp(failing: [place]))
+    driver.press("M a")
+    #expect(driver.shows("keyNotFound(\"isbn\") at .isbn"))
+    #expect(driver.shows("1 records do not decode"))
+    driver.press("x")
+    #expect(driver.browser.migration.leftOut == [place])
+    driver.press("a")
+    #expect(driver.shows("complete: commit #5"))
+  }
+
+  @Test("without formats the command answers with the reason")
+  func withoutFormats() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("M a")
+    #expect(driver.status.contains("no formats"))
+  }
+
+  @Test("an index is added, filled anew and dropped from the browser, each a commit")
+  func indexes() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("add-index timezone=timezone")
+    driver.press("Enter")
+    #expect(driver.shows("complete: commit #5"))
+    let index = try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "timezone" }
+    #expect(try index?.count == 10)
+    driver.press("q :")
+    driver.type("rebuild-index timezone")
+    driver.press("Enter q :")
+    driver.type("drop-index timezone")
+    driver.press("Enter")
+    #expect(try store.refresh().datastore("City")?.indexes.contains { $0.descriptor.name == "timezone" } == false)
+  }
+
+  @Test("rates are measured, and the remaining time is a range from three measures on")
+  func rates() {
+    var meter = RateMeter()
+    for tick in 0..<6 { meter.note(done: tick * 100, at: Int64(tick) * 100_000_000) }
+    #expect(meter.rate == 1000)
+    #expect(meter.remaining(of: 500) == 0.5...0.5)
+    #expect(RateMeter().remaining(of: 1) == nil)
+  }
+}
