@@ -7,6 +7,7 @@ extension Program {
   /// The browser on the store that the words name.
   static func browse(_ words: [String]) async throws -> Int32 {
     let arguments = try VerbArguments(words, for: .browse)
+    if arguments.has("--print-config") { return printConfiguration() }
     guard let path = arguments.operand(0) else { return try listStores() }
     let store = try openStore(path, readOnly: arguments.has("--read-only"))
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
@@ -34,6 +35,14 @@ extension Program {
     return try session.run {
       BrowserProgram(store: store, configuration: configuration, files: files, warmUp: warmUp)
     }
+  }
+
+  /// What is in force and where it comes from; lines that cannot be taken are told, and make the status 2.
+  private static func printConfiguration() -> Int32 {
+    let file = SettingsFile(path: SettingsFile.path(environment: ["HOME", "XDG_CONFIG_HOME"].environment) ?? "config")
+    print(file.printed, terminator: "")
+    for problem in file.problems { complain(problem.description) }
+    return file.problems.isEmpty ? 0 : 2
   }
 
   private static func screenSize(_ arguments: VerbArguments) throws(UsageError) -> Size {

@@ -1,5 +1,11 @@
 import FoundationEssentials
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// Files that tests write and read.
 enum TestFile {
   static func text(_ path: String) throws -> String {
@@ -11,4 +17,12 @@ enum TestFile {
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
   static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+}
+
+extension TestFile {
+  static func permissions(_ path: String) throws -> Int? {
+    var information = stat()
+    guard stat(path, &information) == 0 else { return nil }
+    return Int(information.st_mode & 0o777)
+  }
 }

@@ -25,7 +25,7 @@ extension CommandTable {
     case .fold: [.history]
     case .log: [.migration]
     case .search: [.table, .index, .history, .record]
-    case .searchNext, .searchPrevious: [.table]
+    case .searchNext, .searchPrevious: [.table, .history, .record]
     default: []
     }
   }

@@ -20,6 +20,7 @@ struct HistoryPane: Pane {
   private var wanted: CommitNumber?
   private var goesToEnd = false
   private(set) var problem: String?
+  private var searchText: String?
 
   static let pageSize = 200
 
@@ -114,10 +115,32 @@ struct HistoryPane: Pane {
     return counts.prefix(page).reduce(0, +) + place
   }
 
+  /// Looks for a text in the names of the commits that are near, and goes on reading older ones.
+  private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
+    if let text, !text.isEmpty { searchText = text }
+    guard let needle = searchText?.lowercased() else { return }
+    let step = command == .searchPrevious ? -1 : 1
+    var line = command == .search ? list.selection : list.selection + step
+    while line >= 0, line < count {
+      if let commit = row(line)?.commit,
+        [commit.action, commit.author, commit.program, commit.number.description].contains(where: {
+          $0.lowercased().contains(needle)
+        })
+      {
+        list.selection = line
+        return
+      }
+      line += step
+    }
+    session.warn("no commit with “\(searchText ?? "")” among the \(NumberFormat.count(count)) read\(isAtEnd ? "" : "; G reads all")")
+  }
+
   mutating func fail(_ text: String) { problem = text }
 
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
+    case .searchNext, .searchPrevious:
+      if searchText == nil { return "nothing was searched for yet (/)" }
     case .open, .travel, .revert, .range, .difference, .pin:
       if selected == nil { return "no commit is selected" }
     case .restoreRecord, .restoreField:
@@ -134,6 +157,7 @@ struct HistoryPane: Pane {
     }
     if list.perform(command, argument: argument, rows: frame.rows, count: count) { return true }
     switch command {
+    case .search, .searchNext, .searchPrevious: search(command, argument, in: &session)
     case .open: session.intend(.focus(.difference))
     case .fold:
       isFolded.toggle()

@@ -4,15 +4,14 @@ import TerminalKit
 /// Pane 6: what is being warmed up, here or in another process, and what failed.
 struct MigrationPane: Pane {
   let id = PaneID.migration
-  private(set) var activity: Activity?
+  private(set) var run: MigrationRun?
   /// Whether it runs in this browser.
   private(set) var isOurs = false
   private(set) var failures: [WarmUpFailure] = []
   private(set) var leftOut: [RecordPlace] = []
   private(set) var outcome: String?
-  private var rates = RateMeter()
   private var finishedAt: Int64?
-  private(set) var log: [String] = []
+  private var log: [String] = []
   var list = ListWindow()
 
   /// What another process says it does; nil when it is done or gone.
@@ -23,20 +22,16 @@ struct MigrationPane: Pane {
 
   private mutating func take(_ activity: Activity?, at now: Int64) {
     guard let activity else {
-      if self.activity != nil, finishedAt == nil { finishedAt = now }
+      if run != nil, finishedAt == nil { finishedAt = now }
       return
     }
-    if activity.title != self.activity?.title || activity.startedAt != self.activity?.startedAt {
-      rates = RateMeter()
-      finishedAt = nil
-      log.append("started \(activity.title)")
+    if run?.isContinued(by: activity) == true {
+      run?.take(activity, at: now)
+      return
     }
-    for step in activity.steps where step.isComplete {
-      let line = "complete \(step.title): \(NumberFormat.count(step.total))"
-      if !log.contains(line) { log.append(line) }
-    }
-    self.activity = activity
-    rates.note(done: activity.done, at: now)
+    if let run { log += run.log }
+    run = MigrationRun(activity, at: now)
+    finishedAt = nil
   }
 
   mutating func start(in session: inout Session) {
@@ -73,14 +68,12 @@ struct MigrationPane: Pane {
     } else {
       outcome = "\(failures.count) records do not decode; the store is as it was"
     }
-    outcome.map { log.append($0) }
   }
 
   mutating func stopped(_ text: String, at now: Int64) {
     isOurs = false
     finishedAt = now
     outcome = text
-    log.append(text)
   }
 
   var selected: WarmUpFailure? { failures.indices.contains(list.selection) ? failures[list.selection] : nil }
@@ -102,7 +95,8 @@ struct MigrationPane: Pane {
     switch command {
     case .retry: start(in: &session)
     case .log:
-      session.intend(.present(.text(TextOverlay(title: "Migration log", lines: log.isEmpty ? ["nothing yet"] : log))))
+      let lines = log + (run?.log ?? [])
+      session.intend(.present(.text(TextOverlay(title: "Migration log", lines: lines.isEmpty ? ["nothing yet"] : lines))))
     case .leaveOut:
       guard let selected else { return false }
       leftOut.append(selected.place)
@@ -127,9 +121,9 @@ struct MigrationPane: Pane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     var footer = ""
-    if let activity {
-      let elapsed = Double((finishedAt ?? session.now) - activity.startedAt) / 1e9
-      footer = "started \(session.time.clockWithSeconds(activity.startedAt)) · \(TimeText.duration(seconds: elapsed))"
+    if let run {
+      let elapsed = Double((finishedAt ?? session.now) - run.startedAt) / 1e9
+      footer = "started \(session.time.clockWithSeconds(run.startedAt)) · \(TimeText.duration(seconds: elapsed))"
     }
     grid.border(frame, digit: 6, title: "Migration", footer: footer, theme: theme)
     let inside = frame.inside.inset(columns: 1, rows: 0)
@@ -157,42 +151,40 @@ struct MigrationPane: Pane {
 
   private func activityLines(width: Int, session: Session) -> [[Span]] {
     let theme = session.theme
-    guard let activity else {
+    guard let run else {
       let text =
         session.configuration.canWarmUp
         ? "nothing runs; a starts the migration to the formats of this app"
         : "nothing runs; another program's warm-up is shown here as it happens"
       return [[Span(text, theme.style(.dim))]]
     }
-    var lines: [[Span]] = [[Span(activity.title, theme.style(.title))]]
-    if finishedAt == nil {
-      lines[0].append(Span(isOurs ? "" : "  in another process", theme.style(.dim)))
+    let isRunning = finishedAt == nil
+    var lines: [[Span]] = [[Span(run.title, theme.style(.title))]]
+    if isRunning, !isOurs { lines[0].append(Span("  in another process", theme.style(.dim))) }
+    for step in run.steps {
+      lines.append(Self.line(step, theme: theme))
+      if !step.isComplete, step.done > 0, isRunning { lines.append(bar(step, width: width, theme: theme)) }
     }
-    let steps =
-      activity.steps.isEmpty
-      ? [
-        Activity.Step(
-          title: activity.title, done: activity.done, total: activity.total, isComplete: activity.done == activity.total
-        )
-      ] : activity.steps
-    for step in steps {
-      let state = step.isComplete ? "complete \(theme.check)" : step.done > 0 ? "working" : "waiting"
-      lines.append([
-        Span("\(step.title)  "), Span(state, theme.style(step.isComplete ? .inserted : .dim)),
-        Span("  \(NumberFormat.count(step.done)) / \(NumberFormat.count(step.total))"),
-      ])
-      if !step.isComplete, step.done > 0, finishedAt == nil {
-        lines.append(bar(step, width: width, theme: theme))
-      }
-    }
-    if finishedAt == nil, let rate = rates.rate { lines.append(rateLine(rate, activity, theme: theme)) }
-    if finishedAt == nil {
-      lines += [[], [Span("browsing stays on \(session.shown) until it is committed", theme.style(.dim))]]
-    }
-    return lines
+    guard isRunning else { return lines }
+    if let rate = run.rates.rate { lines.append(Self.rateLine(rate, run, theme: theme)) }
+    return lines + [[], [Span("browsing stays on \(session.shown) until it is committed", theme.style(.dim))]]
   }
 
-  private func bar(_ step: Activity.Step, width: Int, theme: Theme) -> [Span] {
+  private static func line(_ step: MigrationRun.Step, theme: Theme) -> [Span] {
+    let state = step.isComplete ? "complete \(theme.check)" : step.done > 0 ? "working" : "waiting"
+    var spans = [Span("\(step.title)  "), Span(state, theme.style(step.isComplete ? .inserted : .dim))]
+    guard step.isComplete else {
+      return spans + [Span("  \(NumberFormat.count(step.done)) / \(NumberFormat.count(step.total))")]
+    }
+    spans.append(Span("  \(NumberFormat.count(step.total)) records"))
+    if let seconds = step.seconds, step.total > 0 {
+      let rate = NumberFormat.count(Int(Double(step.total) / seconds))
+      spans.append(Span("  \(NumberFormat.fixed(seconds, digits: 2)) s  \(rate)/s", theme.style(.dim)))
+    }
+    return spans
+  }
+
+  private func bar(_ step: MigrationRun.Step, width: Int, theme: Theme) -> [Span] {
     let percent = NumberFormat.percent(step.done, of: step.total)
     let room = max(4, min(48, width - percent.count - 4))
     return [
@@ -201,50 +193,15 @@ struct MigrationPane: Pane {
     ]
   }
 
-  private func rateLine(_ rate: Double, _ activity: Activity, theme: Theme) -> [Span] {
+  private static func rateLine(_ rate: Double, _ run: MigrationRun, theme: Theme) -> [Span] {
     var spans = [
-      Span("rate  ", theme.style(.dim)), Span(Bars.spark(rates.recent, isASCII: theme.isASCII), theme.style(.bar)),
+      Span("rate  ", theme.style(.dim)), Span(Bars.spark(run.rates.recent, isASCII: theme.isASCII), theme.style(.bar)),
       Span("  \(NumberFormat.count(Int(rate)))/s"),
     ]
-    if let range = rates.remaining(of: activity.total - activity.done) {
+    if let range = run.rates.remaining(of: run.total - run.done) {
       spans.append(
         Span("   eta \(TimeText.duration(seconds: range.lowerBound))–\(TimeText.duration(seconds: range.upperBound))"))
     }
     return spans
   }
-}
-
-/// Rates of work, measured: an average that forgets in about three seconds, and the rates of the last pieces.
-struct RateMeter: Sendable, Hashable {
-  private(set) var rate: Double?
-  private(set) var recent: [Double] = []
-  private var last: (done: Int, at: Int64)?
-
-  mutating func note(done: Int, at now: Int64) {
-    guard let last else {
-      self.last = (done, now)
-      return
-    }
-    let seconds = Double(now - last.at) / 1e9
-    guard seconds >= 0.05, done > last.done else { return }
-    let current = Double(done - last.done) / seconds
-    let weight = min(1, seconds / 3)
-    rate = rate.map { $0 + (current - $0) * weight } ?? current
-    recent.append(current)
-    if recent.count > 24 { recent.removeFirst() }
-    self.last = (done, now)
-  }
-
-  /// Seconds that so much more takes, from the 80th to the 20th percentile of the recent rates; nil before three.
-  func remaining(of work: Int) -> ClosedRange<Double>? {
-    guard recent.count >= 3, work >= 0 else { return nil }
-    let sorted = recent.sorted()
-    let slow = sorted[sorted.count / 5]
-    let fast = sorted[min(sorted.count - 1, sorted.count * 4 / 5)]
-    guard slow > 0, fast >= slow else { return nil }
-    return Double(work) / fast...Double(work) / slow
-  }
-
-  static func == (left: Self, right: Self) -> Bool { left.rate == right.rate && left.recent == right.recent }
-  func hash(into hasher: inout Hasher) { hasher.combine(recent) }
 }

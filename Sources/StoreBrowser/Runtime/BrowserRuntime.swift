@@ -148,17 +148,23 @@ private final class ProgressThrottle: Sendable {
 
   func report(_ progress: Progress) {
     let now = ContinuousClock.now
-    let ready: Progress? = state.withLock { state in
+    let ready: [Progress] = state.withLock { state in
+      var ready: [Progress] = []
+      // The last word of one step is not lost to the first of the next.
+      if let waiting = state.waiting, !waiting.isOfSameStep(as: progress) {
+        ready.append(waiting)
+        state.waiting = nil
+      }
       let merged = progress.after(state.waiting)
       if let last = state.last, now - last < .milliseconds(100) {
         state.waiting = merged
-        return nil
+        return ready
       }
       state.waiting = nil
       state.last = now
-      return merged
+      return ready + [merged]
     }
-    ready.map(send)
+    ready.forEach(send)
   }
 
   func flush() {
@@ -171,6 +177,11 @@ private final class ProgressThrottle: Sendable {
 }
 
 extension Progress {
+  fileprivate func isOfSameStep(as other: Progress) -> Bool {
+    guard case .activity(let first) = found, case .activity(let second) = other.found else { return true }
+    return first.title == second.title
+  }
+
   /// This progress with what an earlier one found as well.
   fileprivate func after(_ earlier: Progress?) -> Progress {
     var merged = self

@@ -3,6 +3,12 @@ import TerminalKit
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
 struct RecordPane: Pane {
+  private struct Arranged: Sendable, Hashable {
+    var request: RecordRequest?
+    var staged: RecordContent?
+    var form: Form
+  }
+
   enum Form: String, Sendable, Hashable, CaseIterable { case tree, json = "JSON", hex }
 
   let id = PaneID.record
@@ -17,6 +23,9 @@ struct RecordPane: Pane {
   private(set) var text: [String] = []
   /// Lines of the tree are those of this document: the stored one, or the staged one over it.
   private(set) var document: Document?
+  /// What `document` was made from, so that it is not made or compared again with every key.
+  private var arranged: Arranged?
+  var searchText: String?
   private(set) var blame: BlameAnswer?
   var showsBlame = false
   /// What blame is asked from: nil is the shown commit.
@@ -91,23 +100,20 @@ struct RecordPane: Pane {
   /// The document as it will be: with what is staged, where the head is shown.
   private mutating func arrange(_ session: Session) {
     let staged = session.asOf == nil ? place.flatMap { session.staged.edits[$0] } : nil
-    let shown: Document?
-    if let staged, let content = staged.new, let coding = coding(session) {
-      shown = try? coding.document(of: content.bytes)
+    let wanted = Arranged(request: answer?.request, staged: staged?.new, form: form)
+    guard arranged != wanted else { return }
+    arranged = wanted
+    if let content = staged?.new, let coding = coding(session) {
+      document = try? coding.document(of: content.bytes)
     } else {
-      shown = answer?.document
+      document = answer?.document
     }
-    guard let shown else {
-      document = nil
-      tree = RecordTree()
-      text = []
-      return
+    tree = RecordTree()
+    text = []
+    guard let document else { return }
+    if form == .json {
+      text = document.prettyText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     }
-    if form == .json, text.isEmpty || document != shown {
-      text = shown.prettyText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    }
-    guard document.map({ $0 != shown }) ?? true else { return }
-    document = shown
     rebuild()
     applyWantedPath()
   }
@@ -137,8 +143,7 @@ struct RecordPane: Pane {
       pending = nil
       let isSame = self.answer?.request.place == answer.request.place
       self.answer = answer
-      document = nil
-      text = []
+      arranged = nil
       if !isSame { list.top = 0 }
       arrange(session)
       list.selection = max(0, min(list.selection, count - 1))
@@ -158,6 +163,8 @@ struct RecordPane: Pane {
   func refusal(of command: Command, in session: Session) -> String? {
     guard place != nil else { return "no record is selected" }
     switch command {
+    case .searchNext, .searchPrevious:
+      if searchText == nil { return "nothing was searched for yet (/)" }
     case .edit, .valueMenu, .restoreField, .copyPath:
       if form != .tree { return "only in the tree (t)" }
     default: break
@@ -179,6 +186,7 @@ struct RecordPane: Pane {
     case .copyPath: session.copy(selectedLine?.path.description ?? ".", what: "path")
     case .copyKey: if let place { session.copy(place.identifier.description, what: "key") }
     case .copyRecord: if let document { session.copy(document.compactJSON, what: "record") }
+    case .search, .searchNext, .searchPrevious: search(command, argument, in: &session)
     case .history:
       guard let place else { return false }
       if let line = selectedLine, !line.path.isRoot {
@@ -189,6 +197,29 @@ struct RecordPane: Pane {
     default: return false
     }
     return true
+  }
+
+  /// Looks for a text among the lines, from the one after the selection on and round to it.
+  private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
+    if let text, !text.isEmpty { searchText = text }
+    guard let needle = searchText?.lowercased(), count > 0 else { return }
+    let step = command == .searchPrevious ? -1 : 1
+    let first = command == .search ? 0 : step
+    for offset in 0..<count {
+      let line = ((list.selection + first + offset * step) % count + count) % count
+      guard matches(line, needle) else { continue }
+      list.selection = line
+      return
+    }
+    session.warn("no field with “\(searchText ?? "")”")
+  }
+
+  private func matches(_ line: Int, _ needle: String) -> Bool {
+    switch form {
+    case .tree: tree.lines[line].name.lowercased().contains(needle) || tree.lines[line].value.text.lowercased().contains(needle)
+    case .json: text[line].lowercased().contains(needle)
+    case .hex: false
+    }
   }
 
   private mutating func fold(_ folds: Bool) {
@@ -228,10 +259,7 @@ struct RecordPane: Pane {
     let next = (forms.firstIndex(of: form).map { $0 + 1 } ?? 0) % forms.count
     form = forms[next]
     list = ListWindow()
-    text = []
-    if form == .json, let document {
-      text = document.prettyText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-    }
+    if isCurrent(session) { arrange(session) }
   }
 
   /// Off → on at the shown commit → one commit deeper each time.

@@ -1,0 +1,99 @@
+import DatastoreModel
+import Dispatch
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("The program with its threads")
+struct RuntimeTests {
+  /// A program that is told keys one after the other, each after it became idle.
+  private struct Session {
+    let program: BrowserProgram
+    let wake = DispatchSemaphore(value: 0)
+    let size = Size(columns: 80, rows: 24)
+
+    init(_ store: any ReadableStore, files: BrowserFiles = .none) {
+      var configuration = BrowserConfiguration()
+      configuration.start.datastore = "City"
+      program = BrowserProgram(store: store, configuration: configuration, files: files)
+      let wake = wake
+      _ = program.start(TerminalSurroundings(size: size), wake: { wake.signal() })
+      settle()
+    }
+
+    func settle() {
+      while !program.isIdle {
+        wake.wait()
+        _ = program.receivePosted()
+      }
+    }
+
+    func press(_ keys: String) -> [TerminalAction] {
+      var actions: [TerminalAction] = []
+      for chord in KeyChord.sequence(keys) ?? [] {
+        actions += program.receive(.key(chord))
+        settle()
+      }
+      return actions
+    }
+
+    var screen: String { program.draw(size: size).text() }
+  }
+
+  @Test("work runs off the caller's thread, and the program says when it is idle")
+  func idle() throws {
+    let session = Session(try Sample.store())
+    #expect(session.screen.contains("row 1 of 10"))
+    _ = session.press("j j")
+    #expect(session.screen.contains("Record · 1850147"))
+    _ = session.press("g H")
+    #expect(session.screen.contains("import countries"))
+    #expect(session.press("Q").contains(.quit(status: 0)))
+    #expect(session.program.finish() == nil)
+  }
+
+  @Test("a commit of another program arrives without a key")
+  func follow() throws {
+    let store = try Sample.store()
+    let session = Session(store)
+    try Sample.change(store, "City", "615532", ".population", to: 42)
+    // The follower may have spoken already; otherwise it will.
+    while !session.screen.contains("HEAD #5") {
+      session.wake.wait()
+      _ = session.program.receivePosted()
+      session.settle()
+    }
+    #expect(session.screen.contains("42"))
+    _ = session.program.finish()
+  }
+
+  @Test("an over-long copy is refused with a sentence, and a short one goes to the terminal")
+  func copying() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "611717", ".timezone", to: .string(String(repeating: "x", count: 80_000)))
+    let session = Session(store)
+    #expect(session.press("y k").contains(.copy("611717")))
+    #expect(!session.press("y r").contains { if case .copy = $0 { true } else { false } })
+    #expect(session.screen.contains("too much for the clipboard"))
+    _ = session.program.finish()
+  }
+
+  @Test("the editor's file is private, and its text comes back as a staged change")
+  func editor() throws {
+    let session = Session(try Sample.store())
+    let actions = session.press("E")
+    guard case .edit(let path, _, _)? = actions.first(where: { if case .edit = $0 { true } else { false } }) else {
+      Issue.record("no editor was asked for")
+      return
+    }
+    let text = try TestFile.text(path)
+    #expect(try TestFile.permissions(path) == 0o600)
+    try TestFile.write(text.replacing("1049498", with: "5"), to: path)
+    _ = session.program.receive(.editorEnded(.exited(status: 0)))
+    session.settle()
+    #expect(session.screen.contains("1049498 → 5"))
+    #expect(!TestFile.exists(path))
+    #expect(session.program.finish() == "1 staged change kept for Atlas.strata")
+  }
+}
