@@ -16,12 +16,10 @@ extension VerbRun {
   }
 
   private func exportDocuments(of datastore: any ReadableDatastore, as format: TableWriter.Format) throws {
-    var columns: [DocumentPath] = []
-    if format == .csv {
-      let first = try datastore.primary.entries(at: 0..<256).compactMap { try datastore.record($0.identifier)?.document() }
-      columns = TableWriter.columns(of: first)
-    }
-    var writer = TableWriter(format, columns: columns)
+    var survey = TableColumns()
+    // A field that only the last record has needs its column too.
+    if format == .csv { try forEachRecord(of: datastore) { try survey.see($0.document()) } }
+    var writer = TableWriter(format, columns: survey.columns)
     try output.bytes(writer.beginning)
     try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
     try output.bytes(writer.end)
