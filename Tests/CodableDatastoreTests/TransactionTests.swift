@@ -88,7 +88,7 @@ struct TransactionTests {
     try? await persistence.perform {
       async let first = books.persist(Book(id: 1, title: "async let"))
       _ = try await first
-      try await Task { try await books.persist(Book(id: 2, title: "task")) }.value
+      _ = try await Task { try await books.persist(Book(id: 2, title: "task")) }.value
       try await withThrowingTaskGroup(of: Void.self) { group in
         for id in 3..<10 { group.addTask { try await books.persist(Book(id: id, title: "group")) } }
         try await group.waitForAll()

@@ -40,6 +40,10 @@ public protocol DatastoreFormat<Version, Instance, Identifier>: Sendable {
   typealias ManyToOneIndex<S: Sequence<Value>, Value: Indexable & DiscreteIndexable> =
     ManyToOneIndexRepresentation<Instance, S, Value>
 
+  /// Properties that were renamed: the old name as code spelled it, and the new one, as `["name": "title"]`. An index
+  /// whose property was only renamed is then kept, instead of being built anew.
+  static var renamedProperties: [String: String] { get }
+
   /// The indexes of the declaration. By default they are found among the stored properties.
   func generateIndexRepresentations(
     assertIdentifiable: Bool
@@ -52,6 +56,9 @@ extension DatastoreFormat where Instance: Identifiable, Instance.ID: Indexable &
 }
 
 extension DatastoreFormat {
+  /// None.
+  public static var renamedProperties: [String: String] { [:] }
+
   /// A datastore of this format that reads and writes.
   public typealias Datastore = CodableDatastore.Datastore<Self, ReadWrite>
   /// A datastore of this format that only reads.

@@ -3,7 +3,13 @@ enum KeyPathName {
   /// `.population` for `\City.population`; nil for paths that lead through a computed property, whose name only shows an
   /// address.
   static func path<Root>(of keyPath: AnyKeyPath, from root: Root.Type) -> String? {
-    let text = String(describing: keyPath)
+    var text = String(describing: keyPath)
+    if type(of: keyPath).valueType is any DescendingValue.Type, 
+      let turn = text.ranges(of: ".<computed").last
+    {
+      // What `descending` turns around is named like the property itself.
+      text = String(text[..<turn.lowerBound])
+    }
     let start = "\\\(String(describing: root))."
     guard text.hasPrefix(start), !text.contains("<computed"), !text.contains("0x"), !text.contains("[") else {
       return nil

@@ -37,6 +37,8 @@ struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
 /// A walk over the records that differ between two states of a datastore.
 struct ChangeWalk {
   private let datastore: String
+  /// The commit of the newer state.
+  private let newest: UInt64
   private let old: Tree?
   private let new: Tree?
   private var cursor: DifferenceCursor
@@ -44,6 +46,7 @@ struct ChangeWalk {
   init(from old: View, to new: View, datastore: String) throws {
     let name = TreeName.records(of: datastore)
     self.datastore = datastore
+    newest = new.commit.number
     (self.old, self.new, cursor) = try throwingStoreErrors { () throws(StorageError) in
       (try old.tree(name), try new.tree(name), try difference(old, new, tree: name))
     }
@@ -53,7 +56,7 @@ struct ChangeWalk {
     try throwingStoreErrors { () throws(StorageError) in
       guard let difference = try cursor.next() else { return nil }
       return StoredChange(
-        datastore: datastore, key: difference.key.array, old: try record(difference.old, in: old),
+        datastore: datastore, key: difference.key.array, commit: newest, old: try record(difference.old, in: old),
         new: try record(difference.new, in: new))
     }
   }

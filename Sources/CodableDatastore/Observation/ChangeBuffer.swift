@@ -28,8 +28,21 @@ final class ChangeBuffer: Sendable {
   }
   /// Which changes are wanted.
   private let isWanted: @Sendable (StoredChange) -> Bool
+  let hearsOtherProcesses: Bool
 
-  init(isWanted: @escaping @Sendable (StoredChange) -> Bool) { self.isWanted = isWanted }
+  init(hearsOtherProcesses: Bool = false, isWanted: @escaping @Sendable (StoredChange) -> Bool) {
+    self.hearsOtherProcesses = hearsOtherProcesses
+    self.isWanted = isWanted
+  }
+
+  /// The changes that are there already.
+  func takeAll() -> [StoredChange] {
+    state.withLock { state in
+      var changes: [StoredChange] = []
+      while let change = state.takeFirst() { changes.append(change) }
+      return changes
+    }
+  }
 
   func append(_ change: StoredChange) {
     guard isWanted(change) else { return }

@@ -23,10 +23,13 @@ struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
 
 extension DatastoreCore {
   /// Listens from now on.
-  func observe(only identifier: Identifier?) async throws -> ObservedChanges<Format> {
+  func observe(
+    only identifier: Identifier?, includingOtherProcesses: Bool = false
+  ) async throws -> ObservedChanges<Format> {
     _ = try await ready()
+    if includingOtherProcesses { try store.connection.followOtherProcesses(forWriter: !store.isReadOnly) }
     let wanted = try identifier.map { try key(of: $0) }
-    let buffer = ChangeBuffer { change in wanted == nil || change.key == wanted }
+    let buffer = ChangeBuffer(hearsOtherProcesses: includingOtherProcesses) { change in wanted == nil || change.key == wanted }
     store.connection.publication.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)
   }

@@ -8,6 +8,8 @@ struct StoredChange: Sendable {
   var key: [UInt8]
   /// The identifier in its own type, where it is known.
   var identifier: (any Sendable)? = nil
+  /// The commit that made it; set when it is appended.
+  var commit: UInt64 = 0
   /// The record before, and after; bytes as the store holds them.
   var old: Bytes?
   var new: Bytes?
@@ -21,6 +23,11 @@ final class Publication: Sendable {
     /// Appended commits that are not durable yet, in their order.
     var waiting: [(number: UInt64, changes: [StoredChange])] = []
     var newest: PendingCommit?
+    /// The newest commit that this process made.
+    var newestOwn: UInt64 = 0
+    /// The newest state whose changes were told, where other processes are followed.
+    var lastSeen: View?
+    var watch: (any DiskWatch)?
   }
 
   private struct WeakObserver { weak var buffer: ChangeBuffer? }
@@ -42,7 +49,15 @@ final class Publication: Sendable {
     state.withLock { state in
       if let pending { state.newest = pending }
       let number = pending?.number ?? base
-      if !changes.isEmpty { state.waiting.append((number, changes)) }
+      if pending != nil { state.newestOwn = max(state.newestOwn, number) }
+      if !changes.isEmpty {
+        let numbered = changes.map { change in
+          var change = change
+          change.commit = number
+          return change
+        }
+        state.waiting.append((number, numbered))
+      }
       // Without anything of its own to wait for, a transaction still is durable only when what it read is.
       let awaited = pending ?? (state.newest?.number == base ? state.newest : nil)
       return AppendedCommit(number: number, pending: awaited, publication: self)
@@ -55,9 +70,44 @@ final class Publication: Sendable {
       var walk = try ChangeWalk(from: old, to: new, datastore: datastore)
       while let change = try walk.next() {
         state.withLock { state in
+          state.newestOwn = max(state.newestOwn, new.commit.number)
           for observer in state.observers[datastore] ?? [] { observer.buffer?.append(change) }
         }
       }
+    }
+  }
+
+  // MARK: Other processes
+
+  /// Begins to follow, if nobody does yet.
+  func beginFollowing(at view: View, _ watch: () throws -> any DiskWatch) throws {
+    guard state.withLock({ $0.watch == nil }) else { return }
+    let watch = try watch()
+    state.withLock { state in
+      guard state.watch == nil else { return }
+      state.watch = watch
+      state.lastSeen = view
+    }
+  }
+
+  /// Tells what came since the newest state that was told of, if it was not this process that brought it.
+  func notice(_ view: View, viewAt: (UInt64) -> View?) {
+    let (old, listeners) = state.withLock { state in
+      let number = view.commit.number
+      guard let lastSeen = state.lastSeen, number > lastSeen.commit.number, number > state.newestOwn else {
+        return (nil as View?, [] as [(String, [ChangeBuffer])])
+      }
+      let old = state.newestOwn > lastSeen.commit.number ? viewAt(state.newestOwn) : lastSeen
+      state.lastSeen = view
+      let listeners = state.observers.map { key, observers in
+        (key, observers.compactMap(\.buffer).filter(\.hearsOtherProcesses))
+      }
+      return (old, listeners)
+    }
+    guard let old else { return }
+    for (datastore, buffers) in listeners where !buffers.isEmpty {
+      guard var walk = try? ChangeWalk(from: old, to: view, datastore: datastore) else { continue }
+      while let change = try? walk.next() { for buffer in buffers { buffer.append(change) } }
     }
   }
 

@@ -21,7 +21,7 @@ final class StoreConnection: Sendable {
     var handles = 0
   }
 
-  private init(path: String?, writer: Store?) {
+  init(path: String?, writer: Store? = nil) {
     self.path = path
     state = Mutex(State(writer: writer))
   }

@@ -11,9 +11,11 @@ struct StoredInstances<Format: DatastoreFormat, Element: Sendable>: AsyncInstanc
     var tree: Tree
     var source: RecordSource
     var ranks: Range<UInt64>
+    /// Whether it is a run of an index.
+    var isIndex: Bool
   }
 
-  private let core: DatastoreCore<Format>
+  let core: DatastoreCore<Format>
   private let isDescending: Bool
   /// The fixed run; nil where the datastore must be warmed first.
   private let prepared: Result<Run?, any Error>?
@@ -62,12 +64,16 @@ struct StoredInstances<Format: DatastoreFormat, Element: Sendable>: AsyncInstanc
     }
   }
 
-  private func open() async throws -> RecordWalk? {
+  fileprivate func open() async throws -> RecordWalk? { try await openWalk()?.walk }
+
+  /// A walk over the run, and whether its keys are those of an index.
+  func openWalk() async throws -> (walk: RecordWalk, isIndex: Bool)? {
     if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
     let run =
       if let prepared { try prepared.get() } else { try self.run(try await core.ready()) }
     return run.map { run in
-      RecordWalk(tree: run.tree, source: run.source, ranks: run.ranks, isDescending: isDescending)
+      let walk = RecordWalk(tree: run.tree, source: run.source, ranks: run.ranks, isDescending: isDescending)
+      return (walk, run.isIndex)
     }
   }
 }
@@ -80,7 +86,7 @@ extension StoredInstances where Element == Format.Instance {
   ) {
     self.init(core: core, isDescending: isDescending) { state in
       guard let tree = try state.tree(core.recordsTree) else { return nil }
-      return Run(tree: tree, source: .itself, ranks: try ranks(core, tree))
+      return Run(tree: tree, source: .itself, ranks: try ranks(core, tree), isIndex: false)
     } transform: {
       $0
     }
@@ -98,7 +104,7 @@ extension StoredInstances where Element == Format.Instance {
       guard let records else { return nil }
       guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
       let source: RecordSource = index.isDirect ? .itself : .records(records, core.identifiers.order)
-      return Run(tree: tree, source: source, ranks: try ranks(core, tree, index))
+      return Run(tree: tree, source: source, ranks: try ranks(core, tree, index), isIndex: true)
     } transform: {
       $0
     }

@@ -46,6 +46,8 @@ extension WarmUp {
   private func kept(_ index: IndexPlan<Format.Instance>, _ descriptor: DatastoreDescriptor) -> IndexDescriptor? {
     var existing = descriptor.index(index.name)
     existing?.isUnique = index.isUnique
+    existing?.keyPathName = index.descriptor.keyPathName
+    existing?.tiers = index.descriptor.tiers
     return existing
   }
 

@@ -46,6 +46,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
       ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
     let total = Int(clamping: tree.count)
     var report = WarmUpReport(core: core, title: reportTitle(plan), total: total)
+    defer { report.end() }
     var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
     var position = 0
     while let entry = try walk.nextEntry() {

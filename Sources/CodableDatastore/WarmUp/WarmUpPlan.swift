@@ -41,6 +41,7 @@ extension DatastoreCore {
       if existing.isUnique != index.isUnique {
         if index.isUnique { plan.rebuilt.insert(place) } else { plan.redescribes = true }
       }
+      if Self.names(existing) != Self.names(index.descriptor) { plan.redescribes = true }
       if VersionTag<Format>.isOlder(existing.version, than: coder.version), !isEmpty { plan.evaluated.insert(place) }
     }
     plan.evaluated.subtract(plan.rebuilt)
@@ -49,12 +50,18 @@ extension DatastoreCore {
 
   /// Whether a stored index is the declared one. Names of key paths count where both are known.
   static func fits(_ stored: IndexDescriptor, _ declared: IndexDescriptor) -> Bool {
-    func names(_ index: IndexDescriptor) -> [String?] { [index.keyPathName] + index.tiers.map(\.keyPathName) }
     let differs = zip(names(stored), names(declared)).contains { stored, declared in
-      if let stored, let declared { stored != declared } else { false }
+      if let stored, let declared { stored != declared && renamed(stored) != declared } else { false }
     }
     return !stored.isStale && stored.type == declared.type && stored.storage == declared.storage
       && stored.encoding == declared.encoding && stored.tiers.count == declared.tiers.count && !differs
+  }
+
+  private static func names(_ index: IndexDescriptor) -> [String?] { [index.keyPathName] + index.tiers.map(\.keyPathName) }
+
+  /// A key path's name after the renames that the format declares, property by property.
+  private static func renamed(_ name: String) -> String {
+    name.split(separator: ".").map { "." + (Format.renamedProperties[String($0)] ?? String($0)) }.joined()
   }
 
   private func requireKnownVersion(_ tag: String) throws {

@@ -8,6 +8,7 @@ struct WarmUpReport<Format: DatastoreFormat> {
   private var progress: WarmUpProgress
   private let total: Int
   private let clock = ContinuousClock()
+  private let startedAt = LocalTime.now
   private let begin: ContinuousClock.Instant
   private var lastDetail: ContinuousClock.Instant?
   private var firstFailure: (any Error)?
@@ -57,7 +58,21 @@ struct WarmUpReport<Format: DatastoreFormat> {
     progress.rate = seconds > 0 ? Double(done) / seconds : 0
     progress.remainingSeconds = progress.rate > 0 ? Double(total - done) / progress.rate : nil
     await core.listeners.tell(progress)
+    tellOtherProcesses()
   }
+
+  /// Leaves word for the panes of other processes.
+  private func tellOtherProcesses() {
+    let steps = progress.steps.map { step in
+      Activity.Step(title: step.title, done: step.done, total: step.total, isComplete: step.isComplete)
+    }
+    let activity = Activity(
+      title: "warm-up \(core.key)", done: progress.steps[0].done, total: total, startedAt: startedAt, steps: steps)
+    (try? core.store.connection.storeForReading(forWriter: true))?.setActivity(activity.bytes)
+  }
+
+  /// Takes the word back.
+  func end() { (try? core.store.connection.storeForReading(forWriter: true))?.setActivity(nil) }
 }
 
 /// Where and why decoding failed.

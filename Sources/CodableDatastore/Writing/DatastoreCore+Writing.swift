@@ -44,7 +44,7 @@ extension DatastoreCore {
   }
 
   /// Deletes a record. The caller has the turn of the scope.
-  func delete(_ identifier: Identifier, key: [UInt8], in scope: TransactionScope) async throws -> Instance? {
+  func delete(_ identifier: Identifier?, key: [UInt8], in scope: TransactionScope) async throws -> Instance? {
     let place = try identifiers.order.place(of: key)
     guard let old = try await storedRecord(at: place, key: key, in: scope) else { return nil }
     try scope.change { transaction in
@@ -109,7 +109,7 @@ extension DatastoreCore {
 
   /// Notes a change for observers, if there are any.
   private func note(
-    _ identifier: Identifier, key storedKey: [UInt8], old: Bytes?, new: [UInt8]?, in scope: TransactionScope
+    _ identifier: Identifier?, key storedKey: [UInt8], old: Bytes?, new: [UInt8]?, in scope: TransactionScope
   ) {
     guard store.connection.publication.hasObservers(of: key) else { return }
     scope.note(

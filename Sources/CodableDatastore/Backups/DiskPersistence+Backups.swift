@@ -1,0 +1,108 @@
+public import FoundationEssentials
+import StorageEngine
+
+extension DiskPersistence {
+  /// Copies the store as it is at this moment, history included, while it is read and written. The copy is a store of
+  /// its own: what is written to it later is not mistaken for this one's.
+  ///
+  /// - Parameter url: Where the copy is made; nothing may lie there.
+  /// - Throws: ``StoreError``; then there is no copy.
+  public nonisolated func backUp(to url: URL) async throws {
+    guard url.isFileURL else { throw DiskPersistenceError.notFileURL }
+    guard let source = _store.connection.path, let view = try _store.currentView() else {
+      throw StoreError(.notFound, "There is no store to back up.")
+    }
+    try await onThread { try StoreCopy(from: source, to: StoreCopy.path(of: url), commit: view.commit.number).run() }
+  }
+}
+
+extension DiskPersistence where AccessMode == ReadWrite {
+  /// Makes a store of a backup. The backup stays as it is.
+  ///
+  /// - Parameters:
+  ///   - backup: Where the backup lies.
+  ///   - url: Where the store is made; nothing may lie there.
+  /// - Returns: A persistence of the new store.
+  public static func restore(
+    backup: URL, to url: URL
+  ) async throws -> DiskPersistence<ReadWrite> {
+    try await DiskPersistence<ReadOnly>(readOnlyURL: backup).backUp(to: url)
+    return try DiskPersistence<ReadWrite>(readWriteURL: url)
+  }
+}
+
+/// A copy of a store up to its durable end.
+///
+/// What is committed is never changed again, so copying the file from its beginning needs no lock: the copy has at least
+/// every commit that was durable before, and what was being appended meanwhile is cut off when it is opened.
+struct StoreCopy {
+  private let source: String
+  private let target: String
+  private let commit: UInt64
+  private let disk = SystemDisk()
+
+  init(from source: String, to target: String, commit: UInt64) {
+    self.source = source
+    self.target = target
+    self.commit = commit
+  }
+
+  static func path(of url: URL) -> String {
+    let path = url.standardizedFileURL.path(percentEncoded: false)
+    return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+  }
+
+  func run() throws {
+    do {
+      try copy()
+    } catch let error as StorageError {
+      throw StoreError(error)
+    } catch let error as DiskError {
+      throw StoreError(.io(error))
+    }
+  }
+
+  private func copy() throws {
+    guard try disk.status(target) == nil else { throw StorageError.alreadyExists(path: target) }
+    let parent = URL(filePath: target).deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
+    let unfinished = target + ".unfinished"
+    try? FileManager.default.removeItem(atPath: unfinished)
+    do {
+      try disk.makeDirectory(unfinished)
+      try copyData(to: unfinished + "/data")
+      try disk.syncDirectory(unfinished)
+      try check(unfinished)
+      try disk.rename(unfinished, to: target)
+      try disk.syncDirectory(parent.path(percentEncoded: false))
+    } catch {
+      try? FileManager.default.removeItem(atPath: unfinished)
+      throw error
+    }
+  }
+
+  private func copyData(to path: String) throws {
+    let from = try disk.open(source + "/data", .read)
+    let to = try disk.open(path, .create)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+    defer { buffer.deallocate() }
+    let size = try from.status.size
+    var offset: UInt64 = 0
+    while offset < size {
+      let count = try from.read(into: buffer, at: offset)
+      guard count > 0 else { break }
+      try to.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
+      offset += UInt64(count)
+    }
+    try to.sync()
+  }
+
+  /// The copy opens at the commit that was the newest when it was begun, or at a later one.
+  private func check(_ path: String) throws {
+    let copy = try Store.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk)
+    guard copy.head.commit.number >= commit else {
+      throw StoreError(.refused, "The store's history was shortened while it was copied; try again.")
+    }
+    try copy.close()
+  }
+}

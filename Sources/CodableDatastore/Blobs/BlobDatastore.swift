@@ -1,0 +1,208 @@
+import DatastoreModel
+public import FoundationEssentials
+import StorageEngine
+
+/// Plain data by name: images, documents and such, beside the datastores of the same store.
+///
+/// ```swift
+/// let images = BlobDatastore(persistence: persistence, key: "Images")
+/// try await images.persist(contentsOf: file, to: "cover.jpg")
+/// for try await piece in images.pieces(of: "cover.jpg") { … }
+/// ```
+///
+/// It takes part in transactions and history like any datastore. A blob has at most 1 GiB.
+public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
+  private let store: _StoreHandle
+  private let key: String
+  private var tree: TreeName { .records(of: key) }
+
+  /// Opens blobs for reading and writing. Costs no I/O.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where they are kept.
+  ///   - key: The name of the datastore in the store.
+  public init(persistence: some Persistence<AccessMode>, key: DatastoreKey = "Blobs") where AccessMode == ReadWrite {
+    store = persistence._store
+    self.key = key.rawValue
+  }
+
+  /// Opens blobs for reading. Costs no I/O.
+  public init(persistence: some Persistence, key: DatastoreKey = "Blobs") where AccessMode == ReadOnly {
+    store = persistence._store
+    self.key = key.rawValue
+  }
+
+  /// The number of blobs.
+  public var count: Int {
+    get async throws { Int(clamping: try Transactions.readState(for: store).tree(tree)?.count ?? 0) }
+  }
+
+  /// The names of all blobs, in order.
+  public var names: [String] {
+    get async throws {
+      guard let tree = try Transactions.readState(for: store).tree(tree) else { return [] }
+      var names: [String] = []
+      var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+      while let entry = try walk.nextEntry() {
+        if let name = Self.coder.value(of: entry.key.array) { names.append(name) }
+      }
+      return names
+    }
+  }
+
+  /// The blob of a name, or nil.
+  public func load(_ name: String) async throws -> Data? {
+    try content(of: name)?.withUnsafeBytes { Data($0) }
+  }
+
+  /// The length of a blob in bytes, or nil where there is none.
+  public func size(of name: String) async throws -> Int? { try content(of: name)?.count }
+
+  /// A blob piece by piece; nothing where there is none. It is read as it is asked for, and stays what it was when the
+  /// first piece was.
+  ///
+  /// - Parameters:
+  ///   - name: Its name.
+  ///   - size: The length of a piece in bytes.
+  public func pieces(of name: String, size: Int = 64 * 1024) -> some AsyncInstances<Data> {
+    BlobPieces(size: max(size, 1)) { try content(of: name) }
+  }
+
+  /// The blob as it lies in the store, without a copy.
+  private func content(of name: String) throws -> Bytes? {
+    guard let tree = try Transactions.readState(for: store).tree(tree),
+      let record = try tree.record(at: .bytes(try Self.coder.key(of: name)))
+    else { return nil }
+    return try throwingModelErrors { () throws(ModelError) in try RecordBytes.split(record).content }
+  }
+
+  fileprivate static var coder: KeyCoder<String> { KeyCoder<String>.make() }
+  fileprivate static var head: [UInt8] { RecordBytes.head(version: "1") }
+}
+
+extension BlobDatastore where AccessMode == ReadWrite {
+  /// Keeps data under a name, in place of what was there.
+  public func persist(_ data: Data, to name: String) async throws {
+    try await write("persist \(key)", name) { transaction, key in
+      try throwingStoreErrors { () throws(StorageError) in
+        _ = try transaction.put(key, Self.head + [UInt8](data), in: tree)
+      }
+    }
+  }
+
+  /// Keeps the contents of a file under a name. The file is read piece by piece.
+  public func persist(contentsOf file: URL, to name: String) async throws {
+    let source: any DiskFile
+    let size: UInt64
+    do {
+      source = try SystemDisk().open(file.path(percentEncoded: false), .read)
+      size = try source.status.size
+    } catch {
+      throw StoreError(.inputOutput, "\(file.path) cannot be read.")
+    }
+    try await write("persist \(key)", name) { transaction, key in
+      var pieces = FilePieces(head: Self.head, file: source, count: size)
+      _ = try transaction.put(key, in: tree, count: UInt64(Self.head.count) + size) { try pieces.next(into: &$0) }
+    }
+  }
+
+  /// Deletes the blob of a name.
+  ///
+  /// - Returns: Whether there was one.
+  @discardableResult
+  public func deleteIfPresent(_ name: String) async throws -> Bool {
+    guard try content(of: name) != nil else { return false }
+    return try await write("delete \(key)", name) { transaction, key in
+      try throwingStoreErrors { () throws(StorageError) in try transaction.delete(key, in: tree) != nil }
+    }
+  }
+
+  private func write<R>(
+    _ action: String, _ name: String, _ body: (WriteTransaction, [UInt8]) throws -> R
+  ) async throws -> R {
+    let key = try Self.coder.key(of: name)
+    guard key.count <= Limits.key else {
+      throw InvalidKeyError(datastore: self.key, index: nil, reason: "the name is too long")
+    }
+    return try await Transactions.write(to: store, actionName: action) { scope in
+      try scope.change { transaction in
+        try createTree(in: transaction)
+        return try body(transaction, key)
+      }
+    }
+  }
+
+  private func createTree(in transaction: WriteTransaction) throws {
+    let isThere = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(tree) != nil }
+    if isThere { return }
+    let descriptor = DatastoreDescriptor(
+      key: key, instanceType: "Data", identifierType: "String", identifierEncoding: .string, coding: .opaque)
+    let attributes = try descriptor.bytes
+    try throwingStoreErrors { () throws(StorageError) in
+      try transaction.createTree(tree, kind: .records, attributes: attributes)
+    }
+  }
+}
+
+/// A file's bytes after a head, a piece at a time.
+private struct FilePieces {
+  var head: [UInt8]
+  let file: any DiskFile
+  let count: UInt64
+  private var offset: UInt64 = 0
+
+  init(head: [UInt8], file: any DiskFile, count: UInt64) {
+    self.head = head
+    self.file = file
+    self.count = count
+  }
+
+  /// Appends the next piece; false at the end.
+  mutating func next(into buffer: inout [UInt8]) throws -> Bool {
+    if !head.isEmpty {
+      buffer.append(contentsOf: head)
+      head = []
+      return true
+    }
+    guard offset < count else { return false }
+    let length = Int(min(count - offset, 1 << 18))
+    let piece = try [UInt8](unsafeUninitializedCapacity: length) { memory, read in
+      read = try file.read(into: UnsafeMutableRawBufferPointer(memory), at: offset)
+    }
+    guard !piece.isEmpty else { throw StoreError(.inputOutput, "The file became shorter while it was read.") }
+    buffer.append(contentsOf: piece)
+    offset += UInt64(piece.count)
+    return true
+  }
+}
+
+/// A blob, a piece at a time.
+private struct BlobPieces: AsyncInstances {
+  typealias Element = Data
+
+  let size: Int
+  let content: @Sendable () throws -> Bytes?
+
+  func makeAsyncIterator() -> Iterator { Iterator(pieces: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let pieces: BlobPieces
+    private var content: Bytes?
+    private var offset = 0
+    private var isOpened = false
+
+    init(pieces: BlobPieces) { self.pieces = pieces }
+
+    mutating func next() async throws -> Data? {
+      try Task.checkCancellation()
+      if !isOpened {
+        isOpened = true
+        content = try pieces.content()
+      }
+      guard let content, offset < content.count else { return nil }
+      let end = min(offset + pieces.size, content.count)
+      defer { offset = end }
+      return content[offset..<end].withUnsafeBytes { Data($0) }
+    }
+  }
+}

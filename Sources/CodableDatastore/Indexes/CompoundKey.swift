@@ -1,0 +1,159 @@
+import DatastoreModel
+
+/// A value of an index with several tiers: ordered by the first, then by the rest.
+///
+/// It is what `Index(\.country, \.population.descending)` has for values; three and four tiers nest.
+public struct CompoundKey<First: Indexable, Rest: Indexable>: Indexable, DiscreteIndexable, RangedIndexable {
+  /// The tier that counts most.
+  public var first: First
+  /// The other tiers.
+  public var rest: Rest
+
+  /// Puts tiers together.
+  public init(_ first: First, _ rest: Rest) {
+    self.first = first
+    self.rest = rest
+  }
+
+  /// Tier by tier, the first counts most.
+  public static func < (left: Self, right: Self) -> Bool {
+    left.first != right.first ? left.first < right.first : left.rest < right.rest
+  }
+}
+
+/// A value in descending order: the greatest comes first.
+public struct Descending<Value: Indexable>: Indexable {
+  /// The value.
+  public var value: Value
+
+  /// Turns a value's order around.
+  public init(_ value: Value) { self.value = value }
+
+  /// Whether the left value is the greater one.
+  public static func < (left: Self, right: Self) -> Bool { right.value < left.value }
+}
+
+extension Comparable where Self: Hashable & Codable & Sendable {
+  /// The value in descending order, for a tier of an index: `Index(\.country, \.population.descending)`.
+  public var descending: Descending<Self> { Descending(self) }
+}
+
+extension CompoundKey: ByteOrderedKey where First: ByteOrderedKey, Rest: ByteOrderedKey {
+  static var keyEncoding: KeyEncoding {
+    if case .compound(let tiers) = Rest.keyEncoding { .compound([First.keyEncoding] + tiers) } else {
+      .compound([First.keyEncoding, Rest.keyEncoding])
+    }
+  }
+
+  func append(to encoder: inout KeyEncoder) throws {
+    try first.append(to: &encoder)
+    try rest.append(to: &encoder)
+  }
+
+  init?(_ value: KeyValue) {
+    guard case .compound(let tiers) = value, tiers.count >= 2, let first = First(tiers[0]) else { return nil }
+    let others = tiers.count == 2 ? tiers[1] : .compound(Array(tiers.dropFirst()))
+    guard let rest = Rest(others) else { return nil }
+    self.init(first, rest)
+  }
+}
+
+extension CompoundKey: OrderedKey where First: OrderedKey, Rest: OrderedKey {
+  /// The tiers' forms.
+  public var keyForm: CompoundKey<First.KeyForm, Rest.KeyForm> { CompoundKey<_, _>(first.keyForm, rest.keyForm) }
+
+  /// The value of its tiers' forms.
+  public init?(keyForm: CompoundKey<First.KeyForm, Rest.KeyForm>) {
+    guard let first = First(keyForm: keyForm.first), let rest = Rest(keyForm: keyForm.rest) else { return nil }
+    self.init(first, rest)
+  }
+}
+
+extension Descending: ByteOrderedKey where Value: ByteOrderedKey {
+  static var keyEncoding: KeyEncoding { .descending(Value.keyEncoding) }
+
+  func append(to encoder: inout KeyEncoder) throws {
+    try encoder.appendDescending { encoder throws in try value.append(to: &encoder) }
+  }
+
+  init?(_ value: KeyValue) {
+    guard let value = Value(value) else { return nil }
+    self.init(value)
+  }
+}
+
+extension Descending: OrderedKey where Value: OrderedKey {
+  /// The form of the value, descending.
+  public var keyForm: Descending<Value.KeyForm> { Descending<_>(value.keyForm) }
+
+  /// The value of a descending form.
+  public init?(keyForm: Descending<Value.KeyForm>) {
+    guard let value = Value(keyForm: keyForm.value) else { return nil }
+    self.init(value)
+  }
+}
+
+extension CompoundKey: TieredValue {
+  static var tiers: [(valueType: String, isDescending: Bool)] {
+    [CompoundTiers.tier(First.self)] + ((Rest.self as? any TieredValue.Type)?.tiers ?? [CompoundTiers.tier(Rest.self)])
+  }
+}
+
+/// A type that turns another's order around.
+protocol DescendingValue {
+  static var valueTypeName: String { get }
+}
+
+extension Descending: DescendingValue {
+  static var valueTypeName: String { String(describing: Value.self) }
+}
+
+extension CompoundTiers {
+  static func tier<Value>(_ type: Value.Type) -> (valueType: String, isDescending: Bool) {
+    if let descending = type as? any DescendingValue.Type { return (descending.valueTypeName, true) }
+    return (String(describing: type), false)
+  }
+}
+
+extension OneToManyIndexRepresentation {
+  /// An index of two tiers: by the first property, then by the second.
+  ///
+  /// ```swift
+  /// let largest = Index(\.country, \.population.descending)
+  /// ```
+  public init<A: Indexable, B: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>)
+  where Value == CompoundKey<A, B> {
+    let (first, second) = (IndexValueSource(first), IndexValueSource(second))
+    self.init(
+      source: IndexValueSource(keyPaths: first.keyPaths + second.keyPaths) { instance in
+        CompoundKey(first.value(instance), second.value(instance))
+      })
+  }
+
+  /// An index of three tiers.
+  public init<A: Indexable, B: Indexable, C: Indexable>(
+    _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>
+  ) where Value == CompoundKey<A, CompoundKey<B, C>> {
+    let (first, second, third) = (IndexValueSource(first), IndexValueSource(second), IndexValueSource(third))
+    self.init(
+      source: IndexValueSource(keyPaths: first.keyPaths + second.keyPaths + third.keyPaths) { instance in
+        CompoundKey(first.value(instance), CompoundKey(second.value(instance), third.value(instance)))
+      })
+  }
+
+  /// An index of four tiers.
+  public init<A: Indexable, B: Indexable, C: Indexable, D: Indexable>(
+    _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>,
+    _ fourth: KeyPath<Instance, D>
+  ) where Value == CompoundKey<A, CompoundKey<B, CompoundKey<C, D>>> {
+    let (first, second) = (IndexValueSource(first), IndexValueSource(second))
+    let (third, fourth) = (IndexValueSource(third), IndexValueSource(fourth))
+    let keyPaths = first.keyPaths + second.keyPaths + third.keyPaths + fourth.keyPaths
+    self.init(
+      source: IndexValueSource(keyPaths: keyPaths) { instance in
+        CompoundKey(
+          first.value(instance),
+          CompoundKey(second.value(instance), CompoundKey(third.value(instance), fourth.value(instance))))
+      })
+  }
+}

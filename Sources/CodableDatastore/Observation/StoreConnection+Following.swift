@@ -1,0 +1,33 @@
+import StorageEngine
+
+extension StoreConnection {
+  /// Listens for commits of other processes, from now on. The file is watched, never polled.
+  func followOtherProcesses(forWriter: Bool) throws {
+    guard let store = try storeForReading(forWriter: forWriter) else { return }
+    try publication.beginFollowing(at: store.head) {
+      try throwingStoreErrors { () throws(StorageError) in
+        try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) }
+      }
+    }
+  }
+
+  /// Looks what is new. A state that cannot be read is left for the next time.
+  private func noticeOtherProcesses(in store: Store) {
+    guard let view = try? store.refresh() else { return }
+    publication.notice(view) { number in try? store.view(at: number) }
+  }
+}
+
+extension Datastore {
+  /// The changes of all instances, from now on, also those that other processes make.
+  ///
+  /// Of another process's changes the observer hears what came of each of its commits, in the order of the identifiers;
+  /// several commits that come together may be told as one.
+  ///
+  /// - Parameter includingOtherProcesses: Whether to hear of other processes' commits.
+  public nonisolated func observe(
+    includingOtherProcesses: Bool
+  ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
+    try await core.observe(only: nil, includingOtherProcesses: includingOtherProcesses)
+  }
+}

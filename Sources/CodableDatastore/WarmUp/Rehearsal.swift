@@ -1,0 +1,90 @@
+import DatastoreModel
+import StorageEngine
+
+/// What a migration would come to, tried without writing anything.
+public struct MigrationRehearsal: Hashable, Sendable {
+  /// How many instances there are.
+  public var total: Int
+  /// How many of each version were converted.
+  public var converted: [String: Int]
+  /// Instances that could not be converted or indexed.
+  public var failures: [WarmUpProgress.Failure]
+  /// How many entries each index would have.
+  public var entries: [IndexName: Int]
+  /// Indexes that would be built anew, and those that would be dropped.
+  public var rebuiltIndexes: [IndexName]
+  /// Indexes that would be dropped.
+  public var droppedIndexes: [IndexName]
+
+  /// Whether every instance can be converted.
+  public var succeeds: Bool { failures.isEmpty }
+}
+
+extension Datastore {
+  /// Tries what this declaration would make of the store, without writing anything: every instance is decoded by its
+  /// version's migration, and its index values are worked out.
+  ///
+  /// Run it in a test against a copy of real data, see ``DiskPersistence/backUp(to:)``, or on a commit of the past.
+  ///
+  /// - Parameters:
+  ///   - commit: Of which state; nil for the newest.
+  ///   - progressHandler: Hears of each instance.
+  public nonisolated func rehearseMigration(
+    at commit: Commit.Number? = nil, progressHandler: ProgressHandler? = nil
+  ) async throws -> MigrationRehearsal {
+    try await core.rehearse(at: commit, progressHandler)
+  }
+}
+
+extension DatastoreCore {
+  fileprivate func rehearse(
+    at commit: Commit.Number?, _ progressHandler: ProgressHandler?
+  ) async throws -> MigrationRehearsal {
+    var rehearsal = MigrationRehearsal(
+      total: 0, converted: [:], failures: [], entries: [:], rebuiltIndexes: [], droppedIndexes: [])
+    await progressHandler?(.evaluating)
+    guard let tree = try view(at: commit).treeOrNil(recordsTree) else {
+      await progressHandler?(.complete(total: 0))
+      return rehearsal
+    }
+    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    let plan = try plan(for: stored, isEmpty: tree.count == 0)
+    rehearsal.total = Int(clamping: tree.count)
+    rehearsal.rebuiltIndexes = plan.rebuilt.sorted().map { IndexName(indexes[$0].name) }
+    rehearsal.droppedIndexes = plan.dropped.map { IndexName($0) }
+    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    var position = 0
+    while let (key, record) = try walk.next() {
+      try Task.checkCancellation()
+      await progressHandler?(.working(current: position, total: rehearsal.total))
+      position += 1
+      await rehearse(key.array, record, stored, into: &rehearsal)
+    }
+    await progressHandler?(.complete(total: rehearsal.total))
+    return rehearsal
+  }
+
+  private func rehearse(
+    _ key: [UInt8], _ record: Bytes, _ stored: DatastoreDescriptor, into rehearsal: inout MigrationRehearsal
+  ) async {
+    let tag = coder.tag(of: record) ?? ""
+    do {
+      let instance = try await coder.decode(record).instance
+      for (index, values) in zip(indexes, try values(of: instance, identifier: key)) {
+        rehearsal.entries[IndexName(index.name), default: 0] += values.count
+      }
+      rehearsal.converted[tag, default: 0] += 1
+    } catch {
+      rehearsal.failures.append(
+        WarmUpProgress.Failure(
+          identifier: (try? stored.identifierEncoding.decode(key).description) ?? "\(key)", version: tag,
+          decodingPath: DecodingPath.text(of: error), reason: DecodingPath.reason(of: error)))
+    }
+  }
+}
+
+extension View {
+  fileprivate func treeOrNil(_ name: TreeName) throws -> Tree? {
+    try throwingStoreErrors { () throws(StorageError) in try tree(name) }
+  }
+}

@@ -1,0 +1,87 @@
+extension Datastore where AccessMode == ReadWrite {
+  /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction.
+  ///
+  /// - Parameters:
+  ///   - range: The identifiers.
+  ///   - condition: Which of them; all by default.
+  /// - Returns: How many were deleted.
+  @discardableResult
+  public nonisolated func delete(
+    range: some IndexRangeExpression<IdentifierType>, where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int where IdentifierType: RangedIndexable {
+    try await core.delete(where: condition) { core in core.instances(range, order: .ascending).keyed }
+  }
+
+  /// Deletes all instances that meet a condition, in one transaction.
+  ///
+  /// - Parameters:
+  ///   - range: `...`
+  ///   - condition: Which; all by default.
+  /// - Returns: How many were deleted.
+  @discardableResult
+  public nonisolated func delete(
+    range: Swift.UnboundedRange, where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int {
+    try await core.delete(where: condition) { core in
+      core.instances(WholeRange<IdentifierType>(), order: .ascending).keyed
+    }
+  }
+
+  /// Deletes the instances of a range of an index, all that meet a condition, in one transaction.
+  ///
+  /// ```swift
+  /// try await logs.delete(range: ..<lastMonth, of: \.date)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - range: The values.
+  ///   - index: The index that they are values of.
+  ///   - condition: Which of the instances; all by default.
+  /// - Returns: How many were deleted.
+  @discardableResult
+  public nonisolated func delete<
+    Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
+  >(
+    range: some IndexRangeExpression<Value>, of index: KeyPath<Format, Index>,
+    where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int {
+    try await core.delete(where: condition) { core in core.instances(range, order: .ascending, from: index).keyed }
+  }
+
+  /// Deletes the instances of one value of an index, all that meet a condition, in one transaction.
+  ///
+  /// - Returns: How many were deleted.
+  @discardableResult
+  public nonisolated func delete<
+    Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
+  >(
+    value: Value, of index: KeyPath<Format, Index>,
+    where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int {
+    try await core.delete(where: condition) { core in
+      core.instances(IndexRange(only: value), order: .ascending, from: index).keyed
+    }
+  }
+}
+
+extension DatastoreCore {
+  /// Deletes what a run of records holds and a condition chooses.
+  fileprivate func delete(
+    where condition: (Instance) async throws -> Bool, _ run: (DatastoreCore) -> KeyedInstances<Format>
+  ) async throws -> Int {
+    try await readyForWriting()
+    return try await Transactions.run(store: store, actionName: "delete \(key)", options: []) { scope, _ in
+      if scope.isReading { throw DiskPersistenceError.cannotWrite }
+      var deleted = 0
+      var records = try await run(self).makeWalk()
+      while let (key, instance) = try await records?.next() {
+        try Task.checkCancellation()
+        guard try await condition(instance) else { continue }
+        try await scope.turns.take()
+        defer { scope.turns.pass() }
+        if try await delete(identifiers.value(of: key), key: key, in: scope) != nil { deleted += 1 }
+      }
+      return deleted
+    }
+  }
+}

@@ -1,0 +1,207 @@
+@testable import CodableDatastore
+import Foundation
+import Synchronization
+import Testing
+
+@Suite("Live results, blobs, backups, rehearsals and other processes")
+struct LiveTests {
+  let persistence = MemoryPersistence()
+
+  @Test("a live result is kept current, sorted and filtered, with one decode per changed record")
+  func live() async throws {
+    let decodes = Mutex(0)
+    let books = BookFormat.Datastore.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          decodes.withLock { $0 += 1 }
+          return try decoder.decode(Book.self, from: data)
+        }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+    try await persistence.perform { for book in Book.numbered(1...200) { try await books.persist(book) } }
+    decodes.withLock { $0 = 0 }
+    var results = books.live(where: { $0.pages >= 1000 }, sortedBy: { $0.pages > $1.pages }).makeAsyncIterator()
+    let first = try #require(try await results.next())
+    #expect(first.map(\.pages) == (100...200).map { $0 * 10 }.reversed())
+    #expect(decodes.withLock { $0 } == 200)
+    try await books.persist(Book(id: 500, title: "new", pages: 1005))
+    decodes.withLock { $0 = 0 }
+    let second = try #require(try await results.next())
+    #expect(second.map(\.pages) == [2000] + first.dropFirst().dropLast().map(\.pages) + [1005, 1000])
+    #expect(decodes.withLock { $0 } == 1)
+    try await persistence.perform {
+      try await books.delete(id: 500)
+      try await books.persist(Book(id: 150, title: "small", pages: 1))
+      try await books.persist(Book(id: 100, title: "big", pages: 9999))
+    }
+    let third = try #require(try await results.next())
+    #expect(third.first?.id == 100)
+    #expect(third.count == 100)
+    #expect(!third.contains { $0.id == 150 })
+    #expect(third.map(\.pages) == third.map(\.pages).sorted(by: >))
+  }
+
+  @Test("without an order a live result is in that of the identifiers")
+  func unsorted() async throws {
+    let books = BookFormat.datastore(persistence)
+    for book in Book.numbered([5, 1, 3]) { try await books.persist(book) }
+    var results = books.live().makeAsyncIterator()
+    #expect(try await results.next()?.map(\.id) == [1, 3, 5])
+    try await books.persist(Book(id: 4, title: "four"))
+    #expect(try await results.next()?.map(\.id) == [1, 3, 4, 5])
+    try await books.persist(Book(id: 2, title: "two"))
+    try await books.delete(id: 5)
+    #expect(try await results.next()?.map(\.id) == [1, 2, 3, 4])
+  }
+
+  @MainActor @Test("an observable result follows on the main actor")
+  func observable() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    let results = LiveResults(of: books)
+    while results.instances.isEmpty { await Task.yield() }
+    #expect(results.instances.map(\.id) == [1])
+    try await books.persist(Book(id: 2, title: "B"))
+    while results.instances.count < 2 { await Task.yield() }
+    #expect(results.instances.map(\.id) == [1, 2])
+    #expect(results.failure == nil)
+  }
+
+  @Test("blobs of any size are kept by name, read in pieces, and part of transactions")
+  func blobs() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let blobs = BlobDatastore(persistence: disk)
+    #expect(try await blobs.count == 0)
+    #expect(try await blobs.load("x") == nil)
+    let large = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    try await blobs.persist(large, to: "large")
+    try await blobs.persist(Data(), to: "empty")
+    #expect(try await blobs.load("large") == large)
+    #expect(try await blobs.size(of: "large") == 3_000_000)
+    #expect(try await blobs.load("empty") == Data())
+    var joined = Data()
+    var count = 0
+    for try await piece in blobs.pieces(of: "large", size: 1_000_000) {
+      joined += piece
+      count += 1
+    }
+    #expect(joined == large && count == 3)
+    let file = place.url.deletingLastPathComponent().appending(path: "file")
+    try large.write(to: file)
+    try await blobs.persist(contentsOf: file, to: "from file")
+    #expect(try await blobs.load("from file") == large)
+    #expect(try await blobs.names == ["empty", "from file", "large"])
+    struct Refusal: Error {}
+    try? await disk.perform {
+      try await blobs.deleteIfPresent("large")
+      throw Refusal()
+    }
+    #expect(try await blobs.count == 3)
+    #expect(try await blobs.deleteIfPresent("large"))
+    #expect(try await !blobs.deleteIfPresent("large"))
+  }
+
+  @Test("a backup of a live store is a store of its own, with the history")
+  func backups() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(disk)
+    for book in Book.numbered(1...20) { try await books.persist(book) }
+    let folder = place.url.deletingLastPathComponent()
+    let backup = folder.appending(path: "Backup.strata")
+    try await disk.backUp(to: backup)
+    try await books.delete(id: 1)
+    let copy = try DiskPersistence(readWriteURL: backup)
+    let copied = BookFormat.datastore(copy)
+    #expect(try await copied.load(...).all() == Book.numbered(1...20))
+    #expect(try await copy.commits.all().count == 20)
+    try await copied.persist(Book(id: 99, title: "only in the copy"))
+    #expect(try await books.load(id: 99) == nil)
+    await #expect(throws: StoreError.self) { try await disk.backUp(to: backup) }
+    try await copy.close()
+    let restored = try await DiskPersistence<ReadWrite>.restore(backup: backup, to: folder.appending(path: "Again.strata"))
+    #expect(try await BookFormat.datastore(restored).count == 21)
+  }
+
+  @Test("a migration is rehearsed without writing")
+  func rehearsal() async throws {
+    do {
+      let plain = PlainBookFormat.datastore(persistence)
+      for book in Book.numbered(1...10) { try await plain.persist(book) }
+    }
+    struct Refusal: Error {}
+    let books = BookFormat.Datastore.JSONStore(
+      persistence: persistence, version: .second,
+      migrations: [
+        .first: { decoder, data in
+          let book = try decoder.decode(Book.self, from: data)
+          if book.id == 7 { throw Refusal() }
+          return book
+        }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+    let before = try #require(try await persistence.head).id
+    let rehearsal = try await books.rehearseMigration()
+    #expect(rehearsal.total == 10)
+    #expect(rehearsal.converted == ["1": 9])
+    #expect(rehearsal.failures.map(\.identifier) == ["7"])
+    #expect(rehearsal.entries["authors"] == 18)
+    #expect(rehearsal.rebuiltIndexes == ["authors", "isbn", "pages", "shelf", "title"])
+    #expect(!rehearsal.succeeds)
+    #expect(try await persistence.head?.id == before)
+  }
+
+  /// The books of a store as another process opens it: nothing is shared but the files.
+  func otherProcess(_ place: TemporaryPlace) -> BookFormat.Datastore {
+    let store = _StoreHandle(connection: StoreConnection(path: place.url.path), isReadOnly: false)
+    return BookFormat.Datastore(
+      store: store, key: "Books", version: .first, coding: .json, encoder: { try JSONEncoder().encode($0) },
+      decoders: [
+        .first: {
+          let book = try JSONDecoder().decode(Book.self, from: $0)
+          return (book.id, book)
+        }
+      ])
+  }
+
+  @Test("a load that begins after another process's persist returned sees it")
+  func otherProcesses() async throws {
+    let place = TemporaryPlace()
+    let here = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    let there = otherProcess(place)
+    #expect(try await here.count == 0)
+    for book in Book.numbered(1...5) {
+      try await there.persist(book)
+      #expect(try await here.load(book.id) == book)
+      #expect(try await here.load(book.title, from: \.title).all() == [book])
+    }
+    let error = await #expect(throws: StoreError.self) { try await here.persist(Book(id: 9, title: "held")) }
+    guard case .locked = error?.kind else {
+      Issue.record("the error names the holder")
+      return
+    }
+  }
+
+  @Test("observers can hear of other processes, and a live result follows them")
+  func observingOthers() async throws {
+    let place = TemporaryPlace()
+    let there = otherProcess(place)
+    try await there.persist(Book(id: 1, title: "A"))
+    let here = BookFormat.ReadOnlyDatastore.readOnlyJSONStore(
+      persistence: DiskPersistence(readOnlyURL: place.url),
+      migrations: [.first: { try $0.decode(Book.self, from: $1) }])
+    let events = try await here.observe(includingOtherProcesses: true)
+    var live = here.live().makeAsyncIterator()
+    #expect(try await live.next()?.map(\.id) == [1])
+    try await there.persist(Book(id: 2, title: "B"))
+    try await there.delete(id: 1)
+    var ids: [Int] = []
+    for try await event in events {
+      ids.append(event.id)
+      if case .deleted = event { break }
+    }
+    #expect(ids.contains(2) && ids.last == 1 || ids == [1, 2])
+    var last: [Int] = []
+    while last != [2] { last = try #require(try await live.next()).map(\.id) }
+  }
+}

@@ -1,0 +1,70 @@
+import CodableDatastore
+import Testing
+
+@Suite("Uniqueness and renames")
+struct UniquenessTests {
+  let persistence = MemoryPersistence()
+
+  struct User: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var email: String
+  }
+
+  struct UserFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case only }
+    typealias Instance = User
+    static let defaultKey: DatastoreKey = "Users"
+    static let currentVersion = Version.only
+    @Unique var email = OneToOneIndex(\.email)
+
+    static func datastore(_ persistence: MemoryPersistence) -> Self.Datastore {
+      .JSONStore(persistence: persistence, migrations: [.only: { try $0.decode(User.self, from: $1) }])
+    }
+  }
+
+  struct LooseFormat: DatastoreFormat {
+    typealias Version = UserFormat.Version
+    typealias Instance = User
+    static let defaultKey = UserFormat.defaultKey
+    static let currentVersion = Version.only
+    var email = OneToOneIndex(\.email)
+
+    static func datastore(_ persistence: MemoryPersistence) -> Self.Datastore {
+      .JSONStore(persistence: persistence, migrations: [.only: { try $0.decode(User.self, from: $1) }])
+    }
+  }
+
+  @Test("a duplicate is refused when the transaction ends; swaps pass")
+  func unique() async throws {
+    let users = UserFormat.datastore(persistence)
+    try await users.persist(User(id: 1, email: "a"))
+    try await users.persist(User(id: 2, email: "b"))
+    let error = await #expect(throws: UniquenessError.self) { try await users.persist(User(id: 3, email: "a")) }
+    #expect(error?.values == ["\"a\""])
+    #expect(try await users.count == 2)
+    try await persistence.perform {
+      try await users.persist(User(id: 1, email: "b"))
+      try await users.persist(User(id: 2, email: "a"))
+    }
+    #expect(try await users.load("a", from: \.email)?.id == 2)
+  }
+
+  @Test("over duplicates that are there, opening lists them")
+  func existing() async throws {
+    do {
+      let loose = LooseFormat.datastore(persistence)
+      for (id, email) in [(1, "a"), (2, "b"), (3, "a"), (4, "b"), (5, "c")] {
+        try await loose.persist(User(id: id, email: email))
+      }
+    }
+    do {
+      let users = UserFormat.datastore(persistence)
+      let error = await #expect(throws: UniquenessError.self) { try await users.warm() }
+      #expect(error?.values == ["\"a\"", "\"b\""])
+    }
+    let loose = LooseFormat.datastore(persistence)
+    #expect(try await loose.count == 5)
+    try await loose.delete(3)
+    try await loose.delete(4)
+  }
+}
