@@ -67,7 +67,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     if !isReadOnly { store.registry.add(self, key: self.key) }
   }
 
-  var compiled: any CompiledFormat { CompiledDatastore(core: self) }
+  var compiled: any CompiledFormat { self }
 
   /// The index that a key path of the format leads to.
   func index<Index: IndexRepresentation<Instance>>(at path: KeyPath<Format, Index>) throws -> IndexPlan<Instance> {

@@ -78,7 +78,8 @@ extension DatastoreCore {
       rehearsal.failures.append(
         WarmUpProgress.Failure(
           identifier: (try? stored.identifierEncoding.decode(key).description) ?? "\(key)", version: tag,
-          decodingPath: DecodingPath.text(of: error), reason: DecodingPath.reason(of: error)))
+          decodingPath: DecodingPath.text(of: error), reason: DecodingPath.reason(of: error), key: key,
+          byteCount: record.count))
     }
   }
 }

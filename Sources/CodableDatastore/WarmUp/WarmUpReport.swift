@@ -63,11 +63,7 @@ struct WarmUpReport<Format: DatastoreFormat> {
 
   /// Leaves word for the panes of other processes.
   private func tellOtherProcesses() {
-    let steps = progress.steps.map { step in
-      Activity.Step(title: step.title, done: step.done, total: step.total, isComplete: step.isComplete)
-    }
-    let activity = Activity(
-      title: "warm-up \(core.key)", done: progress.steps[0].done, total: total, startedAt: startedAt, steps: steps)
+    let activity = Activity(progress, of: core.key, startedAt: startedAt)
     (try? core.store.connection.storeForReading(forWriter: true))?.setActivity(activity.bytes)
   }
 
