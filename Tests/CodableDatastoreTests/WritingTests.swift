@@ -186,6 +186,20 @@ struct WritingTests {
     #expect(try await books.load("isbn-2", from: \.isbn) == nil)
   }
 
+  @Test("keys of many kilobytes are found, moved and deleted")
+  func longKeys() async throws {
+    let books = BookFormat.datastore(persistence)
+    func title(_ number: Int) -> String { String(repeating: "long ", count: 2500) + "\(100 + number)" }
+    for number in (0..<60).shuffled() { try await books.persist(Book(id: number, title: title(number))) }
+    #expect(try await books.load(..., from: \.title).all().map(\.id) == Array(0..<60))
+    #expect(try await books.load(title(17), from: \.title).all().map(\.id) == [17])
+    #expect(try await books.load(title(20)..<title(23), from: \.title).all().map(\.id) == [20, 21, 22])
+    for number in 0..<60 where number % 2 == 0 { try await books.persist(Book(id: number, title: "short")) }
+    for number in 30..<60 { try await books.delete(number) }
+    #expect(try await books.load("long"..., from: \.title).all().map(\.id) 
+      == Array(stride(from: 1, to: 30, by: 2)) + Array(stride(from: 0, to: 30, by: 2)))
+  }
+
   @Test("dates of any precision can be found, moved and deleted")
   func dates() async throws {
     let events = EventFormat.datastore(persistence)

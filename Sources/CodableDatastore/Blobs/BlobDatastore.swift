@@ -101,8 +101,12 @@ extension BlobDatastore where AccessMode == ReadWrite {
       throw StoreError(.inputOutput, "\(file.path) cannot be read.")
     }
     try await write("persist \(key)", name) { transaction, key in
-      var pieces = FilePieces(head: Self.head, file: source, count: size)
-      _ = try transaction.put(key, in: tree, count: UInt64(Self.head.count) + size) { try pieces.next(into: &$0) }
+      let head = Self.head
+      try throwingStoreErrors { () throws(StorageError) in
+        _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) { position, count throws(StorageError) in
+          try FilePieces(head: head, file: source).bytes(at: position, count: count)
+        }
+      }
     }
   }
 
@@ -144,35 +148,26 @@ extension BlobDatastore where AccessMode == ReadWrite {
   }
 }
 
-/// A file's bytes after a head, a piece at a time.
+/// A file's bytes after a head.
 private struct FilePieces {
-  var head: [UInt8]
+  let head: [UInt8]
   let file: any DiskFile
-  let count: UInt64
-  private var offset: UInt64 = 0
 
-  init(head: [UInt8], file: any DiskFile, count: UInt64) {
-    self.head = head
-    self.file = file
-    self.count = count
-  }
-
-  /// Appends the next piece; false at the end.
-  mutating func next(into buffer: inout [UInt8]) throws -> Bool {
-    if !head.isEmpty {
-      buffer.append(contentsOf: head)
-      head = []
-      return true
+  /// A part of both together.
+  func bytes(at position: UInt64, count: Int) throws(StorageError) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(count)
+    if position < UInt64(head.count) { bytes += head[Int(position)...].prefix(count) }
+    let offset = position + UInt64(bytes.count) - UInt64(head.count)
+    var rest = [UInt8](repeating: 0, count: count - bytes.count)
+    let result = rest.withUnsafeMutableBytes { memory in
+      Result { () throws(DiskError) in try file.read(into: memory, at: offset) }
     }
-    guard offset < count else { return false }
-    let length = Int(min(count - offset, 1 << 18))
-    let piece = try [UInt8](unsafeUninitializedCapacity: length) { memory, read in
-      read = try file.read(into: UnsafeMutableRawBufferPointer(memory), at: offset)
+    switch result {
+    case .success(rest.count): return bytes + rest
+    case .success: throw .damaged(what: "file that became shorter while it was read", offset: offset)
+    case .failure(let error): throw .io(error)
     }
-    guard !piece.isEmpty else { throw StoreError(.inputOutput, "The file became shorter while it was read.") }
-    buffer.append(contentsOf: piece)
-    offset += UInt64(piece.count)
-    return true
   }
 }
 
@@ -200,7 +195,7 @@ private struct BlobPieces: AsyncInstances {
         content = try pieces.content()
       }
       guard let content, offset < content.count else { return nil }
-      let end = min(offset + pieces.size, content.count)
+      let end = Swift.min(offset + pieces.size, content.count)
       defer { offset = end }
       return content[offset..<end].withUnsafeBytes { Data($0) }
     }

@@ -26,7 +26,8 @@ struct WarmUpPlan: Sendable {
 extension DatastoreCore {
   /// Compares the declaration with what the store says of itself.
   ///
-  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` where the store is newer.
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` where the store is newer; a decoding error where its version
+  ///   is none that the format knows.
   func plan(for stored: DatastoreDescriptor, isEmpty: Bool) throws -> WarmUpPlan {
     if !isEmpty { try requireKnownVersion(stored.version) }
     var plan = WarmUpPlan()
@@ -66,13 +67,7 @@ extension DatastoreCore {
 
   private func requireKnownVersion(_ tag: String) throws {
     if tag == coder.tag { return }
-    let rawValue: Format.Version.RawValue
-    do {
-      rawValue = try VersionTag<Format>.rawValue(of: tag)
-    } catch {
-      throw DatastoreError.incompatibleVersion(version: tag)
-    }
-    if coder.version.rawValue < rawValue { throw DatastoreError.incompatibleVersion(version: tag) }
-    _ = try VersionTag<Format>.version(of: tag)
+    let version = try VersionTag<Format>.version(of: tag)
+    if coder.version.rawValue < version.rawValue { throw DatastoreError.incompatibleVersion(version: tag) }
   }
 }
