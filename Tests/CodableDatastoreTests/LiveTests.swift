@@ -1,4 +1,5 @@
 @testable import CodableDatastore
+import DatastoreModel
 import Foundation
 import Synchronization
 import Testing

@@ -84,6 +84,26 @@ struct PersistenceTests {
     #expect(try await first.count == 2)
   }
 
+  @Test("a store that was removed is not seen by whoever asks for its place again")
+  func removed() async throws {
+    let old = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    try await old.persist(Book(id: 1, title: "A"))
+    try FileManager.default.removeItem(at: place.url)
+    let new = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    #expect(try await new.count == 0)
+    try await new.persist(Book(id: 2, title: "B"))
+    #expect(try await new.count == 1)
+    _ = old
+  }
+
+  @Test("a folder of the original library is not taken for an empty store")
+  func originalFolder() async throws {
+    try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)
+    try Data("{}".utf8).write(to: place.url.appending(path: "Info.json"))
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    await #expect(throws: StoreError.self) { try await books.count }
+  }
+
   @Test("two writers that declare a key differently do not go together")
   func duplicateWriters() async throws {
     let persistence = MemoryPersistence()

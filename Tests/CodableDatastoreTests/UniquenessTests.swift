@@ -1,4 +1,5 @@
 import CodableDatastore
+import Foundation
 import Testing
 
 @Suite("Uniqueness and renames")

@@ -27,7 +27,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   }
 
   /// Opens blobs for reading. Costs no I/O.
-  public init(persistence: some Persistence, key: DatastoreKey = "Blobs") where AccessMode == ReadOnly {
+  public init(reading persistence: some Persistence, key: DatastoreKey = "Blobs") where AccessMode == ReadOnly {
     store = persistence._store
     self.key = key.rawValue
   }

@@ -31,12 +31,18 @@ final class StoreConnection: Sendable {
     let path = url.standardizedFileURL.resolvingSymlinksInPath().path(percentEncoded: false)
     let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     return openConnections.withLock { connections in
-      if let connection = connections[trimmed]?.connection { return connection }
+      if let connection = connections[trimmed]?.connection, !connection.isOrphaned { return connection }
       connections = connections.filter { $0.value.connection != nil }
       let connection = StoreConnection(path: trimmed, writer: nil)
       connections[trimmed] = WeakConnection(connection: connection)
       return connection
     }
+  }
+
+  /// Whether the store was removed while it was open here. Who asks for the location then means another store.
+  private var isOrphaned: Bool {
+    guard let path, state.withLock({ $0.writer != nil || $0.reader != nil }) else { return false }
+    return !Store.exists(at: path, disk: Self.disk)
   }
 
   /// A connection to a new store in memory.
@@ -56,7 +62,7 @@ final class StoreConnection: Sendable {
       if let store = state.writer ?? (forWriter ? nil : state.reader) { return store }
       guard let path else { return nil }
       guard Store.exists(at: path, disk: Self.disk) else {
-        try Self.refuseFolderOfOriginalLibrary(at: path)
+        try requireNothingElse(at: path)
         return nil
       }
       let store = try throwingStoreErrors { () throws(StorageError) in
@@ -65,6 +71,14 @@ final class StoreConnection: Sendable {
       if forWriter { state.writer = store } else { state.reader = store }
       return store
     }
+  }
+
+  /// Fails where what lies at a location is something else than a store: it must not read as empty.
+  private func requireNothingElse(at path: String) throws {
+    if let status = try? Self.disk.status(path), !status.isDirectory {
+      throw StoreError(.notAStore, "\(path) is a file, not a store.")
+    }
+    try Self.refuseFolderOfOriginalLibrary(at: path)
   }
 
   /// Throws where a folder of the original library lies at a path, and says how to make a store of it.

@@ -2,32 +2,50 @@ import DatastoreModel
 import StorageEngine
 
 extension WarmUp {
-  /// Writes what was worked out.
-  func apply(
-    _ plan: WarmUpPlan, _ gathered: GatheredEntries, stored: DatastoreDescriptor, in transaction: WriteTransaction
-  ) throws {
+  /// Writes what was worked out, index by index.
+  func write(
+    _ plan: WarmUpPlan, _ gathered: GatheredEntries, stored: DatastoreDescriptor, _ report: inout WarmUpReport<Format>
+  ) async throws {
     var descriptor = stored
-    for name in plan.dropped {
-      try drop(.index(name, of: core.key), in: transaction)
-      descriptor.setIndex(name, to: nil)
-    }
-    if plan.rekeys { try rekey(gathered, in: transaction) } else { try rewrite(gathered, in: transaction) }
     let movesRecords = plan.rekeys || !gathered.records.isEmpty
     var hasChanged = movesRecords || !plan.rebuilt.isEmpty
+    try Task.checkCancellation()
+    try scope.change { transaction in
+      for name in plan.dropped { try drop(.index(name, of: core.key), in: transaction) }
+      if plan.rekeys { try rekey(gathered, in: transaction) } else { try rewrite(gathered, in: transaction) }
+    }
+    for name in plan.dropped { descriptor.setIndex(name, to: nil) }
     for (place, index) in core.indexes.enumerated() {
       let entries = gathered.entries[place]
       let isEvaluated = plan.evaluated.contains(place)
-      if plan.rebuilt.contains(place) || movesRecords {
-        try build(index, entries, areMoved: movesRecords, in: transaction)
-      } else if isEvaluated, try !holds(index, entries, isEvaluated: !gathered.entries.allSatisfy(\.isEmpty), in: transaction) {
-        try build(index, entries, areMoved: false, in: transaction)
-        hasChanged = true
-      } else if !isEvaluated {
+      let isKept =
+        isEvaluated && !movesRecords
+        ? try scope.step { try holds(index, entries, isEvaluated: gathered.isDecoded, in: $0) }
+        : !plan.rebuilt.contains(place) && !movesRecords
+      if isKept, !isEvaluated {
         if plan.redescribes { descriptor.setIndex(index.name, to: kept(index, descriptor)) }
         continue
       }
+      if !isKept {
+        try Task.checkCancellation()
+        await report.begin("write index \(index.name)", total: entries.count)
+        try scope.change { try build(index, entries, areMoved: movesRecords, in: $0) }
+        await report.finishStep()
+        hasChanged = true
+      }
       descriptor.setIndex(index.name, to: core.descriptor(of: index))
     }
+    try scope.change { transaction in
+      try describe(descriptor, hasChanged: hasChanged, in: transaction)
+      try requireUniqueness(plan, in: transaction)
+    }
+  }
+
+  /// Says in the store what it is now.
+  private func describe(
+    _ stored: DatastoreDescriptor, hasChanged: Bool, in transaction: WriteTransaction
+  ) throws {
+    var descriptor = stored
     if hasChanged {
       descriptor.version = core.coder.tag
       descriptor.versionIsString = VersionTag<Format>.isString
@@ -39,7 +57,6 @@ extension WarmUp {
     try throwingStoreErrors { () throws(StorageError) in
       try transaction.setAttributes(attributes, of: core.recordsTree)
     }
-    try requireUniqueness(plan, in: transaction)
   }
 
   /// The descriptor of an index that only changes in what costs nothing.

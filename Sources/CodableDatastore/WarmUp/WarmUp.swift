@@ -24,11 +24,11 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     if plan.isEmpty { return }
 
     await core.listeners.tell(.evaluating)
-    let gathered = try await gather(plan, from: tree)
-    try Task.checkCancellation()
-    try scope.change { transaction in
-      try apply(plan, gathered, stored: stored, in: transaction)
-    }
+    var report = WarmUpReport(core: core, total: Int(clamping: tree.count))
+    defer { report.end() }
+    let gathered = try await gather(plan, from: tree, &report)
+    try await write(plan, gathered, stored: stored, &report)
+    await report.complete()
     await core.listeners.tell(.complete(total: Int(clamping: tree.count)))
   }
 
@@ -39,14 +39,15 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
   }
 
   /// Reads all records and works out what is to be written.
-  private func gather(_ plan: WarmUpPlan, from tree: Tree) async throws -> GatheredEntries {
+  private func gather(
+    _ plan: WarmUpPlan, from tree: Tree, _ report: inout WarmUpReport<Format>
+  ) async throws -> GatheredEntries {
     var gathered = GatheredEntries(indexCount: core.indexes.count)
     guard plan.needsInstances, try needsDecoding(plan, tree) else { return gathered }
     let wanted = plan.rekeys || plan.rewritesOlderThan != nil
       ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
-    let total = Int(clamping: tree.count)
-    var report = WarmUpReport(core: core, title: reportTitle(plan), total: total)
-    defer { report.end() }
+    gathered.isDecoded = true
+    await report.begin(reportTitle(plan), total: Int(clamping: tree.count))
     var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
     var position = 0
     while let entry = try walk.nextEntry() {
@@ -61,7 +62,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
       }
       position += 1
     }
-    try await report.finish()
+    try await report.finishReading()
     return gathered
   }
 
@@ -130,6 +131,8 @@ struct GatheredEntries: Sendable {
   var entries: [[GatheredEntry]]
   /// Records that are written anew, with their keys.
   var records: [(key: [UInt8], record: [UInt8])] = []
+  /// Whether records were decoded at all.
+  var isDecoded = false
   /// Keys that are taken, where records get new ones.
   var rekeyed: Set<[UInt8]> = []
 

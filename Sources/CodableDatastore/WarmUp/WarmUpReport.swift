@@ -15,14 +15,23 @@ struct WarmUpReport<Format: DatastoreFormat> {
   /// Whether somebody wants to hear of every failure; otherwise the first ends the work.
   private let collectsFailures: Bool
 
-  init(core: DatastoreCore<Format>, title: String, total: Int) {
+  init(core: DatastoreCore<Format>, total: Int) {
     self.core = core
     self.total = total
     begin = clock.now
     collectsFailures = core.listeners.current.contains { $0.detailed != nil }
-    progress = WarmUpProgress(
-      steps: [WarmUpProgress.Step(title: title, done: 0, total: total)], rate: 0, remainingSeconds: nil, failures: [],
-      isComplete: false)
+    progress = WarmUpProgress(steps: [], rate: 0, remainingSeconds: nil, failures: [], isComplete: false)
+  }
+
+  /// Begins a step.
+  mutating func begin(_ title: String, total: Int) async {
+    progress.steps.append(WarmUpProgress.Step(title: title, done: 0, total: total))
+    await tell(done: 0)
+  }
+
+  /// Ends the step.
+  mutating func finishStep() async {
+    await tell(done: progress.steps.last?.total ?? 0)
   }
 
   mutating func willWork(on position: Int) async {
@@ -31,7 +40,8 @@ struct WarmUpReport<Format: DatastoreFormat> {
     let now = clock.now
     if let lastDetail, now - lastDetail < .milliseconds(50) { return }
     lastDetail = now
-    await tell(done: position, now: now)
+    measure(position, now)
+    await tell(done: position)
   }
 
   /// Notes a failure; without anybody who collects them it is thrown.
@@ -47,16 +57,27 @@ struct WarmUpReport<Format: DatastoreFormat> {
   }
 
   /// Ends the reading; throws the first failure.
-  mutating func finish() async throws {
-    await tell(done: total, now: clock.now)
+  mutating func finishReading() async throws {
+    measure(total, clock.now)
+    await tell(done: total)
     if let firstFailure { throw firstFailure }
   }
 
-  private mutating func tell(done: Int, now: ContinuousClock.Instant) async {
+  /// Ends the work.
+  mutating func complete() async {
+    progress.isComplete = true
+    progress.remainingSeconds = 0
+    await core.listeners.tell(progress)
+  }
+
+  private mutating func measure(_ done: Int, _ now: ContinuousClock.Instant) {
     let seconds = (now - begin) / .seconds(1)
-    progress.steps[0].done = done
     progress.rate = seconds > 0 ? Double(done) / seconds : 0
     progress.remainingSeconds = progress.rate > 0 ? Double(total - done) / progress.rate : nil
+  }
+
+  private mutating func tell(done: Int) async {
+    if !progress.steps.isEmpty { progress.steps[progress.steps.count - 1].done = done }
     await core.listeners.tell(progress)
     tellOtherProcesses()
   }
