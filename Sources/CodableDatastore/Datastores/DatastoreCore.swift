@@ -22,6 +22,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   /// The one state that is read, if it is a look into the past.
   let view: View?
   let listeners = WarmUpListeners()
+  let recent = RecentTrees()
 
   private let format = Format()
   /// Index by kind and key path.

@@ -4,7 +4,7 @@ import StorageEngine
 extension DatastoreCore {
   /// The number of instances.
   func count() async throws -> Int {
-    guard let tree = try await ready().tree(recordsTree) else { return 0 }
+    guard let tree = try recent.tree(recordsTree, of: try await ready()) else { return 0 }
     return Int(clamping: tree.count)
   }
 
@@ -12,7 +12,7 @@ extension DatastoreCore {
   func load(_ identifier: Identifier) async throws -> Instance? {
     let key = try key(of: identifier)
     let state = try await ready()
-    guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key)) else {
+    guard let tree = try recent.tree(recordsTree, of: state), let record = try tree.record(at: identifiers.order.place(of: key)) else {
       return nil
     }
     return try await coder.decode(record).instance

@@ -85,7 +85,7 @@ extension StoredInstances where Element == Format.Instance {
     ranks: @escaping @Sendable (DatastoreCore<Format>, Tree) throws -> Range<UInt64>
   ) {
     self.init(core: core, isDescending: isDescending) { state in
-      guard let tree = try state.tree(core.recordsTree) else { return nil }
+      guard let tree = try core.recent.tree(core.recordsTree, of: state) else { return nil }
       return Run(tree: tree, source: .itself, ranks: try ranks(core, tree), isIndex: false)
     } transform: {
       $0
@@ -100,7 +100,7 @@ extension StoredInstances where Element == Format.Instance {
     let index = Result { try core.index(at: path) }
     self.init(core: core, isDescending: isDescending) { state in
       let index = try index.get()
-      let (records, tree) = try state.trees(core.recordsTree, index.tree)
+      let (records, tree) = try core.trees(of: index, in: state)
       guard let records else { return nil }
       guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
       let source: RecordSource = index.isDirect ? .itself : .records(records, core.identifiers.order)

@@ -35,13 +35,19 @@ extension DatastoreCore {
 
   /// Whether the store is as the declaration says. Mostly a comparison of bytes.
   func fits(_ state: ReadState) throws -> Bool {
-    guard !isReadOnly, let tree = try state.tree(recordsTree) else { return true }
+    guard !isReadOnly, let tree = try recent.tree(recordsTree, of: state) else { return true }
     let attributes = tree.attributes
     if fitting.withLock({ $0 }) == attributes { return true }
     let stored = try DatastoreDescriptor(bytes: attributes.array)
     guard try plan(for: stored, isEmpty: tree.count == 0).isEmpty else { return false }
     if tree.count > 0 { fitting.withLock { $0 = attributes } }
     return true
+  }
+
+  /// The records and an index, of one moment.
+  func trees(of index: IndexPlan<Instance>, in state: ReadState) throws -> (records: Tree?, index: Tree?) {
+    guard case .view = state else { return try state.trees(recordsTree, index.tree) }
+    return (try recent.tree(recordsTree, of: state), try recent.tree(index.tree, of: state))
   }
 
   /// Whether an index of the store can be read by this declaration.
