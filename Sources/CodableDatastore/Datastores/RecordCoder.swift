@@ -33,9 +33,10 @@ struct RecordCoder<Format: DatastoreFormat>: Sendable {
       decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The record of an instance.
-  func record(of instance: Instance) async throws -> [UInt8] {
+  /// The record of an instance; nil where the encoder makes nothing of it.
+  func record(of instance: Instance) async throws -> [UInt8]? {
     let content = try await encoder(instance)
+    guard !content.isEmpty else { return nil }
     var record: [UInt8] = []
     record.reserveCapacity(head.count + content.count)
     record.append(contentsOf: head)

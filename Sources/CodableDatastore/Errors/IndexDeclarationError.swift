@@ -42,3 +42,12 @@ public struct DisorderedKeysError: LocalizedError, Hashable, Sendable {
     return "The order of \(place) disagrees with its type's “<” at \(keys.joined(separator: " and "))."
   }
 }
+
+/// An encoder that made no bytes of an instance. Nothing was written.
+public struct EmptyContentError: LocalizedError, Hashable, Sendable {
+  /// The datastore.
+  public var datastore: DatastoreKey
+
+  /// One sentence for a person.
+  public var errorDescription: String? { "The encoder of \(datastore) made nothing of an instance." }
+}

@@ -36,6 +36,11 @@ extension DatastoreCore {
   /// Whether the store is as the declaration says. Mostly a comparison of bytes.
   func fits(_ state: ReadState) throws -> Bool {
     guard !isReadOnly, let tree = try recent.tree(recordsTree, of: state) else { return true }
+    return try fits(tree)
+  }
+
+  /// Whether a tree of records, and what belongs to it, is as the declaration says.
+  func fits(_ tree: Tree) throws -> Bool {
     let attributes = tree.attributes
     if fitting.withLock({ $0 }) == attributes { return true }
     let stored = try DatastoreDescriptor(bytes: attributes.array)

@@ -81,7 +81,8 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     }
     let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: record), than: $0) } ?? false
     if plan.rekeys || isRewritten {
-      let bytes = isRewritten ? try await core.coder.record(of: instance) : record.array
+      let written = isRewritten ? try await core.coder.record(of: instance) : record.array
+      guard let bytes = written else { throw EmptyContentError(datastore: DatastoreKey(core.key)) }
       gathered.records.append((key, bytes))
     }
     for place in wanted {

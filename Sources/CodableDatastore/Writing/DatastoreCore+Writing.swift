@@ -24,7 +24,9 @@ extension DatastoreCore {
   func prepare(_ instance: Instance, identifier: Identifier) async throws -> PreparedRecord<Identifier> {
     let key = try key(of: identifier)
     let values = try values(of: instance, identifier: key)
-    let record = try await coder.record(of: instance)
+    guard let record = try await coder.record(of: instance) else {
+      throw EmptyContentError(datastore: DatastoreKey(self.key))
+    }
     return PreparedRecord(identifier: identifier, key: key, record: record, values: values)
   }
 
@@ -60,14 +62,22 @@ extension DatastoreCore {
     return old.instance
   }
 
-  /// What is there under an identifier, decoded.
+  /// What is there under an identifier, decoded. Where somebody changed the store between the look at it and this
+  /// transaction (a restore, another process), it is warmed up first.
   private func storedRecord(
     at place: SoughtPlace, key: [UInt8], in scope: TransactionScope
   ) async throws -> StoredRecord<Instance>? {
-    let record = try scope.step { transaction in
-      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
-      return try tree?.record(at: place)
+    func tree() throws -> Tree? {
+      try scope.step { transaction in
+        try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+      }
     }
+    var records = try tree()
+    if let found = records, try !fits(found) {
+      try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run()
+      records = try tree()
+    }
+    let record = try records?.record(at: place)
     guard let record else { return nil }
     let instance = try await coder.decode(record).instance
     return StoredRecord(record: record, instance: instance, values: try values(of: instance, identifier: key))
