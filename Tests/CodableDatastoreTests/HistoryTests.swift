@@ -181,3 +181,25 @@ struct HistoryTests {
     }
   }
 }
+
+extension HistoryTests {
+  @Test("a history is shortened: the newest and the named commits stay")
+  func shortening() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(disk)
+    for book in Book.numbered(1...30) { try await books.persist(book) }
+    try await disk.name("tenth", commit: 10)
+    let report = try await disk.shortenHistory(keeping: .last(5))
+    #expect(report.bytesAfter < report.bytesBefore)
+    #expect(report.commitsRemoved > 0)
+    let left = try await disk.commits.all()
+    #expect(left.count < 10)
+    #expect(left.contains { $0.id == 10 })
+    #expect(try await books.view(at: 10).count == 10)
+    #expect(try await books.load(...).all() == Book.numbered(1...30))
+    await #expect(throws: StoreError.self) { try await books.view(at: 3) }
+    try await books.persist(Book(id: 99, title: "goes on"))
+    #expect(try await books.count == 31)
+  }
+}
