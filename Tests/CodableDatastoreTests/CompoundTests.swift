@@ -59,7 +59,7 @@ struct CompoundTests {
       try await towns.load(prefix: "C", range: 20..., from: \.largest).all()
         == largest.filter { $0.country == "C" && $0.population >= 20 })
     #expect(
-      try await towns.load(prefix: "C", range: 20..>35, order: .descending, from: \.largest).all()
+      try await towns.load(prefix: "C", range: 20 ..> 35, order: .descending, from: \.largest).all()
         == largest.filter { $0.country == "C" && $0.population > 20 && $0.population <= 35 }.reversed())
     let regional = try await towns.load(..., from: \.regional).all()
     #expect(
@@ -86,7 +86,9 @@ struct CompoundTests {
     let towns = try await filled()
     let all = try await towns.load(...).all()
     #expect(try await towns.delete(range: 10..<20) == 10)
-    #expect(try await towns.delete(range: 40..., of: \.population) == all.filter { $0.population >= 40 && !(10..<20).contains($0.id) }.count)
+    #expect(
+      try await towns.delete(range: 40..., of: \.population)
+        == all.filter { $0.population >= 40 && !(10..<20).contains($0.id) }.count)
     #expect(try await towns.delete(range: ..., where: { $0.country == "DE" }) > 0)
     let left = try await towns.load(...).all()
     #expect(left == all.filter { !(10..<20).contains($0.id) && $0.population < 40 && $0.country != "DE" })
@@ -94,10 +96,12 @@ struct CompoundTests {
     #expect(try await towns.delete(value: left[0].population, of: \.population) > 0)
     struct Refusal: Error {}
     let count = try await towns.count
-    await #expect(throws: Refusal.self) { try await towns.delete(range: ...) { town in
-      if town.id > 30 { throw Refusal() }
-      return true
-    } }
+    await #expect(throws: Refusal.self) {
+      try await towns.delete(range: ...) { town in
+        if town.id > 30 { throw Refusal() }
+        return true
+      }
+    }
     #expect(try await towns.count == count)
   }
 }

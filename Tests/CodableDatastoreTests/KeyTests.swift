@@ -31,7 +31,9 @@ struct KeyTests {
     try check([-Float.infinity, -1.5, 0, 2.5, .infinity])
     try check(["", "A", "B", "Zürich", "a", "a\u{0}", "a\u{0}b", "東京", "😀"])
     try check([UUID(), UUID(), UUID()].sorted())
-    try check([Date(timeIntervalSinceReferenceDate: 0.1234567), Date(timeIntervalSinceReferenceDate: 0.1234568), .distantPast])
+    try check([
+      Date(timeIntervalSinceReferenceDate: 0.1234567), Date(timeIntervalSinceReferenceDate: 0.1234568), .distantPast,
+    ])
     try check([Decimal(-5), Decimal(string: "0.001") ?? 0, Decimal(0), Decimal(string: "1e30") ?? 0])
     try check([Duration.seconds(-1), .zero, .nanoseconds(1), .seconds(1e6)])
   }

@@ -121,7 +121,8 @@ struct LiveTests {
     #expect(try await books.load(id: 99) == nil)
     await #expect(throws: StoreError.self) { try await disk.backUp(to: backup) }
     try await copy.close()
-    let restored = try await DiskPersistence<ReadWrite>.restore(backup: backup, to: folder.appending(path: "Again.strata"))
+    let restored = try await DiskPersistence<ReadWrite>.restore(
+      backup: backup, to: folder.appending(path: "Again.strata"))
     #expect(try await BookFormat.datastore(restored).count == 21)
   }
 

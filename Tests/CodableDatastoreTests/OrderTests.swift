@@ -57,11 +57,14 @@ struct OrderTests {
     for seat in seats.shuffled() { try await datastore.persist(seat) }
     #expect(try await datastore.load(...).all() == seats)
     #expect(try await datastore.load(Place(row: 11, seat: "s5")) == seats[115])
-    #expect(try await datastore.load(Place(row: 3, seat: "s8")..<Place(row: 4, seat: "s1")).all() == Array(seats[38..<41]))
+    #expect(
+      try await datastore.load(Place(row: 3, seat: "s8")..<Place(row: 4, seat: "s1")).all() == Array(seats[38..<41]))
     let byGrade = try await datastore.load(..., from: \.grade).all()
     #expect(byGrade == seats.sorted { ($0.grade, $0.id) < ($1.grade, $1.id) })
     #expect(try await datastore.load(Grade.good..., from: \.grade).all().count == 60)
-    #expect(try await datastore.load(Grade.fair, order: .descending, from: \.grade).all() == seats.filter { $0.grade == .fair }.reversed())
+    #expect(
+      try await datastore.load(Grade.fair, order: .descending, from: \.grade).all()
+        == seats.filter { $0.grade == .fair }.reversed())
     let byPrice = try await datastore.load(..., from: \.price).all()
     #expect(byPrice == seats.sorted { ($0.price, $0.id) < ($1.price, $1.id) })
     #expect(try await datastore.load(...Backwards(number: 5), from: \.price).all().allSatisfy { $0.price.number >= 5 })

@@ -19,8 +19,8 @@ struct RangeTests {
 
   @Test("..> leaves its lower bound out")
   func excludingRanges() {
-    #expect(bounds(1..>3) == (.excluding(1), .including(3)))
-    #expect(bounds(1..>1) == (.excluding(1), .including(1)))
+    #expect(bounds(1 ..> 3) == (.excluding(1), .including(3)))
+    #expect(bounds(1 ..> 1) == (.excluding(1), .including(1)))
     #expect(bounds(1..>) == (.excluding(1), .extent))
   }
 

@@ -76,7 +76,7 @@ struct WritingTests {
     func ids(_ sequence: some AsyncInstances<Book>) async throws -> [Int] { try await sequence.map(\.id).all() }
     #expect(try await ids(books.load(3..<6)) == [3, 4, 5])
     #expect(try await ids(books.load(3...6)) == [3, 4, 5, 6])
-    #expect(try await ids(books.load(3..>6)) == [4, 5, 6])
+    #expect(try await ids(books.load(3 ..> 6)) == [4, 5, 6])
     #expect(try await ids(books.load(..<3)) == [1, 2])
     #expect(try await ids(books.load(...3)) == [1, 2, 3])
     #expect(try await ids(books.load(8...)) == [8, 9])
@@ -196,8 +196,9 @@ struct WritingTests {
     #expect(try await books.load(title(20)..<title(23), from: \.title).all().map(\.id) == [20, 21, 22])
     for number in 0..<60 where number % 2 == 0 { try await books.persist(Book(id: number, title: "short")) }
     for number in 30..<60 { try await books.delete(number) }
-    #expect(try await books.load("long"..., from: \.title).all().map(\.id) 
-      == Array(stride(from: 1, to: 30, by: 2)) + Array(stride(from: 0, to: 30, by: 2)))
+    #expect(
+      try await books.load("long"..., from: \.title).all().map(\.id)
+        == Array(stride(from: 1, to: 30, by: 2)) + Array(stride(from: 0, to: 30, by: 2)))
   }
 
   @Test("dates of any precision can be found, moved and deleted")

@@ -103,7 +103,8 @@ extension BlobDatastore where AccessMode == ReadWrite {
     try await write("persist \(key)", name) { transaction, key in
       let head = Self.head
       try throwingStoreErrors { () throws(StorageError) in
-        _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) { position, count throws(StorageError) in
+        _ = try transaction.put(key, count: UInt64(head.count) + size, in: tree) {
+          position, count throws(StorageError) in
           try FilePieces(head: head, file: source).bytes(at: position, count: count)
         }
       }

@@ -45,9 +45,10 @@ extension Datastore where AccessMode == ReadWrite {
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     encoder: @Sendable @escaping (_ instance: InstanceType) async throws -> Data,
-    decoders: [Version: @concurrent @Sendable (_ data: Data) async throws(Failure) -> (
-      id: IdentifierType, instance: InstanceType
-    )],
+    decoders: [Version:
+      @concurrent @Sendable (_ data: Data) async throws(Failure) -> (
+        id: IdentifierType, instance: InstanceType
+      )],
     configuration: Configuration = .init()
   ) {
     self.init(
@@ -126,9 +127,10 @@ extension Datastore where AccessMode == ReadOnly {
   public init<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoders: [Version: @concurrent @Sendable (_ data: Data) async throws(Failure) -> (
-      id: IdentifierType, instance: InstanceType
-    )],
+    decoders: [Version:
+      @concurrent @Sendable (_ data: Data) async throws(Failure) -> (
+        id: IdentifierType, instance: InstanceType
+      )],
     configuration: Configuration = .init()
   ) {
     self.init(

@@ -24,7 +24,9 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           try await migration(StandardCoders.propertyListDecoder, data)
@@ -50,7 +52,9 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           try await migration(StandardCoders.propertyListDecoder, data)
@@ -78,7 +82,9 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           try await migration(data, StandardCoders.propertyListDecoder)
@@ -106,7 +112,9 @@ extension Datastore where AccessMode == ReadWrite {
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           try await migration(data, StandardCoders.propertyListDecoder)
@@ -134,7 +142,9 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           let instance = try await migration(StandardCoders.propertyListDecoder, data)
@@ -161,7 +171,9 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           let instance = try await migration(StandardCoders.propertyListDecoder, data)
@@ -190,7 +202,9 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           let instance = try await migration(data, StandardCoders.propertyListDecoder)
@@ -219,7 +233,9 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     configuration: Configuration = .init()
   ) -> Self {
     Self(
-      store: persistence._store, key: key, version: version, coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList, encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      store: persistence._store, key: key, version: version,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
       decoders: migrations.mapValues { migration in
         { data in
           let instance = try await migration(data, StandardCoders.propertyListDecoder)

@@ -24,6 +24,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let listeners = WarmUpListeners()
   let recent = RecentTrees()
 
+  private let agreed = Atomic(-1)
   private let format = Format()
   /// Index by kind and key path.
   private let places: [AnyIndexRepresentation<Instance>: Int]
@@ -79,7 +80,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   /// Fails where the declaration itself is at fault.
   func requireSoundDeclaration() throws {
     if let name = clashes.first { throw IndexDeclarationError(datastore: DatastoreKey(key), index: IndexName(name)) }
-    if !isReadOnly { try store.registry.requireAgreement(self, key: key) }
+    if !isReadOnly { try store.registry.requireAgreement(self, key: key, agreed: agreed) }
   }
 
   /// The key of an identifier. Throws ``InvalidKeyError`` where there is none.

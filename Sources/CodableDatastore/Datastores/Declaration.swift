@@ -21,9 +21,12 @@ protocol DeclaredDatastore: AnyObject, Sendable {
 /// The datastores in use through one persistence, by key.
 final class DatastoreRegistry: Sendable {
   private struct Entry { weak var datastore: (any DeclaredDatastore)? }
+  /// Counts the datastores that came.
+  private let arrivals = Atomic(0)
   private let writers = Mutex<[String: [Entry]]>([:])
 
   func add(_ datastore: any DeclaredDatastore, key: String) {
+    arrivals.add(1, ordering: .acquiringAndReleasing)
     writers.withLock { writers in
       writers[key, default: []].removeAll { $0.datastore == nil }
       writers[key, default: []].append(Entry(datastore: datastore))
@@ -37,11 +40,15 @@ final class DatastoreRegistry: Sendable {
     }
   }
 
-  /// Fails where an older one that still lives declares the key differently.
-  func requireAgreement(_ datastore: any DeclaredDatastore, key: String) throws {
+  /// Fails where an older one that still lives declares the key differently. `agreed` remembers that there was none when
+  /// the last one came.
+  func requireAgreement(_ datastore: any DeclaredDatastore, key: String, agreed: borrowing Atomic<Int>) throws {
+    let arrivals = arrivals.load(ordering: .acquiring)
+    if agreed.load(ordering: .relaxed) == arrivals { return }
     let oldest = writers.withLock { writers in writers[key]?.lazy.compactMap(\.datastore).first }
     if let oldest, oldest !== datastore, oldest.declaration != datastore.declaration {
       throw DatastoreInterfaceError.duplicateWriters
     }
+    agreed.store(arrivals, ordering: .relaxed)
   }
 }

@@ -40,16 +40,14 @@ struct RecordCoder<Format: DatastoreFormat>: Sendable {
     var record: [UInt8] = []
     record.reserveCapacity(head.count + content.count)
     record.append(contentsOf: head)
-    record.append(contentsOf: content)
+    content.withUnsafeBytes { record.append(contentsOf: $0) }
     return record
   }
 
   /// The instance of a record, converted where it is of an older version.
   func decode(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
     let (decoder, content): (Decoder, Data) = try record.withUnsafeBytes { bytes in
-      if let current, bytes.count >= head.count, bytes.prefix(head.count).elementsEqual(head) {
-        return (current, Data(bytes.dropFirst(head.count)))
-      }
+      if let current, let content = Self.content(of: bytes, after: head) { return (current, content) }
       return try self.decoder(for: bytes)
     }
     return try await decoder(content)
@@ -88,6 +86,20 @@ struct RecordCoder<Format: DatastoreFormat>: Sendable {
       _ = try VersionTag<Format>.version(of: tag)
       throw DatastoreError.missingDecoder(version: tag)
     }
-    return (decoder, Data(bytes[layout.content...]))
+    return (decoder, Self.data(UnsafeRawBufferPointer(rebasing: bytes[layout.content...])))
+  }
+
+  /// What follows the head of a record; nil where it begins otherwise.
+  private static func content(of bytes: UnsafeRawBufferPointer, after head: [UInt8]) -> Data? {
+    guard bytes.count >= head.count else { return nil }
+    let start = UnsafeRawBufferPointer(rebasing: bytes[..<head.count])
+    guard head.withUnsafeBytes({ compareKeys(start, $0) == 0 }) else { return nil }
+    return data(UnsafeRawBufferPointer(rebasing: bytes[head.count...]))
+  }
+
+  /// A copy in one piece; `Data` takes slices byte by byte.
+  private static func data(_ bytes: UnsafeRawBufferPointer) -> Data {
+    guard let start = bytes.baseAddress else { return Data() }
+    return Data(bytes: start, count: bytes.count)
   }
 }

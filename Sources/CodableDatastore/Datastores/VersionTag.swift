@@ -25,8 +25,10 @@ struct VersionTag<Format: DatastoreFormat>: Sendable {
   static func version(of tag: String) throws -> Format.Version {
     guard let version = Format.Version(rawValue: try rawValue(of: tag)) else {
       throw DecodingError.dataCorrupted(
-        DecodingError.Context(codingPath: [], debugDescription: 
-          "The store was written by version \(tag), which \(Format.self) does not know."))
+        DecodingError.Context(
+          codingPath: [],
+          debugDescription:
+            "The store was written by version \(tag), which \(Format.self) does not know."))
     }
     return version
   }

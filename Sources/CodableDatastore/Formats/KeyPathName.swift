@@ -4,7 +4,7 @@ enum KeyPathName {
   /// address.
   static func path<Root>(of keyPath: AnyKeyPath, from root: Root.Type) -> String? {
     var text = String(describing: keyPath)
-    if type(of: keyPath).valueType is any DescendingValue.Type, 
+    if type(of: keyPath).valueType is any DescendingValue.Type,
       let turn = text.ranges(of: ".<computed").last
     {
       // What `descending` turns around is named like the property itself.

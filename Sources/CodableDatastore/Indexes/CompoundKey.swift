@@ -40,7 +40,9 @@ extension Comparable where Self: Hashable & Codable & Sendable {
 
 extension CompoundKey: ByteOrderedKey where First: ByteOrderedKey, Rest: ByteOrderedKey {
   static var keyEncoding: KeyEncoding {
-    if case .compound(let tiers) = Rest.keyEncoding { .compound([First.keyEncoding] + tiers) } else {
+    if case .compound(let tiers) = Rest.keyEncoding {
+      .compound([First.keyEncoding] + tiers)
+    } else {
       .compound([First.keyEncoding, Rest.keyEncoding])
     }
   }

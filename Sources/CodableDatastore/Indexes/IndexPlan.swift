@@ -27,7 +27,8 @@ extension IndexPlan {
       isUnique: isUnique, datastore: datastore, identifiers: identifiers)
     if let index = declared.index as? any IndexValues, let plan = Self.known(index, at: place) {
       self = plan
-    } else if let index = declared.index as? any RetrievableIndexRepresentation, let plan = Self.typed(index, at: place) {
+    } else if let index = declared.index as? any RetrievableIndexRepresentation, let plan = Self.typed(index, at: place)
+    {
       self = plan
     } else {
       self = Self.untyped(declared.index, at: place)

@@ -3,6 +3,12 @@ import FoundationEssentials
 import StorageEngine
 import Synchronization
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// The order of a tree's values.
 enum KeyOrder: Sendable {
   /// That of the bytes.
@@ -107,6 +113,10 @@ private struct DecodedKeys<Value: Sendable> {
 
 /// Byte order: negative where `left` comes first. A prefix comes before what it begins.
 func compareKeys(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-  for (left, right) in zip(left, right) where left != right { return left < right ? -1 : 1 }
+  let count = min(left.count, right.count)
+  if count > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
+    let order = memcmp(leftStart, rightStart, count)
+    if order != 0 { return Int(order) }
+  }
   return left.count - right.count
 }

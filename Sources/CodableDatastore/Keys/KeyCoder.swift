@@ -41,7 +41,8 @@ struct KeyCoder<Value: Indexable>: Sendable {
       guard let value = try? encoding.decode(key) else { return nil }
       return Leaf(value)
     }
-    guard let encode = encode as? @Sendable (Value) throws -> [UInt8], let decode = decode as? @Sendable ([UInt8]) -> Value?
+    guard let encode = encode as? @Sendable (Value) throws -> [UInt8],
+      let decode = decode as? @Sendable ([UInt8]) -> Value?
     else { return nil }
     return Self(encoding: encoding, comparator: nil, encode: encode, decode: decode)
   }
@@ -57,7 +58,8 @@ struct KeyCoder<Value: Indexable>: Sendable {
       return key
     }
     let decode: @Sendable ([UInt8]) -> Ordered? = { key in form.value(of: key).flatMap { Ordered(keyForm: $0) } }
-    guard let encode = encode as? @Sendable (Value) throws -> [UInt8], let decode = decode as? @Sendable ([UInt8]) -> Value?
+    guard let encode = encode as? @Sendable (Value) throws -> [UInt8],
+      let decode = decode as? @Sendable ([UInt8]) -> Value?
     else { return nil }
     return Self(encoding: form.encoding, comparator: nil, encode: encode, decode: decode)
   }

@@ -46,7 +46,8 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     fileprivate init(live: LiveInstances) {
       self.live = live
       result = LiveResult(
-        order: live.core.identifiers.order, isIncluded: live.isIncluded, areInIncreasingOrder: live.areInIncreasingOrder)
+        order: live.core.identifiers.order, isIncluded: live.isIncluded, areInIncreasingOrder: live.areInIncreasingOrder
+      )
     }
 
     mutating func next() async throws -> [Instance]? {

@@ -29,7 +29,9 @@ extension DatastoreCore {
     _ = try await ready()
     if includingOtherProcesses { try store.connection.followOtherProcesses(forWriter: !store.isReadOnly) }
     let wanted = try identifier.map { try key(of: $0) }
-    let buffer = ChangeBuffer(hearsOtherProcesses: includingOtherProcesses) { change in wanted == nil || change.key == wanted }
+    let buffer = ChangeBuffer(hearsOtherProcesses: includingOtherProcesses) { change in
+      wanted == nil || change.key == wanted
+    }
     store.connection.publication.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)
   }

@@ -12,7 +12,9 @@ extension DatastoreCore {
   func load(_ identifier: Identifier) async throws -> Instance? {
     let key = try key(of: identifier)
     let state = try await ready()
-    guard let tree = try recent.tree(recordsTree, of: state), let record = try tree.record(at: identifiers.order.place(of: key)) else {
+    guard let tree = try recent.tree(recordsTree, of: state),
+      let record = try tree.record(at: identifiers.order.place(of: key))
+    else {
       return nil
     }
     return try await coder.decode(record).instance

@@ -3,32 +3,34 @@ import Synchronization
 
 /// The trees of the newest commit that was read, so that a run of reads looks each up once.
 final class RecentTrees: Sendable {
-  private let state = Mutex<(commit: CommitRecord, trees: [TreeName: Tree?])?>(nil)
+  private let state = Mutex<(commit: Place, trees: [TreeName: Tree?])?>(nil)
+
+  /// A commit's lasting identity, and its place in this store.
+  private struct Place: Equatable, Sendable {
+    var number: UInt64
+    var origin: UInt64
+    var originNumber: UInt64
+
+    init(_ commit: CommitRecord) {
+      number = commit.number
+      origin = commit.origin
+      originNumber = commit.originNumber
+    }
+  }
 
   /// A tree of a state, or nil where there is none.
   func tree(_ name: TreeName, of state: ReadState) throws -> Tree? {
     guard case .view(let view) = state else { return try state.tree(name) }
-    if let known = known(name, of: view) { return known }
+    let place = Place(view.commit)
+    if let known = known(name, at: place) { return known }
     let tree = try state.tree(name)
     self.state.withLock { recent in
-      if let commit = recent?.commit, Self.isSame(commit, view.commit) {
-        recent?.trees[name] = .some(tree)
-      } else {
-        recent = (view.commit, [name: tree])
-      }
+      if recent?.commit == place { recent?.trees[name] = .some(tree) } else { recent = (place, [name: tree]) }
     }
     return tree
   }
 
-  private func known(_ name: TreeName, of view: View) -> Tree?? {
-    state.withLock { recent in
-      guard let recent, Self.isSame(recent.commit, view.commit) else { return nil }
-      return recent.trees[name]
-    }
-  }
-
-  /// A commit's lasting identity, and its place in this store.
-  private static func isSame(_ left: CommitRecord, _ right: CommitRecord) -> Bool {
-    left.number == right.number && left.origin == right.origin && left.originNumber == right.originNumber
+  private func known(_ name: TreeName, at place: Place) -> Tree?? {
+    state.withLock { recent in recent?.commit == place ? recent?.trees[name] : nil }
   }
 }

@@ -52,7 +52,8 @@ enum Transactions {
       return try await body(scope)
     }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
-    return try await runOutermost(store: store, actionName: actionName, options: [], flags: flags, isBound: false) { scope, _ in
+    return try await runOutermost(store: store, actionName: actionName, options: [], flags: flags, isBound: false) {
+      scope, _ in
       try await body(scope)
     }
   }

@@ -19,6 +19,10 @@ extension DatastoreCore {
   func readyNow() throws -> ReadState? {
     try requireSoundDeclaration()
     if let view { return .view(view) }
+    guard Transactions.current != nil else {
+      let state = ReadState(try store.currentView())
+      return try fits(state) ? state : nil
+    }
     if let scope = Transactions.scope(for: store), scope.isReading, scope.isUnfixed, !isReadOnly {
       guard try fits(ReadState(store.currentView())) else { return nil }
     }
@@ -27,9 +31,10 @@ extension DatastoreCore {
     return try fits(state) ? state : nil
   }
 
-  /// Sees that the store fits before a write begins.
+  /// Sees that the store fits before a write begins. Within a transaction that writes each write sees to it by itself.
   func readyForWriting() async throws {
     if store.isReadOnly { throw DiskPersistenceError.cannotWrite }
+    if let scope = Transactions.scope(for: store), !scope.isReading { return try requireSoundDeclaration() }
     if try readyNow() == nil { try await warmUp() }
   }
 

@@ -44,7 +44,8 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
   ) async throws -> GatheredEntries {
     var gathered = GatheredEntries(indexCount: core.indexes.count)
     guard plan.needsInstances, try needsDecoding(plan, tree) else { return gathered }
-    let wanted = plan.rekeys || plan.rewritesOlderThan != nil
+    let wanted =
+      plan.rekeys || plan.rewritesOlderThan != nil
       ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
     gathered.isDecoded = true
     await report.begin(reportTitle(plan), total: Int(clamping: tree.count))
@@ -114,7 +115,8 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
 
   private func reportTitle(_ plan: WarmUpPlan) -> String {
     let names = plan.rebuilt.union(plan.evaluated).sorted().map { core.indexes[$0].name }
-    return names.isEmpty ? "records" : names.count == 1 ? "index \(names[0])" : "indexes \(names.joined(separator: ", "))"
+    return names.isEmpty
+      ? "records" : names.count == 1 ? "index \(names[0])" : "indexes \(names.joined(separator: ", "))"
   }
 }
 

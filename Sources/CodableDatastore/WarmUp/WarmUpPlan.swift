@@ -58,7 +58,9 @@ extension DatastoreCore {
       && stored.encoding == declared.encoding && stored.tiers.count == declared.tiers.count && !differs
   }
 
-  private static func names(_ index: IndexDescriptor) -> [String?] { [index.keyPathName] + index.tiers.map(\.keyPathName) }
+  private static func names(_ index: IndexDescriptor) -> [String?] {
+    [index.keyPathName] + index.tiers.map(\.keyPathName)
+  }
 
   /// A key path's name after the renames that the format declares, property by property.
   private static func renamed(_ name: String) -> String {

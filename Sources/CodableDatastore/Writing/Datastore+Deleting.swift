@@ -7,7 +7,8 @@ extension Datastore where AccessMode == ReadWrite {
   /// - Returns: How many were deleted.
   @discardableResult
   public nonisolated func delete(
-    range: some IndexRangeExpression<IdentifierType>, where condition: (InstanceType) async throws -> Bool = { _ in true }
+    range: some IndexRangeExpression<IdentifierType>,
+    where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int where IdentifierType: RangedIndexable {
     try await core.delete(where: condition) { core in core.instances(range, order: .ascending).keyed }
   }

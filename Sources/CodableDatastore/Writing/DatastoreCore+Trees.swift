@@ -30,7 +30,9 @@ extension DatastoreCore {
     let content = prepared.map { coder.content(of: $0.record) } ?? []
     let coding = coder.coding ?? RecordCoding.sniff(content)
     var descriptor = descriptor(coding: coding)
-    if isIdentifiable, let prepared { descriptor.identifierPath = identifierPath(in: content, of: coding, key: prepared.key) }
+    if isIdentifiable, let prepared {
+      descriptor.identifierPath = identifierPath(in: content, of: coding, key: prepared.key)
+    }
     let attributes = try descriptor.bytes
     try throwingStoreErrors { () throws(StorageError) in
       try transaction.createTree(

@@ -57,7 +57,8 @@ struct Program {
 
     let joyce = Author(names: ["James Joyce", "J. Joyce"])
     let ulysses = Book(
-      title: "Ulysses", authors: [joyce.id], isbn: ISBN(rawValue: "111"), publicationDate: Date(timeIntervalSince1970: -1.5e9),
+      title: "Ulysses", authors: [joyce.id], isbn: ISBN(rawValue: "111"),
+      publicationDate: Date(timeIntervalSince1970: -1.5e9),
       price: 12.5, pages: 732)
 
     try await persistence.perform(actionName: "Add Ulysses") {
@@ -91,7 +92,7 @@ struct Program {
     check(try await count(bookStore.load(range: ...)) == 2, "all")
     check(try await count(bookStore.load("A"..<"C", from: \.title)) == 1, "A..<C")
     check(try await count(bookStore.load("A"..."Ulysses", from: \.title)) == 2, "closed")
-    check(try await count(bookStore.load("Beowulf"..>"Ulysses", from: \.title)) == 1, "..>")
+    check(try await count(bookStore.load("Beowulf" ..> "Ulysses", from: \.title)) == 1, "..>")
     check(try await count(bookStore.load("Beowulf"..>, from: \.title)) == 1, "..>")
     check(try await count(bookStore.load(..<"C", order: .descending, from: \.title)) == 1, "..<")
     check(try await count(bookStore.load(index: \.title, range: "C"...)) == 1, "C...")
@@ -145,7 +146,8 @@ struct Program {
     try await inMemory.persist(joyce)
     check(try await inMemory.load(joyce.id)?.names == joyce.names, "migrations from a variable")
     let heldDecoders: [AuthorStore.Version: @Sendable (Data) async throws -> Author] = [
-      .zero: { try JSONDecoder().decode(Author.self, from: $0) }, .one: { try JSONDecoder().decode(Author.self, from: $0) },
+      .zero: { try JSONDecoder().decode(Author.self, from: $0) },
+      .one: { try JSONDecoder().decode(Author.self, from: $0) },
     ]
     let withDecoders = Datastore<AuthorStore, ReadOnly>(persistence: memory, decoders: heldDecoders)
     check(try await withDecoders.count == 1, "decoders from a variable")
@@ -170,7 +172,9 @@ struct Program {
     check(try await lists.load("James Joyce", from: \.name)?.id == joyce.id, "property lists")
     let own = Datastore<AuthorStore, _>(
       persistence: memory, key: "own", encoder: { try JSONEncoder().encode($0) },
-      decoders: [.one: { try JSONDecoder().decode(Author.self, from: $0) }, .zero: { _ in throw CocoaError(.coderInvalidValue) }])
+      decoders: [
+        .one: { try JSONDecoder().decode(Author.self, from: $0) }, .zero: { _ in throw CocoaError(.coderInvalidValue) },
+      ])
     try await own.persist(joyce)
     let ownReader = await own.readOnly
     check(try await ownReader.count == 1, "own coders")
