@@ -99,7 +99,8 @@ struct PersistenceTests {
   @Test("a folder of the original library is not taken for an empty store")
   func originalFolder() async throws {
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)
-    try Data("{}".utf8).write(to: place.url.appending(path: "Info.json"))
+    let information = #"{"version":"alpha","modificationDate":"2026-11-20T13:53:53.486Z"}"#
+    try Data(information.utf8).write(to: place.url.appending(path: "Info.json"))
     let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
     await #expect(throws: StoreError.self) { try await books.count }
   }
