@@ -101,8 +101,9 @@ struct PersistenceTests {
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)
     let information = #"{"version":"alpha","modificationDate":"2026-11-20T13:53:53.486Z"}"#
     try Data(information.utf8).write(to: place.url.appending(path: "Info.json"))
-    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
-    await #expect(throws: StoreError.self) { try await books.count }
+    await #expect(throws: StoreError.self) {
+      try await BookFormat.datastore(DiskPersistence(readWriteURL: place.url)).count
+    }
   }
 
   @Test("two writers that declare a key differently do not go together")
