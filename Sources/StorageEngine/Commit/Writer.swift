@@ -542,7 +542,7 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  private static let idleTime: Int64 = 2_000_000_000
+  private var idleTime: Int64 { Int64(min(max(0.001, options.idleSeconds), 1e9) * 1e9) }
 
   /// Syncs for those that wait without a thread, runs jobs, and after idleness makes collated commits durable and notes
   /// the end in a slot.
@@ -573,7 +573,7 @@ final class Writer: @unchecked Sendable {
         shared.isThreadResting = false
         continue
       }
-      if monitor.waitForBell(nanoseconds: Writer.idleTime) || shared.isSyncing || shared.appended.chain.end != appended
+      if monitor.waitForBell(nanoseconds: idleTime) || shared.isSyncing || shared.appended.chain.end != appended
       {
         continue
       }

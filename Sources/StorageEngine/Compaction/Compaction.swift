@@ -40,6 +40,20 @@ extension Store {
     throw .busy(what: "names were moved while the history was being compacted")
   }
 
+  /// Compacts by the store's own policy, if it has one, commits would go by it, and more bytes are dead than alive.
+  func applyRetention() throws(StorageError) {
+    guard let retention = options.retention, retention != .all else { return }
+    let current = publication.current
+    let dead = current.chain.end.subtractingClamped(current.head.liveBytes)
+    guard dead > max(Store.leastDeadBytes, current.head.liveBytes) else { return }
+    let kept = try KeptCommits(current, now: disk.now()).select(retention, names: try names)
+    guard UInt64(kept.count) < current.newest.links.orderDepth else { return }
+    _ = try compact(retention)
+  }
+
+  /// Fewer dead bytes than these are not worth a new file.
+  private static let leastDeadBytes: UInt64 = 1 << 20
+
   /// Nil where a name was given, meanwhile, to a commit that is not kept.
   private func compactOnce(
     _ retention: Retention, _ progress: (CompactionProgress) -> Bool

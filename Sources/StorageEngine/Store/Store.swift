@@ -117,7 +117,10 @@ package final class Store: Sendable {
   }
 
   /// Makes everything durable, notes the end, and lets go of the lock. Views stay readable; further writes throw `closed`.
+  /// A store that was written and has a retention is compacted first where that pays.
   package func close() throws(StorageError) {
+    // Pruning is a service: where it fails, the history stays longer than asked for.
+    if writing.holdsLock { try? applyRetention() }
     writing.turns.takeBlocking()
     defer { writing.turns.pass() }
     try writing.close()

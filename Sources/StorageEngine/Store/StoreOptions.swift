@@ -9,7 +9,9 @@ package struct StoreOptions: Sendable {
   /// Whether to read through a mapping; otherwise each node and value is read by a call (for file systems whose
   /// mappings are in doubt).
   package var readsMapped: Bool
-  /// What compaction keeps; nil: nothing is pruned.
+  /// After how many seconds without a commit a slot notes the durable end, and collated commits are made durable.
+  package var idleSeconds: Double = 2
+  /// What is kept when a written store is closed and more of it is dead than alive; nil: everything.
   package var retention: Retention?
 
   package init(

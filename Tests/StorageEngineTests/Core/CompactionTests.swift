@@ -201,6 +201,30 @@ struct CompactionTests {
     #expect(try SystemDisk().list(folder.store()).sorted() == ["data", "lock"])
   }
 
+  @Test("a retention acts when a written store is closed, once more is dead than alive")
+  func policy() throws {
+    let folder = TemporaryFolder()
+    var options = StoreOptions(retention: .last(2))
+    let store = try Store.create(at: folder.store(), options: options)
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<30 {
+      try store.change { try $0.put(key(1), [UInt8](repeating: UInt8(number), count: 100_000), in: people) }
+    }
+    #expect(store.identity.generation == 1)
+    let before = store.dataBytes
+    try store.close()
+    #expect(store.identity.generation == 2)
+    options.retention = nil
+    let again = try Store.open(at: folder.store(), options: options)
+    #expect(again.dataBytes < before / 8)
+    #expect(again.head.commit.number == 31)
+    #expect(throws: StorageError.prunedCommit(number: 5, nearest: 30)) { try again.view(at: 5) }
+    try again.change { try $0.put(key(2), bytes("x"), in: people) }
+    try again.close()
+    #expect(again.identity.generation == 2)
+    try verify(folder.store())
+  }
+
   @Test("a copy, also as of an earlier commit, has an origin of its own")
   func copy() throws {
     let folder = TemporaryFolder()
