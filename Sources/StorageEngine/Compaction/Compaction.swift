@@ -104,9 +104,13 @@ extension Store {
     caughtUp += try copy.catchUp(after: copied, to: state.newest)
     guard try copy.hasAllNames(of: state) else { return nil }
     let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())
-    try engineCall { () throws(DiskError) in
+    do {
       try disk.rename(path + "/data.compact", to: Reading.dataPath(path))
       try disk.syncDirectory(path)
+    } catch {
+      // Which file has the name now is unknown; commits to the other one would be lost with it.
+      writing.poison(error)
+      throw .poisoned(cause: error)
     }
     writing.adopt(new, zeroedEnd: copy.zeroedEnd)
     let before = state.newest.links.orderDepth
