@@ -30,7 +30,7 @@ struct DamagedStore: Sendable {
     let workload = try RecordedWorkload.run("damaged", steps, seed: 9)
     let bytes = workload.finish.contents(at: data)?.array ?? []
     return DamagedStore(
-      image: workload.finish, model: workload.model, end: (bytes.lastIndex { $0 != 0 } ?? 0) + 1)
+      image: workload.finish, model: workload.model, end: FrameMap(bytes).frames.last?.trailer.upperBound ?? 0)
   }
 
   /// Every byte that means something: the blocks of the pages and all of the frames. Of the pages' rest, which nobody
