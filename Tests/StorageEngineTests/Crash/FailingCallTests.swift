@@ -16,6 +16,7 @@ struct FailingCallTests {
     .collated([.put(tree: 0, key: 5, size: 3_000)]),
     .commit([.restore(tree: 0, share: 300)]),
     .abandon,
+    .compact(.last(2)),
     .commit([.put(tree: 0, key: 6, size: 10)]),
     .reopen,
   ]

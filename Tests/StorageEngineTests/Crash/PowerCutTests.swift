@@ -14,6 +14,7 @@ struct PowerCutTests {
       .run("a large value", large, seed: 8),
       .run("forks and names", forks, seed: 4),
       .run("closing and opening", reopening, seed: 5),
+      .run("compaction", compaction, seed: 10),
       .run("random, seed 6", .random(seed: 6, count: 20), seed: 6),
       .run("random, seed 7", .random(seed: 7, count: 20), seed: 7),
       .run("random, seed 9", .random(seed: 9, count: 20), seed: 9),
@@ -57,6 +58,14 @@ struct PowerCutTests {
       .commit([.put(tree: 0, key: 4, size: 10)], on: .older(1000), info: Step.Info(merges: true, movesHead: true)),
       .commit([.delete(tree: 0, key: 1)], info: Step.Info(removesName: "pin0")),
       .commit([.restore(tree: nil, share: 400)], info: Step.Info(setsName: "pin1")),
+    ]
+
+  private static let compaction: [Step] =
+    start + [
+      .commit([.bulk(tree: 0, from: 0, count: 20, size: 20)], info: Step.Info(setsName: "pin0")),
+      .commit([.put(tree: 0, key: 1, size: 50), .delete(tree: 0, key: 2)]), .commit([.put(tree: 0, key: 3, size: 9)]),
+      .compact(.last(1)), .commit([.put(tree: 0, key: 1, size: 10)]), .reopen, .compact(.all),
+      .commit([.delete(tree: 0, key: 3)]),
     ]
 
   private static let reopening: [Step] =

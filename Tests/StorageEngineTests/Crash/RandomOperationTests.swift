@@ -20,6 +20,21 @@ struct RandomOperationTests {
     #expect(try StoreComparison(store: again, model: runner.model).checkAll(promised: newest) == newest)
   }
 
+  @Test("compaction in between takes away only what it may, and what is kept stays as it was", arguments: 11...13)
+  func compaction(_ seed: Int) throws {
+    let disk = ImageDisk()
+    var runner = try ScriptRunner(creating: "/model.strata", on: disk)
+    try runner.run(.random(seed: UInt64(seed), count: 80, compacts: true))
+    let newest = runner.model.newest
+    let open = StoreComparison(store: runner.store, model: runner.model)
+    #expect(try open.checkAll(promised: newest) == newest)
+    try runner.store.close()
+    let again = try Store.open(at: "/model.strata", options: StoreOptions(isReadOnly: true), disk: disk)
+    #expect(try StoreComparison(store: again, model: runner.model).checkAll(promised: newest) == newest)
+    let report = try Store.verify(at: "/model.strata", disk: disk)
+    #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
+  }
+
   @Test("the same on a real disk, mapped and not", arguments: [true, false])
   func realDisk(readsMapped: Bool) throws {
     let disk = SystemDisk()

@@ -45,10 +45,15 @@ enum Edit: Sendable {
 
 extension [Step] {
   /// A random workload. The same seed gives the same steps.
-  static func random(seed: UInt64, count: Int, keys: Int = 40, reopens: Bool = true) -> [Step] {
+  static func random(seed: UInt64, count: Int, keys: Int = 40, reopens: Bool = true, compacts: Bool = false) -> [Step] {
     var random = RandomSource(seed: seed)
     var steps: [Step] = [.commit([.create(tree: 0), .create(tree: 1), .put(tree: 0, key: 0, size: 10)])]
-    while steps.count < count { steps.append(.random(keys, reopens, &random)) }
+    while steps.count < count {
+      if compacts, steps.count % 12 == 11 {
+        steps.append(.compact(Bool.random(using: &random) ? .all : .last(Int.random(in: 1...8, using: &random))))
+      }
+      steps.append(.random(keys, reopens, &random))
+    }
     return steps
   }
 }

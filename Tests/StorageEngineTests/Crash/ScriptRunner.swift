@@ -48,7 +48,13 @@ struct ScriptRunner {
       try promise([append([.put(tree: 0, key: 1, size: 20)], on: .head, Step.Info(), .durable)])
       store.releaseLock()
       store = try Store.open(at: path, options: options, disk: disk)
-    case .compact: break
+    case .compact(let retention):
+      var planned = model
+      if case .last(let count) = retention { planned.compact(keeping: count) }
+      attempted(planned)
+      // What it may take away may be gone whatever becomes of it.
+      model = planned
+      _ = try store.compact(retention)
     }
   }
 
@@ -99,7 +105,9 @@ struct ScriptRunner {
     }
   }
 
-  private func commit(at share: Int) -> UInt64 { max(1, model.newest * UInt64(share) / 1000) }
+  private func commit(at share: Int) -> UInt64 {
+    model.kept(before: max(1, model.newest * UInt64(share) / 1000))
+  }
 
   private func describe(
     _ info: Step.Info, _ base: Step.Base, _ durability: Durability, _ next: inout StoreModel.Commit

@@ -29,6 +29,8 @@ struct StoreModel: Sendable {
   /// By number; the numbers of the file's order, without gaps until something is compacted away.
   private(set) var commits: [UInt64: Commit] = [:]
   private(set) var newest: UInt64 = 0
+  /// What a compaction may have taken away: there or not, before and after it is done.
+  private(set) var prunable: Set<UInt64> = []
 
   var head: UInt64 { commits[newest]?.head ?? 0 }
   var names: [String: UInt64] { commits[newest]?.names ?? [:] }
@@ -40,6 +42,23 @@ struct StoreModel: Sendable {
   mutating func add(_ commit: Commit) {
     commits[commit.number] = commit
     newest = max(newest, commit.number)
+  }
+
+  /// Notes what a compaction that keeps so many commits of head's ancestry may take away.
+  mutating func compact(keeping count: Int) {
+    var kept = Set(names.values).union([head, newest])
+    var number = head
+    for _ in 0..<max(1, count) {
+      kept.insert(number)
+      guard let parent = commits[number]?.parents.first else { break }
+      number = parent
+    }
+    prunable.formUnion(commits.keys.filter { !kept.contains($0) })
+  }
+
+  /// The newest commit at or before this one that no compaction takes away; else the head.
+  func kept(before number: UInt64) -> UInt64 {
+    commits.keys.filter { $0 <= number && !prunable.contains($0) }.max() ?? head
   }
 
   /// Forgets what a failure took with it.
