@@ -53,3 +53,13 @@ requirements:
 .PHONY: bench
 bench:
 	Benchmarks/run
+
+.PHONY: screenshots bench-browser
+
+# The pictures of the README, from the real program. Says what it needs.
+screenshots: build
+	python3 Screenshots/take.py --program $(RELEASE)/strata
+
+# The browser against its budgets, with less and others beside it.
+bench-browser: build
+	python3 Benchmarks/Browser/measure.py --program $(RELEASE)/strata

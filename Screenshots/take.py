@@ -75,6 +75,8 @@ class Program:
     def wait_for(self, text):
         while not any(text in line for line in self.screen.display):
             self.read()
+        while select.select([self.file], [], [], 0.05)[0]:  # the rest of that picture
+            self.read()
 
     def send(self, text):
         data = text.encode()

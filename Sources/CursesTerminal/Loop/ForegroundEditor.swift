@@ -14,10 +14,18 @@ enum ForegroundEditor {
     run(command(for: path, editor: preferred, line: line, column: column))
   }
 
+  /// The same without a terminal: only an editor that the person named, which then must not need one.
+  static func editWithoutTerminal(_ path: String) -> EditorEnd {
+    guard let chosen else { return .failed("without a terminal there is no editor but $VISUAL or $EDITOR") }
+    return run(command(for: path, editor: chosen, line: nil, column: nil))
+  }
+
+  private static var chosen: String? {
+    ["VISUAL", "EDITOR"].lazy.compactMap { Environment[$0] }.first { !$0.isEmpty }
+  }
+
   private static var preferred: String {
-    for name in ["VISUAL", "EDITOR"] {
-      if let editor = Environment[name], !editor.isEmpty { return editor }
-    }
+    if let chosen { return chosen }
     return ["/usr/bin/editor", "/usr/bin/sensible-editor", "/usr/bin/nano", "/usr/bin/vi"].first {
       access($0, X_OK) == 0
     } ?? "vi"

@@ -24,6 +24,10 @@ package struct TerminalLoop {
   private var isToldToEnd: Int32?
   private var expectsOwnContinuation = false
   private var screenshots: [String] = []
+  private var asked: ArraySlice<TerminalAction> = []
+  private var isPerforming = false
+  /// What was typed ahead, while the program waits for something that it builds on.
+  private var waiting: ArraySlice<TerminalEvent> = []
 
   /// How a session ended.
   package enum Ending: Hashable, Sendable {
@@ -64,26 +68,45 @@ package struct TerminalLoop {
     if found & STRATA_CONTINUED != 0 { comeBack() }
     if found & STRATA_INPUT != 0 { receive(input.readAll()) }
     if found & STRATA_INPUT_ENDED != 0 { input.end() }
-    if found & STRATA_WOKEN != 0 { perform(program.receivePosted()) }
+    if found & STRATA_WOKEN != 0 {
+      perform(program.receivePosted())
+      receive([])
+    }
     if found & STRATA_STOP != 0 { suspend() }
     if found & STRATA_INTERRUPTED != 0 { receive([.key(KeyChord(.character("c"), .control))]) }
     if found & STRATA_TERMINATE != 0 { end(.terminate, by: SIGTERM) }
     if found & STRATA_HANGUP != 0 || input.hasEnded { end(.hangup, by: SIGHUP) }
   }
 
+  /// Hands on what a person did, in its order, as long as the program is ready for the next.
   private mutating func receive(_ events: [TerminalEvent]) {
-    for event in events {
-      guard ending == nil else { return }
-      recorder?.add(event)
-      perform(program.receive(event))
+    waiting += events
+    while ending == nil, let event = waiting.first, !program.awaitsAnswer {
+      waiting = waiting.dropFirst()
+      tell(event)
     }
+    // What takes back does not wait, and takes back what was typed ahead before it.
+    guard ending == nil, let last = waiting.lastIndex(where: Self.takesBack) else { return }
+    let event = waiting[last]
+    waiting = waiting[(last + 1)...]
+    tell(event)
+  }
+
+  private static func takesBack(_ event: TerminalEvent) -> Bool {
+    event == .key(KeyChord(.escape)) || event == .key(KeyChord(.character("c"), .control))
+  }
+
+  private mutating func tell(_ event: TerminalEvent) {
+    guard ending == nil else { return }
+    recorder?.add(event)
+    perform(program.receive(event))
   }
 
   /// Lets the program say goodbye; a second time, or when the terminal is gone, there is nobody to wait for.
   private mutating func end(_ interruption: Interruption, by signal: Int32) {
     if isToldToEnd == nil {
       isToldToEnd = signal
-      receive([.interrupt(interruption)])
+      tell(.interrupt(interruption))
     }
     if input.hasEnded, ending == nil { ending = .signal(signal) }
   }
@@ -97,14 +120,22 @@ package struct TerminalLoop {
   }
 
   private mutating func tellIdle() {
-    guard idleSignal != nil, program.isIdle, input.isAtRest, !strata_has_events(STDIN_FILENO) else { return }
+    guard idleSignal != nil, program.isIdle, waiting.isEmpty, input.isAtRest, !strata_has_events(STDIN_FILENO) else {
+      return
+    }
     idleSignal?.tell(inputBytes: input.count, size: size)
   }
 
   // MARK: What the program asks for
 
+  /// Does what the program asks, and what it asks when it hears how that went: one after the other, however often an
+  /// editor is opened again.
   private mutating func perform(_ actions: [TerminalAction]) {
-    for action in actions { perform(action) }
+    asked += actions
+    guard !isPerforming else { return }
+    isPerforming = true
+    while let action = asked.popFirst() { perform(action) }
+    isPerforming = false
   }
 
   private mutating func perform(_ action: TerminalAction) {
@@ -126,7 +157,7 @@ package struct TerminalLoop {
 
   private mutating func adoptSize() {
     size = screen.adoptSize()
-    receive([.resize(size)])
+    tell(.resize(size))
   }
 
   private mutating func suspend() {
@@ -153,6 +184,6 @@ package struct TerminalLoop {
   /// The terminal may have got another size meanwhile.
   private mutating func resume(after event: TerminalEvent = .resumed) {
     if screen.size != size { adoptSize() }
-    receive([event])
+    tell(event)
   }
 }

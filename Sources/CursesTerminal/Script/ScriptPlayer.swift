@@ -11,6 +11,8 @@ package struct ScriptPlayer {
   /// The exit status that the program quit with.
   private(set) var status: Int32?
   private var screenshots: [String] = []
+  private var asked: ArraySlice<TerminalAction> = []
+  private var isPerforming = false
 
   /// A player for `program`.
   ///
@@ -76,15 +78,20 @@ package struct ScriptPlayer {
   }
 
   private mutating func perform(_ actions: [TerminalAction]) {
-    for action in actions {
-      switch action {
-      case .quit(let status): self.status = status
-      case .edit(let path, let line, let column):
-        receive(.editorEnded(ForegroundEditor.edit(path, line: line, column: column)))
-      case .saveScreen(let path): screenshots.append(path)
-      case .suspend: receive(.resumed)
-      case .copy, .bell, .mouse, .repaint, .record, .stopRecording: break
-      }
+    asked += actions
+    guard !isPerforming else { return }
+    isPerforming = true
+    while let action = asked.popFirst() { perform(action) }
+    isPerforming = false
+  }
+
+  private mutating func perform(_ action: TerminalAction) {
+    switch action {
+    case .quit(let status): self.status = status
+    case .edit(let path, _, _): receive(.editorEnded(ForegroundEditor.editWithoutTerminal(path)))
+    case .saveScreen(let path): screenshots.append(path)
+    case .suspend: receive(.resumed)
+    case .copy, .bell, .mouse, .repaint, .record, .stopRecording: break
     }
   }
 }

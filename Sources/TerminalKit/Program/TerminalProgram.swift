@@ -26,10 +26,18 @@ package protocol TerminalProgram: AnyObject {
   /// such work. Becoming idle must be told by `wake`, so that scripts and tests can wait for it.
   var isIdle: Bool { get }
 
+  /// Whether an answer is on its way that the next key builds on, so that keys typed ahead must wait for it. It must come
+  /// soon, and be told by `wake`. Escape and `^c` do not wait. False where a program does not say.
+  var awaitsAnswer: Bool { get }
+
   /// Called once, after the terminal is restored: stop background work, close files.
   ///
   /// - Returns: a line for the shell, for example `3 staged changes kept for Atlas.strata`; nil says nothing.
   func finish() -> String?
+}
+
+extension TerminalProgram {
+  package var awaitsAnswer: Bool { false }
 }
 
 /// What the terminal around a program can do.

@@ -2,7 +2,7 @@
 ///
 ///     # the first line that is not a comment may give the size
 ///     resize 80x24
-///     keys j j Enter            chords between spaces, as in the key table
+///     keys j gg Enter           keys between spaces, as in the key table; two letters are two keys
 ///     type San Francisco        each character is a key; in quotes where spaces at the ends matter
 ///     : population > 1000000    the same as `keys :`, the text, `keys Enter`
 ///     paste "two\nlines"
@@ -71,7 +71,8 @@ package struct Script: Hashable, Sendable {
     let verb = line.prefix { $0 != " " }
     let rest = line.dropFirst(verb.count).drop { $0 == " " }
     switch verb {
-    case "keys": return try rest.split(separator: " ").map { word throws(Mistake) in try key(word) }
+    case "keys":
+      return try rest.split(separator: " ").map { word throws(Mistake) in try keys(word) }.flatMap { $0 }
     case "type": return typed(try unquoted(rest))
     case "paste": return [.event(.paste(String(try unquoted(rest))))]
     case "screen" where !rest.isEmpty: return [.saveScreen(path: String(rest))]
@@ -87,9 +88,11 @@ package struct Script: Hashable, Sendable {
     }
   }
 
-  private static func key(_ word: Substring) throws(Mistake) -> Step {
-    guard let chord = KeyChord(String(word)) else { throw Mistake(message: "no key is called “\(word)”") }
-    return .event(.key(chord))
+  /// A chord, or two letters that are one sequence, such as `gg`. A longer word that is no key is a mistake.
+  private static func keys(_ word: Substring) throws(Mistake) -> [Step] {
+    if let chord = KeyChord(String(word)) { return [.event(.key(chord))] }
+    guard word.count == 2 else { throw Mistake(message: "no key is called “\(word)”") }
+    return typed(word)
   }
 
   private static func typed(_ text: some StringProtocol) -> [Step] {

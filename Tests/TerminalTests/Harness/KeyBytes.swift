@@ -3,9 +3,9 @@ import TerminalKit
 
 /// What an xterm sends for keys.
 enum KeyBytes {
-  /// The bytes of keys as written in key tables: `j j Enter`, `gg`, `^d`.
-  static func bytes(of keys: String) -> [UInt8] {
-    (KeyChord.sequence(keys) ?? []).flatMap(bytes)
+  /// The bytes of keys as written in key tables, key by key: `j j Enter`, `gg`, `^d`.
+  static func keys(_ keys: String) -> [[UInt8]] {
+    (KeyChord.sequence(keys) ?? []).map(bytes)
   }
 
   private static func bytes(of chord: KeyChord) -> [UInt8] {

@@ -121,11 +121,16 @@ enum Scratch {
   /// A file with this text.
   static func file(named name: String, _ text: String, mode: mode_t = 0o644) -> String {
     let path = path(name)
+    write(text, to: path, mode: mode)
+    return path
+  }
+
+  /// Writes a file.
+  static func write(_ text: String, to path: String, mode: mode_t = 0o644) {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
     let bytes = Array(text.utf8)
-    _ = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+    _ = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
     close(file)
-    return path
   }
 
   /// A fresh folder.

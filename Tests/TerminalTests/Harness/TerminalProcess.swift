@@ -64,9 +64,17 @@ final class TerminalProcess {
 
   // MARK: Talking
 
-  /// Sends keys as written in key tables, and waits until the program has dealt with them.
+  /// Presses keys as written in key tables, each after the program has dealt with the one before.
   func press(_ keys: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    try send(KeyBytes.bytes(of: keys))
+    for key in KeyBytes.keys(keys) {
+      try send(key)
+      try waitUntilIdle(sourceLocation: sourceLocation)
+    }
+  }
+
+  /// Sends keys as written in key tables all at once, as somebody who types ahead, and waits for the end of all.
+  func pressAhead(_ keys: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    try send(KeyBytes.keys(keys).flatMap { $0 })
     try waitUntilIdle(sourceLocation: sourceLocation)
   }
 

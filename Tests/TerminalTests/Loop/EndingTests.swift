@@ -25,7 +25,7 @@ struct EndingTests {
   @Test("by q and by ^c, with the status that the program chose", arguments: [("q", 0), ("^c", 0), ("! q", 7)])
   func quitting(keys: String, status: Int32) throws {
     let process = try card()
-    try process.send(KeyBytes.bytes(of: keys))
+    try process.send(KeyBytes.keys(keys).flatMap { $0 })
     #expect(try process.waitForEnd() == status)
     expectRestored(process)
   }
@@ -56,7 +56,7 @@ struct EndingTests {
   func crashes(key: String, signal: Int32, words: String) throws {
     for backtrace in ["enable=no", nil] {
       let process = try card(environment: ["SWIFT_BACKTRACE": backtrace])
-      try process.send(KeyBytes.bytes(of: "! \(key)"))
+      try process.send(KeyBytes.keys("! \(key)").flatMap { $0 })
       #expect(try process.waitForEnd() == -1 - signal)
       expectRestored(process)
       let output = String(decoding: process.screen.transcript, as: UTF8.self)
@@ -71,7 +71,7 @@ struct EndingTests {
     let process = try card()
     try process.press("! e")
     #expect(!process.screen.text.contains("a line for standard error"))
-    try process.send(KeyBytes.bytes(of: "q"))
+    try process.send([UInt8(ascii: "q")])
     try process.waitForEnd()
     #expect(process.screen.text.contains("a line for standard error"))
     expectRestored(process)
