@@ -173,7 +173,7 @@ struct EditingTests {
   @Test("a value that is longer than a key may be is refused before anything is written")
   func longKeys() throws {
     let store = try Cities.store(40)
-    let long = Cities.document(3, name: String(repeating: "n", count: 5_000))
+    let long = Cities.document(3, name: String(repeating: "n", count: 20_000))
     #expect {
       try store.commit(
         ChangeSet(changes: [Cities.edit(3, from: Cities.document(3), to: long)]), named: "x", options: EditOptions())

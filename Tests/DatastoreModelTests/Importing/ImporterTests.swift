@@ -72,7 +72,7 @@ struct ImporterTests {
       ImportRow(.document(["id": "four", "name": "x", "population": 1, "tags": []]), place: "f:5"),
       ImportRow(.document(["id": 6, "name": "x", "population": "many", "tags": []]), place: "f:6"),
       ImportRow(
-        .document(["id": 7, "name": .string(String(repeating: "x", count: 9_000)), "population": 1]), place: "f:7"),
+        .document(["id": 7, "name": .string(String(repeating: "x", count: 20_000)), "population": 1]), place: "f:7"),
       ImportRow(.document(Cities.document(8)), place: "f:8"),
     ])
     let report = try Importer(store, plan()).run(&source)
