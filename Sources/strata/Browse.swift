@@ -57,7 +57,7 @@ extension Program {
 
 extension [String] {
   /// The variables of these names that are set.
-  fileprivate var environment: [String: String] {
+  var environment: [String: String] {
     reduce(into: [:]) { values, name in values[name] = strata.environment(name) }
   }
 }

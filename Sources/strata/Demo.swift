@@ -20,7 +20,7 @@ extension Program {
     let persistence = try DiskPersistence(readWriteURL: url)
     let browsable = try persistence.browsable(
       with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
-    var configuration = BrowserConfiguration()
+    var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = CityFormat.defaultKey.rawValue
     configuration.warmsUpAtStart = try browsable.warmUp?.plan().isEmpty == false
     return try await show(browsable.store, configuration, arguments, warmUp: browsable.warmUp)

@@ -286,4 +286,24 @@ struct WritingTests {
     driver.press("Enter Enter")
     #expect(try city(store, "2661552") != nil)
   }
+
+  @Test("while another process holds the lock editing goes on, a commit says who, and it is free again without a key")
+  func held() throws {
+    let store = try Sample.store()
+    let hold = WriterHold(processIdentifier: 812, program: "Atlas", since: Sample.now - 3_600_000_000_000)
+    let held = HeldStore(store, by: hold)
+    let driver = Driver(held, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    #expect(driver.title.contains("held by Atlas (pid 812) since"))
+    driver.press("d d")
+    #expect(driver.browser.session.staged.count == 1)
+    driver.press("w Enter Enter")
+    #expect(driver.shows("held by Atlas (pid 812) since"))
+    #expect(driver.browser.session.staged.count == 1)
+    held.letGo()
+    driver.tell(.storeStirred)
+    #expect(!driver.title.contains("held by"))
+    #expect(driver.status.contains("the lock is free again"))
+    driver.press("Enter Enter")
+    #expect(try store.refresh().datastore("City")?.count == 9)
+  }
 }

@@ -57,7 +57,6 @@ extension Browser {
       if session.staged.canUndo, !session.staged.canRedo { return "there is nothing to redo in what is staged" }
     case .back, .forward, .history, .export, .filter, .goTo:
       if session.datastore == nil { return "no datastore is open" }
-    case .paste where copied.records.isEmpty && copied.value == nil: return "nothing was copied yet (yy, yr)"
     case .replay where macro.keys.isEmpty: return "nothing was recorded yet (:record)"
     default: break
     }

@@ -1,0 +1,244 @@
+import DatastoreModel
+import TerminalKit
+
+/// Whole records, one or many: new ones, copies, deletes, restores, bulk changes. Everything ends in a staged step.
+extension Browser {
+  mutating func insert() {
+    if focus == .record, let place = record.place, let line = record.selectedLine {
+      insertPart(place, line)
+    } else {
+      insertRecord()
+    }
+  }
+
+  /// A new element before the selected one, or a new member by name.
+  private mutating func insertPart(_ place: RecordPlace, _ line: TreeLine) {
+    if case .array(let elements)? = record.document?[line.path] {
+      let path = line.path.appending(elements.count)
+      overlays.append(.editor(ValueEditor(place: place, path: path, old: elements.last, isNew: true, text: "")))
+    } else if case .index? = line.path.components.last {
+      overlays.append(
+        .editor(ValueEditor(place: place, path: line.path, old: record.document?[line.path], isNew: true, text: "")))
+    } else {
+      editRecordExternally(hint: "add the field here")
+    }
+  }
+
+  /// A new record begins as the fields of the selected one with empty values, in the user's editor.
+  private mutating func insertRecord() {
+    guard let datastore = session.current else { return }
+    let template = record.document.map { Self.template(of: $0) } ?? .object([])
+    let record = Record(
+      identifier: StoredKey(bytes: [], value: .null), version: datastore.descriptor.version,
+      content: template.json(.pretty), coding: .json)
+    openEditor(
+      .record(record, datastore: datastore.key), text: template.prettyText,
+      header: ["a new record of \(datastore.key); an empty file cancels"])
+  }
+
+  static func template(of document: Document) -> Document {
+    guard case .object(let members) = document else { return .object([]) }
+    return .object(
+      members.map { member in
+        let value: Document =
+          switch member.value {
+          case .string: ""
+          case .number: 0
+          case .bool: false
+          case .array: []
+          case .object: template(of: member.value)
+          default: .null
+          }
+        return Document.Member(member.name, value)
+      })
+  }
+
+  mutating func paste() {
+    if focus == .record, let value = copied.value, let place = record.place, let line = record.selectedLine {
+      stageField(place, line.path, value)
+      return
+    }
+    guard !copied.records.isEmpty, let datastore = session.current else {
+      session.warn("no record was copied (yr)")
+      return
+    }
+    stageCopies(copied.records, in: datastore)
+  }
+
+  mutating func copyFromRecord(_ command: Command) {
+    guard let document = record.document else { return }
+    switch command {
+    case .copyValue:
+      let path = table.selectedPath(session).flatMap { try? DocumentPath(parsing: $0) }
+      let value = path.flatMap { document[$0] } ?? document
+      copied.value = value
+      if case .string(let text) = value {
+        session.copy(text, what: "value")
+      } else {
+        session.copy(value.compactJSON, what: "value")
+      }
+    default: session.copy(document.compactJSON, what: "record")
+    }
+  }
+
+  /// Copies go under the next free identifier where that is a number; otherwise the editor asks for one.
+  private mutating func stageCopies(_ records: [Record], in datastore: Outline.Datastore) {
+    guard let document = try? records.first?.document() else { return }
+    var text = document.prettyText
+    if records.count > 1 { text = records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n") }
+    let path = table.columns.identifierPath ?? datastore.descriptor.identifierPath
+    let fresh = records.map { record in
+      Record(
+        identifier: StoredKey(bytes: [], value: .null), version: record.version, content: record.content,
+        coding: record.coding)
+    }
+    let name = path.map { String($0.drop { $0 == "." }) } ?? "identifier"
+    let subject: ExternalEdit.Subject =
+      fresh.count == 1 ? .record(fresh[0], datastore: datastore.key) : .records(fresh, datastore: datastore.key)
+    openEditor(
+      subject, text: text,
+      header: ["a copy in \(datastore.key): give it another \(name); an empty file cancels"])
+  }
+
+  // MARK: Gathered records
+
+  mutating func take(_ answer: GatherAnswer) {
+    let key = answer.request.source.datastore
+    switch answer.request.purpose {
+    case .mark:
+      for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
+    case .copy:
+      copied.records = answer.records
+      let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
+      session.copy(text, what: answer.records.count == 1 ? "record" : "\(answer.records.count) records")
+    case .compare: compare(answer.records)
+    case .delete: stageDelete(answer.records, in: key)
+    case .duplicate: if let datastore = session.outline?.datastore(key) { stageCopies(answer.records, in: datastore) }
+    case .editExternally:
+      openEditor(
+        .records(answer.records, datastore: key),
+        text: answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n"),
+        header: ["\(answer.records.count) records of \(key), one a line; an empty file cancels"])
+    case .restore(let commit): stageRestore(answer, from: commit, path: nil)
+    case .restoreField(let path, let commit): stageRestore(answer, from: commit, path: path)
+    case .like: break
+    }
+  }
+
+  private mutating func compare(_ records: [Record]) {
+    guard records.count == 2, let left = try? records[0].document(), let right = try? records[1].document() else {
+      return
+    }
+    let lines = Document.difference(left, right).map { change in
+      let (old, new) = (change.old.map { ValueText(literal: $0).text }, change.new.map { ValueText(literal: $0).text })
+      return "\(change.path.shortText)   - \(old ?? "(none)")   + \(new ?? "(none)")"
+    }
+    overlays.append(
+      .text(
+        TextOverlay(
+          title: "\(records[0].identifier) → \(records[1].identifier)",
+          lines: lines.isEmpty ? ["no field differs"] : lines)))
+  }
+
+  private mutating func stageDelete(_ records: [Record], in key: String) {
+    let edits = records.map { RecordEdit(datastore: key, identifier: $0.identifier, old: $0.stored, new: nil) }
+    stage(
+      StagedStep(
+        title: records.count == 1 ? "delete \(records[0].identifier)" : "delete \(records.count) records", edits: edits)
+    )
+    table.clearMarks()
+    if edits.isEmpty, let place = table.selectedPlace(session), session.staged.edits[place]?.kind == .insert {
+      stage(.leavingOut(place, of: session.staged))
+    }
+  }
+
+  private mutating func stageRestore(_ answer: GatherAnswer, from commit: CommitNumber, path: DocumentPath?) {
+    let key = answer.request.source.datastore
+    var wanted: [StoredKey] = []
+    if case .identifiers(let identifiers) = answer.request.which {
+      wanted = identifiers
+    } else {
+      wanted = answer.records.map(\.identifier)
+    }
+    let old = Dictionary(answer.records.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
+    var edits: [RecordEdit] = []
+    for identifier in wanted {
+      let present = answer.present[identifier]
+      var content = old[identifier]?.stored
+      if let path, let present {
+        guard let value = try? old[identifier]?.document()[path],
+          let changed = try? present.document().setting(path, to: value),
+          let bytes = try? present.coding.encode(changed, keeping: present.content)
+        else { continue }
+        content = RecordContent(version: present.version, bytes: bytes)
+      }
+      guard content != present?.stored else { continue }
+      edits.append(RecordEdit(datastore: key, identifier: identifier, old: present?.stored, new: content))
+    }
+    guard !edits.isEmpty else {
+      session.say("it is as it was at \(commit) already")
+      return
+    }
+    let what = path.map { "\($0.shortText) of " } ?? ""
+    stage(
+      StagedStep(
+        title:
+          "restored \(what)\(edits.count == 1 ? "\(edits[0].identifier)" : "\(edits.count) records") from \(commit)",
+        edits: edits))
+  }
+
+  /// `r` and `c` while travelling: the state that is shown becomes the staged one.
+  mutating func restoreHere(_ command: Command) {
+    guard let asOf = session.asOf, let place = record.place else {
+      session.warn("choose a commit in the history first (H)")
+      return
+    }
+    var purpose = GatherRequest.Purpose.restore(from: asOf)
+    if command == .restoreField {
+      guard let path = record.selectedLine?.path else { return }
+      purpose = .restoreField(path: path, from: asOf)
+    }
+    session.start(
+      .gather,
+      .gather(
+        GatherRequest(
+          commit: session.head, source: RowSource(datastore: place.datastore),
+          which: .identifiers([place.identifier]), purpose: purpose)), label: "reading")
+  }
+
+  mutating func restoreStore(_ argument: String) {
+    let words = argument.split(separator: " ").map(String.init)
+    guard let last = words.last else { return }
+    let isDatastore = words.count > 1 && session.outline?.datastore(last) != nil
+    let commit = isDatastore ? words.dropLast().joined(separator: " ") : argument
+    session.start(.resolve, .resolve(commit, for: .restore(datastore: isDatastore ? last : nil)))
+  }
+
+  mutating func changeIndex(_ command: Command, _ argument: String?) {
+    guard let datastore = session.datastore else { return }
+    let change: IndexChange
+    switch command {
+    case .addIndex:
+      guard let added = try? IndexChange(adding: argument ?? "") else { return }
+      change = added
+    case .dropIndex: change = .drop(argument ?? "")
+    default:
+      guard let name = argument ?? table.source?.index else {
+        session.warn("which index? the table is in the order of the identifier")
+        return
+      }
+      change = .rebuild(name)
+    }
+    open(.migration)
+    migration.start(change, of: datastore, in: &session)
+  }
+
+  mutating func bulk(_ change: BulkRequest.Change) {
+    guard let source = table.source, table.opened != nil else { return }
+    overlays.append(
+      .bulk(
+        BulkOverlay(
+          request: BulkRequest(source: source, commit: session.shown, which: table.everything(session), change: change))
+      ))
+  }
+}

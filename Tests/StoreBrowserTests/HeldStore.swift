@@ -1,0 +1,85 @@
+import DatastoreModel
+import Synchronization
+
+/// A store whose writer's lock another process seems to hold, until it lets go.
+final class HeldStore: EditableStore {
+  private let store: OwnStore
+  private let hold: Mutex<WriterHold?>
+
+  init(_ store: OwnStore, by hold: WriterHold) {
+    self.store = store
+    self.hold = Mutex(hold)
+  }
+
+  func letGo() { hold.withLock { $0 = nil } }
+
+  var writer: WriterHold? { hold.withLock { $0 } }
+
+  func commit(
+    _ changes: ChangeSet, named action: String, options: EditOptions
+  ) throws(ModelError) -> CommitNumber {
+    if let writer { throw .locked(writer) }
+    return try store.commit(changes, named: action, options: options)
+  }
+
+  // Everything else is the store's.
+  var path: String { store.path }
+  var access: StoreAccess { store.access }
+  var openingReport: [String] { store.openingReport }
+  var head: any ReadableView { store.head }
+  var activity: Activity? { store.activity }
+  var pins: [Pin] { get throws(ModelError) { try store.pins } }
+  var byteCount: UInt64 { get throws(ModelError) { try store.byteCount } }
+  func refresh() throws(ModelError) -> any ReadableView { try store.refresh() }
+  func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject {
+    try store.follow(change)
+  }
+  func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView { try store.view(at: commit) }
+  func commit(_ number: CommitNumber) throws(ModelError) -> Commit { try store.commit(number) }
+  func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
+    try store.commits(from: newest, limit: limit, folded: folded)
+  }
+  func resolve(_ name: String) throws(ModelError) -> CommitNumber { try store.resolve(name) }
+  func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader { try store.changes(of: commit) }
+  func changes(from old: CommitNumber, to new: CommitNumber) throws(ModelError) -> any ChangeReader {
+    try store.changes(from: old, to: new)
+  }
+  func versions(
+    of key: StoredKey, in datastore: String, from newest: CommitNumber, limit: Int
+  ) throws(ModelError) -> [RecordVersion] {
+    try store.versions(of: key, in: datastore, from: newest, limit: limit)
+  }
+  func preview(_ changes: ChangeSet, options: EditOptions) throws(ModelError) -> ChangePreview {
+    try store.preview(changes, options: options)
+  }
+  func rebase(_ changes: ChangeSet, onto commit: CommitNumber) throws(ModelError) -> RebasedChanges {
+    try store.rebase(changes, onto: commit)
+  }
+  func undoPreview(of commit: CommitNumber) throws(ModelError) -> ChangeSet { try store.undoPreview(of: commit) }
+  func undo(_ commit: CommitNumber, named action: String) throws(ModelError) -> CommitNumber {
+    try store.undo(commit, named: action)
+  }
+  func undoCandidate() throws(ModelError) -> CommitNumber? { try store.undoCandidate() }
+  func redoCandidate() throws(ModelError) -> CommitNumber? { try store.redoCandidate() }
+  func restore(_ commit: CommitNumber, datastore: String?, named action: String) throws(ModelError) -> CommitNumber {
+    try store.restore(commit, datastore: datastore, named: action)
+  }
+  func restorePreview(_ commit: CommitNumber, of record: RecordPlace) throws(ModelError) -> ChangeSet {
+    try store.restorePreview(commit, of: record)
+  }
+  func restorePreview(
+    _ commit: CommitNumber, field: DocumentPath, of record: RecordPlace
+  ) throws(ModelError) -> ChangeSet {
+    try store.restorePreview(commit, field: field, of: record)
+  }
+  func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) { try store.pin(name, to: commit) }
+  func addIndex(
+    _ index: IndexDescriptor, to datastore: String, options: EditOptions
+  ) throws(ModelError) -> CommitNumber { try store.addIndex(index, to: datastore, options: options) }
+  func rebuildIndex(_ name: String, of datastore: String, options: EditOptions) throws(ModelError) -> CommitNumber {
+    try store.rebuildIndex(name, of: datastore, options: options)
+  }
+  func dropIndex(_ name: String, of datastore: String) throws(ModelError) -> CommitNumber {
+    try store.dropIndex(name, of: datastore)
+  }
+}
