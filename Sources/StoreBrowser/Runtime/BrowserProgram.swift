@@ -58,6 +58,8 @@ package final class BrowserProgram: TerminalProgram {
 
   package var isIdle: Bool { runtime.isIdle }
 
+  package var awaitsAnswer: Bool { runtime.isAnswering([.outline, .table, .resolve, .review, .staging, .commit]) }
+
   package func finish() -> String? {
     runtime.stop()
     editorFile?.remove()
