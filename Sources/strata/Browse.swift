@@ -26,6 +26,7 @@ extension Program {
   ) async throws -> Int32 {
     var session = TerminalSession()
     session.isASCII = arguments.has("--ascii")
+    if arguments.has("--plain") { session.place = .lines(size: try screenSize(arguments)) }
     if let script = arguments.value("--script") {
       session.place = .script(
         path: script, size: try screenSize(arguments), dump: arguments.value("--dump-screen"))

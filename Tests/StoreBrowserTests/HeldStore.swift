@@ -24,6 +24,7 @@ final class HeldStore: EditableStore {
 
   // Everything else is the store's.
   var path: String { store.path }
+  var identity: String { store.identity }
   var access: StoreAccess { store.access }
   var openingReport: [String] { store.openingReport }
   var head: any ReadableView { store.head }
