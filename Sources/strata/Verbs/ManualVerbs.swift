@@ -6,7 +6,8 @@ extension VerbRun {
   func manual() throws -> Int32 {
     switch arguments.operand(0) ?? "strata.1" {
     case "strata.1": try output.bytes(ManualPage.program.utf8)
-    case let page: throw UsageError("there is no page “\(page)”; there is strata.1", verb: arguments.verb)
+    case "strata.5": try output.bytes(ManualPage.configuration.utf8)
+    case let page: throw UsageError("there is no page “\(page)”; there are strata.1 and strata.5", verb: arguments.verb)
     }
     return 0
   }
