@@ -87,7 +87,7 @@ package struct TerminalSession: Sendable {
   ///
   /// It reads its settings before `main`, so the only way to say no is to start again. It is on in development builds
   /// only: a program with the standard library linked in has none, and starts once.
-  private static func silenceBacktracer() {
+  package static func silenceBacktracer() {
     guard strata_has_interactive_backtracer(), Environment["SWIFT_BACKTRACE"] == nil else { return }
     setenv("SWIFT_BACKTRACE", "interactive=no,color=no", 1)
     var arguments: [UnsafeMutablePointer<CChar>?] = CommandLine.arguments.map { strdup($0) }

@@ -1,5 +1,6 @@
 import Atlas
 import CodableDatastore
+import CursesTerminal
 import DatastoreModel
 import FoundationEssentials
 import StoreBrowser
@@ -7,7 +8,9 @@ import StoreBrowser
 extension Program {
   /// The browser on the sample store, which is written the first time as version 1 of the app would have left it, and
   /// then warmed up to version 2 before the person's eyes.
-  static func demo(_ arguments: VerbArguments) async throws -> Int32 {
+  @MainActor static func demo(_ arguments: VerbArguments) async throws -> Int32 {
+    // A development build starts itself again for this; it must not write the sample twice.
+    if !arguments.has("--script") { TerminalSession.silenceBacktracer() }
     let path = try arguments.operand(0) ?? samplePath()
     let url = URL(filePath: path)
     let exists = FileManager.default.fileExists(atPath: path)

@@ -143,6 +143,23 @@ final class TerminalProcess {
     }
   }
 
+  /// Waits for idleness as `waitUntilIdle` does, but takes the end of the process for an answer, which it throws.
+  func settle() throws {
+    let watch = pseudo_terminal_watch(process)
+    defer { close(watch) }
+    readOutput()
+    while !(screen.idle.last.map { $0.inputBytes >= sentBytes && $0.size == screen.size.description } ?? false) {
+      var waited = [
+        pollfd(fd: watch, events: Int16(POLLIN), revents: 0), pollfd(fd: master, events: Int16(POLLIN), revents: 0),
+      ]
+      guard Glibc.poll(&waited, 2, Int32(Self.patience) * 1000) > 0 else {
+        throw Failure("the program does not become idle")
+      }
+      readOutput()
+      if waited[0].revents != 0 { throw Failure("the program has ended") }
+    }
+  }
+
   /// Waits until the screen shows `text`.
   func waitFor(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     try wait("“\(text)” does not appear", sourceLocation) { $0.screen.text.contains(text) }
