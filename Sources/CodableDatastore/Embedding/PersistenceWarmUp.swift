@@ -114,6 +114,8 @@ private final class RunningWarmUp: Sendable {
   }
 
   func hear(_ progress: WarmUpProgress, of datastore: String) {
+    // A datastore that needs nothing has nothing to show.
+    if progress.steps.isEmpty { return }
     let goesOn = report(Activity(progress, of: datastore, startedAt: started))
     let task = state.withLock { state in
       state.failures = progress.failures.map { WarmUpFailure($0, in: datastore) }
