@@ -51,7 +51,7 @@ requirements:
 	@Scripts/require-curses
 
 # Work A of the design beside LMDB and SQLite, and the typed library beside the bare coders; needs liblmdb-dev and
-# libsqlite3-dev. The results are in Benchmarks/RESULTS.md.
+# libsqlite3-dev. Writes Benchmarks/RESULTS.md.
 .PHONY: bench
 bench:
 	Benchmarks/run

@@ -5,7 +5,7 @@ extension Verb {
     [.at, .readOnly, .plain, .ascii, .configuration, .script, .size, .dumpScreen],
     summary: "Open the browser on a store.",
     details: """
-      Without PATH it lists the stores of this directory and those opened lately. A PATH that is called like a verb is \
+      Without PATH it lists the stores of this directory and the sample. A PATH that is called like a verb is \
       written ./info.
       """)
 

@@ -31,7 +31,7 @@ extension VerbRun {
     if text == "all" { return .all }
     if let count = Int(text), count > 0 { return .last(count) }
     let seconds: [Character: Int64] = ["m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
-    if let unit = text.last.flatMap({ seconds[$0] }), let number = Int64(text.dropLast()), number > 0, number < 100_000 {
+    if let unit = text.last.flatMap({ seconds[$0] }), let number = Int64(text.dropLast()), number > 0, number < 10_000 {
       return .younger(number * unit * 1_000_000_000)
     }
     throw UsageError("--keep is all, a number of commits, or an age as 30d, 12h or 2w, not “\(text)”", verb: arguments.verb)
