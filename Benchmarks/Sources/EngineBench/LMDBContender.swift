@@ -133,10 +133,11 @@ final class LMDBContender: Contender {
   private func touched(_ value: MDB_val) -> Int {
     value.mv_size &+ Int(UnsafeRawBufferPointer(start: value.mv_data, count: value.mv_size).last ?? 0)
   }
+}
 
-  private func check(_ code: Int32) throws {
-    if code != 0 { throw ContenderError(description: "LMDB: \(String(cString: mdb_strerror(code)))") }
-  }
+/// Throws what LMDB says of a code that is not success.
+private func check(_ code: Int32) throws {
+  if code != 0 { throw ContenderError(description: "LMDB: \(String(cString: mdb_strerror(code)))") }
 }
 
 /// The sum of the sizes of a folder's files.

@@ -2,14 +2,14 @@ import Glibc
 
 /// Seconds since some fixed moment.
 package func seconds() -> Double {
-  package var time = timespec()
+  var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
 /// The seconds that some work takes.
 package func time(_ work: () throws -> Void) rethrows -> Double {
-  package let start = seconds()
+  let start = seconds()
   try work()
   return seconds() - start
 }
@@ -61,11 +61,11 @@ package struct Row {
 /// A number with two digits after the point.
 package func fixed(_ number: Double, digits: Int = 2) -> String {
   guard number.isFinite else { return "–" }
-  package var scale = 1.0
+  var scale = 1.0
   for _ in 0..<digits { scale *= 10 }
-  package let scaled = (number * scale).rounded()
-  package let whole = Int(scaled / scale)
-  package let part = String(Int(scaled.magnitude.truncatingRemainder(dividingBy: scale)))
+  let scaled = (number * scale).rounded()
+  let whole = Int(scaled / scale)
+  let part = String(Int(scaled.magnitude.truncatingRemainder(dividingBy: scale)))
   return digits == 0 ? "\(whole)" : "\(whole).\(String(repeating: "0", count: digits - part.count))\(part)"
 }
 
