@@ -9,7 +9,8 @@ struct WritingVerbTests {
     {"id": 3, "name": "Inn", "km": 517, "countries": ["CH", "AT", "DE"]}
     """
 
-  private func importRivers(_ folder: TemporaryFolder, _ extra: [String] = []) throws -> (path: String, run: ProgramRun) {
+  private func importRivers(_ folder: TemporaryFolder, _ extra: [String] = []) throws -> (path: String, run: ProgramRun)
+  {
     let path = folder.path("Rivers.strata")
     let file = try folder.file("rivers.jsonl", Self.rivers)
     let run = try ProgramRun(
@@ -55,6 +56,22 @@ struct WritingVerbTests {
     let run = try ProgramRun(["import", path, "River", file, "--id", "nothing"])
     #expect(run.status != 0)
     #expect(try ProgramRun(["info", path, "--json"]).output == before)
+  }
+
+  @Test("an import that makes no store leaves none: a dry run, a missing file, a file in which all is rejected")
+  func noStoreLeft() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("None.strata")
+    let good = try folder.file("good.jsonl", "{\"id\": 1}\n")
+    let bad = try folder.file("bad.jsonl", "{\"name\": \"a\"}\n{\"name\": \"b\"}\n")
+    let dry = try ProgramRun(["import", path, "A", good, "--id", "id", "--dry-run"])
+    #expect(dry.status == 0 && dry.output.contains("1 new"), "\(dry.output)\(dry.complaint)")
+    let missing = try ProgramRun(["import", path, "A", folder.path("missing.jsonl"), "--id", "id"])
+    #expect(missing.status == 1 && missing.complaint.contains("missing.jsonl"))
+    let rejected = try ProgramRun(["import", path, "A", bad, "--id", "id"])
+    #expect(rejected.status == 1 && rejected.complaint.contains("bad.jsonl:2"), "\(rejected.complaint)")
+    #expect(rejected.output.contains("nothing was written"))
+    #expect(!FileManager.default.fileExists(atPath: path))
   }
 
   @Test("put, delete, undo, redo and restore make commits and print their numbers")
@@ -142,7 +159,8 @@ struct BadInputTests {
   @Test("words that make no sense end with status 2 and the usage")
   func usage() throws {
     #expect(try ProgramRun(["records"]).status == 2)
-    #expect(try ProgramRun(["records", "A", "B", "--sideways"]).complaint.contains("usage: strata records PATH DATASTORE"))
+    #expect(
+      try ProgramRun(["records", "A", "B", "--sideways"]).complaint.contains("usage: strata records PATH DATASTORE"))
   }
 
   @Test("without a terminal the browser says so and names the verbs")

@@ -43,7 +43,7 @@ package struct ImportPlan: Sendable {
 
 /// What an import did, or would do.
 package struct ImportReport: Sendable {
-  /// Nil after a dry run.
+  /// Nil where nothing was written: after a dry run, and where every document was rejected.
   package var commit: CommitNumber?
   package var new = 0
   package var changed = 0
@@ -65,6 +65,9 @@ package struct ImportReport: Sendable {
   }
 
   init(descriptor: DatastoreDescriptor) { self.descriptor = descriptor }
+
+  /// Whether every document was rejected.
+  var isAllRejected: Bool { rejected > 0 && new + changed + unchanged == 0 }
 
   mutating func reject(_ place: String, _ reason: String) {
     rejected += 1

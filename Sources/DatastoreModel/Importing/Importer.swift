@@ -20,7 +20,7 @@ package struct Importer {
   /// - Parameter action: the commit's name; nil: `import NAME: n records`.
   package func run(_ source: inout some ImportSource, named action: String? = nil) throws(ModelError) -> ImportReport {
     let survey = try ImportSurvey(plan, &source, progress)
-    let info = CommitInfo(action: action ?? "import \(plan.datastore): \(Self.counted(survey.documentCount))")
+    let info = CommitInfo(action: action ?? "import \(plan.datastore): \(counted(survey.documentCount, "record"))")
     var report: ImportReport?
     do {
       let commit = try store.transact(info) { transaction throws(ModelError) in
@@ -30,19 +30,17 @@ package struct Importer {
           try work.read(&source, meter)
           report = work.report
         }
-        if plan.isDryRun { throw ModelError.cancelled }
+        if plan.isDryRun || report?.isAllRejected == true { throw ModelError.cancelled }
       }
       report?.commit = commit
-    } catch .cancelled where plan.isDryRun && report != nil {
-      // A dry run does everything but commit.
+    } catch .cancelled where report.map({ plan.isDryRun || $0.isAllRejected }) == true {
+      // A dry run does everything but commit; of a file in which every document is rejected nothing is left.
     } catch {
       throw error
     }
     guard let report else { throw .cancelled }
     return report
   }
-
-  private static func counted(_ count: Int) -> String { count == 1 ? "1 record" : "\(count) records" }
 }
 
 /// What the first reading of a source tells.

@@ -29,7 +29,8 @@ extension VerbRun {
     }
     try printSummary(
       isClean: isClean,
-      "\(bytes.commits) commits, \(bytes.changes) changes, \(bytes.nodes) nodes, \(bytes.bytes) bytes checked")
+      "\(counted(bytes.commits, "commit")), \(counted(bytes.changes, "change")), \(counted(bytes.nodes, "node")), \(bytes.bytes) bytes checked"
+    )
     return isClean ? 0 : 3
   }
 
@@ -75,7 +76,8 @@ extension VerbRun {
     for loss in report.losses {
       if isJSON { try line(["loss": .string(loss.description)]) } else { try output.line("lost: \(loss)") }
     }
-    let summary = "\(report.savedCommits) commits saved, \(report.mendedCommits) mended, \(report.records) records"
+    let summary =
+      "\(counted(report.savedCommits, "commit")) saved, \(report.mendedCommits) mended, \(counted(report.records, "record"))"
     if isJSON {
       try line(["complete": .bool(report.isComplete), "summary": .string(summary)])
     } else {

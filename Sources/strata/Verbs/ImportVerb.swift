@@ -1,14 +1,17 @@
 import DatastoreModel
+import FoundationEssentials
 import StoreBrowser
 
 // The verbs that bring documents in: import, put.
 
 extension VerbRun {
   func importFile() throws -> Int32 {
-    let store = try OwnStore.open(
-      path: required(0), program: "strata", author: currentUser(), creates: !arguments.has("--dry-run"))
-    var source = try TableSource(path: required(2))
     let plan = try importPlan()
+    var source = try TableSource(path: required(2))
+    let path = try required(0)
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    let store = try importedStore(at: path, isNew: isNew)
+    defer { if isNew, store.head.commit == CommitNumber(0) { try? FileManager.default.removeItem(atPath: path) } }
     let meter = ProgressMeter("importing \(plan.datastore)")
     let report = try Importer(store, plan, progress: meter.report).run(&source, named: arguments.value("--name"))
     meter.finish()
@@ -18,6 +21,13 @@ extension VerbRun {
     }
     try print(report, columns: source.columns)
     return report.rejected == 0 ? 0 : 1
+  }
+
+  /// The store to import into: made where there is none, except that a dry run then goes into memory.
+  private func importedStore(at path: String, isNew: Bool) throws -> OwnStore {
+    isNew && arguments.has("--dry-run")
+      ? OwnStore.memory(program: "strata", author: currentUser())
+      : try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
   }
 
   private func importPlan() throws -> ImportPlan {
@@ -64,8 +74,10 @@ extension VerbRun {
       ])
     }
     for column in columns { try output.line("\(column.path): \(column.type)") }
-    let counts = "\(report.new) new, \(report.changed) changed, \(report.unchanged) unchanged, \(report.rejected) rejected"
-    try output.line(report.commit.map { "\($0)  \(counts)" } ?? "dry run: \(counts); nothing was written")
+    let counts =
+      "\(report.new) new, \(report.changed) changed, \(report.unchanged) unchanged, \(report.rejected) rejected"
+    let before = arguments.has("--dry-run") ? "dry run: " : ""
+    try output.line(report.commit.map { "\($0)  \(counts)" } ?? "\(before)\(counts); nothing was written")
   }
 
   func put() throws -> Int32 {
@@ -84,7 +96,8 @@ extension VerbRun {
     }
     let key = try required(1)
     let changes = try own.changes(putting: documents, into: key)
-    let name = changes.count == 1 ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
+    let name =
+      changes.count == 1 ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
     return try printCommit(own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions()))
   }
 }

@@ -20,7 +20,7 @@ extension VerbRun {
       ])
     } else {
       try output.line(
-        "\(report.bytesBefore) → \(report.bytesAfter) bytes, \(report.commitsKept) commits kept, "
+        "\(report.bytesBefore) → \(report.bytesAfter) bytes, \(counted(report.commitsKept, "commit")) kept, "
           + "\(report.commitsPruned) squashed")
     }
     return 0
@@ -34,7 +34,8 @@ extension VerbRun {
     if let unit = text.last.flatMap({ seconds[$0] }), let number = Int64(text.dropLast()), number > 0, number < 10_000 {
       return .younger(number * unit * 1_000_000_000)
     }
-    throw UsageError("--keep is all, a number of commits, or an age as 30d, 12h or 2w, not “\(text)”", verb: arguments.verb)
+    throw UsageError(
+      "--keep is all, a number of commits, or an age as 30d, 12h or 2w, not “\(text)”", verb: arguments.verb)
   }
 
   func copy() throws -> Int32 {
@@ -49,7 +50,7 @@ extension VerbRun {
     if isJSON {
       try line(["path": .string(newPath), "commits": .count(report.commitsKept)])
     } else {
-      try output.line("\(newPath): \(report.commitsKept) commits, \(report.bytesAfter) bytes")
+      try output.line("\(newPath): \(counted(report.commitsKept, "commit")), \(report.bytesAfter) bytes")
     }
     return 0
   }

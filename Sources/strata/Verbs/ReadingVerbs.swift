@@ -20,15 +20,16 @@ extension VerbRun {
       ])
       return 0
     }
-    try output.line("\(store.path): \(commit.rawValue) commits, \(try store.byteCount) bytes")
+    try output.line("\(store.path): \(counted(commit.rawValue, "commit")), \(try store.byteCount) bytes")
     for sentence in store.openingReport { try output.line("  ⚠ \(sentence)") }
     if let writer = store.writer {
-      try output.line("  written by \(writer.program) (process \(writer.processIdentifier)) since \(Clock.text(writer.since))")
+      try output.line(
+        "  written by \(writer.program) (process \(writer.processIdentifier)) since \(Clock.text(writer.since))")
     }
     for datastore in datastores {
       let descriptor = datastore.descriptor
       try output.line("")
-      try output.line("\(descriptor.key): \(try datastore.count) records, version \(descriptor.version)")
+      try output.line("\(descriptor.key): \(counted(try datastore.count, "record")), version \(descriptor.version)")
       try output.line("  \(pad("id", 20)) \(descriptor.identifierType)")
       for index in datastore.indexes {
         let direct = index.descriptor.storage == .direct ? ", direct" : ""
@@ -73,7 +74,11 @@ extension VerbRun {
     guard let record = try datastore.record(identifier) else {
       throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
     }
-    if isJSON { try line(.record(record, in: datastore.descriptor)) } else { try output.line(record.document().prettyText) }
+    if isJSON {
+      try line(.record(record, in: datastore.descriptor))
+    } else {
+      try output.line(record.document().prettyText)
+    }
     return 0
   }
 
@@ -125,8 +130,10 @@ extension VerbRun {
     if arguments.has("--below"), arguments.has("--through") {
       throw UsageError("give --below or --through, not both", verb: arguments.verb)
     }
-    let lower = try bound("--equal", KeyBound.before) ?? bound("--from", KeyBound.before) ?? bound("--above", KeyBound.after)
-    let upper = try bound("--equal", KeyBound.after) ?? bound("--below", KeyBound.before) ?? bound("--through", KeyBound.after)
+    let lower =
+      try bound("--equal", KeyBound.before) ?? bound("--from", KeyBound.before) ?? bound("--above", KeyBound.after)
+    let upper =
+      try bound("--equal", KeyBound.after) ?? bound("--below", KeyBound.before) ?? bound("--through", KeyBound.after)
     let start = try lower.map { try index.rank(of: $0) } ?? 0
     let end = try upper.map { try index.rank(of: $0) } ?? index.count
     return start..<max(start, end)
