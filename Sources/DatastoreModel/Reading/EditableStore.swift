@@ -28,6 +28,12 @@ package protocol EditableStore: ReadableStore {
   /// The changes that bring one field of a record back to what it was at a commit.
   func restorePreview(_ commit: CommitNumber, field: DocumentPath, of record: RecordPlace) throws(ModelError)
     -> ChangeSet
+  /// About what compaction would do, without doing it: bytes before and after. Walks the commits.
+  func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport
+  /// Rewrites the store without what no kept commit needs; others may go on reading and writing. Progress is of commits.
+  func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport
+  /// Writes a consistent copy with the history up to a commit (nil: all of it) to another path; takes no lock.
+  func copy(to path: String, at commit: CommitNumber?, progress: WorkProgress?) throws(ModelError) -> RewriteReport
   /// Sets, moves or (with nil) removes a name.
   func pin(_ name: String, to commit: CommitNumber?) throws(ModelError)
   /// Adds an index with a declared rule (`IndexDescriptor.rule` or its tiers' rules), or replaces the one of that

@@ -59,7 +59,9 @@ extension OwnStore {
   private func described(_ record: CommitRecord) throws(ModelError) -> Commit {
     var commit = Commit(record)
     guard record.restores != nil, let parent = record.parents.first else { return commit }
-    commit.changes = try restoredCounts.counts(of: commit.number) { () throws(ModelError) in
+    commit.changes = try restoredCounts.counts(
+      of: commit.number, generation: engine.identity.generation
+    ) { () throws(ModelError) in
       let reader = try changes(from: CommitNumber(parent), to: commit.number)
       return try ChangeSet.counts(reading: reader)
     }

@@ -131,16 +131,23 @@ final class DescriptorCache: Sendable {
   }
 }
 
-/// How many records the commits changed that brought back roots, by number: commits never change.
+/// How many records the commits changed that brought back roots. A commit never changes, but compaction may put others
+/// together before it.
 final class RestoredCounts: Sendable {
-  private let known = Mutex<[CommitNumber: [ChangeCount]]>([:])
+  private struct Place: Hashable {
+    var commit: CommitNumber
+    var generation: UInt64
+  }
+
+  private let known = Mutex<[Place: [ChangeCount]]>([:])
 
   func counts(
-    of commit: CommitNumber, counting count: () throws(ModelError) -> [ChangeCount]
+    of commit: CommitNumber, generation: UInt64, counting count: () throws(ModelError) -> [ChangeCount]
   ) throws(ModelError) -> [ChangeCount] {
-    if let known = known.withLock({ $0[commit] }) { return known }
+    let place = Place(commit: commit, generation: generation)
+    if let known = known.withLock({ $0[place] }) { return known }
     let counts = try count()
-    known.withLock { $0[commit] = counts }
+    known.withLock { $0[place] = counts }
     return counts
   }
 }
