@@ -13,7 +13,7 @@ package enum HistoryRetention: Hashable, Sendable {
     } else if let count = Int(text), count > 0 {
       self = .last(count)
     } else if let unit = text.last.flatMap({ Self.seconds[$0] }), let number = Int64(text.dropLast()),
-      (1..<100_000).contains(number)
+      (1..<10_000).contains(number)
     {
       self = .younger(number * unit * 1_000_000_000)
     } else {

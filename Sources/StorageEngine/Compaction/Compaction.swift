@@ -40,6 +40,32 @@ extension Store {
     throw .busy(what: "names were moved while the history was being compacted")
   }
 
+  /// About what a compaction would do now, without doing it. Reads the head of every commit.
+  ///
+  /// The first commit kept is counted with all that it reaches, each later one with what it and the commits squashed into
+  /// it wrote, which is at least what the copy of it takes.
+  package func compactionEstimate(_ retention: Retention) throws(StorageError) -> CompactionReport {
+    let current = publication.current
+    let choice = KeptCommits(current, now: disk.now())
+    let kept = Set(try choice.select(retention, names: try names).map(\.number))
+    let all = try choice.select(.all, names: [:])
+    var after: UInt64 = 0
+    var squashedBytes: UInt64 = 0
+    for commit in all {
+      guard kept.contains(commit.number) else {
+        squashedBytes &+= commit.frameBytes
+        continue
+      }
+      let added = commit.frameBytes &+ squashedBytes
+      after &+= after == 0 ? commit.liveBytes : squashedBytes == 0 ? added : min(added, commit.liveBytes)
+      squashedBytes = 0
+    }
+    let before = current.chain.end
+    return CompactionReport(
+      bytesBefore: before, bytesAfter: kept.count == all.count ? before : min(after, before), commitsKept: kept.count,
+      commitsPruned: all.count - kept.count)
+  }
+
   /// Compacts by the store's own policy, if it has one, commits would go by it, and more bytes are dead than alive.
   func applyRetention() throws(StorageError) {
     guard let retention = options.retention, retention != .all else { return }

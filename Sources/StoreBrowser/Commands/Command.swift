@@ -55,7 +55,7 @@ package enum Command: String, CaseIterable, Sendable, Hashable {
 
   // Record and values
   case form
-  case copyValue = "copy"
+  case copyValue = "copy-value"
   case copyPath = "copy-path"
   case copyKey = "copy-key"
   case copyRecord = "copy-record"
@@ -102,6 +102,10 @@ package enum Command: String, CaseIterable, Sendable, Hashable {
   case review
   case set
   case deleteShown = "delete"
+
+  // The store as a whole
+  case compact
+  case copyStore = "copy"
 
   // Migration
   case warmUp = "warm-up"

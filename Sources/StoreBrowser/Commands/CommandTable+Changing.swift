@@ -86,6 +86,15 @@ extension CommandTable {
     row(
       .deleteShown, [], "delete all shown or marked records", "delete shown", .write,
       "Stages the delete of every marked record, or else of every record the filter shows, after a preview."),
+    row(
+      .compact, [], "rewrite the store without history that is not kept", "compact", .write, argument: .init("KEEP"),
+      verb: "compact",
+      "Shows the bytes before and after, and on Enter squashes the commits that KEEP leaves out: `all`, a number of "
+        + "commits, or an age as `30d`, `12h` or `2w`. Pins and the head are always kept. It cannot be taken back."),
+    row(
+      .copyStore, [], "write a consistent copy of the store", "copy store", .write, argument: .init("PATH"),
+      verb: "copy",
+      "Writes the store with its history, up to the commit that is shown, to PATH; the store may be in use meanwhile."),
   ]
 
   static let migration: [CommandEntry] = [

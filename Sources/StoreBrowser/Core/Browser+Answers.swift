@@ -85,6 +85,7 @@ extension Browser {
       }
     case .remembered(let remembered): session.remembered = remembered
     case .warmedUp: look()
+    case .rewritten(let rewrite, let report): take(report, of: rewrite)
     case .indexChanged(let commit, let change):
       migration.stopped("complete: commit \(commit)", at: session.now)
       session.say("\(change.title): commit \(commit) — u takes it back")
@@ -119,6 +120,13 @@ extension Browser {
       if case .bulk(var bulk)? = overlays.last {
         bulk.fail(text)
         replaceTop(.bulk(bulk))
+      }
+    case .rewrite:
+      if case .compact(var compact)? = overlays.last {
+        compact.fail(text)
+        replaceTop(.compact(compact))
+      } else {
+        session.complain(text)
       }
     case .refresh:
       session.warn(text)

@@ -44,7 +44,8 @@ extension Browser {
     switch command {
     case .edit, .editExternally, .insert, .duplicate, .paste, .deleteRecord, .valueMenu, .set, .deleteShown:
       if focus != .migration, let reason = session.editingRefusal { return reason }
-    case .restoreRecord, .restoreField, .revert, .restoreStore, .pin, .unpin, .addIndex, .rebuildIndex, .dropIndex:
+    case .restoreRecord, .restoreField, .revert, .restoreStore, .pin, .unpin, .addIndex, .rebuildIndex, .dropIndex,
+      .compact:
       if let reason = session.writingRefusal { return reason }
     case .review:
       if let reason = session.writingRefusal { return reason }

@@ -42,6 +42,7 @@ extension Browser {
     case .menu(let menu): menu.draw(on: &grid, in: body, session: session)
     case .text(let text): text.draw(on: &grid, in: body, session: session)
     case .bulk(let bulk): bulk.draw(on: &grid, in: body, session: session)
+    case .compact(let compact): compact.draw(on: &grid, in: body, session: session)
     }
   }
 
@@ -210,6 +211,7 @@ extension Browser {
     case .menu?: return "j/k move  \(enter) choose  Esc close"
     case .text?: return "j/k move  yy copy  Esc close"
     case .bulk?: return "\(enter) stage  Esc close"
+    case .compact?: return "\(enter) compact  Esc close"
     case .help?: return "type to search  ↑ ↓ move  \(enter) run  Esc close"
     case .prompt?, nil: return nil
     }

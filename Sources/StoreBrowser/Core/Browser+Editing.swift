@@ -36,6 +36,10 @@ extension Browser {
     case .copyValue, .copyPath, .copyRecord: copyFromRecord(command)
     case .restoreStore: restoreStore(argument ?? "")
     case .addIndex, .rebuildIndex, .dropIndex: changeIndex(command, argument)
+    case .compact: compact(argument ?? "")
+    case .copyStore:
+      let path = argument ?? ""
+      session.start(.rewrite, .rewrite(.copy(to: path, at: session.asOf)), label: "copy to \(path)")
     default: session.warn("\(CommandTable.entry(command).name) does nothing here")
     }
   }

@@ -68,6 +68,7 @@ extension Browser {
 
   private mutating func pressOverlay(_ chord: KeyChord, _ overlay: Overlay) {
     if chord.description == "^c" {
+      if case .compact(let compact) = overlay { return pressCompact(KeyChord(.escape), compact) }
       overlays.removeLast()
       return
     }
@@ -79,6 +80,7 @@ extension Browser {
     case .menu(let menu): pressMenu(chord, menu)
     case .text(let text): pressText(chord, text)
     case .bulk(let bulk): pressBulk(chord, bulk)
+    case .compact(let compact): pressCompact(chord, compact)
     }
   }
 

@@ -19,6 +19,8 @@ extension Browser {
       hint = "FILE ending in .jsonl, .json or .csv"
     case .set: text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
     case .travel: (text, hint) = ("", "a number, head~3, a pin, or a time: Tuesday, 2 hours ago, 2026-11-17")
+    case .compact: (text, hint) = ("", "what to keep: a number of commits, an age as 30d or 12h, all · pins stay")
+    case .copyStore: (text, hint) = ("", "PATH of a store that is not there yet · asks no lock")
     default: text = ""
     }
     let history = command == .search ? session.remembered.searches : []
@@ -94,6 +96,7 @@ extension Browser {
       case .filter where !text.trimmed.isEmpty && !Self.isRange(text): _ = try RowTest(text)
       case .set: _ = try WorkContext.assignment(text)
       case .addIndex: _ = try IndexChange(adding: text)
+      case .compact: _ = try HistoryRetention(parsing: text.trimmed)
       case .goTo where Position(text) == nil:
         return .invalid(text: text, column: 1, reason: "a position is written 812, 50%, +12 or -12")
       default: break

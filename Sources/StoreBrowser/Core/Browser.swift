@@ -201,6 +201,9 @@ package struct Browser: Sendable {
       case .bulk(var bulk):
         bulk.demand(in: &session)
         overlays[place] = .bulk(bulk)
+      case .compact(var compact):
+        compact.demand(in: &session)
+        overlays[place] = .compact(compact)
       default: break
       }
     }

@@ -94,7 +94,13 @@ package struct BrowserFiles: Sendable {
 
   // MARK: Output
 
-  func create(_ path: String) throws(ModelError) -> FileOutput { try FileOutput(path: path) }
+  func create(_ path: String) throws(ModelError) -> FileOutput { try FileOutput(path: expanding(path)) }
+
+  /// A path as a shell would take it: `~/` is the home folder.
+  func expanding(_ path: String) -> String {
+    guard path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
+    return String(cString: home) + path.dropFirst()
+  }
 }
 
 /// A file that is written under a temporary name and renamed when it is whole.

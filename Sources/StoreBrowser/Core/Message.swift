@@ -102,12 +102,13 @@ package enum WorkSlot: String, Hashable, Sendable, CaseIterable {
   case search, filter, sort, frequency, distinct
   case history, changes, fields, blame, pickaxe, resolve, identify
   case keys, range, density, verify, referrers
-  case staging, review, commit, bulk, export, pin, warmUp
+  case staging, review, commit, bulk, export, pin, warmUp, rewrite
 
   /// Whether a person waits for it, so that it is shown and Esc cancels it.
   var isLong: Bool {
     switch self {
-    case .search, .filter, .sort, .frequency, .pickaxe, .verify, .referrers, .bulk, .export, .commit, .warmUp, .blame:
+    case .search, .filter, .sort, .frequency, .pickaxe, .verify, .referrers, .bulk, .export, .commit, .warmUp, .blame,
+      .rewrite:
       true
     default: false
     }

@@ -10,6 +10,7 @@ enum Overlay: Sendable {
   case menu(MenuOverlay)
   case text(TextOverlay)
   case bulk(BulkOverlay)
+  case compact(CompactOverlay)
 }
 
 /// What an overlay did with a key.

@@ -47,6 +47,9 @@ struct HistoryPane: Pane {
     reset()
   }
 
+  /// Reads everything anew: the commits are others than before.
+  mutating func renew() { reset() }
+
   private mutating func reset() {
     newest = nil
     starts = []

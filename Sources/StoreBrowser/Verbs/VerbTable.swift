@@ -106,6 +106,7 @@ extension Verb {
       "compact", [.required("PATH")],
       [
         Option(name: "--keep", value: "all|N|AGE", summary: "The history to keep: all, the last N commits, or an age."),
+        Option(name: "--dry-run", value: nil, summary: "Say what it would do, and do nothing."),
         .json,
       ],
       summary: "Rewrite a store without what no kept commit needs."),

@@ -49,6 +49,7 @@ extension Work {
     case .saveRemembered(let remembered):
       try context.saved { () throws(ModelError) in try context.files.save(remembered) }
     case .warmUp(let leavingOut): .warmedUp(try context.warmUp(leavingOut: leavingOut))
+    case .rewrite(let rewrite): .rewritten(rewrite, try context.rewrite(rewrite))
     }
   }
 }

@@ -40,6 +40,7 @@ package enum Work: Sendable {
   case loadRemembered
   case saveRemembered(Remembered)
   case warmUp(leavingOut: [RecordPlace])
+  case rewrite(Rewrite)
 }
 
 /// What work answers.
@@ -78,6 +79,7 @@ package enum Answer: Sendable {
   case staged(StagedChanges, problem: String?)
   case remembered(Remembered)
   case warmedUp(WarmUpAnswer)
+  case rewritten(Rewrite, RewriteReport)
   case done
 }
 

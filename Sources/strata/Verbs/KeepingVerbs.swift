@@ -1,51 +1,48 @@
 import DatastoreModel
-import StorageEngine
 import StoreBrowser
 
 // The verbs that rewrite a store as a whole: compact, copy.
 
 extension VerbRun {
   func compact() throws -> Int32 {
-    let store = try ownStore(editableStore())
+    let isDryRun = arguments.has("--dry-run")
+    let store = try ownStore(isDryRun ? openStore(required(0), readOnly: true) : editableStore())
     let retention = try retention(arguments.value("--keep") ?? "all")
-    let meter = ProgressMeter("compacting")
-    let report = try describingStorageErrors { () throws(StorageError) in
-      try store.engine.compact(retention) { meter.report($0.commitsDone, $0.commitsToDo) }
+    let report: RewriteReport
+    if isDryRun {
+      report = try store.compactionEstimate(retention)
+    } else {
+      let meter = ProgressMeter("compacting")
+      report = try store.compact(retention, progress: meter.report)
+      meter.finish()
     }
-    meter.finish()
     if isJSON {
       try line([
         "bytesBefore": .number(NumberText(report.bytesBefore)), "bytesAfter": .number(NumberText(report.bytesAfter)),
-        "commitsKept": .count(report.commitsKept), "commitsPruned": .count(report.commitsPruned),
+        "commitsKept": .count(report.commitsKept), "commitsPruned": .count(report.commitsSquashed),
       ])
     } else {
       try output.line(
-        "\(report.bytesBefore) → \(report.bytesAfter) bytes, \(counted(report.commitsKept, "commit")) kept, "
-          + "\(report.commitsPruned) squashed")
+        "\(report.bytesBefore) → \(isDryRun ? "about " : "")\(report.bytesAfter) bytes, "
+          + "\(counted(report.commitsKept, "commit")) kept, \(report.commitsSquashed) squashed")
     }
     return 0
   }
 
   /// `all`, a number of commits, or an age: `30d`, `12h`, `2w`, `90m`.
-  private func retention(_ text: String) throws -> Retention {
-    if text == "all" { return .all }
-    if let count = Int(text), count > 0 { return .last(count) }
-    let seconds: [Character: Int64] = ["m": 60, "h": 3_600, "d": 86_400, "w": 604_800]
-    if let unit = text.last.flatMap({ seconds[$0] }), let number = Int64(text.dropLast()), number > 0, number < 10_000 {
-      return .younger(number * unit * 1_000_000_000)
+  private func retention(_ text: String) throws -> HistoryRetention {
+    do throws(ModelError) { return try HistoryRetention(parsing: text) } catch {
+      throw UsageError(
+        "--keep is all, a number of commits, or an age as 30d, 12h or 2w, not “\(text)”", verb: arguments.verb)
     }
-    throw UsageError(
-      "--keep is all, a number of commits, or an age as 30d, 12h or 2w, not “\(text)”", verb: arguments.verb)
   }
 
   func copy() throws -> Int32 {
     let store = try ownStore(openStore(required(0), readOnly: true))
     let newPath = try required(1)
-    let commit = try arguments.value("--at").map { try store.resolve($0).rawValue }
+    let commit = try arguments.value("--at").map { try store.resolve($0) }
     let meter = ProgressMeter("copying")
-    let report = try describingStorageErrors { () throws(StorageError) in
-      try store.engine.copy(to: newPath, at: commit) { meter.report($0.commitsDone, $0.commitsToDo) }
-    }
+    let report = try store.copy(to: newPath, at: commit, progress: meter.report)
     meter.finish()
     if isJSON {
       try line(["path": .string(newPath), "commits": .count(report.commitsKept)])
