@@ -22,7 +22,15 @@ final class HeldStore: EditableStore {
     return try store.commit(changes, named: action, options: options)
   }
 
+  func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
+    if let writer { throw .locked(writer) }
+    return try store.compact(retention, progress: progress)
+  }
+
   // Everything else is the store's.
+  func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport {
+    try store.compactionEstimate(retention)
+  }
   var path: String { store.path }
   var identity: String { store.identity }
   var access: StoreAccess { store.access }

@@ -7,7 +7,7 @@ struct ManualTests {
   /// The terms of a page's items, with dashes as they are printed.
   private func terms(_ page: String) -> [String] {
     page.split(separator: "\n").filter { $0.hasPrefix(".B ") }
-      .map { $0.dropFirst(3).replacing("\\-", with: "-").replacing("\\e", with: "\\") }
+      .map { String($0.dropFirst(3)).replacing("\\-", with: "-").replacing("\\e", with: "\\") }
   }
 
   @Test("strata.1 has every command with its keys, every verb, and every option of each")
@@ -24,7 +24,7 @@ struct ManualTests {
     }
     for verb in Verb.all {
       #expect(items.contains(verb.synopsis), "\(verb.name)")
-      let start = try #require(page.range(of: "\n.SS \(verb.name.replacing("-", with: "\\-"))\n"))
+      let start = try #require(page.firstRange(of: "\n.SS \(verb.name.replacing("-", with: "\\-"))\n"))
       let rest = page[start.upperBound...]
       let chapter = rest[..<(rest.firstRange(of: "\n.S")?.lowerBound ?? rest.endIndex)]
       for option in verb.options {

@@ -287,6 +287,26 @@ struct WritingTests {
     #expect(try city(store, "2661552") != nil)
   }
 
+  @Test("while the rules of indexes are proven the review shows how far it is, and Esc cancels it, staged and all")
+  func proving() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("d d")
+    driver.isHolding = true
+    driver.press("w")
+    let id = try #require(driver.held.last?.0)
+    #expect(id.slot == .review)
+    driver.tell(.work(id, .progress(Progress(done: 512, total: 2_048, found: .proof))))
+    #expect(driver.shows("512 of 2 048 records"))
+    #expect(driver.shows("25.0 %"))
+    driver.press("Esc")
+    #expect(driver.held.isEmpty)
+    #expect(driver.browser.session.staged.count == 1)
+    driver.isHolding = false
+    driver.press("w Enter Enter")
+    #expect(driver.title.contains("HEAD #5"))
+    #expect(driver.browser.session.staged.isEmpty)
+  }
+
   @Test("while another process holds the lock editing goes on, a commit says who, and it is free again without a key")
   func held() throws {
     let store = try Sample.store()

@@ -11,16 +11,20 @@ package struct EditOptions: Sendable {
   package var detailLimit: Int
   /// Hears how far the work is; answers whether to go on.
   package var progress: WorkProgress?
+  /// Hears how many records were read of those that prove which fields the indexes are made from, which is needed once
+  /// per state of a store without declared rules; answers whether to go on.
+  package var proving: WorkProgress?
 
   package init(
     marksIndexesStale: Bool = false, mergesFields: Bool = false, leavesFailuresOut: Bool = false,
-    detailLimit: Int = 200, progress: WorkProgress? = nil
+    detailLimit: Int = 200, progress: WorkProgress? = nil, proving: WorkProgress? = nil
   ) {
     self.marksIndexesStale = marksIndexesStale
     self.mergesFields = mergesFields
     self.leavesFailuresOut = leavesFailuresOut
     self.detailLimit = detailLimit
     self.progress = progress
+    self.proving = proving
   }
 }
 

@@ -24,16 +24,17 @@ extension OwnStore {
     let view = view(engine.head)
     for key in Set(changes.changes.map(\.datastore)).sorted() {
       guard let datastore = try view.ownDatastore(key) else { continue }
-      _ = try RecordIndexing(datastore, isCancelled: options.isCancelled)
+      _ = try RecordIndexing(datastore, progress: options.proofProgress)
     }
   }
 }
 
 extension EditOptions {
-  /// Whether the listener wants no more, asked while nothing can be counted yet.
-  var isCancelled: @Sendable () -> Bool {
-    guard let progress else { return { false } }
-    return { !progress(0, 0) }
+  /// What hears of a proof: without a listener for it the other one is asked, with nothing done yet, whether to go on.
+  var proofProgress: WorkProgress? {
+    if let proving { return proving }
+    guard let progress else { return nil }
+    return { _, _ in progress(0, 0) }
   }
 }
 
@@ -57,7 +58,7 @@ struct EditApplication {
   private func apply(
     _ edits: [RecordEdit], to datastore: OwnDatastore, _ meter: WorkMeter
   ) throws(ModelError) -> [EditConflict] {
-    let indexing = try permitted(RecordIndexing(datastore, isCancelled: options.isCancelled))
+    let indexing = try permitted(RecordIndexing(datastore, progress: options.proofProgress))
     var writer = try DatastoreWriter(
       indexing.descriptor, in: transaction, recordOrder: indexing.format?.recordOrder ?? .bytes,
       indexOrders: indexing.indexOrders)

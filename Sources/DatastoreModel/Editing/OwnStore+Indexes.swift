@@ -22,7 +22,7 @@ extension OwnStore {
     }
     if formats[datastore] == nil, index.declaredRule == nil {
       // An index that is wrong reproduces no rule; what the app calls its key path is the only other word for one.
-      guard case .proven? = try proofs.rules(of: present, isCancelled: options.isCancelled)[name] else {
+      guard case .proven? = try proofs.rules(of: present, progress: options.proofProgress)[name] else {
         throw .refused(
           reason:
             "index \(name) of \(datastore) has no declared or proven rule; the app rebuilds it at its next warm-up")

@@ -31,7 +31,7 @@ private struct PreviewWork {
   }
 
   private mutating func preview(_ edits: [RecordEdit], in datastore: OwnDatastore) throws(ModelError) {
-    var indexing = try RecordIndexing(datastore, isCancelled: options.isCancelled)
+    var indexing = try RecordIndexing(datastore, progress: options.proofProgress)
     preview.refusals += indexing.refusals
     indexing = indexing.marking(stale: indexing.refusals.compactMap(\.index))
     var entries = EntryBalance(datastore: datastore, indexes: indexing.descriptor.indexes)

@@ -7,11 +7,11 @@ struct RecordIndexing {
   let format: (any CompiledFormat)?
   let rules: [String: RuleOutcome]
 
-  init(_ datastore: OwnDatastore, isCancelled: @escaping @Sendable () -> Bool = { false }) throws(ModelError) {
+  init(_ datastore: OwnDatastore, progress: WorkProgress? = nil) throws(ModelError) {
     let store = datastore.view.store
     descriptor = datastore.descriptor
     format = store.formats[datastore.descriptor.key]
-    rules = format == nil ? try store.proofs.rules(of: datastore, isCancelled: isCancelled) : [:]
+    rules = format == nil ? try store.proofs.rules(of: datastore, progress: progress) : [:]
   }
 
   /// As another descriptor says it: where it marks indexes stale, they have no values.

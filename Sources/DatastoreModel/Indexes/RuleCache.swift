@@ -16,7 +16,7 @@ final class RuleCache: Sendable {
   /// The first time each record is read once. Later, a rule that held at an earlier commit is checked against what
   /// changed since; only where that fails, or nothing was proven, all records are read again.
   func rules(
-    of datastore: OwnDatastore, isCancelled: @escaping @Sendable () -> Bool = { false }
+    of datastore: OwnDatastore, progress: WorkProgress? = nil
   ) throws(ModelError) -> [String: RuleOutcome] {
     let key = datastore.descriptor.key
     let commit = datastore.view.commit
@@ -31,7 +31,7 @@ final class RuleCache: Sendable {
     var outcomes = carried ?? [:]
     let open = datastore.descriptor.indexes.filter { outcomes[$0.name] == nil }
     if !open.isEmpty {
-      let proof = RuleProof(datastore: datastore, isCancelled: isCancelled)
+      let proof = RuleProof(datastore: datastore, progress: progress)
       let indexes = open.map { OwnIndex(datastore: datastore, descriptor: $0) }
       outcomes.merge(try proof.outcomes(of: indexes)) { $1 }
     }

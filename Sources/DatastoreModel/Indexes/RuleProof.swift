@@ -11,7 +11,8 @@ struct RuleProof {
   private static let sampleSize = 48
 
   let datastore: any ReadableDatastore
-  var isCancelled: @Sendable () -> Bool = { false }
+  /// Hears how many records were read.
+  var progress: WorkProgress?
 
   /// What is known of each index, by name.
   func outcomes(of indexes: [any ReadableIndex]) throws(ModelError) -> [String: RuleOutcome] {
@@ -137,7 +138,7 @@ struct RuleProof {
     let leftOut = Set(try datastore.leftOut(limit: try datastore.leftOutCount).map(\.identifier))
     var rank = 0
     while rank < count, trials.contains(where: { !$0.isRefuted }) {
-      if isCancelled() { throw .cancelled }
+      if let progress, !progress(rank, count) { throw .cancelled }
       for entry in try datastore.primary.entries(at: rank..<min(rank + 512, count)) {
         // A record that does not parse has no values; entries that it still has make the counts differ.
         guard let document = try? datastore.record(entry.identifier)?.document() else { continue }

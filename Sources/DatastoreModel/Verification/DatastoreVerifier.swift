@@ -58,7 +58,7 @@ package struct DatastoreVerifier {
   private mutating func chooseSubjects() throws(ModelError) {
     let indexes = datastore.indexes.filter { names?.contains($0.descriptor.name) ?? true }
     let open = indexes.filter { !$0.descriptor.isStale && format == nil && $0.descriptor.declaredRule == nil }
-    let outcomes = try RuleProof(datastore: datastore, isCancelled: isCancelled).outcomes(of: open)
+    let outcomes = try RuleProof(datastore: datastore, progress: askedOnly).outcomes(of: open)
     for index in indexes {
       var subject = IndexSubject(index)
       if index.descriptor.isStale {
@@ -84,9 +84,10 @@ package struct DatastoreVerifier {
     }
   }
 
-  private var isCancelled: @Sendable () -> Bool {
-    let progress = progress
-    return { progress.map { !$0(0, 0) } ?? false }
+  /// Asks whether to go on while nothing of the check itself is done.
+  private var askedOnly: WorkProgress? {
+    guard let progress else { return nil }
+    return { _, _ in progress(0, 0) }
   }
 
   // MARK: Records

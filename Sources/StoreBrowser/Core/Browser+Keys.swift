@@ -68,8 +68,14 @@ extension Browser {
 
   private mutating func pressOverlay(_ chord: KeyChord, _ overlay: Overlay) {
     if chord.description == "^c" {
-      if case .compact(let compact) = overlay { return pressCompact(KeyChord(.escape), compact) }
-      overlays.removeLast()
+      switch overlay {
+      case .compact(let compact): pressCompact(KeyChord(.escape), compact)
+      case .review(var review):
+        review.name = nil
+        pressReview(KeyChord(.escape), review)
+      case .bulk(let bulk): pressBulk(KeyChord(.escape), bulk)
+      default: overlays.removeLast()
+      }
       return
     }
     switch overlay {
@@ -189,7 +195,9 @@ extension Browser {
       return
     }
     switch chord.description {
-    case "Esc", "q": overlays.removeLast()
+    case "Esc", "q":
+      session.cancel(.review)
+      overlays.removeLast()
     case "Enter":
       if let refusal = review.refusal { review.fail(refusal) } else { review.name = TextField(review.proposedName) }
       replaceTop(.review(review))

@@ -37,6 +37,8 @@ package struct Progress: Sendable, Hashable {
     case counts([ValueCount])
     case hits([PickaxeHit])
     case activity(Activity)
+    /// Records read to prove which fields the indexes are made from.
+    case proof
   }
 
   package init(done: Int, total: Int?, found: Found = .nothing) {
@@ -107,8 +109,8 @@ package enum WorkSlot: String, Hashable, Sendable, CaseIterable {
   /// Whether a person waits for it, so that it is shown and Esc cancels it.
   var isLong: Bool {
     switch self {
-    case .search, .filter, .sort, .frequency, .pickaxe, .verify, .referrers, .bulk, .export, .commit, .warmUp, .blame,
-      .rewrite:
+    case .search, .filter, .sort, .frequency, .pickaxe, .verify, .referrers, .bulk, .export, .review, .commit, .warmUp,
+      .blame, .rewrite:
       true
     default: false
     }

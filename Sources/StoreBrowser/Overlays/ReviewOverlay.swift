@@ -32,7 +32,7 @@ struct ReviewOverlay: Sendable {
   mutating func demand(in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(.review, .review(ReviewRequest(subject: subject, head: session.head)))
+    session.start(.review, .review(ReviewRequest(subject: subject, head: session.head)), label: "review")
   }
 
   /// Looks again, after something changed or the holder of the lock left.
@@ -191,9 +191,7 @@ struct ReviewOverlay: Sendable {
     grid.border(frame, digit: nil, title: title, footer: "one transaction, undoable with u", theme: theme)
     let inside = frame.inside
     guard let answer else {
-      grid.note(
-        problem.map { "✗ \($0)" } ?? "looking at what would change…", in: inside,
-        style: theme.style(problem == nil ? .dim : .problem))
+      drawWaiting(in: inside, on: &grid, session: session)
       return
     }
     grid.write(
@@ -212,6 +210,38 @@ struct ReviewOverlay: Sendable {
       }
     }
     drawFoot(in: inside, on: &grid, theme: theme)
+  }
+
+  /// What is done before there is something to show: a proof of the index rules reads every record.
+  private func drawWaiting(in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    if let problem {
+      grid.note("✗ \(problem)", in: inside, style: theme.style(.problem))
+      return
+    }
+    guard let work = session.running[.review], let progress = work.progress, progress.found == .proof,
+      let total = progress.total, total > 0
+    else {
+      grid.note("looking at what would change…", in: inside, style: theme.style(.dim))
+      return
+    }
+    let room = max(4, min(48, inside.columns - 12))
+    let seconds = Double(session.now - work.startedAt) / 1e9
+    let rate = seconds > 0 ? "   \(NumberFormat.count(Int(Double(progress.done) / seconds)))/s" : ""
+    let lines: [[Span]] = [
+      [Span("which fields are the indexes made from? every record is asked", theme.style(.title))], [],
+      [
+        Span(
+          Bars.progress(progress.done, of: total, width: room, isASCII: theme.isASCII), theme.style(.bar)),
+        Span("  \(NumberFormat.percent(progress.done, of: total))"),
+      ],
+      [Span("\(NumberFormat.count(progress.done)) of \(NumberFormat.count(total)) records\(rate)")], [],
+      [Span("once for this state of the store · Esc cancels, what is staged stays staged", theme.style(.dim))],
+    ]
+    for (row, spans) in lines.enumerated() where row < inside.rows {
+      grid.write(spans, at: Point(column: inside.left + 1, row: inside.top + row), width: inside.columns - 2)
+    }
+    grid.cursor = inside.origin
   }
 
   private func drawFoot(in inside: Rect, on grid: inout CellGrid, theme: Theme) {

@@ -72,7 +72,7 @@ extension WorkContext {
     answer.isCut = answer.changes.count > Self.reviewLimit
     let conflicts = answer.rebased?.conflicts ?? []
     let preview = try editable.preview(
-      answer.changes, options: EditOptions(detailLimit: Self.reviewLimit, progress: goingOn))
+      answer.changes, options: EditOptions(detailLimit: Self.reviewLimit, progress: goingOn, proving: proving))
     answer.preview = preview
     var entries: [RecordPlace: [EntryChange]] = [:]
     for record in preview.records { entries[record.place] = record.entries }
@@ -91,6 +91,14 @@ extension WorkContext {
   var goingOn: WorkProgress {
     { [cancellation, report] done, total in
       report(Progress(done: done, total: total))
+      return !cancellation.isCancelled
+    }
+  }
+
+  /// The same for the records that are read to prove which fields the indexes are made from.
+  private var proving: WorkProgress {
+    { [cancellation, report] done, total in
+      report(Progress(done: done, total: total, found: .proof))
       return !cancellation.isCancelled
     }
   }
@@ -151,7 +159,8 @@ extension WorkContext {
       return try editable.commit(
         request.changes, named: request.name,
         options: EditOptions(
-          marksIndexesStale: request.marksIndexesStale, mergesFields: true, detailLimit: 0, progress: goingOn))
+          marksIndexesStale: request.marksIndexesStale, mergesFields: true, detailLimit: 0, progress: goingOn,
+          proving: proving))
     case .undo(let commit, _): return try editable.undo(commit, named: request.name)
     case .restore(let commit, let datastore):
       return try editable.restore(commit, datastore: datastore, named: request.name)

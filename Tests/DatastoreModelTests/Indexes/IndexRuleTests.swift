@@ -1,4 +1,5 @@
 import StorageEngine
+import Synchronization
 import Testing
 
 @testable import DatastoreModel
@@ -30,6 +31,27 @@ struct IndexRuleTests {
     #expect(path(rules["name"]) == ".name")
     #expect(path(rules["population"]) == ".population")
     #expect(path(rules["tags"]) == ".tags")
+  }
+
+  @Test("a proof tells how many records it has read, ends when it is told to, and is made once for a state")
+  func progress() throws {
+    let store = try Cities.store(1_100)
+    let heard = Mutex<[Int]>([])
+    let datastore = try store.headView.requiredDatastore("City")
+    #expect(throws: ModelError.cancelled) {
+      try store.proofs.rules(of: datastore) { done, total in
+        heard.withLock { $0.append(done) }
+        return done < 512
+      }
+    }
+    #expect(heard.withLock { $0 } == [0, 512])
+    _ = try store.proofs.rules(of: datastore) { done, total in
+      #expect(total == 1_100)
+      heard.withLock { $0.append(done) }
+      return true
+    }
+    #expect(heard.withLock { $0 } == [0, 512, 0, 512, 1_024])
+    #expect(path(try store.proofs.rules(of: datastore) { _, _ in false }["population"]) == ".population")
   }
 
   @Test("without a name the only path that reproduces the index is its rule, from 20 distinct values on")
