@@ -3,7 +3,7 @@ import FoundationEssentials
 import StorageEngine
 
 /// How instances become records and records instances.
-struct RecordCoder<Format: DatastoreFormat>: Sendable {
+final class RecordCoder<Format: DatastoreFormat>: Sendable {
   typealias Instance = Format.Instance
   typealias Identifier = Format.Identifier
   typealias Decoder = @Sendable (Data) async throws -> (id: Identifier, instance: Instance)

@@ -7,7 +7,8 @@ protocol WarmableFormat: Sendable {
   var datastore: String { get }
   /// What the store needs so that it fits, as `index population, new`.
   func missingSteps(in view: View) throws -> [String]
-  func warmUp(_ progress: @escaping WarmUpHandler) async throws
+  /// Does it. Records whose keys are in `leavingOut` are left out of the indexes where they cannot be converted.
+  func warmUp(leavingOut: Set<[UInt8]>, _ progress: @escaping WarmUpHandler) async throws
 }
 
 extension DatastoreCore: WarmableFormat {
@@ -25,8 +26,8 @@ extension DatastoreCore: WarmableFormat {
     return steps
   }
 
-  func warmUp(_ progress: @escaping WarmUpHandler) async throws {
-    try await warm(listener: WarmUpListener(nil, detailed: progress))
+  func warmUp(leavingOut: Set<[UInt8]>, _ progress: @escaping WarmUpHandler) async throws {
+    try await warm(listener: WarmUpListener(nil, detailed: progress), leavingOut: leavingOut)
   }
 }
 
@@ -63,7 +64,8 @@ final class PersistenceWarmUp: WarmUpDriver {
         let task = Task.detached {
           for format in formats {
             let datastore = (format as any WarmableFormat).datastore
-            try await format.warmUp { progress.hear($0, of: datastore) }
+            let keys = leavingOut.filter { $0.datastore == datastore }.map(\.identifier.bytes)
+            try await format.warmUp(leavingOut: Set(keys)) { progress.hear($0, of: datastore) }
           }
         }
         progress.task = task

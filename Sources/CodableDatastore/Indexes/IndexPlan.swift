@@ -1,8 +1,9 @@
 import DatastoreModel
 import StorageEngine
 
-/// One index of an open datastore: how instances become entries, and where those lie.
-struct IndexPlan<Instance: Sendable>: Sendable {
+/// One index of an open datastore: how instances become entries, and where those lie. A class, because every write goes
+/// through all of them and a copy would count a dozen references.
+final class IndexPlan<Instance: Sendable>: Sendable {
   /// What the store keeps of it; the version is filled in when it is built.
   let descriptor: IndexDescriptor
   let tree: TreeName
@@ -12,27 +13,40 @@ struct IndexPlan<Instance: Sendable>: Sendable {
   /// The `KeyCoder` of the values.
   let coder: any Sendable
 
-  var name: String { descriptor.name }
-  var isDirect: Bool { descriptor.storage == .direct }
-  var isUnique: Bool { descriptor.isUnique }
+  let name: String
+  let isDirect: Bool
+  let isUnique: Bool
+  let isInByteOrder: Bool
+
+  init(
+    descriptor: IndexDescriptor, tree: TreeName, order: EntryOrder,
+    values: @escaping @Sendable (Instance) throws -> [[UInt8]], coder: any Sendable
+  ) {
+    self.descriptor = descriptor
+    self.tree = tree
+    self.order = order
+    self.values = values
+    self.coder = coder
+    name = descriptor.name
+    isDirect = descriptor.storage == .direct
+    isUnique = descriptor.isUnique
+    isInByteOrder = order.treeOrder == .bytes
+  }
 }
 
 extension IndexPlan {
   /// Plans the index of a declaration.
-  init(
+  static func plan(
     _ declared: GeneratedIndexRepresentation<Instance>, isUnique: Bool, datastore: String, identifiers: KeyOrder
-  ) {
+  ) -> IndexPlan {
     let place = Place(
       name: declared.indexName.rawValue, storage: declared.storage == .direct ? .direct : .reference,
       isUnique: isUnique, datastore: datastore, identifiers: identifiers)
-    if let index = declared.index as? any IndexValues, let plan = Self.known(index, at: place) {
-      self = plan
-    } else if let index = declared.index as? any RetrievableIndexRepresentation, let plan = Self.typed(index, at: place)
-    {
-      self = plan
-    } else {
-      self = Self.untyped(declared.index, at: place)
+    if let index = declared.index as? any IndexValues, let plan = known(index, at: place) { return plan }
+    if let index = declared.index as? any RetrievableIndexRepresentation, let plan = typed(index, at: place) {
+      return plan
     }
+    return untyped(declared.index, at: place)
   }
 
   /// Where an index stands, whatever its type.
@@ -45,7 +59,7 @@ extension IndexPlan {
   }
 
   /// One of the library's own kinds.
-  private static func known<Index: IndexValues>(_ index: Index, at place: Place) -> Self? {
+  private static func known<Index: IndexValues>(_ index: Index, at place: Place) -> IndexPlan? {
     let coder = KeyCoder<Index.Value>.make()
     let isRepeating = index.kind.hasManyValues
     let values: @Sendable (Index.Instance) throws -> [[UInt8]] = { instance in
@@ -56,13 +70,13 @@ extension IndexPlan {
     guard let values = values as? @Sendable (Instance) throws -> [[UInt8]] else { return nil }
     let names = index.keyPaths.map { KeyPathName.path(of: $0, from: Instance.self) }
     let tiers = names.count > 1 ? CompoundTiers.describe(Index.Value.self, keyPathNames: names) : []
-    return Self(
+    return plan(
       place, kind: index.kind, type: index.indexType, keyPathName: names.count == 1 ? names[0] : nil, tiers: tiers,
       coder: coder, values: values)
   }
 
   /// A kind that a program declares, with values of a known type.
-  private static func typed<Index: RetrievableIndexRepresentation>(_ index: Index, at place: Place) -> Self? {
+  private static func typed<Index: RetrievableIndexRepresentation>(_ index: Index, at place: Place) -> IndexPlan? {
     let coder = KeyCoder<Index.Value>.make()
     let values: @Sendable (Index.Instance) throws -> [[UInt8]] = { instance in
       let values: Set<Index.Value> = index.valuesToIndex(for: instance)
@@ -70,12 +84,12 @@ extension IndexPlan {
     }
     guard let values = values as? @Sendable (Instance) throws -> [[UInt8]] else { return nil }
     let kind: IndexKind = index is any SingleInstanceIndexRepresentation ? .manyToOne : .manyToMany
-    return Self(place, kind: kind, type: index.indexType, keyPathName: nil, tiers: [], coder: coder, values: values)
+    return plan(place, kind: kind, type: index.indexType, keyPathName: nil, tiers: [], coder: coder, values: values)
   }
 
   /// A kind that a program declares without a type of values: each is kept by its own type.
-  private static func untyped(_ index: any IndexRepresentation<Instance>, at place: Place) -> Self {
-    Self(
+  private static func untyped(_ index: any IndexRepresentation<Instance>, at place: Place) -> IndexPlan {
+    IndexPlan(
       descriptor: IndexDescriptor(
         name: place.name, kind: .manyToMany, type: index.indexType.rawValue, storage: place.storage,
         encoding: .comparator("AnyIndexable"), valueType: "AnyIndexable", isUnique: place.isUnique),
@@ -92,11 +106,11 @@ extension IndexPlan {
     try KeyCoder<Value>.make().key(of: value)
   }
 
-  private init<Value: Indexable>(
+  private static func plan<Value: Indexable>(
     _ place: Place, kind: IndexKind, type: IndexType, keyPathName: String?, tiers: [IndexTier], coder: KeyCoder<Value>,
     values: @escaping @Sendable (Instance) throws -> [[UInt8]]
-  ) {
-    self.init(
+  ) -> IndexPlan {
+    IndexPlan(
       descriptor: IndexDescriptor(
         name: place.name, kind: kind, type: type.rawValue, storage: place.storage, encoding: coder.encoding,
         valueType: String(describing: Value.self), keyPathName: keyPathName, isUnique: place.isUnique, tiers: tiers),

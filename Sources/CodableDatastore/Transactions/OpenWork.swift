@@ -10,6 +10,9 @@ final class OpenWork: Sendable {
   /// What must hold when the transaction is committed.
   let checks = Mutex<[UniqueValue: @Sendable (WriteTransaction) throws -> Void]>([:])
 
+  /// What was found out about datastores in this transaction, by their cores.
+  private let known = Mutex<[ObjectIdentifier: KnownDatastore]>([:])
+
   init(connection: StoreConnection) async throws {
     self.connection = connection
     let store = try connection.storeForWriting()
@@ -19,6 +22,27 @@ final class OpenWork: Sendable {
       throw StoreError(error)
     }
   }
+}
+
+extension OpenWork {
+  /// What a write needs to know of its datastore, so that a transaction of many looks it up once.
+  struct KnownDatastore: Sendable {
+    /// Whether its trees are there and as the declaration says.
+    var isPrepared = false
+    /// Whether no record was left out of the indexes.
+    var isWhole = false
+  }
+
+  func known(of datastore: AnyObject) -> KnownDatastore {
+    known.withLock { $0[ObjectIdentifier(datastore)] ?? KnownDatastore() }
+  }
+
+  func note(_ datastore: AnyObject, _ change: (inout KnownDatastore) -> Void) {
+    known.withLock { change(&$0[ObjectIdentifier(datastore), default: KnownDatastore()]) }
+  }
+
+  /// Has everything looked up again, because trees may have come, gone or changed.
+  func forgetDatastores() { known.withLock { $0 = [:] } }
 }
 
 /// A value of an index that may belong to one record only.

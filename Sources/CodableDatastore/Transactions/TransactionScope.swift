@@ -65,6 +65,11 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
+  /// What the scopes of one outermost transaction share; nil where it only reads.
+  var work: OpenWork? {
+    if case .writing(let work) = kind { work } else { nil }
+  }
+
   var isReading: Bool {
     if case .reading = kind { true } else { false }
   }
@@ -183,6 +188,7 @@ extension TransactionScope {
     }
     turns.close()
     guard !wasEnded, let savepoint else { return }
+    work.forgetDatastores()
     endChild()
     defer {
       parent?.state.withLock { state in

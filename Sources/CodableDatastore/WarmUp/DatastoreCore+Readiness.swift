@@ -4,9 +4,9 @@ import Synchronization
 
 extension DatastoreCore {
   /// The state to read from, after the store was made to fit the declaration where it does not.
-  func ready() async throws -> ReadState {
+  func ready(leavingOut: Set<[UInt8]> = []) async throws -> ReadState {
     if let state = try readyNow() { return state }
-    try await warmUp()
+    try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut))
     return try Transactions.readState(for: store)
   }
 
@@ -19,16 +19,25 @@ extension DatastoreCore {
   func readyNow() throws -> ReadState? {
     try requireSoundDeclaration()
     if let view { return .view(view) }
-    guard Transactions.current != nil else {
-      let state = ReadState(try store.currentView())
-      return try fits(state) ? state : nil
-    }
+    guard Transactions.current != nil else { return try visibleState() }
     if let scope = Transactions.scope(for: store), scope.isReading, scope.isUnfixed, !isReadOnly {
       guard try fits(ReadState(store.currentView())) else { return nil }
     }
     let state = try Transactions.readState(for: store)
     if Transactions.scope(for: store)?.isReading == true { return state }
     return try fits(state) ? state : nil
+  }
+
+  /// What is visible outside of transactions; nil where it does not fit. As long as it stays the same it is neither
+  /// taken nor compared again.
+  private func visibleState() throws -> ReadState? {
+    try store.requireOpen()
+    let number = store.connection.visibleState(forWriter: !store.isReadOnly)
+    if let number, let state = recent.state(number) { return state }
+    let state = ReadState(try store.currentView())
+    guard try fits(state) else { return nil }
+    if let number { recent.keep(state, number: number) }
+    return state
   }
 
   /// Sees that the store fits before a write begins. Within a transaction that writes each write sees to it by itself.
@@ -92,10 +101,10 @@ extension DatastoreCore {
   }
 
   /// Warms up for a caller who wants to hear of it.
-  func warm(listener: WarmUpListener) async throws {
+  func warm(listener: WarmUpListener, leavingOut: Set<[UInt8]> = []) async throws {
     listeners.add(listener)
     defer { listeners.remove(listener) }
-    let state = try await ready()
+    let state = try await ready(leavingOut: leavingOut)
     await listener.hear(.evaluating)
     guard !listener.hasEnded else { return }
     let count = Int(clamping: try state.tree(recordsTree)?.count ?? 0)

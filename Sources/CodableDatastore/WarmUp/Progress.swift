@@ -5,7 +5,7 @@ public typealias ProgressHandler = @Sendable (_ progress: Progress) async -> Voi
 ///
 /// Programs that also import Foundation name it `CodableDatastore.Progress`.
 public enum Progress: Sendable {
-  /// It looks what there is to do. Always reported.
+  /// It looks what there is to do, which may mean evaluating instances of older versions again. Always reported.
   case evaluating
   /// It is about to work on an instance: the first is number 0.
   case working(current: Int, total: Int)

@@ -4,9 +4,10 @@ import StorageEngine
 extension WarmUp {
   /// Writes what was worked out, index by index.
   func write(
-    _ plan: WarmUpPlan, _ gathered: GatheredEntries, stored: DatastoreDescriptor, _ report: inout WarmUpReport<Format>
+    _ plan: WarmUpPlan, _ gathered: Gathered, stored: DatastoreDescriptor, _ report: inout WarmUpReport<Format>
   ) async throws {
     var descriptor = stored
+    scope.work?.forgetDatastores()
     let movesRecords = plan.rekeys || !gathered.records.isEmpty
     var hasChanged = movesRecords || !plan.rebuilt.isEmpty
     try Task.checkCancellation()
@@ -36,6 +37,7 @@ extension WarmUp {
       descriptor.setIndex(index.name, to: core.descriptor(of: index))
     }
     try scope.change { transaction in
+      try noteLeftOut(gathered, in: transaction)
       try describe(descriptor, hasChanged: hasChanged, in: transaction)
       try requireUniqueness(plan, in: transaction)
     }
@@ -75,7 +77,7 @@ extension WarmUp {
   }
 
   /// Moves all records to their new keys.
-  private func rekey(_ gathered: GatheredEntries, in transaction: WriteTransaction) throws {
+  private func rekey(_ gathered: Gathered, in transaction: WriteTransaction) throws {
     let order = core.identifiers.order
     try throwingStoreErrors { () throws(StorageError) in
       let attributes = try transaction.tree(core.recordsTree)?.attributes.array ?? []
@@ -86,7 +88,7 @@ extension WarmUp {
   }
 
   /// Writes records anew.
-  private func rewrite(_ gathered: GatheredEntries, in transaction: WriteTransaction) throws {
+  private func rewrite(_ gathered: Gathered, in transaction: WriteTransaction) throws {
     let order = core.identifiers.order
     for (key, record) in gathered.records {
       _ = try core.ordered(index: nil) {
@@ -99,44 +101,53 @@ extension WarmUp {
 
   /// Builds an index from nothing.
   private func build(
-    _ index: IndexPlan<Format.Instance>, _ entries: [GatheredEntry], areMoved: Bool, in transaction: WriteTransaction
+    _ index: IndexPlan<Format.Instance>, _ entries: GatheredEntries, areMoved: Bool, in transaction: WriteTransaction
   ) throws {
     try drop(index.tree, in: transaction)
     try throwingStoreErrors { () throws(StorageError) in
       try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
     }
-    for entry in sorted(entries, index) {
-      let reference: RecordReference? =
-        !index.isDirect
-        ? nil : areMoved ? try core.reference(of: entry.identifier, in: transaction) : entry.reference
-      try core.insert(entry.value, reference, of: entry.identifier, into: index, in: transaction)
-    }
-  }
-
-  /// In byte order, where that is the index's: neighbours then go to the same nodes.
-  private func sorted(_ entries: [GatheredEntry], _ index: IndexPlan<Format.Instance>) -> [GatheredEntry] {
-    guard index.order.treeOrder == .bytes else { return entries }
-    return entries.sorted { left, right in
-      let order = left.value.withUnsafeBytes { left in right.value.withUnsafeBytes { compareKeys(left, $0) } }
-      if order != 0 { return order < 0 }
-      return left.identifier.withUnsafeBytes { left in right.identifier.withUnsafeBytes { compareKeys(left, $0) < 0 } }
+    try entries.forEach { key, reference in
+      if index.isInByteOrder, !index.isDirect || !areMoved {
+        try throwingStoreErrors { () throws(StorageError) in
+          _ = try transaction.insert(key, index.isDirect ? .record(reference) : .none, in: index.tree)
+        }
+        return
+      }
+      guard let (value, identifier) = EntryKey.split(key) else { return }
+      let reference = index.isDirect && areMoved ? try core.reference(of: identifier, in: transaction) : reference
+      try core.insert(value, index.isDirect ? reference : nil, of: identifier, into: index, in: transaction)
     }
   }
 
   /// Whether an index holds exactly these entries. Where no record had to be decoded it does.
   private func holds(
-    _ index: IndexPlan<Format.Instance>, _ entries: [GatheredEntry], isEvaluated: Bool, in transaction: WriteTransaction
+    _ index: IndexPlan<Format.Instance>, _ entries: GatheredEntries, isEvaluated: Bool, in transaction: WriteTransaction
   ) throws -> Bool {
     let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(index.tree) }
     guard let tree else { return false }
-    if !isEvaluated { return true }
-    guard tree.count == UInt64(entries.count) else { return false }
-    let wanted = Set(entries.map { EntryKey.make(value: $0.value, identifier: $0.identifier) })
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
-    while let entry = try walk.nextEntry() {
-      guard wanted.contains(entry.key.array) else { return false }
+    return try !isEvaluated || entries.areHeld(by: tree)
+  }
+
+  /// Says in the store which records are in no rebuilt index. Where all were looked at, that takes the place of what an
+  /// earlier warm-up said.
+  private func noteLeftOut(_ gathered: Gathered, in transaction: WriteTransaction) throws {
+    guard gathered.isDecoded else { return }
+    let name = TreeName.leftOut(of: core.key)
+    try drop(name, in: transaction)
+    if gathered.leftOut.isEmpty { return }
+    let order = core.identifiers.order
+    try throwingStoreErrors { () throws(StorageError) in
+      try transaction.createTree(name, kind: .entries, order: order.treeOrder, attributes: [])
     }
-    return true
+    for (key, reason) in gathered.leftOut {
+      let reason = Bytes(Array(reason.utf8.prefix(Limits.payload)))
+      _ = try order.place(of: key).withProbe { probe in
+        try throwingStoreErrors { () throws(StorageError) in
+          try transaction.insert(key, .bytes(reason), in: name, place: order.isBytes ? nil : probe)
+        }
+      }
+    }
   }
 
   /// Fails where an index that is to be unique holds a value twice, and lists the values.

@@ -21,12 +21,15 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     plan.rebuilt.formUnion(forced.rebuilt)
     plan.evaluated.subtract(plan.rebuilt)
     plan.rewritesOlderThan = forced.rewritesOlderThan
+    plan.leavingOut = forced.leavingOut
     if plan.isEmpty { return }
 
     await core.listeners.tell(.evaluating)
-    var report = WarmUpReport(core: core, total: Int(clamping: tree.count))
+    var report = WarmUpReport(
+      core: core, total: Int(clamping: tree.count), tellsInstances: plan.changesInstances)
     defer { report.end() }
-    let gathered = try await gather(plan, from: tree, &report)
+    var gathered = try await gather(plan, from: tree, &report)
+    await sort(&gathered)
     try await write(plan, gathered, stored: stored, &report)
     await report.complete()
     await core.listeners.tell(.complete(total: Int(clamping: tree.count)))
@@ -38,106 +41,20 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     }
   }
 
-  /// Reads all records and works out what is to be written.
-  private func gather(
-    _ plan: WarmUpPlan, from tree: Tree, _ report: inout WarmUpReport<Format>
-  ) async throws -> GatheredEntries {
-    var gathered = GatheredEntries(indexCount: core.indexes.count)
-    guard plan.needsInstances, try needsDecoding(plan, tree) else { return gathered }
-    let wanted =
-      plan.rekeys || plan.rewritesOlderThan != nil
-      ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
-    gathered.isDecoded = true
-    await report.begin(reportTitle(plan), total: Int(clamping: tree.count))
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
-    var position = 0
-    while let entry = try walk.nextEntry() {
-      if position & 63 == 0 { try Task.checkCancellation() }
-      await report.willWork(on: position)
-      guard let reference = entry.payload.record else { throw StoreError(.damaged, "A record leads nowhere.") }
-      let record = try throwingStoreErrors { () throws(StorageError) in try tree.value(of: reference) }
-      do {
-        try await gather(record, entry.key.array, reference, wanted, plan, into: &gathered)
-      } catch {
-        try await report.failed(error, key: entry.key.array, record: record)
+  /// Sorts the entries of all indexes, each on a processor of its own where there are as many.
+  private func sort(_ gathered: inout Gathered) async {
+    let entries = gathered.entries
+    gathered.entries = await withTaskGroup(of: (Int, GatheredEntries).self) { group in
+      for (place, entries) in entries.enumerated() {
+        group.addTask {
+          var entries = entries
+          entries.sort()
+          return (place, entries)
+        }
       }
-      position += 1
-    }
-    try await report.finishReading()
-    return gathered
-  }
-
-  /// Takes one record in.
-  private func gather(
-    _ record: Bytes, _ storedKey: [UInt8], _ reference: RecordReference, _ wanted: [Int], _ plan: WarmUpPlan,
-    into gathered: inout GatheredEntries
-  ) async throws {
-    let (identifier, instance) = try await core.coder.decode(record)
-    var key = storedKey
-    if plan.rekeys {
-      key = try core.key(of: identifier)
-      guard gathered.rekeyed.insert(key).inserted else {
-        throw StoreError(.refused, "Two records of \(core.key) would get the same identifier.")
-      }
-    }
-    let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: record), than: $0) } ?? false
-    if plan.rekeys || isRewritten {
-      let written = isRewritten ? try await core.coder.record(of: instance) : record.array
-      guard let bytes = written else { throw EmptyContentError(datastore: DatastoreKey(core.key)) }
-      gathered.records.append((key, bytes))
-    }
-    for place in wanted {
-      let index = core.indexes[place]
-      for value in try core.ordering(index: index.name, { try index.values(instance) }) {
-        try core.requireLength(value.count + key.count + 2, index: index.name)
-        gathered.entries[place].append(GatheredEntry(value: value, identifier: key, reference: reference))
-      }
+      var sorted = entries
+      for await (place, entries) in group { sorted[place] = entries }
+      return sorted
     }
   }
-
-  /// Whether there is more to do than to note that a newer version has looked: records of older versions.
-  private func needsDecoding(_ plan: WarmUpPlan, _ tree: Tree) throws -> Bool {
-    if !plan.rebuilt.isEmpty || plan.rekeys { return true }
-    let limit = plan.rewritesOlderThan
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
-    while let (_, record) = try walk.next() {
-      guard let tag = core.coder.tag(of: record) else { continue }
-      if let limit, isOlder(tag, than: limit) { return true }
-      if !plan.evaluated.isEmpty, tag != core.coder.tag { return true }
-    }
-    return false
-  }
-
-  private func isOlder(_ tag: String?, than limit: String) -> Bool {
-    guard let tag, let version = try? VersionTag<Format>.version(of: limit) else { return false }
-    return VersionTag<Format>.isOlder(tag, than: version)
-  }
-
-  private func reportTitle(_ plan: WarmUpPlan) -> String {
-    let names = plan.rebuilt.union(plan.evaluated).sorted().map { core.indexes[$0].name }
-    return names.isEmpty
-      ? "records" : names.count == 1 ? "index \(names[0])" : "indexes \(names.joined(separator: ", "))"
-  }
-}
-
-/// An entry that an index is to have.
-struct GatheredEntry: Sendable {
-  var value: [UInt8]
-  var identifier: [UInt8]
-  /// Where its record lies now.
-  var reference: RecordReference
-}
-
-/// What a warm-up has worked out.
-struct GatheredEntries: Sendable {
-  /// Per index.
-  var entries: [[GatheredEntry]]
-  /// Records that are written anew, with their keys.
-  var records: [(key: [UInt8], record: [UInt8])] = []
-  /// Whether records were decoded at all.
-  var isDecoded = false
-  /// Keys that are taken, where records get new ones.
-  var rekeyed: Set<[UInt8]> = []
-
-  init(indexCount: Int) { entries = Array(repeating: [], count: indexCount) }
 }

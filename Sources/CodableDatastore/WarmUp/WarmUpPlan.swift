@@ -12,6 +12,8 @@ struct WarmUpPlan: Sendable {
   var rekeys = false
   /// Records of versions before this one are written anew.
   var rewritesOlderThan: String?
+  /// Records that may be left out of the indexes where they cannot be converted, by their keys.
+  var leavingOut: Set<[UInt8]> = []
   /// Members of the descriptor that change without any work, such as uniqueness that is switched off.
   var redescribes = false
 
@@ -20,7 +22,10 @@ struct WarmUpPlan: Sendable {
   }
 
   /// Whether instances have to be decoded.
-  var needsInstances: Bool { !rebuilt.isEmpty || !evaluated.isEmpty || rekeys || rewritesOlderThan != nil }
+  var needsInstances: Bool { !evaluated.isEmpty || changesInstances }
+
+  /// Whether instances, or what is found by them, are written anew in any case.
+  var changesInstances: Bool { !rebuilt.isEmpty || rekeys || rewritesOlderThan != nil }
 }
 
 extension DatastoreCore {

@@ -7,6 +7,8 @@ struct WarmUpReport<Format: DatastoreFormat> {
   private let core: DatastoreCore<Format>
   private var progress: WarmUpProgress
   private let total: Int
+  /// Instances that were worked on.
+  private var position = 0
   private let clock = ContinuousClock()
   private let startedAt = LocalTime.now
   private let begin: ContinuousClock.Instant
@@ -14,10 +16,14 @@ struct WarmUpReport<Format: DatastoreFormat> {
   private var firstFailure: (any Error)?
   /// Whether somebody wants to hear of every failure; otherwise the first ends the work.
   private let collectsFailures: Bool
+  /// Whether plain listeners hear of each instance. Where old ones are only evaluated again, that is a part of
+  /// evaluating.
+  private let tellsInstances: Bool
 
-  init(core: DatastoreCore<Format>, total: Int) {
+  init(core: DatastoreCore<Format>, total: Int, tellsInstances: Bool) {
     self.core = core
     self.total = total
+    self.tellsInstances = tellsInstances
     begin = clock.now
     collectsFailures = core.listeners.current.contains { $0.detailed != nil }
     progress = WarmUpProgress(steps: [], rate: 0, remainingSeconds: nil, failures: [], isComplete: false)
@@ -34,8 +40,12 @@ struct WarmUpReport<Format: DatastoreFormat> {
     await tell(done: progress.steps.last?.total ?? 0)
   }
 
-  mutating func willWork(on position: Int) async {
-    await core.listeners.tell(.working(current: position, total: total))
+  /// Tells of the next instance.
+  mutating func willWork() async throws {
+    let position = position
+    self.position += 1
+    if position & 63 == 0 { try Task.checkCancellation() }
+    if tellsInstances { await core.listeners.tell(.working(current: position, total: total)) }
     guard position & 15 == 0 else { return }
     let now = clock.now
     if let lastDetail, now - lastDetail < .milliseconds(50) { return }
@@ -99,6 +109,12 @@ enum DecodingPath {
     var path = context(of: error).codingPath
     if case .keyNotFound(let key, _) = error { path.append(key) }
     return path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+  }
+
+  /// What is wrong and where, in one line.
+  static func sentence(for error: any Error) -> String {
+    let path = text(of: error)
+    return path.isEmpty ? reason(of: error) : "\(reason(of: error)) at \(path)"
   }
 
   static func reason(of error: any Error) -> String {

@@ -7,12 +7,12 @@ extension DatastoreCore {
   /// An old entry that is not where it should be (a changed key path or conversion) is searched for, so that an index
   /// never makes a record immovable.
   func replaceEntries(
-    of key: [UInt8], old: [[[UInt8]]]?, new: [[[UInt8]]]?, in transaction: WriteTransaction
+    of key: [UInt8], old: StoredRecord<Instance>?, new: [[[UInt8]]]?, in transaction: WriteTransaction
   ) throws {
     for (place, index) in indexes.enumerated() {
-      let oldValues = old?[place] ?? []
+      let oldValues = old?.values?[place] ?? []
       let newValues = new?[place] ?? []
-      var isMissing = false
+      var isMissing = old != nil && old?.values == nil
       for value in oldValues where !newValues.contains(value) {
         if try !remove(value, of: key, from: index, in: transaction) { isMissing = true }
       }
@@ -30,15 +30,19 @@ extension DatastoreCore {
     in transaction: WriteTransaction
   ) throws {
     let payload: Payload = reference.map { .record($0) } ?? .none
+    if index.isInByteOrder {
+      return try throwingStoreErrors { () throws(StorageError) in
+        _ = try transaction.insert(EntryKey.make(value: value, identifier: key), payload, in: index.tree)
+      }
+    }
     let place = try index.order.place(value: value, identifier: key)
     let isNew = try ordered(index: index) {
       try place.withProbe { probe in
         try transaction.insert(
-          EntryKey.make(value: value, identifier: key), payload, in: index.tree,
-          place: index.order.treeOrder == .bytes ? nil : probe)
+          EntryKey.make(value: value, identifier: key), payload, in: index.tree, place: probe)
       }
     }
-    guard isNew, case .compare = place else { return }
+    guard isNew else { return }
     try requireOrder(at: place, index: index, in: transaction) { stored in
       guard let (value, identifier) = stored.withUnsafeBytes({ EntryKey.split($0) }) else { return place }
       return try index.order.place(value: value, identifier: identifier)
@@ -74,9 +78,14 @@ extension DatastoreCore {
 
   /// Where the record of an identifier lies, or will lie.
   func reference(of key: [UInt8], in transaction: WriteTransaction) throws -> RecordReference? {
-    try identifiers.order.place(of: key).withProbe { probe in
+    if identifiers.order.isBytes {
+      return try throwingStoreErrors { () throws(StorageError) in
+        try transaction.currentReference(of: key, in: recordsTree)
+      }
+    }
+    return try identifiers.order.place(of: key).withProbe { probe in
       try throwingStoreErrors { () throws(StorageError) in
-        try transaction.currentReference(of: key, in: recordsTree, place: identifiers.order.isBytes ? nil : probe)
+        try transaction.currentReference(of: key, in: recordsTree, place: probe)
       }
     }
   }
@@ -84,11 +93,13 @@ extension DatastoreCore {
   private func remove(
     _ value: [UInt8], of key: [UInt8], from index: IndexPlan<Instance>, in transaction: WriteTransaction
   ) throws -> Bool {
-    try index.order.place(value: value, identifier: key).withProbe { probe in
+    let entry = EntryKey.make(value: value, identifier: key)
+    if index.isInByteOrder {
+      return try throwingStoreErrors { () throws(StorageError) in try transaction.remove(entry, in: index.tree) }
+    }
+    return try index.order.place(value: value, identifier: key).withProbe { probe in
       try throwingStoreErrors { () throws(StorageError) in
-        try transaction.remove(
-          EntryKey.make(value: value, identifier: key), in: index.tree,
-          place: index.order.treeOrder == .bytes ? nil : probe)
+        try transaction.remove(entry, in: index.tree, place: probe)
       }
     }
   }
@@ -128,6 +139,7 @@ extension DatastoreCore {
 
   /// Has the values of unique indexes looked at when the transaction ends, so that two records may swap theirs.
   func checkUniqueness(of values: [[[UInt8]]], in scope: TransactionScope) {
+    guard hasUniqueIndexes else { return }
     for (place, index) in indexes.enumerated() where index.isUnique {
       for value in values[place] {
         scope.checkAtEnd(UniqueValue(index: index.tree, value: value)) { [key] transaction in

@@ -32,67 +32,113 @@ extension DatastoreCore {
 
   /// Writes a prepared record. The caller has the turn of the scope.
   func persist(_ prepared: PreparedRecord<Identifier>, in scope: TransactionScope) async throws -> Instance? {
-    let place = try identifiers.order.place(of: prepared.key)
-    let old = try await storedRecord(at: place, key: prepared.key, in: scope)
+    try await prepareTrees(for: prepared, in: scope)
+    guard let found = try scope.change({ transaction in try insertIfNew(prepared, in: transaction) }) else {
+      checkUniqueness(of: prepared.values, in: scope)
+      note(prepared.identifier, key: prepared.key, old: nil, new: prepared.record, in: scope)
+      return nil
+    }
+    let old = try await decoded(found, key: prepared.key, in: scope)
     try scope.change { transaction in
-      try prepareTrees(for: prepared, in: transaction)
-      if let old, try isUnchanged(old, prepared, in: transaction) { return }
-      try put(prepared, at: place, in: transaction)
-      try replaceEntries(of: prepared.key, old: old?.values, new: prepared.values, in: transaction)
+      if try isUnchanged(old, prepared, in: transaction) { return }
+      try put(prepared, in: transaction)
+      try replaceEntries(of: prepared.key, old: old, new: prepared.values, in: transaction)
+      if let work = scope.work { try takeFromLeftOut(prepared.key, in: work) }
     }
     checkUniqueness(of: prepared.values, in: scope)
-    note(prepared.identifier, key: prepared.key, old: old?.record, new: prepared.record, in: scope)
-    return old?.instance
+    note(prepared.identifier, key: prepared.key, old: old.record, new: prepared.record, in: scope)
+    return try? old.instance.get()
   }
 
   /// Deletes a record. The caller has the turn of the scope.
   func delete(_ identifier: Identifier?, key: [UInt8], in scope: TransactionScope) async throws -> Instance? {
-    let place = try identifiers.order.place(of: key)
-    guard let old = try await storedRecord(at: place, key: key, in: scope) else { return nil }
+    try await makeFit(in: scope)
+    let found = try scope.step { transaction in
+      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+      return try tree == nil ? nil : record(of: key, in: transaction)
+    }
+    guard let found else { return nil }
+    let old = try await decoded(found, key: key, in: scope)
+    let instance = try old.instance.get()
+    try await prepareTrees(for: nil, in: scope)
     try scope.change { transaction in
-      try prepareTrees(for: nil, in: transaction)
-      _ = try place.withProbe { probe in
+      _ = try identifiers.order.place(of: key).withProbe { probe in
         try throwingStoreErrors { () throws(StorageError) in
           try transaction.delete(key, in: recordsTree, place: identifiers.order.isBytes ? nil : probe)
         }
       }
-      try replaceEntries(of: key, old: old.values, new: nil, in: transaction)
+      try replaceEntries(of: key, old: old, new: nil, in: transaction)
     }
     note(identifier, key: key, old: old.record, new: nil, in: scope)
-    return old.instance
+    return instance
   }
 
-  /// What is there under an identifier, decoded. Where somebody changed the store between the look at it and this
-  /// transaction (a restore, another process), it is warmed up first.
-  private func storedRecord(
-    at place: SoughtPlace, key: [UInt8], in scope: TransactionScope
-  ) async throws -> StoredRecord<Instance>? {
-    func tree() throws -> Tree? {
-      try scope.step { transaction in
-        try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+  /// Sees once a transaction that the trees are there, as the declaration says, and that the descriptor says which
+  /// version writes.
+  private func prepareTrees(for prepared: PreparedRecord<Identifier>?, in scope: TransactionScope) async throws {
+    guard let work = scope.work else { throw DiskPersistenceError.cannotWrite }
+    if work.known(of: self).isPrepared { return }
+    try await makeFit(in: scope)
+    try scope.change { transaction in try prepareTrees(for: prepared, in: transaction) }
+    work.note(self) { $0.isPrepared = true }
+  }
+
+  /// Warms up where somebody changed the store between the look at it and this transaction (a restore, another process),
+  /// or where the transaction is the first to use it.
+  private func makeFit(in scope: TransactionScope) async throws {
+    if scope.work?.known(of: self).isPrepared == true { return }
+    let isFit = try scope.step { transaction in
+      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+      return try tree.map { try fits($0) } ?? true
+    }
+    if !isFit { try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run() }
+  }
+
+  /// Writes a record that is new, with its entries; answers the one that is there already, where there is one.
+  private func insertIfNew(
+    _ prepared: PreparedRecord<Identifier>, in transaction: WriteTransaction
+  ) throws -> Bytes? {
+    if let found = try record(of: prepared.key, in: transaction) { return found }
+    try put(prepared, in: transaction)
+    try replaceEntries(of: prepared.key, old: nil, new: prepared.values, in: transaction)
+    return nil
+  }
+
+  /// The record of an identifier as a transaction has it.
+  private func record(of key: [UInt8], in transaction: WriteTransaction) throws -> Bytes? {
+    guard let reference = try reference(of: key, in: transaction) else { return nil }
+    return try throwingStoreErrors { () throws(StorageError) in
+      try transaction.tree(recordsTree)?.value(of: reference)
+    }
+  }
+
+  /// What is there under an identifier, decoded.
+  private func decoded(
+    _ record: Bytes, key: [UInt8], in scope: TransactionScope
+  ) async throws -> StoredRecord<Instance> {
+    do {
+      let instance = try await coder.decode(record).instance
+      let values = try values(of: instance, identifier: key)
+      return StoredRecord(record: record, instance: .success(instance), values: values)
+    } catch {
+      // What no program can read any more may be replaced, once somebody has said that it is to be left out.
+      let isLeftOut = try scope.step { _ in try scope.work.map { try hasLeftOut(key, in: $0) } ?? false }
+      guard isLeftOut else { throw error }
+      return StoredRecord(record: record, instance: .failure(error), values: nil)
+    }
+  }
+
+  private func put(_ prepared: PreparedRecord<Identifier>, in transaction: WriteTransaction) throws {
+    if identifiers.order.isBytes {
+      return try throwingStoreErrors { () throws(StorageError) in
+        _ = try transaction.put(prepared.key, prepared.record, in: recordsTree)
       }
     }
-    var records = try tree()
-    if let found = records, try !fits(found) {
-      try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run()
-      records = try tree()
-    }
-    let record = try records?.record(at: place)
-    guard let record else { return nil }
-    let instance = try await coder.decode(record).instance
-    return StoredRecord(record: record, instance: instance, values: try values(of: instance, identifier: key))
-  }
-
-  private func put(
-    _ prepared: PreparedRecord<Identifier>, at place: SoughtPlace, in transaction: WriteTransaction
-  ) throws {
+    let place = try identifiers.order.place(of: prepared.key)
     let replaced = try ordered(index: nil) {
-      try place.withProbe { probe in
-        try transaction.put(
-          prepared.key, prepared.record, in: recordsTree, place: identifiers.order.isBytes ? nil : probe)
-      }
+      try place.withProbe { probe in try transaction.put(prepared.key, prepared.record, in: recordsTree, place: probe) }
     }
-    guard replaced == nil, case .compare = place else { return }
+    guard replaced == nil else { return }
     try requireOrder(at: place, index: nil, in: transaction) { stored in
       try identifiers.order.place(of: stored.array)
     }
@@ -102,9 +148,9 @@ extension DatastoreCore {
   private func isUnchanged(
     _ old: StoredRecord<Instance>, _ prepared: PreparedRecord<Identifier>, in transaction: WriteTransaction
   ) throws -> Bool {
-    guard coder.isEqual(old.record, prepared.record) else { return false }
+    guard let oldValues = old.values, coder.isEqual(old.record, prepared.record) else { return false }
     for (place, index) in indexes.enumerated() {
-      guard Set(old.values[place]) == Set(prepared.values[place]) else { return false }
+      guard Set(oldValues[place]) == Set(prepared.values[place]) else { return false }
       let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(index.tree) }
       guard let tree else { return false }
       for value in prepared.values[place] {

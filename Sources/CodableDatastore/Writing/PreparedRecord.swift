@@ -12,7 +12,8 @@ struct PreparedRecord<Identifier: Sendable>: Sendable {
 /// A record that is there.
 struct StoredRecord<Instance: Sendable>: Sendable {
   var record: Bytes
-  var instance: Instance
-  /// The keys of its values, per index.
-  var values: [[[UInt8]]]
+  /// The error is that of a record that a warm-up left out.
+  var instance: Result<Instance, any Error>
+  /// The keys of its values, per index; nil where they cannot be told.
+  var values: [[[UInt8]]]?
 }

@@ -11,11 +11,16 @@ package enum EntryKey {
   package static func make(value: [UInt8], identifier: [UInt8]) -> [UInt8] {
     var key: [UInt8] = []
     key.reserveCapacity(value.count + identifier.count + 2)
-    key.append(contentsOf: value)
-    key.append(contentsOf: identifier)
-    key.append(UInt8(truncatingIfNeeded: identifier.count >> 8))
-    key.append(UInt8(truncatingIfNeeded: identifier.count))
+    append(value: value, identifier: identifier, to: &key)
     return key
+  }
+
+  /// As `make`, behind what is there already.
+  package static func append(value: [UInt8], identifier: [UInt8], to keys: inout [UInt8]) {
+    keys.append(contentsOf: value)
+    keys.append(contentsOf: identifier)
+    keys.append(UInt8(truncatingIfNeeded: identifier.count >> 8))
+    keys.append(UInt8(truncatingIfNeeded: identifier.count))
   }
 
   /// How long the key is.

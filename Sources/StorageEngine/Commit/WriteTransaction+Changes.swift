@@ -195,25 +195,31 @@ extension WriteTransaction {
   package func insert(
     _ key: [UInt8], _ payload: Payload = .none, in name: TreeName, place probe: KeyProbe? = nil
   ) throws(StorageError) -> Bool {
+    let result = key.withUnsafeBytes { key in
+      Result { () throws(StorageError) in try insert(key, payload, in: name, place: probe) }
+    }
+    return try result.get()
+  }
+
+  /// As `insert` of an array, from memory that is only read.
+  @discardableResult
+  package func insert(
+    _ key: UnsafeRawBufferPointer, _ payload: Payload = .none, in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> Bool {
     try check(keyLength: key.count)
     if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
       throw .payloadTooLong(count: bytes.count, limit: Limits.payload)
     }
     return try locked { () throws(StorageError) in
       let place = try existing(name, kind: .entries, probe)
-      let result = key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in
-          try withProbe(key, probe) { probe throws(StorageError) in
-            // In a tree that changes anyway a copied path costs less than looking twice.
-            let isChanged = state.pointee.trees[place].primary.root.fresh != nil
-            if !isChanged, try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root) == payload {
-              return false
-            }
-            return try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload }
-          }
+      return try withProbe(key, probe) { probe throws(StorageError) in
+        // In a tree that changes anyway a copied path costs less than looking twice.
+        let isChanged = state.pointee.trees[place].primary.root.fresh != nil
+        if !isChanged, try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root) == payload {
+          return false
         }
+        return try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload }
       }
-      return try result.get()
     }
   }
 

@@ -1,0 +1,194 @@
+import DatastoreModel
+import FoundationEssentials
+import StorageEngine
+
+/// What a warm-up has worked out.
+struct Gathered: Sendable {
+  /// Per index.
+  var entries: [GatheredEntries]
+  /// Records that are written anew, with their keys.
+  var records: [(key: [UInt8], record: [UInt8])] = []
+  /// Whether records were decoded at all.
+  var isDecoded = false
+  /// Records that are in no index, because they cannot be converted: their keys, and what is wrong with them.
+  var leftOut: [(key: [UInt8], reason: String)] = []
+  /// Keys that are taken, where records get new ones.
+  fileprivate var rekeyed: Set<[UInt8]> = []
+
+  init(indexCount: Int) { entries = Array(repeating: GatheredEntries(), count: indexCount) }
+}
+
+/// A record as it is stored.
+private struct StoredInstance: Sendable {
+  var key: [UInt8]
+  var record: Bytes
+  var reference: RecordReference
+}
+
+/// What some records, one after the other, come to.
+private struct GatheredPart: Sendable {
+  var instances: ArraySlice<StoredInstance>
+  /// Per wanted index.
+  var entries: [GatheredEntries]
+  var records: [(key: [UInt8], record: [UInt8])] = []
+  /// What went wrong, by the record's place in `instances`.
+  var failures: [Int: any Error] = [:]
+}
+
+/// How many parts are decoded at once.
+private let processors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16)
+/// How many records are looked at together: few enough that a cancellation is heard at once.
+private let batch = 128 * processors
+
+extension WarmUp {
+  /// Reads all records and works out what is to be written. Several are decoded at once, and told in their order.
+  func gather(_ plan: WarmUpPlan, from tree: Tree, _ report: inout WarmUpReport<Format>) async throws -> Gathered {
+    var gathered = Gathered(indexCount: core.indexes.count)
+    guard plan.needsInstances, try needsDecoding(plan, tree) else { return gathered }
+    gathered.isDecoded = true
+    let known = try keysLeftOut()
+    await report.begin(reportTitle(plan), total: Int(clamping: tree.count))
+    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    while true {
+      try Task.checkCancellation()
+      let instances = try nextInstances(&walk, of: tree)
+      if instances.isEmpty { break }
+      for part in try await evaluate(instances, plan) {
+        for place in part.instances.indices {
+          try await report.willWork()
+          guard let error = part.failures[place] else { continue }
+          let instance = part.instances[place]
+          // Where all identifiers change there is no place for a record that tells none.
+          if !plan.rekeys, plan.leavingOut.contains(instance.key) || known.contains(instance.key),
+            !(error is CancellationError)
+          {
+            gathered.leftOut.append((instance.key, DecodingPath.sentence(for: error)))
+          } else {
+            try await report.failed(error, key: instance.key, record: instance.record)
+          }
+        }
+        try take(part, plan, into: &gathered)
+      }
+    }
+    try await report.finishReading()
+    return gathered
+  }
+
+  /// What is wanted of each record.
+  private func wantedIndexes(_ plan: WarmUpPlan) -> [Int] {
+    plan.rekeys || plan.rewritesOlderThan != nil
+      ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
+  }
+
+  private func nextInstances(_ walk: inout RecordWalk, of tree: Tree) throws -> [StoredInstance] {
+    var instances: [StoredInstance] = []
+    instances.reserveCapacity(batch)
+    while instances.count < batch, let entry = try walk.nextEntry() {
+      guard let reference = entry.payload.record else { throw StoreError(.damaged, "A record leads nowhere.") }
+      let record = try throwingStoreErrors { () throws(StorageError) in try tree.value(of: reference) }
+      instances.append(StoredInstance(key: entry.key.array, record: record, reference: reference))
+    }
+    return instances
+  }
+
+
+  /// Decodes records, on all processors where there are many.
+  private func evaluate(_ instances: [StoredInstance], _ plan: WarmUpPlan) async throws -> [GatheredPart] {
+    let length = max((instances.count + processors - 1) / processors, 16)
+    let wanted = wantedIndexes(plan)
+    if instances.count <= length { return [await evaluate(instances[...], wanted, plan)] }
+    return await withTaskGroup(of: GatheredPart.self) { group in
+      for start in stride(from: 0, to: instances.count, by: length) {
+        let part = instances[start..<min(start + length, instances.count)]
+        group.addTask { await evaluate(part, wanted, plan) }
+      }
+      var parts: [GatheredPart] = []
+      for await part in group { parts.append(part) }
+      return parts.sorted { $0.instances.startIndex < $1.instances.startIndex }
+    }
+  }
+
+  private func evaluate(
+    _ instances: ArraySlice<StoredInstance>, _ wanted: [Int], _ plan: WarmUpPlan
+  ) async -> GatheredPart {
+    var part = GatheredPart(
+      instances: instances, entries: Array(repeating: GatheredEntries(), count: wanted.count))
+    for place in instances.indices {
+      do {
+        try await evaluate(instances[place], wanted, plan, into: &part)
+      } catch {
+        part.failures[place] = error
+      }
+    }
+    return part
+  }
+
+  /// Takes one record in: all of it, or nothing.
+  private func evaluate(
+    _ stored: StoredInstance, _ wanted: [Int], _ plan: WarmUpPlan, into part: inout GatheredPart
+  ) async throws {
+    let (identifier, instance) = try await core.coder.decode(stored.record)
+    let key = plan.rekeys ? try core.key(of: identifier) : stored.key
+    let values = try wanted.map { place in
+      let index = core.indexes[place]
+      let values = try core.ordering(index: index.name) { try index.values(instance) }
+      for value in values { try core.requireLength(value.count + key.count + 2, index: index.name) }
+      return values
+    }
+    let isRewritten = plan.rewritesOlderThan.map { isOlder(core.coder.tag(of: stored.record), than: $0) } ?? false
+    if plan.rekeys || isRewritten {
+      let record = isRewritten ? try await core.coder.record(of: instance) : stored.record.array
+      guard let record else { throw EmptyContentError(datastore: DatastoreKey(core.key)) }
+      part.records.append((key, record))
+    }
+    for (place, values) in values.enumerated() {
+      for value in values { part.entries[place].append(value: value, identifier: key, reference: stored.reference) }
+    }
+  }
+
+  private func take(_ part: GatheredPart, _ plan: WarmUpPlan, into gathered: inout Gathered) throws {
+    if plan.rekeys {
+      for (key, _) in part.records where !gathered.rekeyed.insert(key).inserted {
+        throw StoreError(.refused, "Two records of \(core.key) would get the same identifier.")
+      }
+    }
+    gathered.records += part.records
+    for (place, entries) in zip(wantedIndexes(plan), part.entries) { gathered.entries[place].append(entries) }
+  }
+
+  /// Whether there is more to do than to note that a newer version has looked: records of older versions.
+  private func needsDecoding(_ plan: WarmUpPlan, _ tree: Tree) throws -> Bool {
+    if !plan.rebuilt.isEmpty || plan.rekeys { return true }
+    let limit = plan.rewritesOlderThan
+    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    while let (_, record) = try walk.next() {
+      guard let tag = core.coder.tag(of: record) else { continue }
+      if let limit, isOlder(tag, than: limit) { return true }
+      if !plan.evaluated.isEmpty, tag != core.coder.tag { return true }
+    }
+    return false
+  }
+
+  private func isOlder(_ tag: String?, than limit: String) -> Bool {
+    guard let tag, let version = try? VersionTag<Format>.version(of: limit) else { return false }
+    return VersionTag<Format>.isOlder(tag, than: version)
+  }
+
+  private func reportTitle(_ plan: WarmUpPlan) -> String {
+    let names = plan.rebuilt.union(plan.evaluated).sorted().map { core.indexes[$0].name }
+    return names.isEmpty
+      ? "records" : names.count == 1 ? "index \(names[0])" : "indexes \(names.joined(separator: ", "))"
+  }
+
+  /// The records that an earlier warm-up left out.
+  private func keysLeftOut() throws -> Set<[UInt8]> {
+    let tree = try scope.step { transaction in
+      try throwingStoreErrors { () throws(StorageError) in try transaction.tree(.leftOut(of: core.key)) }
+    }
+    guard let tree else { return [] }
+    var keys: Set<[UInt8]> = []
+    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    while let entry = try walk.nextEntry() { keys.insert(entry.key.array) }
+    return keys
+  }
+}
