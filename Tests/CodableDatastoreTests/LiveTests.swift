@@ -103,6 +103,66 @@ struct LiveTests {
     #expect(try await !blobs.deleteIfPresent("large"))
   }
 
+  @Test("blobs that come piece by piece, few and many, are kept once the last piece is there")
+  func streamedBlobs() async throws {
+    let blobs = BlobDatastore(persistence: persistence)
+    let piece = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+    for count in [0, 1, 45] {
+      let pieces = AsyncStream { continuation in
+        for _ in 0..<count { continuation.yield(piece) }
+        continuation.finish()
+      }
+      try await blobs.persist(pieces: pieces, to: "streamed")
+      #expect(try await blobs.size(of: "streamed") == count * piece.count)
+      var whole = Data()
+      for try await part in blobs.pieces(of: "streamed", size: 77_777) { whole += part }
+      #expect(whole == Data(repeatElement(piece, count: count).joined()))
+    }
+    try await blobs.persist(pieces: blobs.pieces(of: "streamed"), to: "copy")
+    #expect(try await blobs.load("copy") == blobs.load("streamed"))
+    struct Refusal: Error {}
+    let broken = AsyncThrowingStream<Data, any Error> { continuation in
+      continuation.yield(piece)
+      continuation.finish(throwing: Refusal())
+    }
+    await #expect(throws: Refusal.self) { try await blobs.persist(pieces: broken, to: "streamed") }
+    #expect(try await blobs.size(of: "streamed") == 45 * piece.count)
+  }
+
+  @Test("a clone of a file is a file of its own; where none can be made nothing is left")
+  func clones() throws {
+    let place = TemporaryPlace()
+    let folder = place.url.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let (source, target) = (folder.appending(path: "source"), folder.appending(path: "target"))
+    try Data("one".utf8).write(to: source)
+    let isCloned = FileClone.make(of: source.path, at: target.path)
+    #expect(FileManager.default.fileExists(atPath: target.path) == isCloned)
+    guard isCloned else { return }
+    try Data("two".utf8).write(to: source)
+    #expect(try Data(contentsOf: target) == Data("one".utf8))
+    #expect(!FileClone.make(of: source.path, at: target.path))
+  }
+
+  @Test("a store that is told to keep the newest commits shortens its history when it is closed")
+  func retention() async throws {
+    let place = TemporaryPlace()
+    var configuration = StoreConfiguration()
+    #expect(configuration.retention == .everything)
+    configuration.retention = .last(5)
+    do {
+      let persistence = try DiskPersistence(readWriteURL: place.url, configuration: configuration)
+      let blobs = BlobDatastore(persistence: persistence)
+      for round in 1...40 { try await blobs.persist(Data(repeating: UInt8(round), count: 100_000), to: "one") }
+      try await persistence.close()
+    }
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let commits = try await persistence.commits.all()
+    #expect(commits.first?.id.rawValue == 40)
+    #expect(commits.count == 5)
+    #expect(try await BlobDatastore(persistence: persistence).load("one") == Data(repeating: 40, count: 100_000))
+  }
+
   @Test("a backup of a live store is a store of its own, with the history")
   func backups() async throws {
     let place = TemporaryPlace()

@@ -111,6 +111,32 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
+  /// Keeps data that comes piece by piece under a name: a download, another store's ``pieces(of:size:)``. Nothing is
+  /// written before the last piece is there; until then more than a MiB waits in a temporary file.
+  ///
+  /// ```swift
+  /// try await images.persist(pieces: download, to: "cover.jpg")
+  /// ```
+  public func persist<Pieces: AsyncSequence>(pieces: Pieces, to name: String) async throws
+  where Pieces.Element == Data {
+    var spool = BlobSpool()
+    for try await piece in pieces { try spool.append(piece) }
+    try spool.finish()
+    try await write("persist \(key)", name) { transaction, key in
+      let head = Self.head
+      try throwingStoreErrors { () throws(StorageError) in
+        guard let file = spool.file else {
+          _ = try transaction.put(key, head + spool.memory, in: tree)
+          return
+        }
+        _ = try transaction.put(key, count: UInt64(head.count) + spool.count, in: tree) {
+          position, count throws(StorageError) in
+          try FilePieces(head: head, file: file).bytes(at: position, count: count)
+        }
+      }
+    }
+  }
+
   /// Deletes the blob of a name.
   ///
   /// - Returns: Whether there was one.

@@ -17,6 +17,8 @@ struct StoredChange: Sendable {
 
 /// Tells observers of changes: after they are durable, in the order of the commits.
 final class Publication: Sendable {
+  /// Whether anybody has ever listened, so that nobody else waits for the lock to hear that nobody does.
+  private let isHeard = Atomic(false)
   private let state = Mutex(State())
   private struct State {
     var observers: [String: [WeakObserver]] = [:]
@@ -34,10 +36,12 @@ final class Publication: Sendable {
 
   /// Whether anybody would hear of a change.
   func hasObservers(of datastore: String) -> Bool {
-    state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
+    guard isHeard.load(ordering: .acquiring) else { return false }
+    return state.withLock { state in state.observers[datastore]?.contains { $0.buffer != nil } ?? false }
   }
 
   func add(_ buffer: ChangeBuffer, for datastore: String) {
+    isHeard.store(true, ordering: .releasing)
     state.withLock { state in
       state.observers[datastore, default: []].removeAll { $0.buffer == nil }
       state.observers[datastore, default: []].append(WeakObserver(buffer: buffer))

@@ -20,9 +20,23 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the
   ///   original library wrote, with a word on how to convert it.
   public init(readWriteURL: URL) throws where AccessMode == ReadWrite {
+    try self.init(readWriteURL: readWriteURL, configuration: StoreConfiguration())
+  }
+
+  /// A persistence that reads and writes, with a say in how its store is kept.
+  ///
+  /// - Parameters:
+  ///   - readWriteURL: Where the store lies, or is made by the first write.
+  ///   - configuration: How the store is kept. Where the location is in use in this process already, it takes effect when
+  ///     the store is opened next.
+  /// - Throws: ``DiskPersistenceError/notFileURL`` for anything but a file URL; ``StoreError`` for a folder that the
+  ///   original library wrote, with a word on how to convert it.
+  public init(readWriteURL: URL, configuration: StoreConfiguration) throws where AccessMode == ReadWrite {
     guard readWriteURL.isFileURL else { throw DiskPersistenceError.notFileURL }
     try StoreConnection.refuseFolderOfOriginalLibrary(at: readWriteURL.path)
-    _store = _StoreHandle(connection: .to(readWriteURL), isReadOnly: false)
+    let connection = StoreConnection.to(readWriteURL)
+    connection.retention = configuration.retention
+    _store = _StoreHandle(connection: connection, isReadOnly: false)
   }
 
   /// A persistence that only reads. It creates and changes nothing, and follows what is written here and by other

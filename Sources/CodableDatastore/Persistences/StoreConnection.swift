@@ -19,11 +19,18 @@ final class StoreConnection: Sendable {
     /// Opened by one that only reads, while none writes.
     var reader: Store?
     var handles = 0
+    var retention = HistoryRetention.everything
   }
 
   init(path: String?, writer: Store? = nil) {
     self.path = path
     state = Mutex(State(writer: writer))
+  }
+
+  /// Which commits the store keeps by itself, from its next opening on.
+  var retention: HistoryRetention {
+    get { state.withLock { $0.retention } }
+    set { state.withLock { $0.retention = newValue } }
   }
 
   /// The connection to a location; the same one for as long as somebody uses it.
@@ -56,6 +63,13 @@ final class StoreConnection: Sendable {
     return try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
   }
 
+  /// A number that stays the same for as long as a read outside of transactions sees the same state; nil where only
+  /// a look at the store can tell.
+  func visibleState(forWriter: Bool) -> UInt64? {
+    let store = state.withLock { $0.writer ?? (forWriter ? nil : $0.reader) }
+    return store?.visibleState
+  }
+
   /// The store, if there is one. Opening takes no lock.
   func storeForReading(forWriter: Bool) throws -> Store? {
     try state.withLock { state in
@@ -66,7 +80,7 @@ final class StoreConnection: Sendable {
         return nil
       }
       let store = try throwingStoreErrors { () throws(StorageError) in
-        try Store.open(at: path, options: Self.options(isReadOnly: !forWriter), disk: Self.disk)
+        try Store.open(at: path, options: Self.options(isReadOnly: !forWriter, keeping: state.retention), disk: Self.disk)
       }
       if forWriter { state.writer = store } else { state.reader = store }
       return store
@@ -94,7 +108,7 @@ final class StoreConnection: Sendable {
       guard let path else { throw StoreError.closed }
       try makeParentFolder(of: path)
       let store = try throwingStoreErrors { () throws(StorageError) in
-        try Store.create(at: path, options: Self.options(), disk: Self.disk)
+        try Store.create(at: path, options: Self.options(keeping: state.retention), disk: Self.disk)
       }
       state.writer = store
       return store
@@ -137,8 +151,12 @@ final class StoreConnection: Sendable {
   /// What commits say who made them.
   static var programName: String { ProcessInfo.processInfo.processName }
 
-  private static func options(isReadOnly: Bool = false) -> StoreOptions {
-    StoreOptions(isReadOnly: isReadOnly, program: programName, author: ProcessInfo.processInfo.userName)
+  private static func options(
+    isReadOnly: Bool = false, keeping retention: HistoryRetention = .everything
+  ) -> StoreOptions {
+    StoreOptions(
+      isReadOnly: isReadOnly, program: programName, author: ProcessInfo.processInfo.userName,
+      retention: isReadOnly || retention == .everything ? nil : retention.engineRetention)
   }
 }
 

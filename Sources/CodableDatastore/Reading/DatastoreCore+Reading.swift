@@ -11,13 +11,24 @@ extension DatastoreCore {
   /// The instance of an identifier.
   func load(_ identifier: Identifier) async throws -> Instance? {
     let key = try key(of: identifier)
-    let state = try await ready()
-    guard let tree = try recent.tree(recordsTree, of: state),
-      let record = try tree.record(at: identifiers.order.place(of: key))
-    else {
+    guard let tree = try await records(), let record = try tree.record(at: identifiers.order.place(of: key)) else {
       return nil
     }
     return try await coder.decode(record).instance
+  }
+
+  /// The records as a read that begins now sees them. A run of reads of one state looks the tree up once.
+  private func records() async throws -> Tree? {
+    guard view == nil, Transactions.current == nil else {
+      return try recent.tree(recordsTree, of: try await ready())
+    }
+    try store.requireOpen()
+    try requireSoundDeclaration()
+    let number = store.connection.visibleState(forWriter: !store.isReadOnly)
+    if let number, let known = recent.records(number) { return known }
+    let tree = try recent.tree(recordsTree, of: try await ready())
+    if let number { recent.keep(records: tree, number: number) }
+    return tree
   }
 
   /// The instances of a range of identifiers.

@@ -4,6 +4,35 @@ import Synchronization
 /// The trees of the newest commit that was read, so that a run of reads looks each up once.
 final class RecentTrees: Sendable {
   private let state = Mutex<(commit: Place, trees: [TreeName: Tree?])?>(nil)
+  /// What was visible last and fits the declaration, by its number: see `StoreConnection.visibleState(forWriter:)`.
+  private let visible = Mutex<Visible?>(nil)
+
+  private struct Visible: Sendable {
+    var number: UInt64
+    var state: ReadState
+    /// Nil where it was not looked up yet.
+    var records: Tree??
+  }
+
+  /// What is visible under a number, where it is known.
+  func state(_ number: UInt64) -> ReadState? {
+    visible.withLock { visible in visible?.number == number ? visible?.state : nil }
+  }
+
+  /// The records of what is visible under a number, where they are known.
+  func records(_ number: UInt64) -> Tree?? {
+    visible.withLock { visible in visible?.number == number ? visible?.records : nil }
+  }
+
+  func keep(_ state: ReadState, number: UInt64) {
+    visible.withLock { $0 = Visible(number: number, state: state, records: nil) }
+  }
+
+  func keep(records: Tree?, number: UInt64) {
+    visible.withLock { visible in
+      if visible?.number == number { visible?.records = .some(records) }
+    }
+  }
 
   /// A commit's lasting identity, and its place in this store.
   private struct Place: Equatable, Sendable {

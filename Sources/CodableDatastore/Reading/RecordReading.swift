@@ -14,7 +14,7 @@ extension Tree {
   func record(at place: SoughtPlace) throws -> Bytes? {
     try place.withProbe { probe in
       try throwingStoreErrors { () throws(StorageError) in
-        guard let reference = try find(probe)?.payload.record else { return nil }
+        guard let reference = try payload(probe)?.record else { return nil }
         return try value(of: reference)
       }
     }

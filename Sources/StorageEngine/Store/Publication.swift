@@ -13,15 +13,31 @@ final class Publication: Sendable {
   }
 
   private let state: Mutex<State>
+  /// Numbers the states that are shown, of all stores of the process.
+  private static let states = Atomic<UInt64>(0)
+  private let shown: Atomic<UInt64>
 
-  init(_ state: State) { self.state = Mutex(state) }
+  init(_ state: State) {
+    self.state = Mutex(state)
+    shown = Atomic(Self.nextNumber)
+  }
+
+  private static var nextNumber: UInt64 { states.add(1, ordering: .relaxed).newValue }
 
   var current: State { state.withLock { $0 } }
+
+  var head: View { state.withLock { View(commit: $0.head, file: $0.file) } }
+
+  /// Stays the same for as long as the state that is shown does; no state of another store ever has the same. What is
+  /// read after the number is at least as new as the state that it stands for.
+  var number: UInt64 { shown.load(ordering: .acquiring) }
 
   /// Shows a newer state; an older one of the same file changes nothing.
   func show(_ new: State) {
     state.withLock { state in
-      if state.file !== new.file || new.newest.number >= state.newest.number { state = new }
+      guard state.file !== new.file || new.newest.number >= state.newest.number else { return }
+      state = new
+      shown.store(Self.nextNumber, ordering: .releasing)
     }
   }
 }

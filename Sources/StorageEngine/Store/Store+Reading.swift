@@ -1,9 +1,10 @@
 extension Store {
   /// The newest commit that is durable and known to this process. Looks at no disk.
-  package var head: View {
-    let current = publication.current
-    return View(commit: current.head, file: current.file)
-  }
+  package var head: View { publication.head }
+
+  /// A number that stays the same for as long as `refresh` would answer the same view; nil while another process may
+  /// write, for then only `refresh` can tell.
+  package var visibleState: UInt64? { writing.holdsLock ? publication.number : nil }
 
   /// Looks whether another process has committed, and answers the newest view. Opens the data anew where compaction has put
   /// another file there.

@@ -17,11 +17,15 @@ struct GuideTests {
     let guides = root.appending(path: "Sources/CodableDatastore/CodableDatastore.docc")
     let sources = ["GuideTests.swift", "GuideTypes.swift"].map { here.deletingLastPathComponent().appending(path: $0) }
     let compiled = try sources.map { lines(of: try String(contentsOf: $0, encoding: .utf8)) }
-    for file in try FileManager.default.contentsOfDirectory(at: guides, includingPropertiesForKeys: nil) {
+    let files = try FileManager.default.contentsOfDirectory(at: guides, includingPropertiesForKeys: nil)
+    #expect(files.filter { $0.pathExtension == "md" }.count >= 8)
+    for file in files + [root.appending(path: "README.md")] {
       guard file.pathExtension == "md" else { continue }
       let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```")
       for block in stride(from: 1, to: parts.count, by: 2) where parts[block].hasPrefix("swift\n") {
-        let sample = lines(of: String(parts[block].dropFirst(6)))
+        // What shows the browser is compiled with the example app.
+        if parts[block].contains("import StoreBrowser") { continue }
+        let sample = lines(of: String(parts[block].dropFirst(6))).filter { !$0.hasPrefix("import ") }
         let isThere = compiled.contains { source in contains(source, sample) }
         #expect(isThere, "\(file.lastPathComponent): \(sample.first ?? "")")
       }
@@ -37,6 +41,35 @@ struct GuideTests {
     return source.indices.contains { start in
       source[start] == first && source[start...].starts(with: sample)
     }
+  }
+
+  @Test("the introduction")
+  func introduction() async throws {
+    // Stands for the initializer, so that the sample's relative path leaves nothing behind.
+    func URL(filePath: String) -> Foundation.URL { url }
+
+    struct Book: Codable, Identifiable, Sendable {
+      var id: UUID
+      var title: String
+      var authors: [String]
+    }
+
+    struct BookFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable, Sendable { case first = 1 }
+      typealias Instance = Book
+      static let defaultKey: DatastoreKey = "Books"
+      static let currentVersion = Version.first
+      let title = Index(\.title)
+      let author = ManyToManyIndex(\.authors)
+    }
+
+    let persistence = try DiskPersistence(readWriteURL: URL(filePath: "Library.strata"))
+    let books: BookFormat.Datastore = .JSONStore(
+      persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Book.self, from: data) }])
+
+    try await books.persist(Book(id: UUID(), title: "Solaris", authors: ["Lem"]))
+    for try await book in books.load("Lem"..., from: \.author) { print(book.title) }
+    #expect(try await books.count == 1)
   }
 
   @Test("your first store")
@@ -139,6 +172,18 @@ struct GuideTests {
     try await persistence.restore(first.id, actionName: "Start over")
     try await persistence.name("release-1")
     #expect(try await notes.load(1)?.title == "A")
+  }
+
+  @Test("keeping less, and backups")
+  func keeping() async throws {
+    let (backup, another) = (url.appendingPathExtension("backup"), url.appendingPathExtension("restored"))
+    var configuration = StoreConfiguration()
+    configuration.retention = .younger(than: .seconds(30 * 24 * 60 * 60))
+    let persistence = try DiskPersistence(readWriteURL: url, configuration: configuration)
+    try await NoteFormat.datastore(in: persistence).persist(Note(id: 1, title: "A", text: ""))
+    try await persistence.backUp(to: backup)
+    let restored = try await DiskPersistence.restore(backup: backup, to: another)
+    #expect(try await NoteFormat.datastore(in: restored).load(1)?.title == "A")
   }
 
   @Test("several processes")

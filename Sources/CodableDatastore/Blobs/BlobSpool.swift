@@ -1,0 +1,51 @@
+import FoundationEssentials
+import StorageEngine
+
+/// Pieces of data of which nobody knows how many will come: kept in memory while they are few, then in a file without a
+/// name, which is gone with its last reference.
+struct BlobSpool {
+  /// What is kept in memory.
+  private static let limit = 1 << 20
+
+  private(set) var memory: [UInt8] = []
+  private(set) var file: (any DiskFile)?
+  private var written: UInt64 = 0
+
+  /// How many bytes there are.
+  var count: UInt64 { written + UInt64(memory.count) }
+
+  mutating func append(_ piece: Data) throws {
+    piece.withUnsafeBytes { memory.append(contentsOf: $0) }
+    if memory.count >= Self.limit { try flush() }
+  }
+
+  /// Puts what is in memory behind what is in the file, if there is one.
+  mutating func finish() throws {
+    if file != nil { try flush() }
+  }
+
+  private mutating func flush() throws {
+    let file = try self.file ?? Self.makeFile()
+    self.file = file
+    do {
+      try memory.withUnsafeBytes { bytes in try file.write(bytes, at: written) }
+    } catch let error as DiskError {
+      throw StoreError(.io(error))
+    }
+    written += UInt64(memory.count)
+    memory.removeAll(keepingCapacity: true)
+  }
+
+  private static func makeFile() throws -> any DiskFile {
+    let path = FileManager.default.temporaryDirectory.appending(path: "blob-\(UUID().uuidString)")
+      .path(percentEncoded: false)
+    do {
+      let file = try SystemDisk().open(path, .create)
+      // Without a name nothing is left behind, whatever becomes of the program.
+      try FileManager.default.removeItem(atPath: path)
+      return file
+    } catch {
+      throw StoreError(.inputOutput, "No temporary file can be made at \(path).")
+    }
+  }
+}
