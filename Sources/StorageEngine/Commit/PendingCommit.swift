@@ -1,12 +1,11 @@
 /// A commit that was appended and will be durable with the next sync. Letting go of it without waiting does not take it back.
 package struct PendingCommit: Sendable {
   package let number: UInt64
-  let end: UInt64
   let writer: Writer
 
   /// Returns when the commit is durable, holding no thread meanwhile. Commits that wait at once share one sync.
-  package func durable() async throws(StorageError) { try await writer.untilDurable(end) }
+  package func durable() async throws(StorageError) { try await writer.untilDurable(number) }
 
   /// Returns when the commit is durable; the thread syncs itself, or waits for one that does.
-  package func wait() throws(StorageError) { try writer.waitUntilDurable(end) }
+  package func wait() throws(StorageError) { try writer.waitUntilDurable(number) }
 }

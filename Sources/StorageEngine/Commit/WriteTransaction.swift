@@ -259,7 +259,7 @@ package final class WriteTransaction: @unchecked Sendable {
       store.writing.append(new, durability: info.durability)
       hasEnded = true
       store.writing.turns.pass()
-      return PendingCommit(number: new.newest.number, end: new.chain.end, writer: store.writing)
+      return PendingCommit(number: new.newest.number, writer: store.writing)
     }
   }
 

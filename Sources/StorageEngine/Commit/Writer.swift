@@ -20,13 +20,14 @@ final class Writer: @unchecked Sendable {
   private struct Shared {
     /// The end of the frames that were appended, and the newest commit in them.
     var appended: Publication.State
-    /// The end of what is durable.
+    /// The end of what is durable, and the newest commit in it. Who waits goes by the number: a compaction moves the ends.
     var durableEnd: UInt64
+    var durableNumber: UInt64
     var isSyncing = false
     var poison: DiskError?
     var isClosed = false
     var lock: HeldLock?
-    var waiters: [(end: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    var waiters: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
     var jobs: [@Sendable () -> Void] = []
     var hasThread = false
     /// The thread waits without a time limit.
@@ -70,7 +71,7 @@ final class Writer: @unchecked Sendable {
     self.counters = counters
     session = disk.randomNumber() | 1
     let current = publication.current
-    shared = Shared(appended: current, durableEnd: durableEnd)
+    shared = Shared(appended: current, durableEnd: durableEnd, durableNumber: current.newest.number)
     shared.slotEnd = shared.durableEnd
     tail = Tail()
     self.readOnlyReason = readOnlyReason
@@ -190,6 +191,7 @@ final class Writer: @unchecked Sendable {
     monitor.withLock {
       shared.appended = state
       shared.durableEnd = chain.end
+      shared.durableNumber = chain.number
       shared.slotSequence = slot?.sequence ?? 0
       shared.slotEnd = slot?.durableEnd ?? 0
       shared.slotIsClean = slot?.isClean ?? false
@@ -347,28 +349,28 @@ final class Writer: @unchecked Sendable {
 
   // MARK: Durability
 
-  /// Waits until everything before `end` is durable, syncing if nobody does. One sync serves all that wait.
-  func waitUntilDurable(_ end: UInt64) throws(StorageError) {
+  /// Waits until a commit and all before it are durable, syncing if nobody does. One sync serves all that wait.
+  func waitUntilDurable(_ number: UInt64) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
-    while shared.durableEnd < end {
+    while shared.durableNumber < number {
       if let poison = shared.poison { throw .poisoned(cause: poison) }
       if shared.isSyncing { monitor.wait() } else { syncHoldingMonitor() }
     }
   }
 
   /// As `waitUntilDurable`, without holding a thread.
-  func untilDurable(_ end: UInt64) async throws(StorageError) {
+  func untilDurable(_ number: UInt64) async throws(StorageError) {
     await withCheckedContinuation { continuation in
       let isSettled = monitor.withLock {
-        if shared.durableEnd >= end || shared.poison != nil { return true }
-        shared.waiters.append((end, continuation))
+        if shared.durableNumber >= number || shared.poison != nil { return true }
+        shared.waiters.append((number, continuation))
         return false
       }
       if isSettled { continuation.resume() } else { wakeThread(always: true) }
     }
-    let (durableEnd, poison) = monitor.withLock { (shared.durableEnd, shared.poison) }
-    if durableEnd < end, let poison { throw .poisoned(cause: poison) }
+    let (durableNumber, poison) = monitor.withLock { (shared.durableNumber, shared.poison) }
+    if durableNumber < number, let poison { throw .poisoned(cause: poison) }
   }
 
   /// Called with the monitor held and nobody syncing; lets go of it meanwhile.
@@ -391,6 +393,7 @@ final class Writer: @unchecked Sendable {
       shared.poison = shared.poison ?? failure
     } else {
       shared.durableEnd = max(shared.durableEnd, target.chain.end)
+      shared.durableNumber = max(shared.durableNumber, target.chain.number)
       if shared.durableEnd &- shared.slotEnd >= Writer.slotDistance { writeSlotHoldingMonitor(target, isClean: false) }
     }
     resumeWaiters()
@@ -401,9 +404,9 @@ final class Writer: @unchecked Sendable {
 
   private func resumeWaiters() {
     guard !shared.waiters.isEmpty else { return }
-    var rest: [(end: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    var rest: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
     for waiter in shared.waiters {
-      if waiter.end <= shared.durableEnd || shared.poison != nil {
+      if waiter.number <= shared.durableNumber || shared.poison != nil {
         waiter.continuation.resume()
       } else {
         rest.append(waiter)
@@ -434,6 +437,7 @@ final class Writer: @unchecked Sendable {
       while shared.isSyncing { monitor.wait() }
       shared.appended = state
       shared.durableEnd = state.chain.end
+      shared.durableNumber = state.chain.number
       shared.slotSequence = 1
       shared.slotEnd = state.chain.end
       shared.slotIsClean = true
@@ -474,11 +478,11 @@ final class Writer: @unchecked Sendable {
 
   /// Makes everything durable, notes the end, and lets go of the lock. The caller has the turn.
   func release() throws(StorageError) {
-    let end = monitor.withLock { shared.lock == nil ? nil : shared.appended.chain.end }
-    guard let end else { return }
+    let chain = monitor.withLock { shared.lock == nil ? nil : shared.appended.chain }
+    guard let chain else { return }
     setActivity(nil)
     do {
-      try waitUntilDurable(end)
+      try waitUntilDurable(chain.number)
     } catch {
       // A poisoned store writes no more; who opens it anew needs the lock.
       dropLock()
@@ -493,7 +497,7 @@ final class Writer: @unchecked Sendable {
       let current = publication.current
       let hold = LockHold(
         processIdentifier: 0, program: options.program, since: disk.now(),
-        generation: current.file.header.identity.generation, durableEnd: end, session: session
+        generation: current.file.header.identity.generation, durableEnd: chain.end, session: session
       ).encoded()
       // First unlocked, then told: whoever is woken by the change finds the lock free.
       dropLock()

@@ -126,7 +126,7 @@ extension Store {
     try writing.prepareTurn { note($0) }
     let state = writing.beginning().state
     guard state.file === start.file else { throw .busy(what: "the store was compacted by someone else") }
-    try writing.waitUntilDurable(state.chain.end)
+    try writing.waitUntilDurable(state.newest.number)
     caughtUp += try copy.catchUp(after: copied, to: state.newest)
     guard try copy.hasAllNames(of: state) else { return nil }
     let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())
@@ -173,6 +173,8 @@ extension Store {
       try engineCall { () throws(DiskError) in
         try disk.rename(temporary, to: Reading.dataPath(folder))
         try disk.syncDirectory(folder)
+        // The folder may be there by an earlier attempt that did not come to this.
+        try disk.syncDirectory(Creation.parent(of: folder))
       }
       return CompactionReport(
         bytesBefore: current.chain.end, bytesAfter: new.chain.end, commitsKept: kept.count,

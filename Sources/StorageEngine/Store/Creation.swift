@@ -21,7 +21,7 @@ struct Creation {
       try file.sync()
       try disk.rename(temporary, to: Reading.dataPath(folder))
       try disk.syncDirectory(folder)
-      try disk.syncDirectory(parent(of: folder))
+      try disk.syncDirectory(Creation.parent(of: folder))
     }
   }
 
@@ -39,7 +39,7 @@ struct Creation {
       guard status.isDirectory else { throw .alreadyExists(path: path) }
       return
     }
-    let above = parent(of: path)
+    let above = Creation.parent(of: path)
     if above != path { try makeFolders(above) }
     try engineCall { () throws(DiskError) in
       try disk.makeDirectory(path)
@@ -47,7 +47,7 @@ struct Creation {
     }
   }
 
-  private func parent(of path: String) -> String {
+  static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
