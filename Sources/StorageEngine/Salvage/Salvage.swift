@@ -141,7 +141,9 @@ struct Salvage {
   /// Makes a commit of changes alone.
   private mutating func apply(_ changes: LooseChanges, of number: UInt64) throws(StorageError) {
     guard !changes.found.isEmpty else { return }
-    let transaction = try target.beginBlocking(on: newest == 0 ? nil : newest)
+    // Which commit it was made on is lost with it: most likely the head of then.
+    let head = target.head.commit.number
+    let transaction = try target.beginBlocking(on: head == 0 ? nil : head)
     do {
       for change in changes.found {
         guard let name = treeNames[change.tree] else { continue }
@@ -150,7 +152,8 @@ struct Salvage {
         }
         try apply(change, to: name, transaction)
       }
-      var info = CommitInfo(action: "salvaged from commit #\(number)", flags: .maintenance, movesHead: true)
+      var info = CommitInfo(
+        action: "salvaged from commit #\(number)", flags: .maintenance, movesHead: wasHead(number))
       info.durability = .collated
       if let committed = try transaction.commit(info) {
         finish(number, committed.number)
@@ -160,6 +163,14 @@ struct Salvage {
       transaction.cancel()
       throw error
     }
+  }
+
+  /// Whether a commit whose record cannot be read was the head, by what the next one that can says of it.
+  private func wasHead(_ number: UInt64) -> Bool {
+    let next = survey.frames.lazy.compactMap { records[$0.header.number] }.first { $0.number > number }
+    guard let next else { return true }
+    if next.links.head.number != next.number { return next.links.head.number >= number }
+    return next.parents.contains { $0 >= number }
   }
 
   private func apply(

@@ -6,17 +6,39 @@ import Testing
 struct SalvageTests {
   static let newPath = "/library/saved.strata"
 
+  enum History: String, CaseIterable, Sendable {
+    case straight, compacted, forked
+
+    /// The commits in which damage is planted: the first, a middle one, the last; of forks also those beside the head.
+    var places: [UInt64] {
+      switch self {
+      case .straight: [1, 4, 8]
+      case .compacted: [5, 7, 10]
+      case .forked: [1, 3, 4, 6, 8]
+      }
+    }
+  }
+
   /// Commit *n* puts key *n* anew and key 1 again, in both trees, so that each commit has a change of its own and one
   /// that replaces an older value.
-  private static func store() throws -> DamagedStore {
+  private static func store(_ history: History = .straight) throws -> DamagedStore {
     let first: Step = .commit([.create(tree: 0), .create(tree: 1), .bulk(tree: 0, from: 20, count: 60, size: 40)])
-    let steps: [Step] = (2...8).map { number in
-      .commit([
+    func edits(_ number: Int) -> [Edit] {
+      [
         .put(tree: 0, key: number, size: 60), .put(tree: 0, key: 1, size: 30), .put(tree: 1, key: number, size: 9),
         .delete(tree: 0, key: 20 + number),
-      ])
+      ]
     }
-    return try DamagedStore.make([first] + steps)
+    var steps = [first] + (2...8).map { Step.commit(edits($0)) }
+    switch history {
+    case .straight: break
+    case .compacted: steps += [.compact(.last(4)), .commit(edits(9)), .commit(edits(10))]
+    case .forked:
+      // The third on the first, and the sixth on the third, which a name keeps.
+      steps[2] = .commit(edits(3), on: .older(0))
+      steps[5] = .commit(edits(6), on: .older(600), info: Step.Info(setsName: "pin0"))
+    }
+    return try DamagedStore.make(steps)
   }
 
   private func salvage(_ image: DiskImage) throws -> (Store, SalvageReport) {
@@ -41,19 +63,31 @@ struct SalvageTests {
     #expect(try old.commit(7).origin != saved.commit(7).origin)
   }
 
-  /// What of a commit can be saved when a byte in the middle of one of its parts is damaged.
-  @Test(
-    "of each part of a first, a middle and a last commit, what can be saved is saved",
-    arguments: FrameMap.Part.allCases, [1, 4, 8])
-  func plantedDamage(_ part: FrameMap.Part, _ number: UInt64) throws {
-    let store = try Self.store()
-    let frame = try #require(FrameMap(store.bytes).frames.first { $0.number == number })
+  struct Plant: Sendable, CustomTestStringConvertible {
+    var history: History
+    var part: FrameMap.Part
+    var commit: UInt64
+
+    var testDescription: String { "\(part) of commit \(commit), \(history)" }
+
+    static let all = History.allCases.flatMap { history in
+      FrameMap.Part.allCases.flatMap { part in
+        history.places.map { Plant(history: history, part: part, commit: $0) }
+      }
+    }
+  }
+
+  @Test("of each part of a first, a middle and a last commit, what can be saved is saved", arguments: Plant.all)
+  func plantedDamage(_ plant: Plant) throws {
+    let store = try Self.store(plant.history)
+    let part = plant.part
+    let frame = try #require(FrameMap(store.bytes).frames.first { $0.number == plant.commit })
     let range = frame[part]
     let offset = range.lowerBound + range.count / 2
     let (saved, report) = try salvage(store.flipping(offset, 4))
     let head = saved.head
     let records = ScriptRunner.name(0)
-    let due = store.model.state(at: 8)[records]?.entries ?? [:]
+    let due = store.model.state(at: store.model.head)[records]?.entries ?? [:]
     let tree = try #require(try head.tree(records))
     var found: [[UInt8]: [UInt8]] = [:]
     var cursor = tree.cursor()
@@ -68,17 +102,22 @@ struct SalvageTests {
     case .nodes, .record, .header: break
     case .changes: #expect(!report.losses.isEmpty)
     }
-    if part == .changes {
+    let isBesideHead = plant.history == .forked && [3, 6].contains(plant.commit)
+    if part == .changes, !isBesideHead {
       // One change cannot be read; nothing else is lost by it.
       #expect(missing.count <= 1, "\(missing.count) records")
     } else {
       #expect(missing.isEmpty, "\(missing.count) records of \(due.count): \(report.losses)")
     }
     #expect(Set(found.keys).subtracting(due.keys).isEmpty, "what was deleted came back")
-    try expectOtherCommits(store, saved, number, part)
+    try expectOtherCommits(store, saved, plant.commit, part)
+    if plant.history == .forked, part != .record, part != .header {
+      let named = try saved.names["pin0"]
+      #expect(try named.map { try saved.commit($0).action } == "step 6")
+    }
   }
 
-  /// States of commits that the damage does not touch are all there.
+  /// States of commits that the damage does not touch are all there, and their parents are what became of their parents.
   private func expectOtherCommits(
     _ store: DamagedStore, _ saved: Store, _ number: UInt64, _ part: FrameMap.Part
   ) throws {
@@ -88,9 +127,12 @@ struct SalvageTests {
       byAction[commit.action] = place
       place += 1
     }
-    for other in 1...store.model.newest where other < number || (other > number && part == .trailer) {
+    let kept = FrameMap(store.bytes).frames.map(\.number)
+    for other in kept where other < number || (other > number && part == .trailer) {
       let place = try #require(byAction["step \(other)"], "commit \(other) is gone")
       try StoreComparison.check(saved.view(at: place), store.model.state(at: other), "commit \(other)")
+      let parents = store.model[other]?.parents.filter { kept.contains($0) } ?? []
+      #expect(try saved.commit(place).parents == parents.compactMap { byAction["step \($0)"] }, "parents of \(other)")
     }
   }
 
