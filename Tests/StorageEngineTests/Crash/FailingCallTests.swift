@@ -30,7 +30,20 @@ struct FailingCallTests {
     var error: (any Error)?
   }
 
-  private static func attempt(_ fault: DiskFault?) throws -> Attempt {
+  /// For the soak: one of the calls of a workload fails in one of the ways.
+  static func attempt(_ steps: [Step], seed: UInt64) throws {
+    var random = RandomSource(seed: seed)
+    let calls = try attempt(nil, steps).disk.callCount
+    let kind = kinds[Int.random(in: 0..<kinds.count, using: &random)]
+    let number = Int.random(in: 1...calls, using: &random)
+    do {
+      try check(attempt(kind.make(number), steps))
+    } catch {
+      throw Disagreement(description: "seed \(seed), \(kind.name), call \(number) of \(calls): \(error)")
+    }
+  }
+
+  private static func attempt(_ fault: DiskFault?, _ steps: [Step] = steps) throws -> Attempt {
     let disk = SimulatedDisk(seed: 3)
     try disk.makeDirectory("/library")
     try disk.syncDirectory("/")
@@ -155,6 +168,42 @@ struct FailingCallTests {
       guard case .poisoned = error else { throw error }
     }
     #expect(runner.store.head.commit.number == before.head)
+  }
+
+  private enum Hindrance: String, CaseIterable { case interruptedOnce, shortOnce, shortFromThenOn }
+
+  @Test("whichever system call is interrupted or comes short, once or from then on, nothing changes", arguments: 0..<3)
+  func everyInterruptedCall(_ kind: Int) throws {
+    let hindrance = Hindrance.allCases[kind]
+    let steps: [Step] = [
+      .commit([.create(tree: 0), .put(tree: 0, key: 1, size: 400)]), .commit([.put(tree: 0, key: 2, size: 30)]), .reopen,
+      .commit([.delete(tree: 0, key: 1)]), .compact(.last(2)), .commit([.put(tree: 0, key: 3, size: 9)]),
+    ]
+    func run(hindering number: Int) throws -> Int {
+      let calls = Atomic(0)
+      let disk = SystemDisk { _ in
+        let call = calls.add(1, ordering: .relaxed).newValue
+        switch hindrance {
+        case .interruptedOnce: return call == number ? .failure(EINTR) : .usual
+        case .shortOnce: return call == number ? .short : .usual
+        case .shortFromThenOn: return call >= number ? .short : .usual
+        }
+      }
+      // In memory, where there is such a place: syncs take their time elsewhere.
+      let base = (try? disk.status("/dev/shm"))??.isWritable == true ? "/dev/shm" : "/tmp"
+      let directory = "\(base)/strata-hindered-\(disk.randomNumber())"
+      try disk.makeDirectory(directory)
+      defer { removeStore(directory) }
+      var options = StoreOptions(readsMapped: false)
+      options.idleSeconds = 1e6
+      var runner = try ScriptRunner(creating: "\(directory)/a.strata", on: disk, options: options)
+      try runner.run(steps)
+      _ = try StoreComparison(store: runner.store, model: runner.model).checkAll(promised: runner.model.newest)
+      return calls.load(ordering: .relaxed)
+    }
+    let calls = try run(hindering: .max)
+    #expect(calls > 60)
+    for number in 1...calls { _ = try run(hindering: number) }
   }
 
   @Test("interrupted and short system calls change nothing", arguments: [true, false])

@@ -25,7 +25,8 @@ struct SoakTests {
     var total = 0
     try await seeds { seed in
       var run = PowerCutRun()
-      let workload = try RecordedWorkload.run("seed \(seed)", .random(seed: seed, count: 40), seed: seed)
+      let steps = [Step].random(seed: seed, count: 40, compacts: seed % 2 == 1)
+      let workload = try RecordedWorkload.run("seed \(seed)", steps, seed: seed)
       await run.add(workload, seed: seed, recoveryStride: 40)
       total += run.total
       #expect(run.failures.isEmpty, "seed \(seed): \(run.failures.prefix(5))")
@@ -33,12 +34,25 @@ struct SoakTests {
     print("\(total) crash images")
   }
 
+  @Test("calls that fail in random workloads")
+  func failingCalls() async throws {
+    var total = 0
+    try await seeds { seed in
+      let steps = [Step].random(seed: seed, count: 24, compacts: true)
+      for round in 0..<12 as Range<UInt64> {
+        try FailingCallTests.attempt(steps, seed: seed &+ round)
+        total += 1
+      }
+    }
+    print("\(total) workloads with a failing call")
+  }
+
   @Test("random operations against a dictionary")
   func randomOperations() async throws {
     try await seeds { seed in
       let disk = ImageDisk()
       var runner = try ScriptRunner(creating: "/soak.strata", on: disk)
-      try runner.run(.random(seed: seed, count: 400, keys: 120))
+      try runner.run(.random(seed: seed, count: 400, keys: 120, compacts: seed % 2 == 1))
       let comparison = StoreComparison(store: runner.store, model: runner.model)
       #expect(try comparison.checkAll(promised: runner.model.newest) == runner.model.newest, "seed \(seed)")
       try comparison.checkSearches(seed: seed)

@@ -84,6 +84,18 @@ struct SystemDiskTests {
     }
   }
 
+  @Test("a sync reaches the system: what cannot be synced says so")
+  func syncsReachTheSystem() async throws {
+    try await withDirectory { directory in
+      let path = "\(directory)/pipe"
+      #expect(mkfifo(path, 0o600) == 0)
+      let pipe = try disk.open(path, .readWrite)
+      #expect(throws: DiskError(operation: "fdatasync", path: path, code: EINVAL)) { try pipe.sync() }
+      // The kernel's own directory of processes has nothing to make durable.
+      #expect(throws: DiskError(operation: "fsync", path: "/proc", code: EINVAL)) { try disk.syncDirectory("/proc") }
+    }
+  }
+
   @Test("one open of a file excludes another, and letting it go frees the lock")
   func locks() async throws {
     try await withDirectory { directory in
