@@ -93,6 +93,7 @@ struct KeyDecoder {
     }
     // Each number has one form: the shortest.
     guard count == 0 || magnitude >> UInt128(8 * (count - 1)) != 0 else { return nil }
+    guard !isNegative || magnitude <= Int128.min.magnitude else { return nil }
     return KeyValue(magnitude: magnitude, isNegative: isNegative)
   }
 
@@ -135,6 +136,8 @@ struct KeyDecoder {
     while let byte = take() {
       let pair = byte ^ flip
       guard pair != 0 else {
+        // Each number has one form: no zeros lead, and no pair of them ends it.
+        guard let first = digits.first, first != 0, digits.suffix(2) != [0, 0] else { return nil }
         return .decimal(
           DecimalDigits(isNegative: sign == 1, coefficient: digits, scale: exponent - digits.count).description)
       }
