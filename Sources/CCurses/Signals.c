@@ -7,6 +7,8 @@
 // Former handlers, such as Swift's backtracer, run after the restore, on a screen where they can be read.
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,14 +44,18 @@ static void crashed(int number, siginfo_t *info, void *context) {
   if (was_sent || number == SIGTRAP) raise(number);
 }
 
+static void unblock(int number) {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, number);
+  pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+}
+
 static void out_of_patience(int number) {
   (void)number;
   strata_restore_in_handler();
   signal(asked_to_end, SIG_DFL);
-  sigset_t only;
-  sigemptyset(&only);
-  sigaddset(&only, asked_to_end);
-  sigprocmask(SIG_UNBLOCK, &only, NULL);
+  unblock(asked_to_end);
   raise(asked_to_end);
 }
 
@@ -110,8 +116,10 @@ void strata_stop(void) {
   sigaction(SIGTSTP, &ours, NULL);
 }
 
+// The thread that calls this may have the signal blocked, as the threads of an event library have.
 void strata_die(int number) {
   signal(number, SIG_DFL);
+  unblock(number);
   raise(number);
   _exit(128 + number);
 }

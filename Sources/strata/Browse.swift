@@ -9,20 +9,22 @@ extension Program {
     let arguments = try VerbArguments(words, for: .browse)
     if arguments.has("--print-config") { return printConfiguration() }
     guard let path = arguments.operand(0) else { return try listStores() }
-    let store = try openStore(path, readOnly: arguments.has("--read-only"))
+    let isReadOnly = arguments.has("--read-only")
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start = .init(
       datastore: arguments.operand(1), identifier: arguments.operand(2), commit: arguments.value("--at"))
-    configuration.isReadOnly = configuration.isReadOnly || arguments.has("--read-only")
-    return try await show(store, configuration, arguments)
+    configuration.isReadOnly = configuration.isReadOnly || isReadOnly
+    return try await show(path, configuration, arguments) { [configuration] in
+      let store = try openStore(path, readOnly: isReadOnly)
+      if !arguments.has("--script") { recentStores?.note(path) }
+      return .init(store: store, configuration: configuration, files: stateFiles(path))
+    }
   }
 
-  /// Shows a store until the person leaves.
-  ///
-  /// - Parameter warmUp: what brings the store up to the formats compiled in.
+  /// Shows a store until the person leaves. On a terminal the first picture is there before the store is open.
   @MainActor static func show(
-    _ store: any ReadableStore, _ configuration: BrowserConfiguration, _ arguments: VerbArguments,
-    warmUp: (any WarmUpDriver)? = nil
+    _ path: String, _ configuration: BrowserConfiguration, _ arguments: VerbArguments,
+    open: @escaping @Sendable () throws -> OpeningProgram.Opened
   ) async throws -> Int32 {
     var session = TerminalSession()
     session.isASCII = arguments.has("--ascii")
@@ -31,11 +33,19 @@ extension Program {
       session.place = .script(
         path: script, size: try screenSize(arguments), dump: arguments.value("--dump-screen"))
     }
-    let folder = BrowserFiles.folder(forStoreAt: store.path, environment: ["HOME", "XDG_STATE_HOME"].environment)
-    let files = BrowserFiles(folder: folder)
-    return try session.run {
-      BrowserProgram(store: store, configuration: configuration, files: files, warmUp: warmUp)
+    guard session.place == .terminal else {
+      let opened = try open()
+      return try session.run { opened.program }
     }
+    let program = OpeningProgram(path: path, configuration: configuration, open: open)
+    let status = try session.run { program }
+    if let problem = program.problem { throw problem }
+    return status
+  }
+
+  /// What the browser keeps of a store outside of it.
+  static func stateFiles(_ path: String) -> BrowserFiles {
+    BrowserFiles(folder: BrowserFiles.folder(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment))
   }
 
   /// What is in force and where it comes from; lines that cannot be taken are told, and make the status 2.

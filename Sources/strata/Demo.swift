@@ -20,13 +20,17 @@ extension Program {
     if exists, arguments.has("--again") { try requireSample(at: path) }
     if !exists || arguments.has("--again") { try await writeSample(to: url, citiesFile: arguments.value("--cities")) }
 
-    let persistence = try DiskPersistence(readWriteURL: url)
-    let browsable = try persistence.browsable(
-      with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = CityFormat.defaultKey.rawValue
-    configuration.warmsUpAtStart = try browsable.warmUp?.plan().isEmpty == false
-    return try await show(browsable.store, configuration, arguments, warmUp: browsable.warmUp)
+    return try await show(path, configuration, arguments) { [configuration] in
+      let persistence = try DiskPersistence(readWriteURL: url)
+      let browsable = try persistence.browsable(
+        with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
+      var configuration = configuration
+      configuration.warmsUpAtStart = try browsable.warmUp?.plan().isEmpty == false
+      return .init(
+        store: browsable.store, configuration: configuration, files: stateFiles(path), warmUp: browsable.warmUp)
+    }
   }
 
   /// Where the sample store lies unless a path is given: `$XDG_DATA_HOME/strata/Atlas.strata`.

@@ -121,6 +121,11 @@ package struct CivilTime: Hashable, Sendable {
     year = yearOfEra + Int(era) * 400 + (month <= 2 ? 1 : 0)
   }
 
+  /// `offset`: seconds east of UTC of the zone to be shown.
+  package init(nanosecondsSince1970 moment: Int64, offset: Int = 0) {
+    self.init(secondsSince1970: moment.dividedRoundingDown(by: 1_000_000_000) + Int64(offset))
+  }
+
   /// `2026-11-17`.
   package var dateText: String { "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))" }
   /// `09:30:00`.

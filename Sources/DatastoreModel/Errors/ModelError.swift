@@ -92,8 +92,8 @@ extension ModelError: CustomStringConvertible {
 extension WriterHold {
   /// The local time of day since which the lock is held, with the date where that was not today: `09:14`.
   package var sinceTime: String {
-    let since = LocalTime(nanoseconds: since)
-    let now = LocalTime(nanoseconds: LocalTime.now)
-    return since.dayText == now.dayText ? since.minuteText : "\(since.dayText) \(since.minuteText)"
+    let since = LocalTime.civil(at: since)
+    let today = LocalTime.civil(at: LocalTime.now).dateText
+    return since.dateText == today ? since.minuteText : "\(since.dateText) \(since.minuteText)"
   }
 }

@@ -196,9 +196,7 @@ extension TimeExpression {
       switch self {
       case .offset(let seconds):
         return Int((moment.dividedRoundingDown(by: 1_000_000_000) + Int64(seconds)).dividedRoundingDown(by: 86400))
-      case .local:
-        let time = LocalTime(nanoseconds: moment)
-        return CivilTime.days(year: time.year, month: time.month, day: time.day) ?? Self.utc.day(of: moment)
+      case .local: return Zone.offset(LocalTime.offset(at: moment)).day(of: moment)
       }
     }
 
@@ -209,11 +207,7 @@ extension TimeExpression {
         let (moment, overflow) = (Int64(day) * 86400 + Int64(second - offset)).multipliedReportingOverflow(
           by: 1_000_000_000)
         return overflow ? nil : moment
-      case .local:
-        let date = CivilTime(secondsSince1970: Int64(day) * 86400)
-        var time = LocalTime(year: date.year, month: date.month, day: date.day)
-        (time.hour, time.minute, time.second) = (second / 3600, second / 60 % 60, second % 60)
-        return time.nanoseconds
+      case .local: return LocalTime.moment(day: day, second: second)
       }
     }
 
@@ -230,25 +224,4 @@ extension TimeExpression {
       return start + (now - midnight)
     }
   }
-}
-
-/// How long ago something was, in one unit: `now`, `40 s`, `2 min`, `3 h`, `1 day`, `3 weeks`, `5 months`, `2 years`.
-package enum HumanAge {
-  /// - Parameters: both in nanoseconds since 1970.
-  package static func text(of moment: Int64, now: Int64) -> String {
-    let (difference, overflow) = now.subtractingReportingOverflow(moment)
-    let seconds = overflow ? 0 : max(0, difference / 1_000_000_000)
-    return switch seconds {
-    case ..<5: "now"
-    case ..<60: "\(seconds) s"
-    case ..<3600: "\(seconds / 60) min"
-    case ..<86400: "\(seconds / 3600) h"
-    case ..<(14 * 86400): count(seconds / 86400, "day")
-    case ..<(61 * 86400): count(seconds / (7 * 86400), "week")
-    case ..<(730 * 86400): count(seconds / (30 * 86400 + 37_800), "month")
-    default: count(seconds / (365 * 86400 + 21600), "year")
-    }
-  }
-
-  private static func count(_ number: Int64, _ unit: String) -> String { "\(number) \(unit)\(number == 1 ? "" : "s")" }
 }

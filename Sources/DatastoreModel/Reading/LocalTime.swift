@@ -4,73 +4,44 @@
   import Glibc
 #endif
 
-/// A moment as the clock on the wall shows it, by the process's time zone (`TZ`).
+/// The clock on the wall, by the process's time zone (`TZ`).
 ///
 /// Only this file asks the C library for times of day, so that nothing needs a calendar of Foundation's.
-package struct LocalTime: Hashable, Sendable {
-  package var year: Int
-  /// 1 to 12.
-  package var month: Int
-  /// 1 to 31.
-  package var day: Int
-  package var hour: Int
-  package var minute: Int
-  package var second: Int
-  /// 0 is Sunday.
-  package var weekday: Int
-
-  /// The moment that lies so many nanoseconds after 1970-01-01 00:00 UTC.
-  package init(nanoseconds: Int64) {
-    var seconds = time_t(nanoseconds.dividedRoundingDown(by: 1_000_000_000))
-    var fields = tm()
-    localtime_r(&seconds, &fields)
-    year = Int(fields.tm_year) + 1900
-    month = Int(fields.tm_mon) + 1
-    day = Int(fields.tm_mday)
-    hour = Int(fields.tm_hour)
-    minute = Int(fields.tm_min)
-    second = Int(fields.tm_sec)
-    weekday = Int(fields.tm_wday)
-  }
-
-  /// Midnight of a day.
-  package init(year: Int, month: Int, day: Int) {
-    (self.year, self.month, self.day) = (year, month, day)
-    (hour, minute, second, weekday) = (0, 0, 0, 0)
-  }
-
-  /// Nanoseconds since 1970-01-01 00:00 UTC; fields out of range carry over (day 0 is the last of the month before).
-  /// Nil where the clock cannot say it.
-  package var nanoseconds: Int64? {
-    guard let year = Int32(exactly: year - 1900), let month = Int32(exactly: month - 1), let day = Int32(exactly: day),
-      let hour = Int32(exactly: hour), let minute = Int32(exactly: minute), let second = Int32(exactly: second)
-    else { return nil }
-    var fields = tm()
-    (fields.tm_year, fields.tm_mon, fields.tm_mday) = (year, month, day)
-    (fields.tm_hour, fields.tm_min, fields.tm_sec) = (hour, minute, second)
-    fields.tm_isdst = -1
-    let seconds = Int64(mktime(&fields))
-    let (nanoseconds, isTooLarge) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return isTooLarge ? nil : nanoseconds
-  }
-
-  /// The wall clock, in nanoseconds since 1970.
+package enum LocalTime {
+  /// Nanoseconds since 1970-01-01 00:00 UTC.
   package static var now: Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// `2026-11-17`.
-  package var dayText: String { "\(Self.padded(year, to: 4))-\(Self.padded(month, to: 2))-\(Self.padded(day, to: 2))" }
-  /// `09:14`.
-  package var minuteText: String { "\(Self.padded(hour, to: 2)):\(Self.padded(minute, to: 2))" }
-  /// `09:14:02`.
-  package var secondText: String { "\(minuteText):\(Self.padded(second, to: 2))" }
+  /// Calendar and clock at a moment, in nanoseconds since 1970.
+  package static func civil(at moment: Int64) -> CivilTime {
+    CivilTime(nanosecondsSince1970: moment, offset: offset(at: moment))
+  }
 
-  private static func padded(_ number: Int, to width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  /// Seconds east of UTC at a moment, in nanoseconds since 1970.
+  package static func offset(at moment: Int64) -> Int {
+    var seconds = time_t(moment.dividedRoundingDown(by: 1_000_000_000))
+    var fields = tm()
+    localtime_r(&seconds, &fields)
+    return Int(fields.tm_gmtoff)
+  }
+
+  /// The moment of a time of day, in nanoseconds since 1970; nil where the clock cannot say it.
+  ///
+  /// - Parameters:
+  ///   - day: since 1970-01-01.
+  ///   - second: what the clock shows, as seconds since its midnight.
+  package static func moment(day: Int, second: Int) -> Int64? {
+    let date = CivilTime(secondsSince1970: Int64(day) * 86400)
+    guard let year = Int32(exactly: date.year - 1900), let second = Int32(exactly: second) else { return nil }
+    var fields = tm()
+    (fields.tm_year, fields.tm_mon, fields.tm_mday) = (year, Int32(date.month - 1), Int32(date.day))
+    (fields.tm_hour, fields.tm_min, fields.tm_sec) = (second / 3600, second / 60 % 60, second % 60)
+    fields.tm_isdst = -1
+    let (moment, isTooLarge) = Int64(mktime(&fields)).multipliedReportingOverflow(by: 1_000_000_000)
+    return isTooLarge ? nil : moment
   }
 }
 

@@ -116,6 +116,7 @@ extension Browser {
         replaceTop(.review(review))
       }
       session.complain(text)
+      if slot == .commit { look() }
     case .bulk:
       if case .bulk(var bulk)? = overlays.last {
         bulk.fail(text)
@@ -179,13 +180,7 @@ extension Browser {
   private mutating func take(_ answer: RefreshAnswer) {
     take(answer.standing)
     guard answer.head != session.head else { return }
-    session.head = answer.head
-    guard session.isFollowing, session.asOf == nil else {
-      session.unseen += answer.newCommits
-      return
-    }
-    session.shown = answer.head
-    session.start(.outline, .outline(answer.head))
+    guard adopt(head: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else {
       session.say("many records changed")
       return
@@ -194,6 +189,19 @@ extension Browser {
     if let selected = table.selectedIdentifier(session), changed[selected] == .delete {
       session.warn("\(selected) was deleted by another program")
     }
+  }
+
+  /// Takes note of a new head. Answers whether it is shown from now on.
+  @discardableResult
+  mutating func adopt(head: CommitNumber, newCommits: Int = 1) -> Bool {
+    session.head = head
+    guard session.isFollowing, session.asOf == nil else {
+      session.unseen += newCommits
+      return false
+    }
+    session.shown = head
+    session.start(.outline, .outline(head))
+    return true
   }
 
   private mutating func take(_ commit: CommitNumber, for purpose: ResolvePurpose) {

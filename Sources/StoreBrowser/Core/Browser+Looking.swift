@@ -183,7 +183,7 @@ extension Browser {
       .export(
         ExportRequest(
           source: source, commit: session.shown, which: table.everything(session), file: file.trimmed,
-          format: ExportFormat(file: file), columns: columns)), label: "export to \(file)")
+          format: TableWriter.Format(file: file), columns: columns)), label: "export to \(file)")
   }
 
   // MARK: Menus

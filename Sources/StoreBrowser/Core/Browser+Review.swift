@@ -17,8 +17,9 @@ extension Browser {
     }
     table.clearMarks()
     session.say("committed \(commit) “\(request.name)” — u takes it back")
-    // What this browser wrote is not marked as another's change.
-    session.start(.refresh, .refresh(since: session.head, shown: nil))
+    // What this browser wrote is not marked as another's change; what another wrote just before is.
+    if commit.rawValue == session.head.rawValue + 1 { adopt(head: commit, newCommits: session.asOf == nil ? 1 : 0) }
+    look()
   }
 
   /// Decides one field in conflict; once all of a record are decided, the change is put on what lies there now.

@@ -87,8 +87,10 @@ package struct Browser: Sendable {
     return session.takeEffects()
   }
 
-  /// Looks for other processes' commits.
+  /// Looks for other processes' commits. While one of this browser's own is being written that waits for its answer, so
+  /// that it is not taken for another's.
   mutating func look() {
+    guard !session.isRunning(.commit) else { return }
     session.start(.refresh, .refresh(since: session.head, shown: session.datastore))
   }
 

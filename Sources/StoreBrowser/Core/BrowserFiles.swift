@@ -31,20 +31,21 @@ package struct BrowserFiles: Sendable {
 
   /// The folder of a store: under `$XDG_STATE_HOME/strata`, by its name and a mark of its path.
   package static func folder(forStoreAt path: String, environment: [String: String]) -> String? {
-    let base: String
-    if let state = environment["XDG_STATE_HOME"], !state.isEmpty {
-      base = state
-    } else if let home = environment["HOME"], !home.isEmpty {
-      base = "\(home)/.local/state"
-    } else {
-      return nil
-    }
+    guard let folder = stateFolder(environment: environment) else { return nil }
     let full = absolute(path)
     let name = full.split(separator: "/").last.map(String.init) ?? "store"
-    return "\(base)/strata/\(name)-\(mark(of: full))"
+    return "\(folder)/\(name)-\(mark(of: full))"
   }
 
-  private static func absolute(_ path: String) -> String {
+  /// `$XDG_STATE_HOME/strata`, or what stands for it; nil where the environment names no home.
+  static func stateFolder(environment: [String: String]) -> String? {
+    if let state = environment["XDG_STATE_HOME"], !state.isEmpty { return "\(state)/strata" }
+    if let home = environment["HOME"], !home.isEmpty { return "\(home)/.local/state/strata" }
+    return nil
+  }
+
+  /// The path from the root, where something lies there.
+  static func absolute(_ path: String) -> String {
     guard let resolved = realpath(path, nil) else { return path }
     defer { free(resolved) }
     return String(cString: resolved)
@@ -117,8 +118,7 @@ package final class FileOutput: Sendable {
   }
 
   /// Answers the bytes written.
-  func write(_ text: String) throws(ModelError) -> Int {
-    let bytes = Array(text.utf8)
+  func write(_ bytes: [UInt8]) throws(ModelError) -> Int {
     var done = 0
     while done < bytes.count {
       let count = bytes.withUnsafeBytes { buffer in

@@ -11,6 +11,9 @@ enum NumberFormat {
     return value < 0 ? "-" + text : text
   }
 
+  /// `12 408`, `0.25`: whole numbers without a point.
+  static func number(_ value: Double) -> String { Int64(exactly: value).map { count($0) } ?? "\(value)" }
+
   /// `412 B`, `1.9 KB`, `79 MB`: powers of 1000.
   static func bytes(_ value: some BinaryInteger) -> String {
     var amount = Double(value)

@@ -44,6 +44,7 @@ struct ReviewOverlay: Sendable {
 
   mutating func take(_ answer: ReviewAnswer) {
     self.answer = answer
+    problem = nil
     lines = []
     for (position, record) in answer.records.enumerated() {
       lines.append(.record(position))

@@ -85,7 +85,7 @@ struct FrequencyPane: Pane {
     var summary = "nulls \(NumberFormat.count(answer.nulls))"
     if let numbers = answer.summary {
       summary +=
-        " · min \(Self.number(numbers.least)) · max \(Self.number(numbers.greatest)) · sum \(Self.number(numbers.sum))"
+        " · min \(NumberFormat.number(numbers.least)) · max \(NumberFormat.number(numbers.greatest)) · sum \(NumberFormat.number(numbers.sum))"
     }
     grid.write(
       summary, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1, style: theme.style(.dim))
@@ -109,10 +109,5 @@ struct FrequencyPane: Pane {
         grid.select(rect, frame: frame, theme: theme)
       }
     }
-  }
-
-  private static func number(_ value: Double) -> String {
-    if let whole = Int64(exactly: value) { return NumberFormat.count(whole) }
-    return "\(value)"
   }
 }

@@ -29,7 +29,7 @@ package final class BrowserProgram: TerminalProgram {
 
   package func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction] {
     runtime.start(wake: wake)
-    browser.setTheme(surroundings)
+    browser.session.theme = configuration.theme(in: surroundings)
     let actions = actions(for: browser.start(size: surroundings.size))
     return configuration.settings.mouse ? actions : actions + [.mouse(false)]
   }
@@ -152,20 +152,22 @@ private struct EditorFile {
   func remove() { unlink(path) }
 }
 
-extension Browser {
+extension BrowserConfiguration {
   /// What the terminal can show decides the theme, unless a person chose one.
-  mutating func setTheme(_ surroundings: TerminalSurroundings) {
-    var theme = session.configuration.theme
-    if let chosen = session.configuration.settings.theme {
+  func theme(in surroundings: TerminalSurroundings) -> Theme {
+    var theme = self.theme
+    if let chosen = settings.theme {
       theme.name = chosen
     } else {
       theme.name = surroundings.colors == 0 ? .plain : surroundings.colors >= 256 ? .refined : .standard
     }
     if surroundings.colors == 0 { theme.name = .plain }
     theme.isASCII = theme.isASCII || surroundings.isASCII
-    session.theme = theme
+    return theme
   }
+}
 
+extension Browser {
   mutating func noteLatency(_ nanoseconds: Int64) { session.latency?.note(nanoseconds) }
 
   mutating func refuseCopy(bytes: Int, limit: Int) {

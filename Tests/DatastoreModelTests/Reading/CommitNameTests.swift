@@ -5,18 +5,18 @@ import Testing
 @Suite("Names of commits")
 struct CommitNameTests {
   /// Tuesday, 17 November 2026, 14:30:15 local time.
-  private let now: Int64 = {
-    var time = LocalTime(year: 2026, month: 11, day: 17)
-    (time.hour, time.minute, time.second) = (14, 30, 15)
-    return time.nanoseconds ?? 0
-  }()
+  private let now = moment(2026, 11, 17, second: 52_215)
+
+  private static func moment(_ year: Int, _ month: Int, _ day: Int, second: Int = 0) -> Int64 {
+    CivilTime.days(year: year, month: month, day: day).flatMap { LocalTime.moment(day: $0, second: second) } ?? 0
+  }
 
   private func parse(_ text: String) throws -> CommitName {
     try CommitName(parsing: text, pins: ["pre-v3", "yesterday"], now: now)
   }
 
   private func end(of year: Int, _ month: Int, _ day: Int) -> CommitName {
-    .time((LocalTime(year: year, month: month, day: day + 1).nanoseconds ?? 0) - 1)
+    .time(Self.moment(year, month, day, second: 86_400) - 1)
   }
 
   @Test("numbers, head, steps before it, and pins")
@@ -42,7 +42,7 @@ struct CommitNameTests {
   @Test("a minute means its end, a second its own")
   func clock() throws {
     let minute: Int64 = 60_000_000_000
-    let start = LocalTime(year: 2026, month: 11, day: 17).nanoseconds ?? 0
+    let start = Self.moment(2026, 11, 17)
     #expect(try parse("2026-11-17 09:30") == .time(start + 571 * minute - 1))
     #expect(try parse("09:30") == .time(start + 571 * minute - 1))
     #expect(try parse("today 09:30:12") == .time(start + 570 * minute + 13_000_000_000 - 1))
