@@ -56,7 +56,11 @@ requirements:
 bench:
 	Benchmarks/run
 
-.PHONY: screenshots bench-browser
+.PHONY: screenshots bench-browser matrix
+
+# What users need and every command, each with the test that proves it.
+matrix:
+	@Tests/matrix
 
 # The pictures of the README, from the real program. Says what it needs.
 screenshots: build

@@ -33,6 +33,9 @@ package struct TerminalSession: Sendable {
     self.usesColor = usesColor
   }
 
+  /// Whether both standard input and output are a terminal.
+  package static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+
   /// Runs `program` to its end. It blocks the main thread, and so never one of the few threads that tasks run on.
   ///
   /// The terminal is taken before `program` is made, so that something is on the screen while a store is opened: `make`

@@ -33,7 +33,8 @@ extension Program {
       session.place = .script(
         path: script, size: try screenSize(arguments), dump: arguments.value("--dump-screen"))
     }
-    guard session.place == .terminal else {
+    // What is no store, or has no terminal, is told before any screen is taken.
+    guard session.place == .terminal, TerminalSession.hasTerminal, isStore(path) else {
       let opened = try open()
       return try session.run { opened.program }
     }

@@ -26,7 +26,8 @@ extension Program {
     RecentStores(environment: ["HOME", "XDG_STATE_HOME"].environment)
   }
 
-  private static func isStore(_ path: String) -> Bool {
+  /// Whether a store or a folder of the original library seems to lie there.
+  static func isStore(_ path: String) -> Bool {
     Store.exists(at: path, disk: SystemDisk()) || OriginalFolder.exists(at: path)
   }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import StoreBrowser
 
 /// A warm-up that reports so many steps, and fails where it is told to.
-private final class FakeWarmUp: WarmUpDriver {
+final class FakeWarmUp: WarmUpDriver {
   let failing: [RecordPlace]
   init(failing: [RecordPlace] = []) { self.failing = failing }
 

@@ -15,9 +15,18 @@ package struct IndexableTerm: Hashable, Sendable {
   /// tell. What lies in them may still not meet the filter: test each record.
   package func intervals(in encoding: KeyEncoding) -> [KeyInterval]? {
     guard encoding.isByteOrdered else { return nil }
+    guard path.components.count > 1 else { return ownIntervals(in: encoding) }
+    // Through a list of objects such a path has many values, where an index by one value has null and others nothing.
+    guard !isElement, let intervals = ownIntervals(in: encoding) else { return nil }
+    guard encoding.isOptional else { return intervals }
+    let nulls = KeyInterval(lower: .including(.null), upper: .including(.null))
+    return intervals.contains(nulls) ? intervals : intervals + [nulls]
+  }
+
+  private func ownIntervals(in encoding: KeyEncoding) -> [KeyInterval]? {
     if case .descending(let inner) = encoding {
       // Its first entries are the greatest.
-      return intervals(in: inner)?.map { KeyInterval(lower: $0.upper, upper: $0.lower) }
+      return ownIntervals(in: inner)?.map { KeyInterval(lower: $0.upper, upper: $0.lower) }
     }
     switch test {
     case .compare(let comparison, let value): return interval(comparison, value, in: encoding).map { [$0] }
@@ -107,7 +116,11 @@ extension Document {
 
 extension KeyEncoding {
   fileprivate var isOptional: Bool {
-    if case .optional = self { true } else { false }
+    switch self {
+    case .optional: true
+    case .descending(let inner): inner.isOptional
+    default: false
+    }
   }
 
   /// The encoding of what is not null.

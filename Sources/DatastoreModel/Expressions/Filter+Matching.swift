@@ -5,26 +5,31 @@ extension Filter.Condition {
     case .all(let parts): parts.allSatisfy { $0.holds(for: document) }
     case .any(let parts): parts.contains { $0.holds(for: document) }
     case .not(let inner): !inner.holds(for: document)
-    case .isTrue(let operand): operand.value(in: document) == .bool(true)
-    case .isNull(let operand): operand.value(in: document) == .null
+    case .isTrue(let operand): operand.leads(in: document) { $0 == .bool(true) }
+    case .isNull(let operand): !operand.leads(in: document) { $0 != .null }
+    case .compare(let left, .notEqual, let right):
+      !Self.compare(left, .equal, right).holds(for: document)
     case .compare(let left, let comparison, let right):
-      comparison.holds(left.value(in: document), right.value(in: document))
+      left.leads(in: document) { left in right.leads(in: document) { comparison.holds(left, $0) } }
     case .isOne(let operand, let values):
-      operand.value(in: document).isEqualForFilters(toAnyOf: values)
+      operand.leads(in: document) { $0.isEqualForFilters(toAnyOf: values) }
     case .has(let operand, let part):
-      Self.has(operand.value(in: document), part.value(in: document))
+      operand.leads(in: document) { whole in part.leads(in: document) { Self.has(whole, $0) } }
     case .text(let operand, let test, let part):
-      if case .string(let text) = operand.value(in: document), case .string(let part) = part.value(in: document) {
-        test.holds(text, part)
-      } else {
-        false
-      }
-    case .matches(let operand, let pattern):
-      switch operand.value(in: document) {
-      case .string(let text): pattern.occurs(in: text)
-      case .number(let number): pattern.occurs(in: number.text)
-      default: false
-      }
+      operand.leads(in: document) { text in part.leads(in: document) { Self.holds(test, text, $0) } }
+    case .matches(let operand, let pattern): operand.leads(in: document) { Self.matches(pattern, $0) }
+    }
+  }
+
+  private static func holds(_ test: Filter.TextTest, _ text: Document, _ part: Document) -> Bool {
+    if case .string(let text) = text, case .string(let part) = part { test.holds(text, part) } else { false }
+  }
+
+  private static func matches(_ pattern: Pattern, _ value: Document) -> Bool {
+    switch value {
+    case .string(let text): pattern.occurs(in: text)
+    case .number(let number): pattern.occurs(in: number.text)
+    default: false
     }
   }
 
@@ -38,10 +43,32 @@ extension Filter.Condition {
 }
 
 extension Filter.Operand {
-  func value(in document: Document) -> Document {
+  /// Whether the operand leads to a value that passes: null where it leads nowhere, and any of several where its path
+  /// goes through a list of objects.
+  func leads(in document: Document, to passes: (Document) -> Bool) -> Bool {
     switch self {
-    case .path(let path): document[path] ?? .null
-    case .literal(let value): value
+    case .literal(let value): return passes(value)
+    case .path(let path):
+      if let value = document[path] { return passes(value) }
+      guard path.components.count > 1 else { return passes(.null) }
+      let values = document.values(at: path)
+      return values.isEmpty ? passes(.null) : values.contains(where: passes)
+    }
+  }
+}
+
+extension Document {
+  /// All values that a path leads to: where it meets a list, a name means the member of each of its elements.
+  package func values(at path: DocumentPath) -> [Document] { values(at: path.components[...]) }
+
+  private func values(at components: ArraySlice<DocumentPath.Component>) -> [Document] {
+    guard let first = components.first else { return [self] }
+    switch (self, first) {
+    case (.array(let elements), .member): return elements.flatMap { $0.values(at: components) }
+    case (.array(let elements), .index(let index)):
+      return elements.indices.contains(index) ? elements[index].values(at: components.dropFirst()) : []
+    case (.object, .member(let name)): return self[member: name]?.values(at: components.dropFirst()) ?? []
+    default: return []
     }
   }
 }

@@ -1,6 +1,7 @@
 /// A condition on documents, as it is typed: `population > 1000000 and name ^= "San"`.
 ///
-/// * Paths: `price`, `authors[0]`, `dims.w`, `."odd name"`; a path that leads nowhere is null.
+/// * Paths: `price`, `authors[0]`, `dims.w`, `."odd name"`; a path that leads nowhere is null. Through a list of objects it
+///   leads to the values of all of them, and one that fits is enough: `authors.name = "Lem"`.
 /// * Literals: `12`, `-0.5`, `"text"`, `'text'`, `true`, `false`, `null`, `2026-11-17`, `2026-11-17T09:30Z`.
 /// * `= != < <= > >=` compare numbers by their exact value, texts by Swift's order, dates by time; what cannot be compared
 ///   is not equal and in no order. `!=` is the opposite of `=`.
@@ -20,6 +21,9 @@ package struct Filter: Hashable, Sendable {
 
   /// Whether a document meets the condition. Never traps; takes time linear in the values looked at.
   package func matches(_ document: Document) -> Bool { condition.holds(for: document) }
+
+  /// The paths that stand alone, which keep the records where they are true: `isOpen and …`.
+  package var barePaths: [DocumentPath] { condition.barePaths }
 
   /// The filter that keeps the records with this value at this place: `population = 12`.
   package static func text(of path: DocumentPath, being value: Document) -> String {
@@ -48,6 +52,15 @@ extension Filter {
     case has(Operand, Operand)
     case text(Operand, TextTest, Operand)
     case matches(Operand, Pattern)
+
+    fileprivate var barePaths: [DocumentPath] {
+      switch self {
+      case .all(let parts), .any(let parts): parts.flatMap(\.barePaths)
+      case .not(let inner): inner.barePaths
+      case .isTrue(.path(let path)): [path]
+      default: []
+      }
+    }
   }
 
   enum Operand: Hashable, Sendable {

@@ -37,6 +37,8 @@ package final class OwnStore: EditableStore {
     self.formats = Dictionary(formats.map { ($0.datastore, $0) }) { first, _ in first }
   }
 
+  package func releaseMemory() { engine.releaseMemory() }
+
   /// Opens the store at a path.
   ///
   /// - Parameters:

@@ -44,6 +44,13 @@ package protocol ReadableStore: AnyObject, Sendable {
   var activity: Activity? { get }
   /// The bytes that the store takes on disk.
   var byteCount: UInt64 { get throws(ModelError) }
+  /// Lets go of memory that reading has taken and that can be had again: pages of a mapped file. For programs that stay
+  /// open after they have read widely. Does nothing where a store has no such memory.
+  func releaseMemory()
+}
+
+extension ReadableStore {
+  package func releaseMemory() {}
 }
 
 /// The number of a commit in this store.

@@ -92,6 +92,13 @@ package protocol DiskFile: AnyObject, Sendable {
 package protocol DiskMapping: AnyObject, Sendable {
   /// The first byte and the reserved length. Valid while the mapping is referenced.
   var bytes: UnsafeRawBufferPointer { get }
+  /// Lets go of the memory of what was read, which is read anew from the system's cache where it is needed again. The
+  /// bytes stay valid. Cost: that of what was read since the last time.
+  func release()
+}
+
+extension DiskMapping {
+  package func release() {}
 }
 
 /// A system call that failed.

@@ -286,5 +286,8 @@ private final class SystemMapping: DiskMapping, @unchecked Sendable {
 
   init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
+  /// A shared mapping of a file that is only read has nothing to lose by it.
+  func release() { madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED) }
+
   deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 }

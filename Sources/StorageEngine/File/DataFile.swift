@@ -59,6 +59,9 @@ final class DataFile: Sendable {
     return block
   }
 
+  /// Lets go of the memory of what was read of a mapping; it stays readable.
+  func releaseMemory() { mapping?.release() }
+
   /// A node, with its check verified.
   func node(at pointer: NodePointer) throws(StorageError) -> Node {
     counters.nodeReads.add(1)

@@ -6,6 +6,9 @@ extension Store {
   /// write, for then only `refresh` can tell.
   package var visibleState: UInt64? { writing.holdsLock ? publication.number : nil }
 
+  /// Lets go of the memory of what was read of the mapped data; everything stays readable.
+  package func releaseMemory() { publication.current.file.releaseMemory() }
+
   /// Looks whether another process has committed, and answers the newest view. Opens the data anew where compaction has put
   /// another file there.
   @discardableResult

@@ -196,7 +196,7 @@ extension Browser {
     } else if !table.marks.isEmpty || table.rangeStart != nil {
       table.clearMarks()
     } else if table.source?.filter != nil {
-      table.setFilter(nil)
+      unfilter()
     } else if table.source?.sort != nil {
       if var source = table.source {
         source.sort = nil

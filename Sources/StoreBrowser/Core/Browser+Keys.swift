@@ -49,6 +49,7 @@ extension Browser {
     case .prompt(var prompt)?:
       prompt.insert(text)
       replaceTop(.prompt(prompt))
+      previewFilter(prompt)
     case .editor(var editor)?:
       editor.insert(text)
       replaceTop(.editor(editor))
@@ -74,7 +75,9 @@ extension Browser {
         review.name = nil
         pressReview(KeyChord(.escape), review)
       case .bulk(let bulk): pressBulk(KeyChord(.escape), bulk)
-      default: overlays.removeLast()
+      default:
+        overlays.removeLast()
+        abandonPreview()
       }
       return
     }
@@ -93,14 +96,21 @@ extension Browser {
   private mutating func pressPrompt(_ chord: KeyChord, _ prompt: Prompt) {
     var prompt = prompt
     switch chord.description {
-    case "Esc": overlays.removeLast()
+    case "Esc": leavePrompt()
     case "Enter":
       if prompt.choice != nil { prompt.complete() }
       submit(prompt)
-    case "Backspace" where prompt.field.text.isEmpty: overlays.removeLast()
+    case "Backspace" where prompt.field.text.isEmpty: leavePrompt()
     default:
-      if prompt.apply(chord) { replaceTop(.prompt(prompt)) }
+      guard prompt.apply(chord) else { return }
+      replaceTop(.prompt(prompt))
+      previewFilter(prompt)
     }
+  }
+
+  private mutating func leavePrompt() {
+    overlays.removeLast()
+    abandonPreview()
   }
 
   private mutating func pressHelp(_ chord: KeyChord, _ help: HelpOverlay) {

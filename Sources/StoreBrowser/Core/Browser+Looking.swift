@@ -6,7 +6,8 @@ extension Browser {
   /// `EXPR`, `!EXPR`, or `= RANGE` of the index that orders the table.
   mutating func setFilter(_ text: String) {
     let text = text.trimmed
-    if Self.isRange(text) {
+    if Self.isRange(text) || text == "=" { abandonPreview() }
+    if Self.isRange(text), text != "=" {
       guard let source = table.source else { return }
       let range = text.hasPrefix("=") ? String(text.dropFirst()).trimmed : text
       session.start(
@@ -18,9 +19,7 @@ extension Browser {
       table.setRange(nil)
       return
     }
-    leavePlace()
-    table.setFilter(text.isEmpty ? nil : text)
-    if focus == .index || focus == .frequency { focusPane(.table) }
+    takeFilter(text.isEmpty ? nil : text)
   }
 
   mutating func nameView(_ name: String) {

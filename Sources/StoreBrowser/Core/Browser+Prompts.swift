@@ -9,6 +9,7 @@ extension Browser {
     var hint = ""
     switch command {
     case .filter:
+      beginPreview()
       text = table.source?.filter ?? (focus == .index ? "= " : "")
       hint = "EXPR · !EXPR inverts · = A ..< B is a range of \(table.source?.index ?? "the identifier") · empty clears"
       if focus == .index, let range = table.source?.range {

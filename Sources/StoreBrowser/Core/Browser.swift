@@ -33,6 +33,8 @@ package struct Browser: Sendable {
   var places = PlaceHistory()
   var macro = Macro()
   var copied = Copied()
+  /// What was shown before the filter that is being typed.
+  var preview: FilterPreview?
   /// What an editor was opened on.
   var editing: ExternalEdit?
   /// What came back from the editor and is being looked at.

@@ -16,6 +16,14 @@ package struct RowSource: Hashable, Sendable {
     self.index = index
   }
 
+  /// The run of the index that filter and sort work on.
+  var unscanned: RowSource {
+    var source = self
+    source.filter = nil
+    source.sort = nil
+    return source
+  }
+
   /// Whether the rows are a list that had to be made, not a run of the index.
   var needsScan: Bool { filter != nil || sort != nil }
 }

@@ -38,7 +38,8 @@ package struct Theme: Sendable, Hashable {
 
   private func attributes(_ role: Role) -> Attributes {
     switch role {
-    case .title, .focusedBorder, .header, .marked, .changed, .inserted, .warning, .problem, .found: .bold
+    // The focused border is heavy and its title bold; more would cost bytes in every row.
+    case .title, .header, .marked, .changed, .inserted, .warning, .problem, .found: .bold
     case .dim: .dim
     case .selected, .timeTravel: .reverse
     case .selectedElsewhere: [.bold, .underline]

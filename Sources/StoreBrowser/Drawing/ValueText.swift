@@ -13,6 +13,10 @@ struct ValueText: Sendable, Hashable {
 
   var isTrailing: Bool { kind == .number }
 
+  /// In a table, where a column is of one kind and numbers stand to the right, only what is no plain value is told apart:
+  /// a colour for each number would cost as many bytes as the numbers.
+  var tableRole: Role { kind == .number ? .text : role }
+
   var role: Role {
     switch kind {
     case .missing: .dim

@@ -31,19 +31,7 @@ struct TextOverlay: Sendable {
 
   init(title: String, lines: [String]) {
     self.title = title
-    self.lines = lines.flatMap(Self.broken)
-  }
-
-  /// A long line in pieces that fit most screens.
-  private static func broken(_ line: String) -> [String] {
-    guard line.utf8.count > 100 else { return [line] }
-    var pieces: [String] = []
-    var rest = Substring(line)
-    while !rest.isEmpty {
-      pieces.append(String(rest.prefix(72)))
-      rest = rest.dropFirst(72)
-    }
-    return pieces
+    self.lines = lines.flatMap(TextLines.wrapped)
   }
 
   /// A value in full: text as its lines, data as hex, the rest as JSON.
@@ -51,13 +39,13 @@ struct TextOverlay: Sendable {
     self.title = title
     switch value {
     case .string(let text):
-      lines = text.split(separator: "\n", omittingEmptySubsequences: false).flatMap { Self.broken(String($0)) }
+      lines = TextLines.wrapped(text)
     case .data(let bytes):
       lines = stride(from: 0, to: min(bytes.count, 1 << 20), by: 16).map { start in
         let part = bytes[start..<min(bytes.count, start + 16)]
         return part.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
       }
-    default: lines = value.prettyText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    default: lines = TextLines.wrapped(value.prettyText)
     }
   }
 

@@ -19,6 +19,8 @@ struct HistoryPane: Pane {
   private var newest: CommitNumber?
   private var wanted: CommitNumber?
   private var goesToEnd = false
+  /// What is looked for in commits that are still to be read.
+  private var seeks: String?
   private(set) var problem: String?
   private var searchText: String?
 
@@ -84,7 +86,7 @@ struct HistoryPane: Pane {
       if pages[page] == nil, lines.overlaps(start..<start + max(1, count)) { return page }
       start += count
     }
-    if !isAtEnd, goesToEnd || wanted != nil || lines.upperBound > count {
+    if !isAtEnd, goesToEnd || wanted != nil || seeks != nil || lines.upperBound > count {
       return counts.count < starts.count ? counts.count : nil
     }
     return nil
@@ -94,6 +96,7 @@ struct HistoryPane: Pane {
     guard case .history(let answer) = answer, answer.request == pending else { return }
     pending = nil
     let page = answer.request.page
+    let known = count
     pages[page] = answer.rows
     if page == counts.count {
       counts.append(answer.rows.count)
@@ -109,6 +112,7 @@ struct HistoryPane: Pane {
       list.selection = max(0, count - 1)
       goesToEnd = !isAtEnd
     }
+    seek(from: known, in: &session)
     // A page is 200 rows; three on each side of the selection are kept.
     for old in pages.keys where abs(old - page) > 3 { pages[old] = nil }
   }
@@ -118,24 +122,42 @@ struct HistoryPane: Pane {
     return counts.prefix(page).reduce(0, +) + place
   }
 
-  /// Looks for a text in the names of the commits that are near, and goes on reading older ones.
+  /// Looks for a text in the names of the commits, and goes on reading older ones until another key.
   private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
     if let text, !text.isEmpty { searchText = text }
     guard let needle = searchText?.lowercased() else { return }
     let step = command == .searchPrevious ? -1 : 1
     var line = command == .search ? list.selection : list.selection + step
     while line >= 0, line < count {
-      if let commit = row(line)?.commit,
-        [commit.action, commit.author, commit.program, commit.number.description].contains(where: {
-          $0.lowercased().contains(needle)
-        })
-      {
+      if let commit = row(line)?.commit, Self.has(needle, commit) {
         list.selection = line
         return
       }
       line += step
     }
-    session.warn("no commit with “\(searchText ?? "")” among the \(NumberFormat.count(count)) read\(isAtEnd ? "" : "; G reads all")")
+    if step > 0, !isAtEnd { seeks = needle } else { missNone(in: &session) }
+  }
+
+  /// Goes on with a search in older commits that have just been read.
+  private mutating func seek(from line: Int, in session: inout Session) {
+    guard let seeks else { return }
+    if let found = (line..<max(line, count)).first(where: { row($0).map { Self.has(seeks, $0.commit) } ?? false }) {
+      list.selection = found
+      self.seeks = nil
+    } else if isAtEnd {
+      self.seeks = nil
+      missNone(in: &session)
+    }
+  }
+
+  private func missNone(in session: inout Session) {
+    session.warn("no commit with “\(searchText ?? "")” among \(NumberFormat.count(count))")
+  }
+
+  private static func has(_ needle: String, _ commit: Commit) -> Bool {
+    [commit.action, commit.author, commit.program, commit.number.description].contains {
+      $0.lowercased().contains(needle)
+    }
   }
 
   mutating func fail(_ text: String) { problem = text }
@@ -154,6 +176,7 @@ struct HistoryPane: Pane {
   }
 
   mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    seeks = nil
     if command == .last, !isAtEnd {
       goesToEnd = true
       return true
@@ -244,7 +267,7 @@ struct HistoryPane: Pane {
 
   private var footer: String {
     guard count > 0 else { return "" }
-    let more = isAtEnd ? "" : "+"
+    let more = seeks.map { "+ · looking for “\($0)”" } ?? (isAtEnd ? "" : "+")
     return "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
       + (base.map { " · base \($0)" } ?? "")
   }

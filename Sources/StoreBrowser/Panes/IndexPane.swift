@@ -51,9 +51,7 @@ struct IndexPane: Pane {
     guard let datastore, problem == nil else { return }
     if commit != session.shown {
       let anchor: KeysRequest.Anchor = selected.map { .from(rank: $0.rank) } ?? .start
-      let wasAt = selected
       reset()
-      _ = wasAt
       commit = session.shown
       ask(anchor, datastore, in: &session)
       let request = DensityRequest(datastore: datastore, index: index, commit: session.shown, range: range)

@@ -14,6 +14,8 @@ package final class BrowserRuntime: Sendable {
     var isStopped = false
     var follower: (any Sendable & AnyObject)?
     var stirs = false
+    /// Pieces of work done since the store was last told to let go of memory.
+    var done = 0
   }
 
   private let state = Mutex(State())
@@ -93,7 +95,7 @@ package final class BrowserRuntime: Sendable {
       return state.isStopped
     }
     guard !isStopped else { return }
-    let queue = id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong ? long : quick
+    let queue = id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot == .distinct ? long : quick
     queue.async { [self] in perform(work, id, cancellation) }
   }
 
@@ -102,7 +104,10 @@ package final class BrowserRuntime: Sendable {
       finish(id, .cancelled)
       return
     }
-    let throttle = ProgressThrottle { [self] in post(.work(id, .progress($0)), isOpen: id) }
+    let throttle = ProgressThrottle { [self] in
+      post(.work(id, .progress($0)), isOpen: id)
+      store.releaseMemory()
+    }
     let context = WorkContext(
       store: store, files: files, warmUp: warmUp, cancellation: cancellation, report: { throttle.report($0) })
     do throws(ModelError) {
@@ -113,6 +118,18 @@ package final class BrowserRuntime: Sendable {
       throttle.flush()
       finish(id, error == .cancelled ? .cancelled : .failed(error))
     }
+    tidy(after: id.slot)
+  }
+
+  /// Keeps memory flat however long somebody reads on: at once after work that reads widely, otherwise now and then.
+  private func tidy(after slot: WorkSlot) {
+    let isDue = state.withLock { state in
+      state.done += 1
+      guard slot.isLong || [.changes, .history, .distinct].contains(slot) || state.done >= 64 else { return false }
+      state.done = 0
+      return true
+    }
+    if isDue { store.releaseMemory() }
   }
 
   private func finish(_ id: WorkID, _ report: WorkReport) {

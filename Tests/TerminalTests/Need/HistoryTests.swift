@@ -92,7 +92,10 @@ struct HistoryTests {
     try store.count(53654, 2_900_000)
     try browser.waitFor("HEAD #6")
     try browser.waitFor("2900000")
-    browser.expect("row 6 of 300")
+    browser.expect("row 6 of 300", "▶~       53654", "1 changed")
+    try browser.press("l")
+    browser.expect("▶        53654")
+    browser.expectNot("1 changed")
 
     // Records before and after the selection come and go: it stays on its record.
     try store.run("put", "City", input: #"{"geonameid":5,"name":"New","countrycode":"IR","population":5}"#)

@@ -109,7 +109,21 @@ struct MovingTests {
     browser.expectNot("row 5 of 300")
     try browser.type("\u{1B}[<0;5;5M\u{1B}[<0;5;5m")
     browser.expect("Country", "of 252")
-    try browser.press("gm")
+    // A header sorts, a second time in reverse; a second click on a row opens it; a key at the foot is pressed.
+    try browser.click(30, 3)
+    browser.expect("by name", "▲")
+    try browser.click(30, 3)
+    browser.expect("▼")
+    try browser.click(40, 8)
+    try browser.click(40, 8)
+    browser.expect("┏━ 3 Record")
+    let foot = try #require(browser.screen.lines[23].firstRange(of: "? help"))
+    try browser.click(SafeText.width(String(browser.screen.lines[23][..<foot.lowerBound])) + 1, 24)
+    browser.expect("Help and commands")
+    try browser.press("Esc gH")
+    try browser.click(20, 4)
+    browser.expect("#4 count", "▶    #4")
+    try browser.press("q gm")
     #expect(browser.screen.modes.isDisjoint(with: [1000, 1006]))
     try browser.press("gm")
     #expect(browser.screen.modes.contains(1000))
@@ -165,5 +179,12 @@ struct MovingTests {
     #expect(status == 0)
     #expect(output.contains("2 City") && output.contains("row 3 of 300"))
     #expect(!output.contains { "┌│┏┃".contains($0) })
+  }
+}
+
+extension TerminalProcess {
+  /// Clicks at a column and row, from 1.
+  fileprivate func click(_ column: Int, _ row: Int) throws {
+    try type("\u{1B}[<0;\(column);\(row)M\u{1B}[<0;\(column);\(row)m")
   }
 }

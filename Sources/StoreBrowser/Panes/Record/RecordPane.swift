@@ -112,7 +112,7 @@ struct RecordPane: Pane {
     text = []
     guard let document else { return }
     if form == .json {
-      text = document.prettyText.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+      text = TextLines.split(document.prettyText)
     }
     rebuild()
     applyWantedPath()
@@ -199,29 +199,6 @@ struct RecordPane: Pane {
     return true
   }
 
-  /// Looks for a text among the lines, from the one after the selection on and round to it.
-  private mutating func search(_ command: Command, _ text: String?, in session: inout Session) {
-    if let text, !text.isEmpty { searchText = text }
-    guard let needle = searchText?.lowercased(), count > 0 else { return }
-    let step = command == .searchPrevious ? -1 : 1
-    let first = command == .search ? 0 : step
-    for offset in 0..<count {
-      let line = ((list.selection + first + offset * step) % count + count) % count
-      guard matches(line, needle) else { continue }
-      list.selection = line
-      return
-    }
-    session.warn("no field with “\(searchText ?? "")”")
-  }
-
-  private func matches(_ line: Int, _ needle: String) -> Bool {
-    switch form {
-    case .tree: tree.lines[line].name.lowercased().contains(needle) || tree.lines[line].value.text.lowercased().contains(needle)
-    case .json: text[line].lowercased().contains(needle)
-    case .hex: false
-    }
-  }
-
   private mutating func fold(_ folds: Bool) {
     guard let line = selectedLine else { return }
     if line.isBranch, line.isFolded != folds {
@@ -231,6 +208,16 @@ struct RecordPane: Pane {
     {
       list.selection = place
     }
+  }
+
+  /// Unfolds what hides a place, and puts the selection on it.
+  mutating func reveal(_ path: DocumentPath) {
+    while !tree.lines.contains(where: { $0.path == path }),
+      let branch = tree.lines.last(where: { $0.isFolded && $0.path.contains(path) })
+    {
+      toggle(branch.path)
+    }
+    if let line = tree.lines.firstIndex(where: { $0.path == path }) { list.selection = line }
   }
 
   private mutating func toggle(_ path: DocumentPath) {

@@ -49,6 +49,9 @@ struct TableColumns: Sendable, Hashable {
     if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
   }
 
+  /// Whether the values of a field are true or false, as far as they were seen.
+  func isTruth(at path: String) -> Bool { seen.contains { $0.path == path && $0.kind == .bool } }
+
   mutating func forgetKeyWidth() { keyWidth = 0 }
 
   /// The field whose value is the identifier in every row.
@@ -89,7 +92,9 @@ struct TableColumns: Sendable, Hashable {
   private static func column(_ seen: ColumnSeen, _ choice: ColumnChoice) -> TableColumn {
     let title = seen.path == "." ? "value" : String(seen.path.dropFirst())
     let widest = seen.kind == .list || seen.kind == .object ? 24 : 28
-    let natural = max(min(12, SafeText.width(title)), min(widest, seen.width), 3)
+    // Numbers further down may have a sign and a digit more, and a number that is cut says little.
+    let room = seen.kind == .number ? 2 : 0
+    let natural = max(min(12, SafeText.width(title)), min(widest, seen.width + room), 3)
     return TableColumn(
       source: .field(seen.path), title: title, width: choice.widths[seen.path] ?? natural,
       isTrailing: seen.kind == .number)

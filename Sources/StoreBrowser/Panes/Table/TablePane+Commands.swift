@@ -176,10 +176,14 @@ extension TablePane {
   }
 
   mutating func setFilter(_ filter: String?) {
-    guard var source else { return }
-    let anchor = identifierAnchor()
-    source.filter = filter
-    show(source, anchor: anchor)
+    guard let source else { return }
+    if isOpen(source) {
+      refilter(filter)
+    } else {
+      var source = source
+      source.filter = filter
+      show(source, anchor: identifierAnchor())
+    }
     if filter != nil { list.selection = 0 }
   }
 

@@ -83,19 +83,29 @@ extension TablePane {
     for slot in slots {
       let column = columns[slot.column]
       var title = column.title
-      let isOrder: Bool
-      switch column.source {
-      case .identifier: isOrder = source?.index == nil && source?.sort == nil
-      case .key: isOrder = source?.sort == nil
-      case .field(let path): isOrder = source?.sort?.path == path
-      }
-      if isOrder { title += (source?.sort?.isDescending ?? source?.isDescending ?? false) ? " ▼" : " ▲" }
+      if isOrder(column) { title += isDescending ? " ▼" : " ▲" }
       var style = session.theme.style(.header)
       if slot.column == self.column { style = style.with(.underline) }
       grid.write(
         title, at: Point(column: inside.left + TableGeometry.signs + slot.x, row: inside.top), width: slot.width,
         style: style, alignment: column.isTrailing ? .trailing : .leading)
     }
+  }
+
+  /// Whether the rows are in the order of a column.
+  private func isOrder(_ column: TableColumn) -> Bool {
+    switch column.source {
+    case .identifier: source?.index == nil && source?.sort == nil
+    case .key: source?.sort == nil
+    case .field(let path): source?.sort?.path == path
+    }
+  }
+
+  private var isDescending: Bool { source?.sort?.isDescending ?? source?.isDescending ?? false }
+
+  /// Whether the selected column orders the rows, upwards.
+  private func isAscending(_ session: Session) -> Bool {
+    !isDescending && selectedColumn(session).map(isOrder) == true
   }
 
   private func drawRow(
@@ -111,7 +121,7 @@ extension TablePane {
     for slot in slots {
       let column = columns[slot.column]
       let value = look.value(column)
-      var style = theme.style(value.role)
+      var style = theme.style(isSelected ? .text : value.tableRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
       grid.write(
         value.text, at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top), width: slot.width,
@@ -195,7 +205,7 @@ extension TablePane {
     let slot = slots.last { point.column - TableGeometry.signs >= $0.x }
     if let slot { column = slot.column }
     guard point.row > 0 else {
-      session.intend(.perform(.sort, argument: nil))
+      session.intend(.perform(isAscending(session) ? .sortReverse : .sort, argument: nil))
       return
     }
     let position = list.top + point.row - 1

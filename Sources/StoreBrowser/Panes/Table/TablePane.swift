@@ -162,6 +162,25 @@ struct TablePane: Pane {
     problem = nil
   }
 
+  /// Whether the bounds are those of this source, whatever its filter.
+  func isOpen(_ source: RowSource) -> Bool {
+    opened?.source == source.unscanned && pending == nil
+  }
+
+  /// Filters the rows that are open by something else, the selection staying on its row.
+  mutating func refilter(_ filter: String?) {
+    wantedRank = rank(at: list.selection) ?? wantedRank
+    source?.filter = filter
+    ranks = nil
+    ranksAreFor = nil
+    scan = nil
+    rangeStart = nil
+    problem = nil
+    guard let source, !source.needsScan, let wantedRank, bounds.contains(wantedRank) else { return }
+    list.selection =
+      source.isDescending ? bounds.upperBound - 1 - wantedRank : wantedRank - bounds.lowerBound
+  }
+
   /// The anchor that keeps the selection on its record.
   func keepingAnchor() -> TableRequest.Anchor {
     guard let row = row(at: list.selection) else { return .position(list.selection) }
@@ -172,9 +191,7 @@ struct TablePane: Pane {
     guard let source, session.outline != nil, session.outline?.datastore(source.datastore) != nil else { return }
     guard problem == nil else { return }
     let screen = max(8, frame.rows)
-    var base = source
-    base.filter = nil
-    base.sort = nil
+    let base = source.unscanned
     if opened?.source != base || opened?.commit != session.shown {
       guard pending?.source != base || pending?.commit != session.shown else { return }
       let request = TableRequest(
@@ -249,7 +266,7 @@ struct TablePane: Pane {
     case .rows(let answer) where answer.request == pendingRows:
       pendingRows = nil
       take(answer, in: session)
-    case .filtered(let answer):
+    case .filtered(let answer) where ranksAreFor != nil:
       scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
       guard let source, source.sort != nil, answer.source == source else { return }
       startSort(source, ranks: ranks, in: &session)
@@ -306,7 +323,7 @@ struct TablePane: Pane {
   }
 
   mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    guard slot == .filter || slot == .sort else { return }
+    guard slot == .filter || slot == .sort, ranksAreFor != nil else { return }
     scan?.read = progress.done
     scan?.total = progress.total
     guard case .ranks(let found) = progress.found, !found.isEmpty else { return }

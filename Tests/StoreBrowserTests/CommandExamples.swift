@@ -1,0 +1,177 @@
+import DatastoreModel
+import TerminalKit
+
+@testable import StoreBrowser
+
+/// An example of a command: what a person does before and after it, and what is then so that would not be without it.
+struct CommandExample: Sendable {
+  /// The datastore that is open at the start.
+  var datastore = "City"
+  /// Steps of a script before the command.
+  var before: [String] = []
+  var argument: String?
+  /// Steps after it, that let its effect be seen.
+  var after: [String] = []
+  var expected: Expectation
+
+  enum Expectation: Sendable {
+    /// The screen has this text, or has not.
+    case seen(String), gone(String)
+    /// The record under the cursor.
+    case selected(String)
+    case copied(String)
+    case quits
+    case holds(@Sendable (Driver) -> Bool)
+  }
+}
+
+/// One example of every command; `CommandExampleTests` fails where one is missing or proves nothing.
+enum CommandExamples {
+  static func example(of command: Command) -> CommandExample? { all[command] }
+
+  static let all: [Command: CommandExample] = moving.merging(places) { $1 }.merging(table) { $1 }.merging(record) { $1 }
+    .merging(index) { $1 }.merging(history) { $1 }.merging(writing) { $1 }.merging(program) { $1 }
+
+  private static func example(
+    _ expected: CommandExample.Expectation, before: String..., argument: String? = nil, after: String...,
+    in datastore: String = "City"
+  ) -> CommandExample {
+    CommandExample(datastore: datastore, before: before, argument: argument, after: after, expected: expected)
+  }
+
+  private static let moving: [Command: CommandExample] = [
+    .down: example(.selected("615532")),
+    .up: example(.selected("615532"), before: "keys j j"),
+    .left: example(.copied(".name"), before: "keys l l", after: "keys yp"),
+    .right: example(.copied(".name"), after: "keys yp"),
+    .first: example(.selected("611717"), before: "keys j j j"),
+    .last: example(.selected("2661604")),
+    .halfDown: example(.gone("row 1 of 10")),
+    .halfUp: example(.gone("row 10 of 10"), before: "keys G"),
+    .pageDown: example(.gone("row 1 of 10")),
+    .pageUp: example(.gone("row 10 of 10"), before: "keys G"),
+    .goTo: example(.selected("1857910"), argument: "5"),
+    .nextRecord: example(.selected("615532"), before: "keys 3"),
+    .previousRecord: example(.selected("611717"), before: "keys j 3"),
+  ]
+
+  private static let places: [Command: CommandExample] = [
+    .pane1: example(.seen("┏━ 1 Stores")),
+    .pane2: example(.seen("┏━ 2 City"), before: "keys 1"),
+    .pane3: example(.seen("┏━ 3 Record")),
+    .pane4: example(.seen("┏━ 4 History")),
+    .pane5: example(.seen("┏━ 5 Index")),
+    .pane6: example(.seen("┏━ 6 Migration")),
+    .nextPane: example(.seen("┏━ 3 Record")),
+    .larger: example(.gone("─ 3 Record")),
+    .smaller: example(.seen("─ 1 Stores"), before: "keys + +"),
+    .open: example(.seen("┏━ 3 Record")),
+    .escape: example(.gone("●  "), before: "keys Space"),
+    .close: example(.gone("4 History"), before: "keys gH"),
+    .back: example(.selected("611717"), before: ": filter countrycode = \"CH\"", after: "keys gg"),
+    .forward: example(.gone("Batumi"), before: ": filter countrycode = \"CH\"", "keys ^o"),
+    .setBookmark: example(.seen("bookmark a: City/611717"), argument: "a"),
+    .goToBookmark: example(.selected("611717"), before: ": bookmark a", "keys G", argument: "a"),
+    .referrers: example(.seen("Who refers to"), in: "Country"),
+  ]
+
+  private static let table: [Command: CommandExample] = [
+    .mark: example(.seen("● ")),
+    .range: example(.selected("615532"), after: "keys j Space"),
+    .search: example(.selected("1857910"), argument: "Kyō"),
+    .searchNext: example(.selected("1853909"), before: ": search Asia/Tokyo"),
+    .searchPrevious: example(.selected("1853909"), before: ": search Asia/Tokyo", "keys n n"),
+    .filter: example(.gone("Bern"), argument: "countrycode = \"GE\""),
+    .filterLike: example(.gone("Bern"), before: "keys l l"),
+    .sort: example(.seen("by population"), before: "keys l l l"),
+    .sortReverse: example(.selected("1850147"), before: "keys l l l", after: "keys gg"),
+    .frequency: example(.seen("nulls 0"), before: "keys l l"),
+    .hideColumn: example(.copied(".countrycode"), before: "keys l", after: "keys yp"),
+    .unhideColumns: example(.copied(".name"), before: "keys l -", after: "keys yp"),
+    .narrowColumn: example(
+      .holds { ($0.browser.session.columnChoice("City").widths[".name"] ?? 99) < 20 }, before: "keys l"),
+    .widenColumn: example(
+      .holds { ($0.browser.session.columnChoice("City").widths[".name"] ?? 0) > 5 }, before: "keys l"),
+    .freezeColumn: example(.holds { $0.browser.session.columnChoice("City").frozen == 2 }, before: "keys l"),
+    .columnLeft: example(.copied(".name"), before: "keys l l", after: "keys l yp"),
+    .columnRight: example(.copied(".countrycode"), before: "keys l", after: "keys h yp"),
+    .nameView: example(
+      .seen("view georgian: countrycode"), before: ": filter countrycode = \"GE\"", argument: "georgian"),
+    .forgetView: example(
+      .holds { $0.browser.session.remembered.views.isEmpty }, before: ": filter countrycode = \"GE\"",
+      ": view georgian", argument: "georgian"),
+  ]
+
+  private static let record: [Command: CommandExample] = [
+    .form: example(.seen("· JSON"), before: "keys 3"),
+    .copyValue: example(.copied("თბილისი"), before: "keys l"),
+    .copyPath: example(.copied(".geonameid")),
+    .copyKey: example(.copied("611717")),
+    .copyRecord: example(.holds { $0.copied?.contains("\"countrycode\":\"GE\"") == true }),
+    .scalars: example(.seen("U+10D7"), before: "keys l"),
+    .blame: example(.seen("blame from #4")),
+    .export: example(.seen("10 records"), argument: CommandExampleTests.exported),
+    .history: example(.seen("City/611717")),
+  ]
+
+  private static let index: [Command: CommandExample] = [
+    .lowerBound: example(.seen("of 2"), before: ": sort population", "keys G k"),
+    .upperBound: example(.seen("of 2"), before: ": sort population", "keys gg j"),
+    .verify: example(.seen("0 orphans, 0 missing"), before: ": sort name"),
+    .addIndex: example(.seen("HEAD #5"), argument: "timezone=timezone"),
+    .rebuildIndex: example(.seen("HEAD #5"), before: ": sort name"),
+    .dropIndex: example(.seen("HEAD #5"), argument: "name"),
+  ]
+
+  private static let history: [Command: CommandExample] = [
+    .storeHistory: example(.seen("whole store")),
+    .travel: example(.seen("AS OF #2"), argument: "2"),
+    .olderCommit: example(.seen("AS OF #3")),
+    .newerCommit: example(.seen("AS OF #3"), before: "keys , ,"),
+    .difference: example(.holds { $0.browser.view.kind == .difference }, before: "keys gH"),
+    .pickaxe: example(.seen("import GE"), argument: "Tbilisi"),
+    .fold: example(.holds { !$0.browser.history.isFolded }, before: "keys gH"),
+    .follow: example(.seen("paused")),
+    .pin: example(.seen("pins: good"), argument: "good"),
+    .unpin: example(.seen("pins: none"), before: ": pin good", argument: "good"),
+  ]
+
+  private static let writing: [Command: CommandExample] = [
+    .edit: example(.seen("population : Int"), before: "keys l l l"),
+    .editExternally: example(.holds { $0.editorRequest?.text.contains("\"countrycode\"") == true }),
+    .insert: example(.holds { $0.editorRequest != nil }),
+    .duplicate: example(.holds { $0.editorRequest != nil }),
+    .paste: example(.holds { $0.editorRequest != nil }, before: "keys yr"),
+    .deleteRecord: example(.seen("▶- ")),
+    .valueMenu: example(.seen("null"), before: "keys l l l"),
+    .leaveOut: example(.gone("▶- "), before: "keys dd"),
+    .restoreRecord: example(
+      .holds { $0.browser.session.staged.count == 1 }, before: "keys dd w Enter Enter", ": travel 4", "keys gg"),
+    .restoreField: example(
+      .holds { $0.browser.session.staged.count == 1 },
+      before: "keys l l l e ^u", "type 1", "keys Enter w Enter Enter 3 H j"),
+    .revert: example(.seen("take back #4"), before: "keys gH"),
+    .restoreStore: example(.seen("name and commit"), argument: "2"),
+    .undo: example(.gone("▶- "), before: "keys dd"),
+    .redo: example(.seen("▶- "), before: "keys dd u"),
+    .review: example(.seen("- City/611717"), before: "keys dd"),
+    .set: example(.seen("10 records"), argument: "population = 1"),
+    .deleteShown: example(.seen("10 records")),
+  ]
+
+  private static let program: [Command: CommandExample] = [
+    .warmUp: example(.seen("┏━ 6 Migration")),
+    .retry: example(.seen("complete: commit #5")),
+    .log: example(.seen("Migration log"), before: "keys M a"),
+    .palette: example(.seen("a command, or a row")),
+    .help: example(.seen("Help and commands")),
+    .quit: example(.quits),
+    .interrupt: example(.quits),
+    .mouse: example(.seen("mouse off")),
+    .headsUp: example(.holds { $0.browser.session.latency != nil }),
+    .recordMacro: example(.seen("recording keys")),
+    .replay: example(.selected("1850147"), before: ": record", "keys j", ": record"),
+    .repaint: example(.holds { driver in driver.outward.contains { if case .repaint = $0 { true } else { false } } }),
+    .suspend: example(.holds { driver in driver.outward.contains { if case .suspend = $0 { true } else { false } } }),
+  ]
+}
