@@ -157,6 +157,12 @@ enum CommandExamples {
     .review: example(.seen("- City/611717"), before: "keys dd"),
     .set: example(.seen("10 records"), argument: "population = 1"),
     .deleteShown: example(.seen("10 records")),
+    .compact: example(
+      .holds { if case .compact? = $0.browser.overlays.last { true } else { false } }, argument: "2"),
+    .copyStore: example(
+      .holds { driver in
+        driver.works.contains { if case .rewrite(.copy(to: "/none/here.strata", at: nil)) = $0 { true } else { false } }
+      }, argument: "/none/here.strata"),
   ]
 
   private static let program: [Command: CommandExample] = [
