@@ -66,9 +66,10 @@ matrix:
 screenshots: build
 	python3 Screenshots/take.py --program $(RELEASE)/strata
 
-# The browser against its budgets, with less and others beside it.
+# The browser against its budgets on a million records, with less, tig and VisiData beside it where they are installed.
+# Writes Benchmarks/Browser/RESULTS.md.
 bench-browser: build
-	python3 Benchmarks/Browser/measure.py --program $(RELEASE)/strata
+	python3 Benchmarks/Browser/measure.py --program $(RELEASE)/strata --results Benchmarks/Browser/RESULTS.md
 
 .PHONY: soak mutation fuzz thread address clients
 
