@@ -429,21 +429,27 @@ final class Writer: @unchecked Sendable {
     shared.slotIsClean = isClean
   }
 
-  /// Goes on with another file that holds the same commits. The caller has the turn, and everything is durable.
+  /// Goes on with another file that holds the same commits, all durable, also those that were not in the file before. The
+  /// caller has the turn.
   func adopt(_ state: Publication.State, zeroedEnd: UInt64) {
     tail.zeroedEnd = zeroedEnd
     tail.jumps.removeAll()
     monitor.withLock {
       while shared.isSyncing { monitor.wait() }
       shared.appended = state
-      shared.durableEnd = state.chain.end
-      shared.durableNumber = state.chain.number
       shared.slotSequence = 1
       shared.slotEnd = state.chain.end
       shared.slotIsClean = true
     }
     publication.show(state)
     writeHold(durableEnd: state.chain.end)
+    // Who is told that a commit is durable may look for it at once.
+    monitor.withLock {
+      shared.durableEnd = state.chain.end
+      shared.durableNumber = state.chain.number
+      resumeWaiters()
+      monitor.notifyAll()
+    }
   }
 
   // MARK: Activity

@@ -126,7 +126,6 @@ extension Store {
     try writing.prepareTurn { note($0) }
     let state = writing.beginning().state
     guard state.file === start.file else { throw .busy(what: "the store was compacted by someone else") }
-    try writing.waitUntilDurable(state.newest.number)
     caughtUp += try copy.catchUp(after: copied, to: state.newest)
     guard try copy.hasAllNames(of: state) else { return nil }
     let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())

@@ -152,7 +152,7 @@ struct CompactionCrashTests {
 
   // MARK: Waiting across a compaction
 
-  @Test("who waits for a commit until after a compaction is told that it is durable", .timeLimit(.minutes(1)))
+  @Test("who waits for a commit until after a compaction is told that it is durable")
   func waitingAcross() async throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 44)
     let store = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)

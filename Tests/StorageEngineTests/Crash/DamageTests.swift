@@ -28,7 +28,9 @@ struct DamagedStore: Sendable {
 
   /// A store that was compacted: one squashed commit, what came after it, and both slots.
   static let compacted: [Step] = [
-    .commit([.create(tree: 0), .create(tree: 1), .bulk(tree: 0, from: 0, count: 14, size: 20), .put(tree: 1, key: 1, size: 5)]),
+    .commit([
+      .create(tree: 0), .create(tree: 1), .bulk(tree: 0, from: 0, count: 14, size: 20), .put(tree: 1, key: 1, size: 5),
+    ]),
     .commit([.delete(tree: 0, key: 1), .put(tree: 0, key: 2, size: 30)]), .commit([.put(tree: 0, key: 3, size: 9)]),
     .compact(.last(2)), .commit([.put(tree: 0, key: 1, size: 12)], info: Step.Info(setsName: "pin0")), .reopen,
   ]
@@ -136,8 +138,8 @@ struct DamageTests {
   func flippedBits(isCompacted: Bool) async throws {
     let store = isCompacted ? try DamagedStore.make(DamagedStore.compacted) : try DamagedStore.make()
     // What nobody reads is the same in both.
-    let offsets =
-      store.offsets.filter { !isCompacted || !DamagedStore.isUnused($0) } + stride(from: store.end, to: store.end + 4_000, by: 97)
+    let tail = stride(from: store.end, to: store.end + 4_000, by: 97)
+    let offsets = store.offsets.filter { !isCompacted || !DamagedStore.isUnused($0) } + tail
     let (outcomes, failures) = await probe(store, offsets.count) { index in
       let image = store.flipping(offsets[index], UInt8(1) << UInt8(offsets[index] % 8))
       return DamageProbe(store: store, image: image, readsAll: !DamagedStore.isUnused(offsets[index]))
@@ -151,7 +153,9 @@ struct DamageTests {
   func truncations(isCompacted: Bool) async throws {
     let store = isCompacted ? try DamagedStore.make(DamagedStore.compacted) : try DamagedStore.make()
     let lengths = store.offsets
-    let (outcomes, failures) = await probe(store, lengths.count) { DamageProbe(store: store, image: store.cutting(to: lengths[$0])) }
+    let (outcomes, failures) = await probe(store, lengths.count) {
+      DamageProbe(store: store, image: store.cutting(to: lengths[$0]), readsAll: $0 % 16 == 0)
+    }
     print("truncations: \(outcomes)")
     #expect(failures.isEmpty, "\(failures.count) failures, the first: \(failures.prefix(5))")
     #expect(outcomes[.harmless] == nil, "a cut before the end of the last frame takes something away")

@@ -56,12 +56,26 @@ struct MutationListTests {
   /// Statements that make something durable, give a file another name, or compare a hash: line breaks before operators do
   /// not part them.
   private func statements(of source: String) -> [String] {
-    source.replacing(#/\n\s*(==|!=)\s/#) { " \($0.1) " }.split(separator: "\n").map(String.init).filter { line in
-      let line = line.drop { $0 == " " }
-      guard !line.hasPrefix("//"), !line.contains("func ") else { return false }
-      if line.contains(#/\.(sync|syncDirectory|rename)\(|\b(fsync|fdatasync)\(|systemRename\(|calling\("rename"|F_FULLFSYNC/#) { return true }
-      return line.contains(#/\s(==|!=)\s/#) && line.contains(#/[cC]heck\b|[hH]ash\b|checksum\(/#)
+    var joined: [Substring] = []
+    for line in source.split(separator: "\n").map({ $0.drop { $0 == " " } }) {
+      if line.hasPrefix("== ") || line.hasPrefix("!= "), let before = joined.popLast() {
+        joined.append(before + " " + line)
+      } else {
+        joined.append(line)
+      }
     }
+    return joined.filter(isTold).map(String.init)
+  }
+
+  private static let calls = [
+    ".sync(", ".syncDirectory(", ".rename(", " fsync(", " fdatasync(", "systemRename(", "calling(\"rename\"", "F_FULLFSYNC",
+  ]
+
+  private func isTold(_ line: Substring) -> Bool {
+    guard !line.hasPrefix("//"), !line.contains("func ") else { return false }
+    if Self.calls.contains(where: { line.contains($0) }) { return true }
+    guard line.contains(" == ") || line.contains(" != ") else { return false }
+    return [" hash", ".hash", "Hash", " check", ".check", "Check", "checksum("].contains { line.contains($0) }
   }
 
   @Test("every sync, every rename and every comparison of a hash in the engine is tried, or the list says why not")

@@ -106,8 +106,8 @@ struct TwoProcessTests {
   }
 
   @Test(
-    "a reader follows another process's writer through 400 commits and two compactions: whole commits, in order, none lost; a second writer is told who the first one is",
-    .timeLimit(.minutes(3)))
+    "a reader follows another process's writer through 400 commits and two compactions: whole commits, in order, none lost; a second writer is told who the first one is"
+  )
   func following() async throws {
     let disk = SystemDisk()
     let directory = "/tmp/strata-two-\(disk.randomNumber())"
