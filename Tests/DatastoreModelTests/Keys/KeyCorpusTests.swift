@@ -8,7 +8,9 @@ import Testing
 struct KeyCorpusTests {
   private static let folder = URL(filePath: #filePath).appending(path: "../../../Fuzz/Corpus/Key").standardizedFileURL
 
-  @Test("keys, typed texts, names of encodings and pairs", .disabled(if: ProcessInfo.processInfo.environment["STRATA_WRITE_CORPUS"] != nil))
+  @Test(
+    "keys, typed texts, names of encodings and pairs",
+    .disabled(if: ProcessInfo.processInfo.environment["STRATA_WRITE_CORPUS"] != nil))
   func replay() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).sorted()
     #expect(names.count >= 20)

@@ -67,7 +67,9 @@ enum KeyFuzzTarget {
 
   private static func name(_ text: String) -> String? {
     guard let encoding = KeyEncoding(text) else { return nil }
-    guard KeyEncoding(encoding.description) == encoding else { return "\(text) is described as \(encoding.description)" }
+    guard KeyEncoding(encoding.description) == encoding else {
+      return "\(text) is described as \(encoding.description)"
+    }
     return nil
   }
 
@@ -143,6 +145,7 @@ enum KeyFuzzTarget {
   private static func decimal(_ bytes: [UInt8]) -> DecimalDigits? {
     guard bytes.count >= 3 else { return nil }
     let scale = Int(Int16(truncatingIfNeeded: Int(bytes[1]) << 8 | Int(bytes[2])))
-    return DecimalDigits(isNegative: bytes[0] & 1 == 1, coefficient: bytes.dropFirst(3).prefix(40).map { $0 % 10 }, scale: scale)
+    return DecimalDigits(
+      isNegative: bytes[0] & 1 == 1, coefficient: bytes.dropFirst(3).prefix(40).map { $0 % 10 }, scale: scale)
   }
 }

@@ -66,7 +66,8 @@ struct CompactionCrashTests {
   }
 
   /// Compacts on a failing disk and commits on the mended one; what came of the compaction.
-  private static func goOn(_ runner: inout ScriptRunner, _ disk: SimulatedDisk, after fault: DiskFault) throws -> String {
+  private static func goOn(_ runner: inout ScriptRunner, _ disk: SimulatedDisk, after fault: DiskFault) throws -> String
+  {
     var outcome = "done"
     disk.plant(fault)
     do {
@@ -92,13 +93,15 @@ struct CompactionCrashTests {
     return outcome
   }
 
-  @Test("a compaction whose last step fails poisons the store: nobody knows which file has the name", arguments: [1, 2])
+  @Test(
+    "a compaction whose last step fails poisons the store: nobody knows which file has the name", arguments: [1, 2])
   func lastStep(_ step: Int) throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 42)
     var runner = try Self.runner(disk)
     disk.plant(DiskFault(call: step == 1 ? .rename : .syncDirectory, number: 1, code: EIO))
     let cause = DiskError(
-      operation: step == 1 ? "rename" : "syncDirectory", path: RecordedWorkload.path + (step == 1 ? "/data.compact" : ""),
+      operation: step == 1 ? "rename" : "syncDirectory",
+      path: RecordedWorkload.path + (step == 1 ? "/data.compact" : ""),
       code: EIO)
     #expect(throws: StorageError.poisoned(cause: cause)) { try runner.run(.compact(.last(2))) }
     disk.plant(nil)

@@ -134,7 +134,8 @@ extension StorageError {
 @Suite("Damage")
 struct DamageTests {
   @Test(
-    "each flipped bit of a store is harmless, or told; it never traps and never gives wrong data", arguments: [false, true])
+    "each flipped bit of a store is harmless, or told; it never traps and never gives wrong data",
+    arguments: [false, true])
   func flippedBits(isCompacted: Bool) async throws {
     let store = isCompacted ? try DamagedStore.make(DamagedStore.compacted) : try DamagedStore.make()
     // What nobody reads is the same in both.

@@ -176,7 +176,8 @@ struct FailingCallTests {
   func everyInterruptedCall(_ kind: Int) throws {
     let hindrance = Hindrance.allCases[kind]
     let steps: [Step] = [
-      .commit([.create(tree: 0), .put(tree: 0, key: 1, size: 400)]), .commit([.put(tree: 0, key: 2, size: 30)]), .reopen,
+      .commit([.create(tree: 0), .put(tree: 0, key: 1, size: 400)]), .commit([.put(tree: 0, key: 2, size: 30)]),
+      .reopen,
       .commit([.delete(tree: 0, key: 1)]), .compact(.last(2)), .commit([.put(tree: 0, key: 3, size: 9)]),
     ]
     func run(hindering number: Int) throws -> Int {

@@ -11,15 +11,24 @@ struct GoldenStoreTests {
 
   /// The kinds of each version's stores, with the steps that made them; steps are part of the release and never change.
   private static let stores: [(name: String, steps: [Step])] = [
-    ("version-1", all), ("version-1-compacted", all + [.compact(.last(3)), .commit([.put(tree: 0, key: 5, size: 12)]), .reopen]),
+    ("version-1", all),
+    ("version-1-compacted", all + [.compact(.last(3)), .commit([.put(tree: 0, key: 5, size: 12)]), .reopen]),
   ]
 
   private static let all: [Step] = [
-    .commit([.create(tree: 0), .create(tree: 1), .create(tree: 2), .put(tree: 0, key: 1, size: 30), .put(tree: 1, key: 1, size: 5)]),
-    .commit([.bulk(tree: 0, from: 0, count: 90, size: 40), .bulk(tree: 1, from: 3, count: 60, size: 8)], info: Step.Info(setsName: "pin0")),
+    .commit([
+      .create(tree: 0), .create(tree: 1), .create(tree: 2), .put(tree: 0, key: 1, size: 30),
+      .put(tree: 1, key: 1, size: 5),
+    ]),
+    .commit(
+      [.bulk(tree: 0, from: 0, count: 90, size: 40), .bulk(tree: 1, from: 3, count: 60, size: 8)],
+      info: Step.Info(setsName: "pin0")),
     .commit([.delete(tree: 0, key: 1), .put(tree: 1, key: 2, size: 40), .put(tree: 2, key: 3, size: 0)]),
     .reopen,
-    .group([[.put(tree: 0, key: 1, size: 12)], [.attributes(tree: 0, 300)], [.rolledBack([.put(tree: 0, key: 7, size: 9)]), .drop(tree: 2)]]),
+    .group([
+      [.put(tree: 0, key: 1, size: 12)], [.attributes(tree: 0, 300)],
+      [.rolledBack([.put(tree: 0, key: 7, size: 9)]), .drop(tree: 2)],
+    ]),
     .commit([.put(tree: 0, key: 2, size: 300)], on: .older(500), info: Step.Info(setsName: "pin1")),
     .collated([.delete(tree: 1, key: 4)]),
     .commit([.restore(tree: 0, share: 400)], info: Step.Info(removesName: "pin0")),

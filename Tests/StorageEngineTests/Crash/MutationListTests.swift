@@ -68,7 +68,8 @@ struct MutationListTests {
   }
 
   private static let calls = [
-    ".sync(", ".syncDirectory(", ".rename(", " fsync(", " fdatasync(", "systemRename(", "calling(\"rename\"", "F_FULLFSYNC",
+    ".sync(", ".syncDirectory(", ".rename(", " fsync(", " fdatasync(", "systemRename(", "calling(\"rename\"",
+    "F_FULLFSYNC",
   ]
 
   private func isTold(_ line: Substring) -> Bool {

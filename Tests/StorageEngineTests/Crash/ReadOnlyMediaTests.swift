@@ -20,7 +20,8 @@ struct ReadOnlyMediaTests {
   }
 
   @Test(
-    "a store without a clean end shows every whole commit, and its refusal of a writer says why", arguments: [true, false])
+    "a store without a clean end shows every whole commit, and its refusal of a writer says why",
+    arguments: [true, false])
   func uncleanEnd(hasLock: Bool) throws {
     let (disk, model) = try Self.abandoned()
     if !hasLock { try disk.unlink(RecordedWorkload.path + "/lock") }

@@ -49,7 +49,8 @@ struct TwoProcessTests {
     for number in 1...400 as ClosedRange<UInt64> {
       let transaction = try store.beginBlocking()
       if number == 1 { try transaction.createTree(CountingWriter.tree, kind: .records, attributes: []) }
-      try transaction.put(CountingWriter.bytes(number % CountingWriter.keys), CountingWriter.bytes(number), in: CountingWriter.tree)
+      try transaction.put(
+        CountingWriter.bytes(number % CountingWriter.keys), CountingWriter.bytes(number), in: CountingWriter.tree)
       try transaction.commit(CommitInfo(action: "count to \(number)"))?.wait()
       board.promise(number)
       if number == 150 || number == 300 { _ = try store.compact(.all) }
