@@ -74,7 +74,8 @@ struct LeftOutTests {
 
     let datastore = try #require(try store.store.refresh().datastore("Books"))
     #expect(try datastore.leftOutCount == 2)
-    #expect(try datastore.leftOut(limit: 9).map(\.identifier) == [recordPlace(3).identifier, recordPlace(30).identifier])
+    #expect(
+      try datastore.leftOut(limit: 9).map(\.identifier) == [recordPlace(3).identifier, recordPlace(30).identifier])
     let after = try #require(try datastore.record(recordPlace(3).identifier))
     #expect(after.stored == before.stored)
     var verifier = try DatastoreVerifier(datastore)

@@ -4,8 +4,8 @@
   import Glibc
 #endif
 
-/// Copying a file by letting both names share its blocks until one of them is changed (a reflink): at once, whatever its
-/// length, where the file system can. It is never a hard link: what is written to one is not seen in the other.
+/// Copying a file by letting both names share its blocks until one of them is changed (a reflink): at once, whatever
+/// its length, where the file system can. It is never a hard link: what is written to one is not seen in the other.
 enum FileClone {
   /// Clones a file; false where the file system cannot, or anything else is in the way: then it is to be copied.
   /// Nothing may lie at `target`, and nothing is left there on failure.

@@ -2,12 +2,16 @@ import DatastoreModel
 import StorageEngine
 import Synchronization
 
+private let datastoreCount = Atomic<UInt64>(0)
+
 /// A datastore without its access mode: what its declaration comes to, and where it lies. Everything about it is fixed
 /// at its making, so that it is read from anywhere without waiting.
 final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   typealias Instance = Format.Instance
   typealias Identifier = Format.Identifier
 
+  /// No other datastore of the process ever has the same.
+  let number = datastoreCount.add(1, ordering: .relaxed).newValue
   let store: _StoreHandle
   let key: String
   let coder: RecordCoder<Format>

@@ -64,14 +64,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
 
   /// Whether two records say the same: one version, one document.
   func isEqual(_ old: Bytes, _ new: [UInt8]) -> Bool {
-    let areSame = old.withUnsafeBytes { old in new.withUnsafeBytes { new in compareKeys(old, new) == 0 } }
-    if areSame { return true }
-    guard let coding, coding != .opaque, tag(of: old) == tag else { return false }
-    let oldContent = old.withUnsafeBytes { bytes in RecordBytes.layout(bytes).map { Array(bytes[$0.content...]) } }
-    guard let oldContent, let oldDocument = try? coding.document(of: oldContent),
-      let newDocument = try? coding.document(of: Array(new.dropFirst(head.count)))
-    else { return false }
-    return oldDocument == newDocument
+    RecordSameness.isSame(old, new, coding: coding ?? .opaque)
   }
 
   /// The content of a record that `record(of:)` made.

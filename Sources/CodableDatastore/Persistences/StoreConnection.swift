@@ -80,7 +80,8 @@ final class StoreConnection: Sendable {
         return nil
       }
       let store = try throwingStoreErrors { () throws(StorageError) in
-        try Store.open(at: path, options: Self.options(isReadOnly: !forWriter, keeping: state.retention), disk: Self.disk)
+        try Store.open(
+          at: path, options: Self.options(isReadOnly: !forWriter, keeping: state.retention), disk: Self.disk)
       }
       if forWriter { state.writer = store } else { state.reader = store }
       return store

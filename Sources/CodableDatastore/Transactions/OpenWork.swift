@@ -10,8 +10,8 @@ final class OpenWork: Sendable {
   /// What must hold when the transaction is committed.
   let checks = Mutex<[UniqueValue: @Sendable (WriteTransaction) throws -> Void]>([:])
 
-  /// What was found out about datastores in this transaction, by their cores.
-  private let known = Mutex<[ObjectIdentifier: KnownDatastore]>([:])
+  /// What was found out about datastores in this transaction, by their numbers.
+  private let known = Mutex<[UInt64: KnownDatastore]>([:])
 
   init(connection: StoreConnection) async throws {
     self.connection = connection
@@ -33,12 +33,10 @@ extension OpenWork {
     var isWhole = false
   }
 
-  func known(of datastore: AnyObject) -> KnownDatastore {
-    known.withLock { $0[ObjectIdentifier(datastore)] ?? KnownDatastore() }
-  }
+  func known(_ datastore: UInt64) -> KnownDatastore { known.withLock { $0[datastore] ?? KnownDatastore() } }
 
-  func note(_ datastore: AnyObject, _ change: (inout KnownDatastore) -> Void) {
-    known.withLock { change(&$0[ObjectIdentifier(datastore), default: KnownDatastore()]) }
+  func note(_ datastore: UInt64, _ change: (inout KnownDatastore) -> Void) {
+    known.withLock { change(&$0[datastore, default: KnownDatastore()]) }
   }
 
   /// Has everything looked up again, because trees may have come, gone or changed.

@@ -91,7 +91,6 @@ extension WarmUp {
     return instances
   }
 
-
   /// Decodes records, on all processors where there are many.
   private func evaluate(_ instances: [StoredInstance], _ plan: WarmUpPlan) async throws -> [GatheredPart] {
     let length = max((instances.count + processors - 1) / processors, 16)

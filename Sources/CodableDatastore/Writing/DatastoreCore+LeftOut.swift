@@ -27,11 +27,11 @@ extension DatastoreCore {
 
   /// The list of them. That there is none is looked up once a transaction.
   private func leftOut(in work: OpenWork) throws -> Tree? {
-    if work.known(of: self).isWhole { return nil }
+    if work.known(number).isWhole { return nil }
     let tree = try throwingStoreErrors { () throws(StorageError) in
       try work.transaction.tree(.leftOut(of: key))
     }
-    if tree == nil { work.note(self) { $0.isWhole = true } }
+    if tree == nil { work.note(number) { $0.isWhole = true } }
     return tree
   }
 }

@@ -77,16 +77,16 @@ extension DatastoreCore {
   /// version writes.
   private func prepareTrees(for prepared: PreparedRecord<Identifier>?, in scope: TransactionScope) async throws {
     guard let work = scope.work else { throw DiskPersistenceError.cannotWrite }
-    if work.known(of: self).isPrepared { return }
+    if work.known(number).isPrepared { return }
     try await makeFit(in: scope)
     try scope.change { transaction in try prepareTrees(for: prepared, in: transaction) }
-    work.note(self) { $0.isPrepared = true }
+    work.note(number) { $0.isPrepared = true }
   }
 
   /// Warms up where somebody changed the store between the look at it and this transaction (a restore, another process),
   /// or where the transaction is the first to use it.
   private func makeFit(in scope: TransactionScope) async throws {
-    if scope.work?.known(of: self).isPrepared == true { return }
+    if scope.work?.known(number).isPrepared == true { return }
     let isFit = try scope.step { transaction in
       let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
       return try tree.map { try fits($0) } ?? true
@@ -98,8 +98,17 @@ extension DatastoreCore {
   private func insertIfNew(
     _ prepared: PreparedRecord<Identifier>, in transaction: WriteTransaction
   ) throws -> Bytes? {
-    if let found = try record(of: prepared.key, in: transaction) { return found }
-    try put(prepared, in: transaction)
+    if identifiers.order.isBytes {
+      let found = try throwingStoreErrors { () throws(StorageError) -> Bytes? in
+        let reference = try transaction.putIfNew(prepared.key, prepared.record, in: recordsTree)
+        guard let reference else { return nil }
+        return try transaction.tree(recordsTree)?.value(of: reference)
+      }
+      if let found { return found }
+    } else {
+      if let found = try record(of: prepared.key, in: transaction) { return found }
+      try put(prepared, in: transaction)
+    }
     try replaceEntries(of: prepared.key, old: nil, new: prepared.values, in: transaction)
     return nil
   }

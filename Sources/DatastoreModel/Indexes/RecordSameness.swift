@@ -1,11 +1,12 @@
-import StorageEngine
+package import StorageEngine
 
 /// Whether two records say the same: same version tag and same canonical document.
 ///
 /// Equal bytes are the usual case and cost a comparison. Where they differ, both are parsed only if one could be the
 /// other with members in another order or other white space; everything else is told apart by counting bytes.
-enum RecordSameness {
-  static func isSame(_ old: Bytes, _ new: [UInt8], coding: RecordCoding) -> Bool {
+package enum RecordSameness {
+  /// - Parameter coding: what both contents are; `.opaque` where only equal bytes say the same.
+  package static func isSame(_ old: Bytes, _ new: [UInt8], coding: RecordCoding) -> Bool {
     old.withUnsafeBytes { old in
       new.withUnsafeBytes { new in
         if ByteOrder.areEqual(old, new) { return true }

@@ -48,13 +48,63 @@ extension WriteTransaction {
             tree: tree, key: keyBytes, count: count, replaced: replaced, replacesDelete: replacesDelete
           ) { position, count throws(StorageError) in
             current = try piece(position, count)
-            guard current.count == count else { throw .valueTooLong(count: UInt64(current.count), limit: UInt64(count)) }
+            guard current.count == count else {
+              throw .valueTooLong(count: UInt64(current.count), limit: UInt64(count))
+            }
             return Bytes(current)
           }
         }
       }
     }
     return try result.get()
+  }
+
+  /// Sets the value of a record that is not there yet; answers the one that is, which stays as it was. In a tree that
+  /// changes anyway that costs one descent.
+  package func putIfNew(
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+  ) throws(StorageError) -> RecordReference? {
+    try check(keyLength: key.count)
+    try check(valueLength: UInt64(value.count))
+    let result = key.withUnsafeBytes { key in
+      value.withUnsafeBytes { value in
+        Result { () throws(StorageError) in
+          try locked { () throws(StorageError) in
+            let place = try existing(name, kind: .records, probe)
+            return try withProbe(key, probe) { probe throws(StorageError) in try putIfNew(key, value, place, probe) }
+          }
+        }
+      }
+    }
+    return try result.get()
+  }
+
+  private func putIfNew(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe
+  ) throws(StorageError) -> RecordReference? {
+    // Looked for first in a tree that has not changed, so that a record that is there changes nothing.
+    let isChanged = state.pointee.trees[place].primary.root.fresh != nil
+    if !isChanged,
+      let found = try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root)?.record
+    {
+      return found
+    }
+    var found: RecordReference?
+    var primary = TreeEditor.none
+    swap(&primary, &state.pointee.trees[place].primary)
+    defer { swap(&primary, &state.pointee.trees[place].primary) }
+    _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
+      if let old {
+        found = old.record
+        return old
+      }
+      let new = try appendPut(place, probe, over: nil) { tree, replaced, replacesDelete throws(StorageError) in
+        try draft.append(
+          .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+      }
+      return .record(new)
+    }
+    return found
   }
 
   private func put(
@@ -142,7 +192,9 @@ extension WriteTransaction {
     }
   }
 
-  private func delete(_ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe) throws(StorageError) -> RecordReference? {
+  private func delete(_ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe) throws(StorageError)
+    -> RecordReference?
+  {
     guard let old = try state.pointee.trees[place].primary.remove(at: probe, in: file)?.record else { return nil }
     var tally = state.pointee.trees[place].tally
     defer { state.pointee.trees[place].tally = tally }
@@ -159,7 +211,9 @@ extension WriteTransaction {
       if first.replacesDelete {
         tally.inserted -= 1
         tally.entryBytes += Int64(before.length)
-        _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(before) }
+        _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in
+          .record(before)
+        }
         return old
       }
       replaced = before
@@ -218,7 +272,8 @@ extension WriteTransaction {
         if !isChanged, try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root) == payload {
           return false
         }
-        return try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload }
+        return try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload
+        }
       }
     }
   }
@@ -252,7 +307,8 @@ extension WriteTransaction {
     let place = try existing(name)
     let entry = state.pointee.trees[place].entry
     guard entry.kind == kind else {
-      throw .wrongTree(name, reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
+      throw .wrongTree(
+        name, reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
     }
     switch (entry.order, probe) {
     case (.caller, .compare), (.bytes, nil), (.bytes, .bytes): return place

@@ -49,6 +49,11 @@ struct LockFile: Sendable {
       if error.isNotFound || error.isForbidden { return (nil, false) }
       throw StorageError(error)
     }
+    return try Self.look(file)
+  }
+
+  /// What an open lock file says and whether its writer lives.
+  static func look(_ file: any DiskFile) throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
     // The lock first: a hold that is read after it is at least as new.
     let isHeld = try engineCall { () throws(DiskError) in try file.isLockedElsewhere() }
     // A writer may just be replacing the block; it is one small write.

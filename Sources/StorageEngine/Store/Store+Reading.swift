@@ -14,12 +14,11 @@ extension Store {
   @discardableResult
   package func refresh() throws(StorageError) -> View {
     if writing.holdsLock { return head }
-    let lockFile = LockFile(disk: disk, folder: path)
-    var look = try lockFile.look()
+    var look = try lockLook.look()
     while true {
-      let state = try advanced(look)
+      guard let state = try advanced(look) else { return head }
       // Where a writer came while the tail was being read, what was read may not be durable yet.
-      let after = try lockFile.look()
+      let after = try lockLook.look()
       if !look.isHeld, after.isHeld {
         look = after
         continue
@@ -29,9 +28,11 @@ extension Store {
     }
   }
 
-  private func advanced(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Publication.State {
+  /// The newest state by what the lock file said; nil where that is the one that is shown.
+  private func advanced(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Publication.State? {
     var state = publication.current
-    if try Reading.isReplaced(state.file, disk: disk, folder: path) {
+    let isReplaced = try Reading.isReplaced(state.file, disk: disk, folder: path)
+    if isReplaced {
       state = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look).state
     }
     let file = state.file
@@ -39,7 +40,9 @@ extension Store {
     file.extend(to: size)
     var limit = size
     if look.isHeld {
-      guard let hold = look.hold, hold.generation == file.header.identity.generation else { return state }
+      guard let hold = look.hold, hold.generation == file.header.identity.generation else {
+        return isReplaced ? state : nil
+      }
       limit = min(size, hold.durableEnd)
     }
     let scanner = FrameScanner(file: file)
@@ -47,7 +50,7 @@ extension Store {
     while let next = try scanner.next(after: state.chain, limit: limit, verifiesHash: !look.isHeld) {
       state.chain = next
     }
-    guard state.chain != before else { return state }
+    guard state.chain != before else { return isReplaced ? state : nil }
     state.newest = try file.record(at: state.chain.offset)
     state.head = try state.newest.head(in: file)
     return state

@@ -14,6 +14,7 @@ package final class Store: Sendable {
   let publication: Publication
   let counters: Counters
   let writing: Writer
+  let lockLook: LockLook
   private let report: Mutex<OpeningReport>
 
   private init(
@@ -28,6 +29,7 @@ package final class Store: Sendable {
     writing = Writer(
       disk: disk, folder: path, options: options, publication: publication, counters: counters,
       durableEnd: opened.state.chain.end, readOnlyReason: opened.readOnlyReason)
+    lockLook = LockLook(LockFile(disk: disk, folder: path))
     self.report = Mutex(report)
   }
 

@@ -48,10 +48,11 @@ struct ObservationScenarios {
   @Test("one instance is observed by identifier, by label or by itself")
   func oneInstance() async throws {
     let (one, other) = (Track.numbered(1...1)[0], Track.numbered(2...2)[0])
-    let streams = [
-      try await tracks.observe(one.id).map(\.id), try await tracks.observe(id: one.id).map(\.id),
-      try await tracks.observe(one).map(\.id), try await tracks.observe(instance: one).map(\.id),
-    ] as [any AsyncInstances<UUID>]
+    let streams =
+      [
+        try await tracks.observe(one.id).map(\.id), try await tracks.observe(id: one.id).map(\.id),
+        try await tracks.observe(one).map(\.id), try await tracks.observe(instance: one).map(\.id),
+      ] as [any AsyncInstances<UUID>]
     try await tracks.persist(other)
     try await tracks.persist(one)
     for stream in streams { #expect(try await stream.firstInstance == one.id) }

@@ -33,7 +33,7 @@ struct RangeScenarios {
     let dates = Date(timeIntervalSince1970: 5)..<Date(timeIntervalSince1970: 9.5)
     #expect(try await numbers(tracks.load(dates, order: order, from: \.released)) == expected)
     #expect(try await numbers(tracks.load(index: \.rating, range: 2.5...4.5, order: order)) == expected)
-    #expect(try await numbers(tracks.load(Decimal(0.4)..>Decimal(0.9), order: order, from: \.price)) == expected)
+    #expect(try await numbers(tracks.load(Decimal(0.4) ..> Decimal(0.9), order: order, from: \.price)) == expected)
   }
 
   @Test("an enum lies in the order of its own <, whatever its raw values")
@@ -50,7 +50,7 @@ struct RangeScenarios {
     let tracks = try await filled(8...22)
     let from = Position(disc: 0, number: 9)
     let through = Position(disc: 2, number: 0)
-    #expect(try await numbers(tracks.load(from..>through, from: \.position)) == Array(10...20))
+    #expect(try await numbers(tracks.load(from ..> through, from: \.position)) == Array(10...20))
     #expect(try await numbers(tracks.load(from..>, order: .descending, from: \.position)) == (10...22).reversed())
     #expect(try await numbers(tracks.load(Position(disc: 1, number: 5), from: \.position)) == [15])
   }
@@ -92,7 +92,7 @@ struct RangeScenarios {
     #expect(try await numbers(tracks.load(reversed, order: .descending, from: \.rating)) == [2, 3, 4])
     let disordered = IndexRange<Double>(lower: .including(3), upper: .including(1))
     #expect(try await numbers(tracks.load(disordered, from: \.rating)) == [])
-    #expect(try await numbers(tracks.load(2.0..>2.0, from: \.rating)) == [])
+    #expect(try await numbers(tracks.load(2.0 ..> 2.0, from: \.rating)) == [])
     #expect(try await numbers(tracks.load(2.0..<2.0, from: \.rating)) == [])
     #expect(try await numbers(tracks.load(.init(only: 2), from: \.rating)) == [4])
     #expect(try await numbers(tracks.load(index: \.rating, range: .init(order: .descending))) == (1...9).reversed())
@@ -154,7 +154,8 @@ struct RangeScenarios {
     #expect(try await tracks.load(...).collectInstances(upTo: 3).count == 3)
     #expect(try await tracks.load(...).collectInstances(upTo: 0).isEmpty)
     #expect(try await tracks.load(...).collectInstances(upTo: 9).count == 5)
-    #expect(try await tracks.load(...).map(\.name).filter { $0 > "Track 3" }.collectInstances(upTo: .infinity).count == 2)
+    #expect(
+      try await tracks.load(...).map(\.name).filter { $0 > "Track 3" }.collectInstances(upTo: .infinity).count == 2)
     #expect(try await tracks.load(...).compactMap { $0.label }.firstInstance == "Label 1")
     let thrown = tracks.load(...).map { track -> String in throw ScenarioFailure(number: track.name.count) }
     await #expect(throws: ScenarioFailure(number: 7)) { try await thrown.collectInstances(upTo: 2) }

@@ -220,6 +220,21 @@ struct TransactionScenarios {
     #expect(try await sequence.collectInstances(upTo: .infinity).count == 3)
   }
 
+  @Test("datastores may come and go within a transaction")
+  func passingDatastores() async throws {
+    let tracks = Track.numbered(1...20)
+    try await persistence.perform {
+      for (number, track) in tracks.enumerated() {
+        let passing = TrackFormat.tracks(in: persistence, key: DatastoreKey("passing \(number)"))
+        try await passing.persist(track)
+      }
+    }
+    for (number, track) in tracks.enumerated() {
+      let passing = TrackFormat.tracks(in: persistence, key: DatastoreKey("passing \(number)"))
+      #expect(try await passing.load(track.id) == track)
+    }
+  }
+
   @Test("options print by name, and keep only the bits that everybody may set")
   func options() {
     #expect(TransactionOptions([.readOnly]).debugDescription == "TransactionOptions([.readOnly])")
