@@ -27,10 +27,13 @@ let package = Package(
       ]),
     .target(name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"], swiftSettings: everyTarget),
     .target(name: "Measuring", swiftSettings: everyTarget),
+    // Counts what is asked of the allocator.
+    .target(name: "CAllocations"),
     .executableTarget(
-      name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CLMDB", "CSQLite"], swiftSettings: everyTarget),
+      name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CAllocations", "CLMDB", "CSQLite"], swiftSettings: everyTarget),
     .executableTarget(
-      name: "TypedBench", dependencies: ["Measuring", "Atlas", "CodableDatastore"], swiftSettings: everyTarget),
+      name: "TypedBench", dependencies: ["Measuring", "Atlas", "CAllocations", "CodableDatastore"],
+      swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
   ],
   swiftLanguageModes: [.v6]
 )

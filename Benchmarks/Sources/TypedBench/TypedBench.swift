@@ -5,72 +5,152 @@ import Glibc
 import Measuring
 
 /// The typed library beside the bare coders: what it costs to load, to persist and to warm up.
+///
+///     TypedBench [CITIES.json | sample] [ROUNDS]
 @main
 struct TypedBench {
+  let cities: [City]
+  let folder: URL
+  let encoder: JSONEncoder
+  let decoder = JSONDecoder()
+  /// The cities as the coder alone makes them.
+  let encoded: [Data]
+
   static func main() async throws {
-    let rounds = 5
-    let cities = try sampleCities()
-    var scratch = Array("/tmp/strata-bench.XXXXXX".utf8CString)
-    guard let made = mkdtemp(&scratch) else { throw BenchError(description: "no folder for the bench") }
-    let folder = URL(filePath: String(decoding: scratch.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
-    _ = made
-    defer { try? FileManager.default.removeItem(at: folder) }
-
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = .sortedKeys
-    let encoded = try cities.map { try encoder.encode($0) }
-    let decoder = JSONDecoder()
-
-    var (persists, encodes, loads, decodes, warmUps, decodeAlls) =
-      ([Double](), [Double](), [Double](), [Double](), [Double](), [Double]())
-    for round in 0..<rounds {
-      let url = folder.appending(path: "round\(round).strata")
-      let persistence = try DiskPersistence(readWriteURL: url)
-      let first = FirstCityFormat.datastore(in: persistence)
-      try await first.warm()
-      encodes.append(try time { for city in cities { sink &+= try encoder.encode(city).count } } / Double(cities.count))
-      persists.append(
-        try await time {
-          try await persistence.perform(actionName: "bulk") { for city in cities { try await first.persist(city) } }
-        } / Double(cities.count))
-
-      var generator = SplitMix(state: UInt64(round) + 1)
-      let positions = (0..<20_000).map { _ in Int(generator.next() % UInt64(cities.count)) }
-      decodes.append(
-        try time {
-          for position in positions { sink &+= try decoder.decode(City.self, from: encoded[position]).population }
-        } / Double(positions.count))
-      loads.append(
-        try await time {
-          for position in positions { sink &+= try await first.load(cities[position].id)?.population ?? 0 }
-        } / Double(positions.count))
-
-      decodeAlls.append(try time { for data in encoded { sink &+= try decoder.decode(City.self, from: data).population } })
-      try await persistence.close()
-      let again = try DiskPersistence(readWriteURL: url)
-      let second = CityFormat.datastore(in: again)
-      warmUps.append(try await time { try await second.warm() })
-      try await again.close()
-    }
-
-    print("| Work (\(cities.count) cities) | Against | Ours | Theirs | Ratio (min–max) | To reach |\n|---|---|---|---|---|---|")
-    print(Row(work: "typed load by identifier", rival: "JSONDecoder alone", ours: loads, theirs: decodes, goal: "≥ 0.8×").markdown)
-    print(
-      Row(
-        work: "typed persist in a bulk transaction, three indexes", rival: "JSONEncoder alone", ours: persists,
-        theirs: encodes, goal: "≥ 0.4× (two indexes)"
-      ).markdown)
-    print(
-      Row(
-        work: "warm-up that builds two indexes and re-evaluates three", rival: "decoding all once", ours: warmUps,
-        theirs: decodeAlls, goal: "≥ 0.6× (three indexes)"
-      ).markdown)
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    let bench = try TypedBench(citiesFile: arguments.first)
+    defer { try? FileManager.default.removeItem(at: bench.folder) }
+    try await bench.run(rounds: arguments.dropFirst().first.flatMap { Int($0) } ?? 5)
   }
 
-  /// The cities of the file that the first argument names, else of the sample.
-  private static func sampleCities() throws -> [City] {
-    let folder = URL(filePath: #filePath).appending(path: "../../../../Sources/Atlas/Resources").standardizedFileURL
-    return try Sample(folder: folder.path, citiesFile: CommandLine.arguments.dropFirst().first).cities
+  /// Takes the cities of a file, else those of the sample.
+  init(citiesFile: String?) throws {
+    let resources = URL(filePath: #filePath).appending(path: "../../../../Sources/Atlas/Resources").standardizedFileURL
+    cities = try Sample(folder: resources.path, citiesFile: citiesFile == "sample" ? nil : citiesFile).cities
+    var name = Array("/tmp/strata-bench.XXXXXX".utf8CString)
+    guard mkdtemp(&name) != nil else { throw BenchError(description: "no folder for the bench") }
+    folder = URL(filePath: String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    self.encoder = encoder
+    encoded = try cities.map { try encoder.encode($0) }
+  }
+
+  /// The contenders take turns within a round.
+  func run(rounds: Int) async throws {
+    var (load, idle, scan, range) = (Comparison(), Comparison(), Comparison(), Comparison())
+    var (bulk, warmUp, tasks) = (Comparison(), Comparison(), Comparison())
+    for round in 0..<rounds {
+      let url = folder.appending(path: "round\(round).strata")
+      try await fill(url, &bulk)
+      let places = places(SplitMix(state: UInt64(round) + 1))
+      let persistence = try DiskPersistence(readWriteURL: url)
+      try await buildIndexes(persistence, &warmUp)
+      try await loadEach(places, persistence, &load)
+      try await read(places, persistence, &scan, &range)
+      try await persistence.close()
+      try await loadEach(places, try DiskPersistence(readWriteURL: url), &idle)
+      try await writeAtOnce(folder.appending(path: "tasks\(round).strata"), &tasks)
+      try FileManager.default.removeItem(at: url)
+    }
+    print("| Work (\(cities.count) cities) | Against | Ours | Theirs | Ratio (min–max) | Allocations | To reach |")
+    print("|---|---|---|---|---|---|---|")
+    print(load.row("load by identifier, at random", "JSONDecoder alone", goal: "≥ 0.8×"))
+    print(idle.row("the same where another process may write", "JSONDecoder alone", goal: "–"))
+    print(scan.row("all in the order of the identifiers", "JSONDecoder alone", goal: "–"))
+    print(range.row("100 through an index of references", "JSONDecoder alone", goal: "–"))
+    print(bulk.row("persist in one transaction, two indexes", "JSONEncoder alone", goal: "≥ 0.4×"))
+    print(warmUp.row("warm-up of three indexes, per city", "JSONDecoder alone", goal: "≥ 0.6×"))
+    print(tasks.row("persist, durable, from 64 tasks", "from one task", goal: "≥ 5×"))
+  }
+
+  private func fill(_ url: URL, _ bulk: inout Comparison) async throws {
+    let persistence = try DiskPersistence(readWriteURL: url)
+    let store = TwoIndexes.datastore(in: persistence)
+    try await store.warm()
+    try bulk.theirs(cities.count) { for city in cities { sink &+= try encoder.encode(city).count } }
+    try await bulk.ours(cities.count) {
+      try await persistence.perform(actionName: "bulk") { for city in cities { try await store.persist(city) } }
+    }
+    try await persistence.close()
+  }
+
+  private func buildIndexes(_ persistence: DiskPersistence<ReadWrite>, _ warmUp: inout Comparison) async throws {
+    try await dropIndexes(persistence)
+    let store = ThreeIndexes.datastore(in: persistence)
+    try warmUp.theirs(cities.count) {
+      for data in encoded { sink &+= try decoder.decode(City.self, from: data).population }
+    }
+    try await warmUp.ours(cities.count) { try await store.warm() }
+  }
+
+  /// In a scope of its own, for a key is declared by one living datastore at a time.
+  private func dropIndexes(_ persistence: DiskPersistence<ReadWrite>) async throws {
+    try await NoIndex.datastore(in: persistence).warm()
+  }
+
+  private func places(_ generator: SplitMix) -> [Int] {
+    var generator = generator
+    return (0..<20_000).map { _ in Int(generator.next() % UInt64(cities.count)) }
+  }
+
+  private func loadEach(
+    _ places: [Int], _ persistence: DiskPersistence<ReadWrite>, _ load: inout Comparison
+  ) async throws {
+    let store = ThreeIndexes.datastore(in: persistence)
+    try load.theirs(places.count) {
+      for place in places { sink &+= try decoder.decode(City.self, from: encoded[place]).population }
+    }
+    try await load.ours(places.count) {
+      for place in places { sink &+= try await store.load(cities[place].id)?.population ?? 0 }
+    }
+  }
+
+  private func read(
+    _ places: [Int], _ persistence: DiskPersistence<ReadWrite>, _ scan: inout Comparison, _ range: inout Comparison
+  ) async throws {
+    let store = ThreeIndexes.datastore(in: persistence)
+    try scan.theirs(cities.count) {
+      for data in encoded { sink &+= try decoder.decode(City.self, from: data).population }
+    }
+    try await scan.ours(cities.count) {
+      for try await city in store.load(...) { sink &+= city.population }
+    }
+    let starts = places.prefix(200).map { cities[$0].name }
+    var found = 0
+    let seconds = try await Comparison.measure {
+      for start in starts {
+        for try await city in store.load(start..., from: \.name) {
+          found += 1
+          sink &+= city.population
+          if found % 100 == 0 { break }
+        }
+      }
+    }
+    range.addOurs(seconds, found)
+    try range.theirs(places.count) {
+      for place in places { sink &+= try decoder.decode(City.self, from: encoded[place]).population }
+    }
+  }
+
+  /// Single durable commits: from one task, then from 64 that do not wait for each other.
+  private func writeAtOnce(_ url: URL, _ tasks: inout Comparison) async throws {
+    let store = TwoIndexes.datastore(in: try DiskPersistence(readWriteURL: url))
+    try await store.warm()
+    let single = Array(cities.prefix(200))
+    let many = Array(cities.dropFirst(200).prefix(6400))
+    try await tasks.theirs(single.count) { for city in single { try await store.persist(city) } }
+    try await tasks.ours(many.count) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for task in 0..<64 {
+          group.addTask {
+            for place in stride(from: task, to: many.count, by: 64) { try await store.persist(many[place]) }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+    try FileManager.default.removeItem(at: url)
   }
 }
 
@@ -79,11 +159,4 @@ nonisolated(unsafe) var sink = 0  // Only the main task reads or writes it.
 
 struct BenchError: Error, CustomStringConvertible {
   var description: String
-}
-
-/// The seconds that asynchronous work takes.
-func time(_ work: () async throws -> Void) async rethrows -> Double {
-  let start = seconds()
-  try await work()
-  return seconds() - start
 }
