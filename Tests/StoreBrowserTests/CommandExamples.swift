@@ -176,7 +176,9 @@ enum CommandExamples {
     .mouse: example(.seen("mouse off")),
     .headsUp: example(.holds { $0.browser.session.latency != nil }),
     .recordMacro: example(.seen("recording keys")),
-    .replay: example(.selected("1850147"), before: ": record", "keys j", ": record"),
+    .replay: example(
+      .holds { $0.selectedIdentifier == "1850147" && !$0.browser.macro.isRecording },
+      before: ": record", "keys j", ": record"),
     .repaint: example(.holds { driver in driver.outward.contains { if case .repaint = $0 { true } else { false } } }),
     .suspend: example(.holds { driver in driver.outward.contains { if case .suspend = $0 { true } else { false } } }),
   ]

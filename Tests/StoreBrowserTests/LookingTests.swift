@@ -1,4 +1,5 @@
 import DatastoreModel
+import StorageEngine
 import TerminalKit
 import Testing
 
@@ -102,5 +103,21 @@ struct LookingTests {
     let other = Driver(try Sample.store(), start: .init(datastore: "City"))
     other.press("g H Q")
     #expect(other.hasQuit)
+  }
+
+  @Test("a store in which nothing was ever committed says so in every pane")
+  func nothingCommitted() throws {
+    let store = OwnStore(Store.memory(options: StoreOptions()), path: "/tmp/New.strata", program: "tests")
+    let driver = Driver(store, size: Size(columns: 160, rows: 48))
+    #expect(driver.title.contains("nothing is committed yet"))
+    #expect(!driver.shows("reading…") && !driver.shows("✗"))
+    driver.press("j k G 4 j 5 j 3 j 1 j")
+    #expect(driver.status.trimmed.isEmpty)
+  }
+
+  @Test("a footer of a read-only store has no keys that change it")
+  func readOnlyFooter() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 160, rows: 48)) { $0.isReadOnly = true }
+    #expect(driver.keys.contains("f filter") && !driver.keys.contains("e edit") && !driver.keys.contains("commit"))
   }
 }

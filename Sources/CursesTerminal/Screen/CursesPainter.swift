@@ -16,8 +16,10 @@ struct CursesPainter {
 
   /// Paints `grid`. Sends nothing at all where it is the picture before.
   mutating func paint(_ grid: CellGrid) {
-    guard grid != shown else { return }
-    for row in 0..<grid.size.rows { paintRow(row, of: grid) }
+    let former = shown?.size == grid.size ? shown : nil
+    var differs = former == nil || former?.cursor != grid.cursor
+    for row in 0..<grid.size.rows where paintRow(grid.row(row), over: former?.row(row), at: row) { differs = true }
+    guard differs else { return }
     shown = grid
     if let cursor = grid.cursor, grid.bounds.contains(cursor) {
       strata_cursor(Int32(cursor.row), Int32(cursor.column))
@@ -27,16 +29,15 @@ struct CursesPainter {
     strata_flush()
   }
 
-  private mutating func paintRow(_ row: Int, of grid: CellGrid) {
-    let cells = grid.row(row)
-    let former = shown?.size == grid.size ? shown?.row(row) : nil
-    if let former, former == cells { return }
-    for column in 0..<grid.size.columns {
-      let cell = cells[cells.startIndex + column]
-      if let former, former[former.startIndex + column] == cell { continue }
-      guard cell.width > 0 else { continue }
-      put(cell, row: row, column: column)
+  /// Answers whether anything differs.
+  private mutating func paintRow(_ cells: ArraySlice<Cell>, over former: ArraySlice<Cell>?, at row: Int) -> Bool {
+    var differs = false
+    for place in cells.indices {
+      if let former, former[place] == cells[place] { continue }
+      differs = true
+      if cells[place].width > 0 { put(cells[place], row: row, column: place - cells.startIndex) }
     }
+    return differs
   }
 
   private mutating func put(_ cell: Cell, row: Int, column: Int) {

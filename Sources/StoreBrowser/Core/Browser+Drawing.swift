@@ -80,6 +80,8 @@ extension Browser {
         session.outline?.commit.number == asOf
         ? session.outline.map { " (\(session.time.short($0.commit.date, now: session.now)))" } ?? "" : ""
       parts.append("AS OF \(asOf)\(age) read-only")
+    } else if session.shown.rawValue == 0 {
+      parts.append("nothing is committed yet")
     } else if let outline = session.outline, outline.commit.number == session.shown {
       let name = wide && !outline.commit.action.isEmpty ? " “\(outline.commit.action)”" : ""
       parts.append("HEAD \(session.shown)\(name) \(session.time.short(outline.commit.date, now: session.now))")
@@ -169,7 +171,8 @@ extension Browser {
 
   /// The keys at the foot of the screen, as many as fit: from the command table, for the focused pane or overlay.
   func footerKeys() -> [(String, Command)] {
-    let commands = CommandTable.footer(of: focus)
+    let isReadOnly = session.writingRefusal != nil
+    let commands = CommandTable.footer(of: focus).filter { !isReadOnly || CommandTable.entry($0).group != .write }
     let keys = commands.compactMap { command in
       keymap.keys(for: command).first.map { ($0 == "Enter" ? session.theme.enterKey : $0, command) }
     }

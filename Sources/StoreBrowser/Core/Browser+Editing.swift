@@ -40,7 +40,10 @@ extension Browser {
     case .copyStore:
       let path = argument ?? ""
       session.start(.rewrite, .rewrite(.copy(to: path, at: session.asOf)), label: "copy to \(path)")
-    default: session.warn("\(CommandTable.entry(command).name) does nothing here")
+    default:
+      // Moving where there is nothing to move in needs no word.
+      guard CommandTable.entry(command).group != .move else { break }
+      session.warn("\(CommandTable.entry(command).name) does nothing here")
     }
   }
 

@@ -52,6 +52,7 @@ extension Browser {
     let place = preview.map(\.place) ?? here
     preview = nil
     place.map { places.leave($0) }
+    if let filter { remember(filter: filter) }
     if filter == nil { unfilter() } else if table.source?.filter != filter { table.setFilter(filter) }
     if focus == .index || focus == .frequency { focusPane(.table) }
   }

@@ -10,11 +10,9 @@ extension Browser {
     switch command {
     case .filter:
       beginPreview()
-      text = table.source?.filter ?? (focus == .index ? "= " : "")
+      let range = focus == .index ? table.source?.range : nil
+      text = range.map { "= \($0)" } ?? table.source?.filter ?? (focus == .index ? "= " : "")
       hint = "EXPR · !EXPR inverts · = A ..< B is a range of \(table.source?.index ?? "the identifier") · empty clears"
-      if focus == .index, let range = table.source?.range {
-        overlays.append(.prompt(Prompt(.argument(.filter), text: "= \(range)", hint: hint))); return
-      }
     case .export:
       text = "\(table.source?.datastore ?? "export").jsonl"
       hint = "FILE ending in .jsonl, .json or .csv"
@@ -24,7 +22,12 @@ extension Browser {
     case .copyStore: (text, hint) = ("", "PATH of a store that is not there yet · asks no lock")
     default: text = ""
     }
-    let history = command == .search ? session.remembered.searches : []
+    let history =
+      switch command {
+      case .search: session.remembered.searches
+      case .filter: session.remembered.knownFilters
+      default: [String]()
+      }
     overlays.append(.prompt(Prompt(.argument(command), text: text, history: history, hint: hint)))
   }
 
@@ -113,17 +116,18 @@ extension Browser {
     return text.splitOutsideQuotes(at: "..<") != nil || text.splitOutsideQuotes(at: "...") != nil
   }
 
-  private mutating func remember(search: String) {
-    session.remembered.searches.removeAll { $0 == search }
-    session.remembered.searches.append(search)
-    if session.remembered.searches.count > 100 { session.remembered.searches.removeFirst() }
-    session.intend(.remember)
+  private mutating func remember(search: String) { remember(search, in: \.searches) }
+  private mutating func remember(command: String) { remember(command, in: \.commands) }
+
+  mutating func remember(filter: String) {
+    remember(filter, in: \.knownFilters)
   }
 
-  private mutating func remember(command: String) {
-    session.remembered.commands.removeAll { $0 == command }
-    session.remembered.commands.append(command)
-    if session.remembered.commands.count > 100 { session.remembered.commands.removeFirst() }
+  /// Keeps the last hundred of a kind, each once.
+  private mutating func remember(_ text: String, in list: WritableKeyPath<Remembered, [String]>) {
+    session.remembered[keyPath: list].removeAll { $0 == text }
+    session.remembered[keyPath: list].append(text)
+    if session.remembered[keyPath: list].count > 100 { session.remembered[keyPath: list].removeFirst() }
     session.intend(.remember)
   }
 }

@@ -48,9 +48,17 @@ struct Macro: Sendable {
     self.file = file
   }
 
-  mutating func stop() { isRecording = false }
+  /// Ends the recording. What was typed to end it is not part of it, or replaying it would begin another.
+  mutating func stop() {
+    isRecording = false
+    if keys.last == KeyChord(.enter), let colon = keys.lastIndex(of: KeyChord(writing: ":")) {
+      keys.removeSubrange(colon...)
+    } else {
+      _ = keys.popLast()
+    }
+  }
+
   mutating func note(_ chord: KeyChord) { if isRecording { keys.append(chord) } }
-  mutating func forgetLast() { _ = keys.popLast() }
 }
 
 /// What was copied here, for p.

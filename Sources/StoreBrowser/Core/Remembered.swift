@@ -7,8 +7,16 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var bookmarks: [String: Bookmark] = [:]
   package var searches: [String] = []
   package var commands: [String] = []
+  /// Nil in files of before filters were remembered.
+  package var filters: [String]?
 
   package init() {}
+
+  /// The filters that were typed, the newest last.
+  var knownFilters: [String] {
+    get { filters ?? [] }
+    set { filters = newValue }
+  }
 
   func views(of datastore: String) -> [NamedView] { views.filter { $0.datastore == datastore } }
 }

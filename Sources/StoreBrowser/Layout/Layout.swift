@@ -71,7 +71,7 @@ package struct Layout: Sendable, Hashable {
 
   /// Under 100 columns: stores and table, the record below.
   private static func narrow(in body: Area) -> Arranged {
-    let recordHeight = body.height >= 13 ? max(5, min(14, body.height / 3)) : 0
+    let recordHeight = body.height >= 13 ? max(5, min(max(14, body.height / 4), body.height / 3)) : 0
     let (upper, lower) = body.rows(body.height - recordHeight)
     let (stores, table) = upper.columns(22)
     var result: Arranged = [(.stores, stores), (.table, table)]

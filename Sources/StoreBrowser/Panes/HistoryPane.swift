@@ -64,6 +64,10 @@ struct HistoryPane: Pane {
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard problem == nil else { return }
+    guard session.head.rawValue > 0 else {
+      isAtEnd = true
+      return
+    }
     if newest != session.head {
       wanted = wanted ?? (list.selection > 0 ? selected?.commit.number : nil)
       reset()
@@ -301,7 +305,7 @@ struct HistoryPane: Pane {
     let nameWidth = max(0, rect.right - x - summaryWidth - 1)
     let name = commit.action.isEmpty ? "(no name)" : commit.action
     let names = pins(of: commit, session)
-    let isMuted = commit.isMaintenance || commit.action.isEmpty
+    let isMuted = commit.isMaintenance || commit.action.isEmpty || commit.isNamedByLibrary
     put(names + name, nameWidth, isMuted ? .dim : .text)
     put(tail, summaryWidth, row.value?.role ?? .dim, .trailing)
   }
@@ -325,5 +329,14 @@ struct HistoryPane: Pane {
     if commit.isMaintenance { text += " (maintenance)" }
     if commit.isSquashed { text += " (squashed)" }
     return text
+  }
+}
+
+extension Commit {
+  /// Whether the original library made up the name because the app gave none: `Persist Books Instance`.
+  fileprivate var isNamedByLibrary: Bool {
+    let words = action.split(separator: " ")
+    guard words.count > 2, words.last == "Instance", let verb = words.first else { return false }
+    return ["Persist", "Delete", "Migrate"].contains(verb)
   }
 }

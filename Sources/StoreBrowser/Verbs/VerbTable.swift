@@ -5,8 +5,8 @@ extension Verb {
     [.at, .readOnly, .plain, .ascii, .configuration, .script, .size, .dumpScreen],
     summary: "Open the browser on a store.",
     details: """
-      Without PATH it lists the stores of this directory and the sample. A PATH that is called like a verb is \
-      written ./info.
+      Without PATH it lists the stores of this directory, those opened lately, and the sample. A PATH that is \
+      called like a verb is written ./info.
       """)
 
   /// Every verb, in the order of the manual.

@@ -23,7 +23,7 @@ extension WorkContext {
         Outline.Datastore(descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes))
     }
     return Outline(
-      commit: try store.commit(number), head: store.head.commit, datastores: datastores, pins: try store.pins,
+      commit: number.rawValue == 0 ? .beginning : try store.commit(number), head: store.head.commit, datastores: datastores, pins: try store.pins,
       byteCount: try? store.byteCount)
   }
 
@@ -87,4 +87,9 @@ extension WorkContext {
       newest = parent
     }
   }
+}
+
+extension Commit {
+  /// What stands before the first commit.
+  fileprivate static let beginning = Commit(number: CommitNumber(0), parents: [], date: 0, action: "")
 }

@@ -14,6 +14,11 @@ package struct Cell: Hashable, Sendable {
     self.style = style
   }
 
+  // What is cheap to compare and differs most comes first.
+  package static func == (left: Cell, right: Cell) -> Bool {
+    left.style == right.style && left.width == right.width && left.text == right.text
+  }
+
   /// A space in the terminal's own colours.
   package static let blank = Cell()
 }

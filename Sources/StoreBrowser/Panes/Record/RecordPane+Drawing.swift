@@ -75,7 +75,8 @@ extension RecordPane {
     grid.write(
       line.name, at: Point(column: rect.left + indent + 2, row: rect.top), width: max(1, nameWidth - indent),
       style: theme.style(.key))
-    let trailing = trailingText(of: line, isChanged: isChanged)
+    // Where there is little room the value is worth more than its type.
+    let trailing = trailingText(of: line, isChanged: isChanged, isNarrow: rect.columns < 40)
     let trailingWidth = min(SafeText.width(trailing), max(0, rect.columns / 3))
     let valueColumn = rect.left + 2 + nameWidth + 1
     let room = rect.right - valueColumn - trailingWidth - 1
@@ -98,13 +99,13 @@ extension RecordPane {
     tree.lines.prefix(200).map { SafeText.width($0.name) + $0.depth * 2 }.max() ?? 8
   }
 
-  private func trailingText(of line: TreeLine, isChanged: Bool) -> String {
+  private func trailingText(of line: TreeLine, isChanged: Bool, isNarrow: Bool) -> String {
     if isChanged { return "staged" }
     if showsBlame, let commit = blame?.commits[line.path.description] {
       let who = commit.author.isEmpty ? commit.program : commit.author
       return "\(commit.number) \(commit.action.isEmpty ? who : commit.action)"
     }
-    return line.isBranch ? "" : line.type
+    return line.isBranch || isNarrow ? "" : line.type
   }
 
   /// Below the fields, where there is room: index entries, and the life of the selected field.
