@@ -67,7 +67,11 @@ struct BulkOverlay: Sendable {
     }
     lines.append([Span(counts, theme.style(.title))])
     if let summary = answer.summary {
-      lines.append([Span("new values from \(NumberFormat.number(summary.least)) to \(NumberFormat.number(summary.greatest))", theme.style(.dim))])
+      lines.append([
+        Span(
+          "new values from \(NumberFormat.number(summary.least)) to \(NumberFormat.number(summary.greatest))",
+          theme.style(.dim))
+      ])
     }
     if case .delete = answer.request.change {
       for edit in answer.edits.prefix(5) { lines.append([Span("- \(edit.identifier)", theme.style(.deleted))]) }

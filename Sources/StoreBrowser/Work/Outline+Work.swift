@@ -23,7 +23,8 @@ extension WorkContext {
         Outline.Datastore(descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes))
     }
     return Outline(
-      commit: number.rawValue == 0 ? .beginning : try store.commit(number), head: store.head.commit, datastores: datastores, pins: try store.pins,
+      commit: number.rawValue == 0 ? .beginning : try store.commit(number), head: store.head.commit,
+      datastores: datastores, pins: try store.pins,
       byteCount: try? store.byteCount)
   }
 
