@@ -28,11 +28,27 @@ struct TableTests {
     try browser.press("Enter")
     browser.expect("Mogadishu", "INDEX name")
     #expect(browser.cursorLine.contains("Mogadishu"))
+    // In a record, and in the history.
+    try browser.press("3 /")
+    try browser.type("mgq")
+    try browser.press("Enter")
+    #expect(browser.cursorLine.contains("\"MGQ\""))
+    try browser.press("gH /")
+    try browser.type("import city")
+    try browser.press("Enter")
+    #expect(browser.cursorLine.contains("#1"))
   }
 
   @Test("incremental filter")
   func filtering() throws {
     let browser = try SampleStore().browse()
+    // While it is typed; Esc brings back what was there.
+    try browser.press("f")
+    try browser.type("population > 1000000 and name ^= \"M\"")
+    browser.expect("Mogadishu", "Mosul")
+    browser.expectNot("Hargeysa")
+    try browser.press("Esc")
+    browser.expect("row 1 of 300")
     try browser.press("f")
     try browser.type("population > 1000000 and name ^= \"M\"")
     try browser.press("Enter")
