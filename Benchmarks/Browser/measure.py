@@ -168,11 +168,11 @@ def strata_only(session, figures, arguments):
 
 
 def difference(program, store, figures):
-    """From Enter on a commit to the changes on the screen, in a window too small for both at once."""
-    session = Session([program, store, "Book"], size=(59, 40))
+    """From Enter behind `:difference 2 3` to the changes on the screen."""
+    session = Session([program, store, "Book"])
     session.until("The Left Hand")
     session.settle(0.3)
-    session.press("gH", 0.5)
+    session.press(":difference 2 3", 0.3)
     session.seen = b""
     os.write(session.file, b"\r")
     figures["difference"] = session.until("1 of 200") * 1000
@@ -180,19 +180,22 @@ def difference(program, store, figures):
 
 
 def large_record(program, store, figures):
-    """From Enter on the record to its text, in a window that shows the table alone before."""
-    session = Session([program, store, "Large"], size=(59, 40))
-    session.until("kilo")
-    session.settle(0.5)
-    session.press("j", 0.5)
+    """From Enter on another datastore to its record of 10 MB, and from Enter on the long value to its text."""
+    session = Session([program, store, "Book"])
+    session.until("The Left Hand")
+    session.settle(0.3)
+    session.press("1", 0.2)
+    session.press("j", 0.2)
     session.seen = b""
     os.write(session.file, b"\r")
     figures["10 MB record"] = session.until("ten megabytes") * 1000
-    session.settle(0.5)
-    session.press("j", 0.1)
+    session.settle(0.3)
+    session.press("3", 0.2)
+    session.press("j", 0.2)
     session.seen = b""
     os.write(session.file, b"\r")
-    figures["10 MB value"] = session.until("ten megabytes") * 1000
+    figures["10 MB value"] = session.until("Esc close") * 1000
+    session.settle(0.3)
     figures["10 MB scroll p50"], _, _ = latencies(session, "j", 50)
     session.end()
 

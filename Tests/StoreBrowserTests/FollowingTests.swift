@@ -130,4 +130,15 @@ struct FollowingTests {
     #expect(driver.shows("- 121631"))
     #expect(driver.shows("+ 2"))
   }
+
+  @Test(":difference between two commits works in every pane")
+  func namedDifference() throws {
+    for pane in 1...5 {
+      let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+      driver.press("\(pane) :")
+      driver.type("difference 2 4")
+      driver.press("Enter")
+      #expect(driver.browser.view.kind == .difference && driver.shows("#2 → #4"), "pane \(pane)")
+    }
+  }
 }

@@ -5,7 +5,9 @@ import TerminalKit
 extension Browser {
   /// Does a command as if its key were pressed; without an argument that it needs, asks for it.
   package mutating func run(_ command: Command, argument: String?) {
-    if let reason = refusal(of: command) {
+    // Two commits that are named can be compared from anywhere.
+    let isSaidInFull = command == .difference && argument != nil
+    if !isSaidInFull, let reason = refusal(of: command) {
       session.warn("\(CommandTable.entry(command).name): not here: \(reason)")
       session.emit(.bell)
       return
