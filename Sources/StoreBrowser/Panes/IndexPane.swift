@@ -65,6 +65,11 @@ struct IndexPane: Pane {
       ask(.before(rank: first.rank), datastore, in: &session)
     } else if frame.isFocused, !asksDistinct {
       asksDistinct = true
+      guard index != nil else {
+        // Every identifier is there once.
+        distinct = bounds.count
+        return
+      }
       let request = DensityRequest(datastore: datastore, index: index, commit: session.shown, range: range)
       session.start(.distinct, .distinct(request))
     }
