@@ -22,9 +22,9 @@ extension WorkContext {
       datastores.append(
         Outline.Datastore(descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes))
     }
+    let commit = try number.rawValue == 0 ? Commit.beginning : store.commit(number)
     return Outline(
-      commit: number.rawValue == 0 ? .beginning : try store.commit(number), head: store.head.commit,
-      datastores: datastores, pins: try store.pins,
+      commit: commit, head: store.head.commit, datastores: datastores, pins: try store.pins,
       byteCount: try? store.byteCount)
   }
 
