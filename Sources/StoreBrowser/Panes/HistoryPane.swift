@@ -195,7 +195,7 @@ struct HistoryPane: Pane {
       reset()
     case .range:
       base = base == nil ? selected?.commit.number : nil
-    case .difference:
+    case .difference where argument == nil:
       guard let commit = selected?.commit else { return false }
       session.intend(.showDifference(base ?? commit.parents.first, commit.number))
     case .travel where argument == nil:

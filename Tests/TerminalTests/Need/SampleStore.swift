@@ -96,6 +96,11 @@ extension TerminalProcess {
     try press("Enter")
   }
 
+  /// Waits until the terminal's own cursor is on a line with a text: what comes without a key comes in pieces.
+  func waitForCursor(on text: String) throws {
+    try wait("the cursor is not on “\(text)”") { $0.cursorLine.contains(text) }
+  }
+
   /// The line that the terminal's own cursor is on.
   var cursorLine: String { screen.lines[screen.cursor.row] }
 }
