@@ -91,6 +91,71 @@ struct BadInputTests {
     #expect(try await games.load(..., from: \.hand).all().count == kept)
   }
 
+  struct Throw: Codable, Identifiable, Sendable {
+    var id: Contrary
+    var number = 0
+  }
+
+  /// Each before every other.
+  struct Contrary: Codable, Hashable, Comparable, DiscreteIndexable {
+    var number: Int
+    static func < (left: Self, right: Self) -> Bool { left != right }
+  }
+
+  struct ThrowFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case only }
+    typealias Instance = Throw
+    static let defaultKey: DatastoreKey = "Throws"
+    static let currentVersion = Version.only
+  }
+
+  @Test("identifiers whose order contradicts itself are refused, and those before them stay")
+  func disorderedIdentifiers() async throws {
+    let throwing = ThrowFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.only: { try $0.decode(Throw.self, from: $1) }])
+    var kept: [Int] = []
+    var failure: DisorderedKeysError?
+    for number in 0..<12 where failure == nil {
+      do {
+        try await throwing.persist(Throw(id: Contrary(number: number)))
+        kept.append(number)
+      } catch let error as DisorderedKeysError {
+        failure = error
+      }
+    }
+    let error = try #require(failure)
+    #expect(error.index == nil)
+    #expect(error.datastore == "Throws")
+    #expect(try await throwing.count == kept.count)
+  }
+
+  struct PlainGameFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case only }
+    typealias Instance = Game
+    static let defaultKey: DatastoreKey = "Games"
+    static let currentVersion = Version.only
+  }
+
+  @Test("a warm-up that meets disorder fails with the index and the keys, and the store is as before")
+  func disorderedWarmUp() async throws {
+    do {
+      let plain = PlainGameFormat.Datastore.JSONStore(
+        persistence: persistence, migrations: [.only: { try $0.decode(Game.self, from: $1) }])
+      for id in 0..<30 { try await plain.persist(Game(id: id, hand: Hand.allCases[id % 3])) }
+    }
+    let before = try await persistence.head
+    do {
+      let games = GameFormat.Datastore.JSONStore(
+        persistence: persistence, migrations: [.only: { try $0.decode(Game.self, from: $1) }])
+      let error = await #expect(throws: DisorderedKeysError.self) { try await games.warm() }
+      #expect(error?.index == "hand")
+    }
+    #expect(try await persistence.head == before)
+    let plain = PlainGameFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.only: { try $0.decode(Game.self, from: $1) }])
+    #expect(try await plain.count == 30)
+  }
+
   @Test("a coder that returns nothing is refused")
   func nothing() async throws {
     let books = PlainBookFormat.Datastore(
