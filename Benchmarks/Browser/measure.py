@@ -253,7 +253,7 @@ BUDGETS = [  # name, unit, budget
 
 def machine():
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
-    return f"{os.cpu_count()} × {model}, Linux {os.uname().release}, load {os.getloadavg()[0]:.1f} before"
+    return f"{os.cpu_count()} × {model}, Linux {os.uname().release.split('-')[0]}, load {os.getloadavg()[0]:.1f} before"
 
 
 def table(all_figures):
