@@ -1,10 +1,10 @@
 import StorageEngine
 
 /// Our engine: a records tree and two entries trees, every commit synced, every check on.
-final class StrataContender: Contender {
+final class StrataContender: Contender, Sendable {
   static let name = "Strata"
 
-  private static let records = TreeName(Array("records".utf8))
+  static let records = TreeName(Array("records".utf8))
   private static let authors = TreeName(Array("authors".utf8))
   private static let years = TreeName(Array("years".utf8))
 
@@ -21,13 +21,36 @@ final class StrataContender: Contender {
     try transaction.commit(CommitInfo(action: "create"))?.wait()
   }
 
+  /// A store that is there already.
+  init(opening folder: String) throws {
+    path = folder + "/bench.strata"
+    store = try Store.open(at: path, options: StoreOptions(program: "bench"), disk: SystemDisk())
+  }
+
   func insertAll(_ records: [BenchRecord]) throws {
     let transaction = try store.beginBlocking()
     for record in records { try put(record, in: transaction) }
     try transaction.commit(CommitInfo(action: "insert"))?.wait()
   }
 
-  func insert(_ record: BenchRecord) throws { try insertAll([record]) }
+  func insert(_ record: BenchRecord) throws { try insert(record, durability: .durable) }
+
+  func insert(_ record: BenchRecord, durability: Durability) throws {
+    let transaction = try store.beginBlocking()
+    try put(record, in: transaction)
+    let pending = try transaction.commit(CommitInfo(action: "insert", durability: durability))
+    if durability == .durable { try pending?.wait() }
+  }
+
+  /// A record in the place of another one, with other values in both indexes.
+  func update(_ change: (old: BenchRecord, new: BenchRecord), durability: Durability) throws {
+    let transaction = try store.beginBlocking()
+    try transaction.remove(change.old.authorKey, in: Self.authors)
+    try transaction.remove(change.old.yearKey, in: Self.years)
+    try put(change.new, in: transaction)
+    let pending = try transaction.commit(CommitInfo(action: "update", durability: durability))
+    if durability == .durable { try pending?.wait() }
+  }
 
   func put(_ record: BenchRecord, in transaction: WriteTransaction) throws {
     try transaction.put(record.identifierKey, record.value, in: Self.records)

@@ -27,6 +27,14 @@ struct Work: Sendable {
     return .random(identifier: identifier, using: &generator)
   }
 
+  /// Another author and year for a record that is there.
+  mutating func nextUpdate() -> (old: BenchRecord, new: BenchRecord) {
+    let place = Int(generator.next() % UInt64(records.count))
+    let old = records[place]
+    records[place] = .random(identifier: old.identifier, using: &generator)
+    return (old, records[place])
+  }
+
   /// Random positions in ``records``, the same for every contender.
   func randomPositions(_ count: Int, seed: UInt64) -> [Int] {
     var generator = SplitMix(state: seed)

@@ -1,0 +1,73 @@
+import Glibc
+import Measuring
+import StorageEngine
+import Synchronization
+
+/// 64 threads that each commit durably, against one.
+struct ManyWriters {
+  let count: Int
+  let folder: String
+  private let rounds = 5
+  private let threads = 64
+  private let commitsEach = 32
+
+  func run(_ results: inout Results) throws {
+    var work = Work(count: count)
+    let contender = try StrataContender(folder: folder)
+    try contender.insertAll(work.records)
+    var (alone, together): ([Double], [Double]) = ([], [])
+    var (commits, syncs) = (0, 0)
+    for _ in 0..<rounds {
+      let single = (0..<400).map { _ in work.nextInsert() }
+      alone.append(try time { for record in single { try contender.insert(record) } } / Double(single.count))
+      let batches = (0..<threads).map { _ in (0..<commitsEach).map { _ in work.nextInsert() } }
+      let before = contender.store.counts.syncs
+      together.append(try time { try insert(batches, contender) } / Double(threads * commitsEach))
+      syncs += Int(contender.store.counts.syncs - before)
+      commits += threads * commitsEach
+    }
+    results.add(
+      Row(
+        work: "durable commits of \(threads) threads", rival: "one committer of ours", ours: together, theirs: alone,
+        goal: "≥ 5×"))
+    results.add(
+      "durable commits of \(threads) threads: commits a sync", "\(fixed(Double(commits) / Double(syncs))) (\(syncs) syncs)")
+  }
+
+  /// One thread for each batch; ends when all are durable.
+  private func insert(_ batches: [[BenchRecord]], _ contender: StrataContender) throws {
+    let failures = Mutex<[any Error]>([])
+    let threads = batches.map { batch in
+      BenchThread {
+        do {
+          for record in batch { try contender.insert(record) }
+        } catch {
+          failures.withLock { $0.append(error) }
+        }
+      }
+    }
+    for thread in threads { thread.join() }
+    if let failure = failures.withLock({ $0.first }) { throw failure }
+  }
+}
+
+/// A thread of its own for blocking work.
+final class BenchThread {
+  private var thread = pthread_t()
+
+  init(_ body: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+      let body: @Sendable () -> Void
+      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+    let box = Unmanaged.passRetained(Box(body))
+    pthread_create(
+      &thread, nil,
+      { context in
+        if let context { Unmanaged<Box>.fromOpaque(context).takeRetainedValue().body() }
+        return nil
+      }, box.toOpaque())
+  }
+
+  func join() { pthread_join(thread, nil) }
+}
