@@ -31,10 +31,11 @@ struct EngineBench {
   }
 
   private enum Section: String, CaseIterable {
-    case contenders, writers, compaction, growth, scale
+    case bulk, contenders, writers, compaction, growth, scale
 
     func run(count: Int, folder: String, results: inout Results) throws {
       switch self {
+      case .bulk: try SideBySide(count: count, folder: folder).bulk(&results)
       case .contenders: try SideBySide(count: count, folder: folder).run(&results)
       case .writers: try ManyWriters(count: count, folder: folder).run(&results)
       case .compaction: try CommitsWhileCompacting(count: count, folder: folder).run(&results)

@@ -10,31 +10,37 @@ struct SideBySide {
   let folder: String
   private let rounds = 5
 
+  private typealias Contenders = (ours: StrataContender, lmdb: LMDBContender, sqlite: SQLiteContender)
+
+  /// Reads and single commits on stores that hold work A.
   func run(_ results: inout Results) throws {
     var work = Work(count: count)
-    let contenders = try bulk(work, &results)
+    let contenders = try makeContenders("loaded")
+    for contender in [contenders.ours, contenders.lmdb, contenders.sqlite] as [any Contender] {
+      try contender.insertAll(work.records)
+    }
     try reads(work, contenders, &results)
     try commits(&work, contenders, &results)
   }
 
-  private typealias Contenders = (ours: StrataContender, lmdb: LMDBContender, sqlite: SQLiteContender)
+  private func makeContenders(_ name: String) throws -> Contenders {
+    let paths = ["a", "b", "c"].map { "\(folder)/\($0)-\(name)" }
+    for path in paths { try makeFolder(path) }
+    return (
+      ours: try StrataContender(folder: paths[0]), lmdb: try LMDBContender(folder: paths[1]),
+      sqlite: try SQLiteContender(folder: paths[2])
+    )
+  }
 
-  private func bulk(_ work: Work, _ results: inout Results) throws -> Contenders {
+  /// Work A in one transaction, into new stores each round.
+  func bulk(_ results: inout Results) throws {
+    let work = Work(count: count)
     var times = Times()
     var contenders: Contenders?
     var (allocations, bytes, syncs) = (UInt64(0), UInt64(0), UInt64(0))
     for round in 0..<rounds {
-      if let old = contenders {
-        contenders = nil
-        for path in ["a", "b", "c"] { try FileManager.default.removeItem(atPath: "\(folder)/\(path)\(round - 1)") }
-        _ = old
-      }
-      let paths = ["a", "b", "c"].map { "\(folder)/\($0)\(round)" }
-      for path in paths { mkdir(path, 0o755) }
-      let next = (
-        ours: try StrataContender(folder: paths[0]), lmdb: try LMDBContender(folder: paths[1]),
-        sqlite: try SQLiteContender(folder: paths[2])
-      )
+      contenders = nil
+      let next = try makeContenders("\(round)")
       let before = next.ours.store.counts
       try times.measure(next, unit: Double(count)) { contender in
         let start = strata_allocations()
@@ -56,7 +62,6 @@ struct SideBySide {
       "\(sizes.0) bytes: \(fixed(Double(sizes.0) / Double(sizes.1)))×", goal: "≤ 0.8×")
     results.add(
       "file after bulk, against SQLite's (\(sizes.2) bytes)", "\(fixed(Double(sizes.0) / Double(sizes.2)))×")
-    return contenders
   }
 
   private func commits(_ work: inout Work, _ contenders: Contenders, _ results: inout Results) throws {

@@ -68,8 +68,8 @@ final class StrataContender: Contender, Sendable {
     var cursor = tree.cursor()
     try cursor.seek(rank: 0)
     var sum = 0
-    while let entry = cursor.current {
-      if let record = entry.payload.record { sum &+= touched(try tree.value(of: record)) }
+    while let payload = cursor.currentPayload {
+      if let record = payload.record { sum &+= touched(try tree.value(of: record)) }
       try cursor.next()
     }
     return sum
@@ -94,7 +94,7 @@ final class StrataContender: Contender, Sendable {
   func fileBytes() throws -> Int { try sizeOfFiles(in: path) }
 
   private func length(of identifier: [UInt8], in tree: Tree) throws -> Int {
-    guard let record = try tree.find(.bytes(identifier))?.payload.record else {
+    guard let record = try tree.payload(.bytes(identifier))?.record else {
       throw ContenderError(description: "a record is missing")
     }
     return touched(try tree.value(of: record))

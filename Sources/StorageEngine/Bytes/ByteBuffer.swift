@@ -1,8 +1,9 @@
 /// Memory that grows as fields are appended to it. One owner at a time: whoever holds it guards it.
 final class ByteBuffer {
-  private var memory: UnsafeMutableRawPointer
-  private var capacity: Int
-  private(set) var count = 0
+  // Unchecked exclusivity: nothing here calls out while it changes these, and fields are appended by the thousand.
+  @exclusivity(unchecked) private var memory: UnsafeMutableRawPointer
+  @exclusivity(unchecked) private var capacity: Int
+  @exclusivity(unchecked) private(set) var count = 0
 
   init(capacity: Int = 4096) {
     memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)

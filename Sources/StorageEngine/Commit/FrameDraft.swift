@@ -8,11 +8,17 @@ final class FrameDraft: @unchecked Sendable {
   /// The frame's first byte in the file.
   let start: UInt64
   private let file: DataFile
+  /// The zeros that the frame is written over; nil in a file that nobody else writes.
+  private let zeros: ZeroAhead?
+  /// Before this the file may hold what is to be written already.
+  private let keptEnd: UInt64
   private let monitor = Monitor()
   private var state: State
 
   /// Bytes kept in memory.
-  private static let spillSize = 4 << 20
+  private let spillSize: Int
+
+  static let usualSpillSize = 4 << 20
 
   private struct State {
     let buffer: ByteBuffer
@@ -26,9 +32,15 @@ final class FrameDraft: @unchecked Sendable {
     var position: UInt64 { bufferOffset + UInt64(buffer.count) }
   }
 
-  init(start: UInt64, file: DataFile) {
+  init(
+    start: UInt64, file: DataFile, over zeros: ZeroAhead? = nil, keeping keptEnd: UInt64 = 0,
+    spillSize: Int = FrameDraft.usualSpillSize
+  ) {
+    self.spillSize = spillSize
     self.start = start
     self.file = file
+    self.zeros = zeros
+    self.keptEnd = keptEnd
     let buffer = ByteBuffer(capacity: 16 << 10)
     buffer.append(zeros: FrameHeader.size)
     state = State(buffer: buffer, bufferOffset: start, hash: file.header.seed, writtenEnd: start)
@@ -192,7 +204,7 @@ final class FrameDraft: @unchecked Sendable {
   }
 
   private func spillIfLarge(_ state: inout State) throws(StorageError) {
-    guard state.buffer.count >= FrameDraft.spillSize else { return }
+    guard state.buffer.count >= spillSize else { return }
     let isFirst = state.bufferOffset == start
     let hashed = UnsafeRawBufferPointer(rebasing: state.buffer.bytes[(isFirst ? FrameHeader.size : 0)...])
     let hash = checksum(state.hash, hashed)
@@ -207,6 +219,10 @@ final class FrameDraft: @unchecked Sendable {
     let end = state.bufferOffset + UInt64(bytes.count)
     state.writtenEnd = max(state.writtenEnd, end)
     let offset = state.bufferOffset
+    zeros?.claim(end)
+    if end <= keptEnd, try file.bytes(at: offset, count: bytes.count, what: "frame").withUnsafeBytes({ compareBytes($0, bytes) == 0 }) {
+      return
+    }
     try engineCall { () throws(DiskError) in try file.file.write(bytes, at: offset) }
     file.counters.writes.add(1)
     file.counters.bytesWritten.add(UInt64(bytes.count))

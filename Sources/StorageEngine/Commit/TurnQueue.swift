@@ -19,6 +19,9 @@ final class TurnQueue: Sendable {
   /// How many wait.
   var waiting: Int { state.withLock { $0.waiters.count - $0.first } }
 
+  /// Whether anyone has the turn.
+  var isTaken: Bool { state.withLock { $0.isTaken } }
+
   /// Takes the turn if nobody has it and nobody waits.
   func tryTake() -> Bool {
     state.withLock { state in

@@ -24,7 +24,7 @@ package final class WriteTransaction: @unchecked Sendable {
     self.isFork = isFork
     self.origin = origin
     file = beginning.file
-    draft = FrameDraft(start: beginning.chain.end, file: beginning.file)
+    draft = FrameDraft(start: beginning.chain.end, file: beginning.file, over: store.writing.zeros)
     state = UnsafeMutablePointer.allocate(capacity: 1)
     state.initialize(
       to: TransactionState(

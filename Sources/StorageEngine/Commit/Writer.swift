@@ -11,6 +11,8 @@ final class Writer: @unchecked Sendable {
   let turns = TurnQueue()
   /// Names this open store in the file and in the lock.
   let session: UInt64
+  /// The tail of the file that no frame has taken yet.
+  let zeros: ZeroAhead
 
   private let monitor = Monitor()
   private var shared: Shared
@@ -29,6 +31,8 @@ final class Writer: @unchecked Sendable {
     var lock: HeldLock?
     var waiters: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
     var jobs: [@Sendable () -> Void] = []
+    /// What the store does after idleness.
+    var idleWork: (@Sendable () -> Void)?
     var hasThread = false
     /// The thread waits without a time limit.
     var isThreadResting = false
@@ -54,7 +58,6 @@ final class Writer: @unchecked Sendable {
 
   /// Owned by the holder of the turn.
   private struct Tail {
-    var zeroedEnd: UInt64 = 0
     var origin: UInt64 = 0
     var isPrepared = false
     var jumps: [UInt64: Lineage] = [:]
@@ -70,6 +73,7 @@ final class Writer: @unchecked Sendable {
     self.publication = publication
     self.counters = counters
     session = disk.randomNumber() | 1
+    zeros = ZeroAhead(largeStore: options.largeStore, counters: counters)
     let current = publication.current
     shared = Shared(appended: current, durableEnd: durableEnd, durableNumber: current.newest.number)
     shared.slotEnd = shared.durableEnd
@@ -122,6 +126,7 @@ final class Writer: @unchecked Sendable {
   }
 
   private func dropLock() {
+    zeros.settle()
     let lock = monitor.withLock { () -> HeldLock? in
       defer { shared.lock = nil }
       return shared.lock
@@ -185,7 +190,7 @@ final class Writer: @unchecked Sendable {
     }
 
     let state = Publication.State(file: file, newest: newest, head: head, chain: chain)
-    tail.zeroedEnd = max(status.size, chain.end)
+    zeros.begin(at: max(status.size, chain.end))
     tail.isPrepared = true
     tail.jumps.removeAll()
     monitor.withLock {
@@ -306,7 +311,7 @@ final class Writer: @unchecked Sendable {
 
   /// Takes a frame that was written into the chain. The caller has the turn.
   func append(_ state: Publication.State, durability: Durability) {
-    zeroAhead(state.file, from: state.chain.end)
+    zeros.provide(behind: state.chain.end, in: state.file) { self.poison($0) }
     counters.commits.add(1)
     monitor.withLock {
       shared.appended = state
@@ -316,24 +321,11 @@ final class Writer: @unchecked Sendable {
     wakeThread()
   }
 
-  /// Writes zeros ahead of the frames, so that a sync has no metadata to write. Where there is no room for zeros there may
-  /// be for frames, so that is not an error.
-  private func zeroAhead(_ file: DataFile, from end: UInt64) {
-    guard end > tail.zeroedEnd else { return }
-    tail.zeroedEnd = end
-    let step = min(16 << 20, max(128 << 10, end / 16))
-    let target = (end + step + 4095) / 4096 * 4096
-    guard (try? file.file.zero(end..<target)) != nil else { return }
-    file.extend(to: target)
-    tail.zeroedEnd = target
-  }
-
   /// Makes the place of a frame that is given up zero again. The caller has the turn.
   func abandon(_ range: Range<UInt64>, of file: DataFile) {
     guard !range.isEmpty, let size = try? file.file.status.size, size > range.lowerBound else { return }
     do {
       try file.file.zero(range.lowerBound..<min(size, range.upperBound))
-      tail.zeroedEnd = max(tail.zeroedEnd, min(size, range.upperBound))
     } catch {
       poison(error)
     }
@@ -432,7 +424,7 @@ final class Writer: @unchecked Sendable {
   /// Goes on with another file that holds the same commits, all durable, also those that were not in the file before. The
   /// caller has the turn.
   func adopt(_ state: Publication.State, zeroedEnd: UInt64) {
-    tail.zeroedEnd = zeroedEnd
+    zeros.begin(at: zeroedEnd)
     tail.jumps.removeAll()
     monitor.withLock {
       while shared.isSyncing { monitor.wait() }
@@ -591,8 +583,16 @@ final class Writer: @unchecked Sendable {
       if shared.poison == nil, shared.durableEnd == appended, shared.slotEnd != appended {
         writeSlotHoldingMonitor(shared.appended, isClean: false)
       }
+      if shared.poison == nil, let idleWork = shared.idleWork {
+        monitor.unlock()
+        idleWork()
+        monitor.lock()
+      }
     }
   }
+
+  /// Says what is to be done each time that nobody has committed for a while. It is called on the writer's thread and must be quick.
+  func setIdleWork(_ work: @escaping @Sendable () -> Void) { monitor.withLock { shared.idleWork = work } }
 }
 
 extension LockHold {

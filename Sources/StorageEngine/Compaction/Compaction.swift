@@ -21,19 +21,16 @@ extension Store {
   /// Transactions go on meanwhile: only the last of them are copied in a turn of the compaction's own. Views taken before stay
   /// readable. A crash at any moment leaves the old file or the new one whole. `progress` is called after each copied commit and
   /// now and then inside large ones; where it answers false the compaction ends with `cancelled` and the store is as before.
+  /// What was copied until a crash or a cancel stays beside the data, and the next compaction by the same rule goes on from there.
+  ///
   /// Blocks the thread for as long as the copying takes; memory grows with the number of records kept (about 60 bytes each).
   package func compact(
     _ retention: Retention, progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
-    // Takes the lock, so that there is one compaction at a time and no writer elsewhere.
-    writing.turns.takeBlocking()
-    do throws(StorageError) {
-      try writing.prepareTurn { note($0) }
-    } catch {
-      writing.turns.pass()
-      throw error
-    }
-    writing.turns.pass()
+    // One at a time in the process; the lock sees to the others.
+    compactions.takeBlocking()
+    defer { compactions.pass() }
+    try inTurn { () throws(StorageError) in }
     for _ in 0..<4 {
       if let report = try compactOnce(retention, progress) { return report }
     }
@@ -66,40 +63,81 @@ extension Store {
       commitsPruned: all.count - kept.count)
   }
 
-  /// Compacts by the store's own policy, if it has one, commits would go by it, and more bytes are dead than alive.
-  func applyRetention() throws(StorageError) {
-    guard let retention = options.retention, retention != .all else { return }
-    let current = publication.current
-    let dead = current.chain.end.subtractingClamped(current.head.liveBytes)
-    guard dead > max(Store.leastDeadBytes, current.head.liveBytes) else { return }
-    let kept = try KeptCommits(current, now: disk.now()).select(retention, names: try names)
-    guard UInt64(kept.count) < current.newest.links.orderDepth else { return }
-    _ = try compact(retention)
+  /// Does something in a turn of the writer's, with the lock held.
+  private func inTurn<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+    writing.turns.takeBlocking()
+    defer { writing.turns.pass() }
+    try writing.prepareTurn { note($0) }
+    return try body()
   }
 
-  /// Fewer dead bytes than these are not worth a new file.
-  private static let leastDeadBytes: UInt64 = 1 << 20
+  private var compactionPath: String { path + "/data.compact" }
 
   /// Nil where a name was given, meanwhile, to a commit that is not kept.
   private func compactOnce(
     _ retention: Retention, _ progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport? {
-    let start = publication.current
-    let kept = try KeptCommits(start, now: disk.now()).select(retention, names: try names)
-    let path = path + "/data.compact"
-    try removeLeftover(path)
-    let copy = try GenerationCopy(
-      from: start.file, to: path, disk: disk, options: options, generation: start.file.header.identity.generation &+ 1,
-      firstNumber: kept.first?.number ?? start.newest.number &+ 1, counters: counters)
+    let current = publication.current
     do throws(StorageError) {
-      try copy.run(kept, names: try names, progress: progress)
-      let report = try finish(copy, after: start, kept: kept.count)
-      if report == nil { try? disk.unlink(path) }
+      var work = try interrupted(current, retention)
+      if work == nil { work = try begun(current, retention) }
+      guard let (copy, start, kept) = work else { return nil }
+      do throws(StorageError) {
+        try copy.run(kept, names: try names(of: start), progress: progress)
+      } catch .cancelled {
+        try copy.syncFrames()
+        throw .cancelled
+      }
+      let report = try finish(copy, after: start)
+      if report == nil { try? disk.unlink(compactionPath) }
       return report
+    } catch .cancelled {
+      // What was copied stays, to be gone on with.
+      throw .cancelled
     } catch {
-      try? disk.unlink(path)
+      try? disk.unlink(compactionPath)
       throw error
     }
+  }
+
+  /// A compaction with its beginning done; the commits that it keeps.
+  private typealias Work = (copy: GenerationCopy, start: Publication.State, kept: [CommitRecord])
+
+  private func begun(_ start: Publication.State, _ retention: Retention) throws(StorageError) -> Work {
+    let now = disk.now()
+    let kept = try KeptCommits(start, now: now).select(retention, names: try names(of: start))
+    try removeLeftover(compactionPath)
+    let copy = try GenerationCopy(
+      from: start.file, to: compactionPath, disk: disk, options: options,
+      generation: start.file.header.identity.generation &+ 1, firstNumber: kept.first?.number ?? start.newest.number &+ 1,
+      plan: CompactionPlan(of: start, retention, date: now), counters: counters)
+    try copy.lock()
+    return (copy, start, kept)
+  }
+
+  /// What an earlier compaction by the same rule left; nil where there is nothing to go on with.
+  private func interrupted(_ current: Publication.State, _ retention: Retention) throws(StorageError) -> Work? {
+    do throws(StorageError) {
+      guard
+        let (copy, start, plan) = try GenerationCopy.interrupted(
+          of: current, at: compactionPath, retention, disk: disk, options: options, counters: counters)
+      else { return nil }
+      let kept = try KeptCommits(start, now: plan.date).select(retention, names: try names(of: start))
+      guard try copy.takeFrames(kept, newest: current.newest) else { return nil }
+      return (copy, start, kept)
+    } catch .damaged {
+      // Of the copy or of the data: copying anew tells.
+      return nil
+    }
+  }
+
+  private func names(of state: Publication.State) throws(StorageError) -> [String: UInt64] {
+    var names: [String: UInt64] = [:]
+    let root = TreeRoot(pointer: state.newest.links.names)
+    try CatalogScan(file: state.file).forEach(in: root, prefix: []) { name, payload throws(StorageError) in
+      names[String(decoding: name.bytes, as: UTF8.self)] = try NamedCommit(payload, at: root.pointer.offset).number
+    }
+    return names
   }
 
   private func removeLeftover(_ path: String) throws(StorageError) {
@@ -110,27 +148,36 @@ extension Store {
 
   /// Copies what was committed meanwhile, and puts the new file in place.
   private func finish(
-    _ copy: GenerationCopy, after start: Publication.State, kept: Int
+    _ copy: GenerationCopy, after start: Publication.State
   ) throws(StorageError) -> CompactionReport? {
     // Without a turn as long as there is much to catch up with.
-    var copied = start.newest.number
-    var caughtUp = 0
+    var copied = max(start.newest.number, copy.newest.number)
     for _ in 0..<8 {
       let current = publication.current
       guard current.file === start.file, current.newest.number > copied &+ 32 else { break }
-      caughtUp += try copy.catchUp(after: copied, to: current.newest)
+      _ = try copy.catchUp(after: copied, to: current.newest)
       copied = current.newest.number
     }
-    writing.turns.takeBlocking()
-    defer { writing.turns.pass() }
-    try writing.prepareTurn { note($0) }
+    try copy.syncFrames()
+    return try inTurn { () throws(StorageError) in try replace(start.file, by: copy, after: copied) }
+  }
+
+  private func replace(
+    _ file: DataFile, by copy: GenerationCopy, after copied: UInt64
+  ) throws(StorageError) -> CompactionReport? {
     let state = writing.beginning().state
-    guard state.file === start.file else { throw .busy(what: "the store was compacted by someone else") }
-    caughtUp += try copy.catchUp(after: copied, to: state.newest)
+    guard state.file === file else { throw .busy(what: "the store was compacted by someone else") }
+    _ = try copy.catchUp(after: copied, to: state.newest)
     guard try copy.hasAllNames(of: state) else { return nil }
     let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())
+    let isOurs = try engineCall { () throws(DiskError) in
+      let found = try disk.status(compactionPath)
+      try copy.target.file.unlock()
+      return found?.identity == copy.target.identity
+    }
+    guard isOurs else { throw .busy(what: "someone else has begun to compact the store") }
     do {
-      try disk.rename(path + "/data.compact", to: Reading.dataPath(path))
+      try disk.rename(compactionPath, to: Reading.dataPath(path))
       try disk.syncDirectory(path)
     } catch {
       // Which file has the name now is unknown; commits to the other one would be lost with it.
@@ -140,8 +187,8 @@ extension Store {
     writing.adopt(new, zeroedEnd: copy.zeroedEnd)
     let before = state.newest.links.orderDepth
     return CompactionReport(
-      bytesBefore: state.chain.end, bytesAfter: new.chain.end, commitsKept: kept + caughtUp,
-      commitsPruned: Int(clamping: before) - kept - caughtUp)
+      bytesBefore: state.chain.end, bytesAfter: new.chain.end, commitsKept: copy.numbers.count,
+      commitsPruned: Int(clamping: before) - copy.numbers.count)
   }
 
   /// Writes a new store with the history up to a commit (nil: all commits, as far as they are known here) into another folder.

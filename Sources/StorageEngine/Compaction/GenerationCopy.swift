@@ -5,24 +5,31 @@
 final class GenerationCopy {
   let source: DataFile
   let target: DataFile
-  private let disk: any Disk
   /// Where each node and each entry of the source lies in the target.
   private var nodes: [UInt64: NodePointer] = [:]
   private var entries: [UInt64: RecordReference] = [:]
   /// Where each copied commit's frame lies in the target, and their numbers in ascending order.
   private var frames: [UInt64: UInt64] = [:]
-  private var numbers: [UInt64] = []
-  private var chain: ChainEnd
-  private var newest: CommitRecord
-  private var commitsToDo = 0
+  private(set) var numbers: [UInt64] = []
+  private(set) var chain: ChainEnd
+  private(set) var newest: CommitRecord
   private(set) var zeroedEnd: UInt64 = 0
+  /// What the target says about itself while it is unfinished; nil where nobody would go on with it.
+  private var plan: CompactionPlan?
+  /// What an interrupted copy had synced.
+  let plannedEnd: UInt64
+  private var progress: (CompactionProgress) -> Bool = { _ in true }
+  private var progressMade: CompactionProgress
+  private var steps = 0
 
-  init(
+  /// So many bytes are written between two syncs.
+  private let syncDistance: UInt64
+
+  /// A copy that begins with an empty file.
+  convenience init(
     from source: DataFile, to path: String, disk: any Disk, options: StoreOptions, generation: UInt64,
-    firstNumber: UInt64, counters: Counters
+    firstNumber: UInt64, plan: CompactionPlan? = nil, counters: Counters
   ) throws(StorageError) {
-    self.source = source
-    self.disk = disk
     var identity = source.header.identity
     identity.generation = generation
     let header = FileHeader(identity: identity, seed: disk.randomNumber(), firstNumber: firstNumber)
@@ -32,11 +39,29 @@ final class GenerationCopy {
       try file.zero(UInt64(FileHeader.size)..<FileLayout.firstFrame)
       return file
     }
-    target = try DataFile(
+    let target = try DataFile(
       file: file, path: path, header: header, readsMapped: options.readsMapped, counters: counters)
     target.extend(to: FileLayout.firstFrame)
-    chain = .start(firstNumber: firstNumber)
-    newest = .beginning(of: header)
+    self.init(from: source, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
+  }
+
+  /// A copy into a file that has its header.
+  init(from source: DataFile, to target: DataFile, plan: CompactionPlan?, syncDistance: UInt64) {
+    self.syncDistance = syncDistance
+    self.source = source
+    self.target = target
+    self.plan = plan
+    plannedEnd = plan?.syncedEnd ?? 0
+    chain = .start(firstNumber: target.header.firstNumber)
+    newest = .beginning(of: target.header)
+    progressMade = CompactionProgress(commitsDone: 0, commitsToDo: 0, bytesWritten: chain.end)
+  }
+
+  /// Keeps others from going on with this copy while it is being written. The lock goes with the file's last reference.
+  func lock() throws(StorageError) {
+    guard try engineCall({ () throws(DiskError) in try target.file.tryLock() }) else {
+      throw .busy(what: "someone else is compacting the store")
+    }
   }
 
   // MARK: Commits
@@ -45,21 +70,69 @@ final class GenerationCopy {
   func run(
     _ commits: [CommitRecord], names: [String: UInt64], progress: (CompactionProgress) -> Bool
   ) throws(StorageError) {
-    commitsToDo = commits.count
-    for (index, commit) in commits.enumerated() {
-      let named = names.filter { $0.value == commit.number }.map { NameChange(name: $0.key, commit: $0.value) }
-      try copy(commit, names: named)
-      guard progress(
-        CompactionProgress(commitsDone: index + 1, commitsToDo: commits.count, bytesWritten: chain.end))
-      else { throw .cancelled }
+    // Kept for the duration of the call only.
+    let result = withoutActuallyEscaping(progress) { progress in
+      self.progress = progress
+      defer { self.progress = { _ in true } }
+      return Result { () throws(StorageError) in try run(commits, names) }
     }
+    try result.get()
+  }
+
+  private func run(_ commits: [CommitRecord], _ names: [String: UInt64]) throws(StorageError) {
+    progressMade.commitsToDo = commits.count
+    progressMade.commitsDone = min(numbers.count, commits.count)
+    for (index, commit) in commits.enumerated() where frames[commit.number] == nil {
+      let named = names.filter { $0.value == commit.number }.sorted { $0.key < $1.key }
+      try copy(commit, names: named.map { NameChange(name: $0.key, commit: $0.value) })
+      progressMade.commitsDone = index + 1
+      try report(chain.end)
+    }
+  }
+
+  private func report(_ bytesWritten: UInt64) throws(StorageError) {
+    progressMade.bytesWritten = bytesWritten
+    guard progress(progressMade) else { throw .cancelled }
+  }
+
+  /// Called with each node and each entry: lets the caller end the copy, and syncs what was written.
+  private func step(_ draft: FrameDraft) throws(StorageError) {
+    steps += 1
+    guard steps % 256 == 0 else { return }
+    try sync(draft.writtenEnd)
+    try report(draft.writtenEnd)
+  }
+
+  /// Syncs what was written, which reaches to `end`, where that is enough to be worth it, and notes it for a copy that goes on
+  /// from there.
+  private func sync(_ end: UInt64, distance: UInt64? = nil) throws(StorageError) {
+    guard var plan, end >= max(plan.syncedEnd, FileLayout.firstFrame) &+ (distance ?? syncDistance) else { return }
+    let written = target.file
+    try engineCall { () throws(DiskError) in try written.sync() }
+    target.counters.syncs.add(1)
+    plan.syncedEnd = end
+    self.plan = plan
+    try engineCall { () throws(DiskError) in
+      try target.file.write(plan.encoded(seed: target.header.seed), at: CompactionPlan.offset)
+    }
+  }
+
+  /// Syncs all whole frames, so that little is left to be done in a turn of the writer's, or by who goes on.
+  func syncFrames() throws(StorageError) { try sync(chain.end, distance: 1) }
+
+  /// Takes a frame that is in the target.
+  func take(_ record: CommitRecord, chain newChain: ChainEnd) {
+    chain = newChain
+    newest = record
+    frames[record.number] = newChain.offset
+    numbers.append(record.number)
   }
 
   /// Copies all commits after a number, each with the names that it gave; how many they are.
   func catchUp(after number: UInt64, to newest: CommitRecord) throws(StorageError) -> Int {
     var waiting: [CommitRecord] = []
     var record = newest
-    while record.number > number {
+    while record.number > number, frames[record.number] == nil {
       waiting.append(record)
       guard let previous = record.links.order.previous else { break }
       record = try source.record(previous)
@@ -87,6 +160,9 @@ final class GenerationCopy {
     let end = chain.end
     try engineCall { () throws(DiskError) in
       try target.file.zero(end..<zeroedEnd)
+      if plan != nil {
+        try target.file.zero(CompactionPlan.offset..<CompactionPlan.offset + UInt64(CompactionPlan.size))
+      }
       if let session {
         let block = SessionBlock(session: session, file: target.identity, origin: origin, date: date)
         try target.file.write(block.encoded(), at: FileLayout.sessionOffset)
@@ -103,7 +179,9 @@ final class GenerationCopy {
   private func copy(_ commit: CommitRecord, names: [NameChange]) throws(StorageError) {
     let parent = try keptAncestor(of: commit.links.parents.first)
     let newParent = try parent.map { parent throws(StorageError) in try copied(parent.number) }
-    let draft = FrameDraft(start: chain.end, file: target)
+    let draft = FrameDraft(
+      start: chain.end, file: target, keeping: plannedEnd,
+      spillSize: plan == nil ? FrameDraft.usualSpillSize : Int(clamping: syncDistance))
     var state = CommitCopy(
       from: View(commit: parent ?? .beginning(of: source.header), file: source),
       to: View(commit: commit, file: source), onto: newParent ?? .beginning(of: target.header), draft: draft)
@@ -128,12 +206,11 @@ final class GenerationCopy {
     let buffer = ByteBuffer()
     record.encode(into: buffer, superseded: state.orphans.sorted())
     _ = try draft.append(buffer.bytes)
-    chain = try draft.finish(
+    let newChain = try draft.finish(
       number: commit.number, after: chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
       recordCheck: target.header.check(buffer.bytes))
-    newest = try target.record(at: chain.offset)
-    frames[commit.number] = chain.offset
-    numbers.append(commit.number)
+    take(try target.record(at: newChain.offset), chain: newChain)
+    try sync(chain.end)
   }
 
   /// The record of a commit in the target.
@@ -237,7 +314,11 @@ final class GenerationCopy {
 
   func copiedEntry(_ reference: RecordReference) -> RecordReference? { entries[reference.offset] }
 
+  func copiedNode(_ pointer: NodePointer) -> NodePointer? { nodes[pointer.offset] }
+
   func remember(_ reference: RecordReference, as new: RecordReference) { entries[reference.offset] = new }
+
+  func remember(_ pointer: NodePointer, as new: NodePointer) { nodes[pointer.offset] = new }
 
   /// Copies an entry into the frame that is being written, as one that replaces what is given.
   func copyEntry(
@@ -252,6 +333,7 @@ final class GenerationCopy {
         entry.kind, tree: entry.tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
     }
     entries[reference.offset] = new
+    try step(draft)
     return new
   }
 
@@ -287,6 +369,7 @@ final class GenerationCopy {
     let new = NodePointer(
       offset: offset, length: pointer.length, check: target.header.nodeCheck(content, at: offset), count: pointer.count)
     nodes[pointer.offset] = new
+    try step(draft)
     return new
   }
 }

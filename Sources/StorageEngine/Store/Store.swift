@@ -15,6 +15,10 @@ package final class Store: Sendable {
   let counters: Counters
   let writing: Writer
   let lockLook: LockLook
+  /// Whose turn it is to compact.
+  let compactions = TurnQueue()
+  /// Set when closing begins: what is done in idle times ends then.
+  let isClosing = Atomic(false)
   private let report: Mutex<OpeningReport>
 
   private init(
@@ -31,6 +35,7 @@ package final class Store: Sendable {
       durableEnd: opened.state.chain.end, readOnlyReason: opened.readOnlyReason)
     lockLook = LockLook(LockFile(disk: disk, folder: path))
     self.report = Mutex(report)
+    if options.retention != nil { writing.setIdleWork { [weak self] in self?.applyRetentionWhileIdle() } }
   }
 
   deinit {
@@ -121,6 +126,7 @@ package final class Store: Sendable {
   /// Makes everything durable, notes the end, and lets go of the lock. Views stay readable; further writes throw `closed`.
   /// A store that was written and has a retention is compacted first where that pays.
   package func close() throws(StorageError) {
+    isClosing.store(true, ordering: .relaxed)
     // Pruning is a service: where it fails, the history stays longer than asked for.
     if writing.holdsLock { try? applyRetention() }
     writing.turns.takeBlocking()

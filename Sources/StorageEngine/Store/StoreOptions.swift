@@ -11,7 +11,11 @@ package struct StoreOptions: Sendable {
   package var readsMapped: Bool
   /// After how many seconds without a commit a slot notes the durable end, and collated commits are made durable.
   package var idleSeconds: Double = 2
-  /// What is kept when a written store is closed and more of it is dead than alive; nil: everything.
+  /// From how many bytes on a store's zeros are written ahead by a thread and not by its transactions.
+  var largeStore: UInt64 = 8 << 20
+  /// How many bytes a compaction writes between two syncs: few, because commits wait for the same disk meanwhile.
+  var compactionSyncDistance: UInt64 = 512 << 10
+  /// What is kept after idleness, and when a written store is closed, where more of it is dead than alive; nil: everything.
   package var retention: Retention?
 
   package init(

@@ -6,8 +6,20 @@ package struct Cursor: Sendable {
   private let root: TreeRoot
   /// From the root to a leaf; the index is the cell that was gone down through, or the current cell.
   private var path: [Step] = []
-  /// The entry at the cursor; nil before the first seek, and beyond either end.
-  package private(set) var current: Entry?
+
+  /// The entry at the cursor; nil before the first seek, and beyond either end. Each time it is asked for, the key is copied.
+  package var current: Entry? {
+    guard let step = path.last, let payload = currentPayload, let key = try? step.node.view.keyBytes(step.index) else {
+      return nil
+    }
+    return Entry(key: key, payload: payload)
+  }
+
+  /// What the entry at the cursor holds beside its key, without a copy of the key.
+  package var currentPayload: Payload? {
+    // The cell was checked when the cursor came here.
+    path.last.flatMap { try? $0.node.view.payload($0.index) }
+  }
 
   /// Beyond which end the cursor stands, where it has no current entry.
   private var edge: Edge?
@@ -126,13 +138,13 @@ package struct Cursor: Sendable {
 
   private mutating func leave(_ newEdge: Edge) {
     path.removeAll(keepingCapacity: true)
-    current = nil
     edge = newEdge
   }
 
   private mutating func load() throws(StorageError) {
     guard let step = path.last else { return leave(.afterEnd) }
     edge = nil
-    current = Entry(key: try step.node.view.keyBytes(step.index), payload: try step.node.view.payload(step.index))
+    _ = try step.node.view.suffix(step.index)
+    guard step.node.view.form != .inner else { throw step.node.view.damage }
   }
 }

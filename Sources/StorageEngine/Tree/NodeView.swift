@@ -22,8 +22,9 @@ enum NodeForm: UInt8 {
 struct NodeView {
   static let headerSize = 6
   /// A leaf or inner node is split when it grows beyond this; only long keys make nodes longer. Small nodes keep the history
-  /// short: at 768 bytes a commit into two indexes of 100,000 entries would add a fifth less.
-  static let targetSize = 1024
+  /// short: at 1,024 bytes a commit into two indexes of 100,000 entries would add a quarter more, and reads would hardly be
+  /// faster; at 512 it would add a seventh less, and inserting many would be slower by a fifth.
+  static let targetSize = 768
 
   let base: UnsafeRawPointer
   let length: Int

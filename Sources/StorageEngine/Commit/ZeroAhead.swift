@@ -1,0 +1,128 @@
+/// The zeros between the frames and the end of the file, written ahead of the frames so that the sync of a commit has no
+/// metadata to write.
+///
+/// In a small store the appending transaction writes them, a little at a time. In a larger one a thread does, while there is
+/// still room for commits, in pieces that it syncs itself: no commit waits for more than one of them.
+final class ZeroAhead: @unchecked Sendable {
+  // `@unchecked`: `state` is only touched while `monitor` is held.
+  private let monitor = Monitor()
+  private var state = State()
+  private let counters: Counters
+  /// Frames end before this in stores whose zeros the transactions write.
+  private let largeStore: UInt64
+
+  private struct State {
+    /// Up to here there are frames or zeros; beyond it nothing was written yet.
+    var end: UInt64 = 0
+    /// Up to here a thread writes zeros now.
+    var piece: UInt64?
+    /// A thread is at work until the zeros reach this.
+    var goal: UInt64?
+    /// After a failure nothing is tried until the frames reach this.
+    var patience: UInt64 = 0
+  }
+
+  private static let pieceSize: UInt64 = 1 << 20
+  private static let leastStep: UInt64 = 128 << 10
+  private static let mostStep: UInt64 = 16 << 20
+
+  init(largeStore: UInt64, counters: Counters) {
+    self.largeStore = largeStore
+    self.counters = counters
+  }
+
+  /// Begins with a file whose frames and zeros reach to `end`.
+  func begin(at end: UInt64) {
+    settle()
+    monitor.withLock { state = State(end: end) }
+  }
+
+  /// Takes the place up to `newEnd` for a frame: no zeros will be written there any more.
+  func claim(_ newEnd: UInt64) {
+    monitor.withLock {
+      while state.piece != nil, newEnd > state.end { monitor.wait() }
+      state.end = max(state.end, newEnd)
+    }
+  }
+
+  /// Ends what a thread is at, and waits for it: whoever lets go of the writer's lock must not write any more.
+  func settle() {
+    monitor.withLock {
+      state.goal = nil
+      while state.piece != nil { monitor.wait() }
+    }
+  }
+
+  /// Sees to it that there are zeros behind the frames, which end at `end`. Where there is no room for zeros there may be for
+  /// frames, so that is not an error; `failed` is told of errors that leave in doubt what was synced.
+  func provide(behind end: UInt64, in file: DataFile, failed: @escaping @Sendable (DiskError) -> Void) {
+    let step = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
+    let goal = (end + step + 4095) / 4096 * 4096
+    guard end >= largeStore else { return provideAtOnce(goal, behind: end, file) }
+    let isNeeded = monitor.withLock {
+      guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else { return false }
+      state.goal = goal
+      return true
+    }
+    guard isNeeded else { return }
+    do {
+      try startThread { self.run(file, failed) }
+    } catch {
+      settle()
+    }
+  }
+
+  private func provideAtOnce(_ goal: UInt64, behind end: UInt64, _ file: DataFile) {
+    let start = monitor.withLock { state.end }
+    guard end > start else { return }
+    guard (try? file.file.zero(end..<goal)) != nil else { return }
+    file.extend(to: goal)
+    claim(goal)
+  }
+
+  private func run(_ file: DataFile, _ failed: (DiskError) -> Void) {
+    while let piece = nextPiece() {
+      do {
+        try file.file.zero(piece)
+      } catch {
+        return finish(nil)
+      }
+      do {
+        try file.file.sync()
+      } catch {
+        // A later sync would not tell of it again, and it may concern a commit.
+        failed(error)
+        return finish(nil)
+      }
+      counters.syncs.add(1)
+      file.extend(to: piece.upperBound)
+      finish(piece.upperBound)
+    }
+  }
+
+  private func nextPiece() -> Range<UInt64>? {
+    monitor.withLock {
+      guard let goal = state.goal, goal > state.end else {
+        state.goal = nil
+        return nil
+      }
+      let piece = state.end..<min(goal, state.end + ZeroAhead.pieceSize)
+      state.piece = piece.upperBound
+      return piece
+    }
+  }
+
+  /// Ends a piece, which reaches to `end` or failed.
+  private func finish(_ end: UInt64?) {
+    monitor.withLock {
+      state.piece = nil
+      if let end {
+        state.end = max(state.end, end)
+      } else {
+        state.patience = state.goal ?? state.end
+        state.goal = nil
+      }
+      monitor.notifyAll()
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// Going on with a copy that a crash or a cancel interrupted.
+///
+/// What was synced is taken as far as it is verified: whole frames by their hashes, and by having the same shape as what they
+/// copy. Of a frame that was not finished, the bytes that were written are compared with what the copy would write there.
+extension GenerationCopy {
+  /// The copy that lies at `path`, where it fits the rule and the state to be compacted; nil where there is none that can be
+  /// gone on with. `start`: the state that the commits to keep are chosen from.
+  static func interrupted(
+    of current: Publication.State, at path: String, _ retention: Retention, disk: any Disk, options: StoreOptions,
+    counters: Counters
+  ) throws(StorageError) -> (copy: GenerationCopy, start: Publication.State, plan: CompactionPlan)? {
+    guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return nil }
+    let handle = try engineCall { () throws(DiskError) in try disk.open(path, .readWrite) }
+    guard let header = try? FileHeader(reading: handle, path: path) else { return nil }
+    var identity = current.file.header.identity
+    identity.generation &+= 1
+    guard header.identity == identity else { return nil }
+    let target = try DataFile(
+      file: handle, path: path, header: header, readsMapped: options.readsMapped, counters: counters)
+    let size = try engineCall { () throws(DiskError) in try handle.status.size }
+    guard size >= FileLayout.firstFrame else { return nil }
+    target.extend(to: FileLayout.firstFrame)
+    let bytes = try target.bytes(at: CompactionPlan.offset, count: CompactionPlan.size, what: "plan")
+    guard let plan = bytes.withUnsafeBytes({ CompactionPlan($0, seed: header.seed) }),
+      plan.syncedEnd > FileLayout.firstFrame, plan.syncedEnd <= size,
+      let start = try plan.start(in: current, retention, now: disk.now())
+    else { return nil }
+    let copy = GenerationCopy(from: current.file, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
+    try copy.lock()
+    // What nobody vouches for is written anew.
+    try engineCall { () throws(DiskError) in try handle.zero(plan.syncedEnd..<size) }
+    target.extend(to: plan.syncedEnd)
+    return (copy, start, plan)
+  }
+
+  /// Takes the whole frames that are there, which must be copies of the commits to keep and of those after them, in this order;
+  /// false where they are not.
+  func takeFrames(_ kept: [CommitRecord], newest: CommitRecord) throws(StorageError) -> Bool {
+    guard target.header.firstNumber == kept.first?.number else { return false }
+    let scanner = FrameScanner(file: target)
+    let search = CommitSearch(file: source, newest: newest)
+    while let next = try scanner.next(after: chain, limit: plannedEnd, verifiesHash: true) {
+      let commit: CommitRecord
+      if numbers.count < kept.count {
+        commit = kept[numbers.count]
+      } else {
+        commit = try search.commit(next.number)
+      }
+      let copied = try target.record(at: next.offset)
+      guard commit.number == next.number, copied.number == next.number, try learn(commit, copied) else { return false }
+      take(copied, chain: next)
+    }
+    return true
+  }
+
+  /// Notes where the nodes and the entries of a commit's state lie in its copy; false where the copy has another shape.
+  private func learn(_ commit: CommitRecord, _ copied: CommitRecord) throws(StorageError) -> Bool {
+    let copy = View(commit: copied, file: target)
+    var isSame = true
+    let catalog = TreeRoot(pointer: commit.links.catalog)
+    try CatalogScan(file: source).forEach(in: catalog, prefix: []) { name, payload throws(StorageError) in
+      let entry = try CatalogEntry(payload, catalogAt: commit.links.catalog.offset)
+      guard isSame, let other = try copy.catalogEntry(name), try learn(entry.root, other.root),
+        try learn(entry.gone, other.gone)
+      else {
+        isSame = false
+        return
+      }
+      if entry.attributes != .none { remember(entry.attributes, as: other.attributes) }
+    }
+    return isSame
+  }
+
+  private func learn(_ pointer: NodePointer, _ copied: NodePointer) throws(StorageError) -> Bool {
+    if pointer.isNone || copied.isNone { return pointer.isNone == copied.isNone }
+    if let known = copiedNode(pointer) { return known == copied }
+    let (node, copy) = (try source.node(at: pointer), try target.node(at: copied))
+    guard node.view.form == copy.view.form, node.view.level == copy.view.level, node.view.count == copy.view.count else {
+      return false
+    }
+    for index in 0..<node.view.count {
+      if node.view.form == .inner {
+        _ = try node.child(index, in: source)  // checks the level
+        guard try learn(try node.view.pointer(index), try copy.view.pointer(index)) else { return false }
+      } else if let reference = try node.view.payload(index).record {
+        guard let other = try copy.view.payload(index).record else { return false }
+        remember(reference, as: other)
+      }
+    }
+    remember(pointer, as: copied)
+    return true
+  }
+}

@@ -1,0 +1,186 @@
+import DiskSimulation
+import Testing
+
+@testable import StorageEngine
+
+@Suite("Compaction that goes on where one was interrupted")
+struct ResumedCompactionTests {
+  private var options: StoreOptions {
+    var options = StoreOptions()
+    // So that nearly every moment is one after which there is something to go on with.
+    options.compactionSyncDistance = 512
+    return options
+  }
+
+  private static let kept = 6
+
+  /// A store with a history, closed; and what it holds once the history is compacted.
+  private func history() throws -> (disk: DiskImage, model: StoreModel) {
+    let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 31)
+    var runner = try ScriptRunner(creating: RecordedWorkload.path, on: disk, options: options)
+    try runner.run(.random(seed: 5, count: 16, reopens: false))
+    try runner.run(.commit([.bulk(tree: 0, from: 100, count: 60, size: 90)], info: Step.Info(setsName: "pin0")))
+    try runner.run(.commit([.put(tree: 0, key: 1, size: 10), .delete(tree: 0, key: 103)]))
+    try runner.store.close()
+    var model = runner.model
+    model.compact(keeping: Self.kept)
+    return (disk.image, model)
+  }
+
+  private func open(_ disk: any Disk) throws -> Store {
+    try Store.open(at: RecordedWorkload.path, options: options, disk: disk)
+  }
+
+  /// Compacts to the end; how many commits were there already.
+  private func goOn(_ store: Store) throws -> Int {
+    var first: Int?
+    let report = try store.compact(.last(Self.kept)) { progress in
+      if first == nil { first = progress.commitsDone }
+      return true
+    }
+    return first.map { max(0, $0 - 1) } ?? report.commitsKept
+  }
+
+  @Test("after a power cut at any moment the next compaction goes on, and the store holds what it should")
+  func everyCut() throws {
+    let (start, model) = try history()
+    let recording = SimulatedDisk(start, seed: 32)
+    let store = try open(recording)
+    #expect(try goOn(store) == 0)
+    try store.close()
+    var (images, resumed, commits) = (0, 0, 0)
+    var index = 0
+    var failures: [String] = []
+    CrashImages.forEach(of: recording.record, on: recording.start, seed: 1) { image in
+      index += 1
+      guard index % 4 == 0 else { return }
+      images += 1
+      do {
+        let disk = SimulatedDisk(image.image, seed: UInt64(image.position))
+        let again = try open(disk)
+        if again.identity.generation == 1 {
+          let taken = try goOn(again)
+          if taken > 0 { resumed += 1 }
+          commits += taken
+        }
+        try StoreComparison(store: again, model: model).checkAll(promised: model.newest)
+        try again.close()
+        let report = try Store.verify(at: RecordedWorkload.path, disk: disk)
+        if !report.isClean { failures.append("\(image.kind.rawValue) at \(image.position): \(report.findings.prefix(2))") }
+      } catch {
+        failures.append("\(image.kind.rawValue) at \(image.position): \(error)")
+      }
+    }
+    print("\(images) crash images of a compaction, \(resumed) gone on with, \(commits) commits not copied again")
+    #expect(failures.isEmpty, "\(failures.count) failures, the first: \(failures.prefix(3))")
+    #expect(resumed > images / 4)
+  }
+
+  @Test("commits made before the next compaction, and names, are there after it")
+  func commitsBetween() throws {
+    let (start, _) = try history()
+    let disk = SimulatedDisk(start, seed: 33)
+    let store = try open(disk)
+    #expect(throws: StorageError.cancelled) { try store.compact(.last(Self.kept)) { $0.commitsDone < 4 } }
+    let newest = store.head.commit.number
+    for step in 0..<3 {
+      let transaction = try store.beginBlocking()
+      try transaction.put(ScriptRunner.key(900 + step), [1, 2, 3], in: ScriptRunner.name(0))
+      let pending = try transaction.commit(CommitInfo(action: "between", names: ["between": .some(0)]))
+      try pending?.wait()
+    }
+    #expect(try goOn(store) >= 4)
+    #expect(store.head.commit.number == newest + 3)
+    #expect(try store.names["between"] == newest + 3)
+    let tree = try #require(try store.head.tree(ScriptRunner.name(0)))
+    for step in 0..<3 { #expect(try tree.find(.bytes(ScriptRunner.key(900 + step))) != nil) }
+    try store.close()
+    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+  }
+
+  @Test("a name given to a commit that is not kept makes the compaction begin anew")
+  func nameBetween() throws {
+    let (start, _) = try history()
+    let disk = SimulatedDisk(start, seed: 34)
+    let store = try open(disk)
+    #expect(throws: StorageError.cancelled) { try store.compact(.last(Self.kept)) { $0.commitsDone < 4 } }
+    try store.change(CommitInfo(names: ["late": 2])) { _ in }
+    _ = try store.compact(.last(Self.kept))
+    #expect(try store.names["late"] == 2)
+    #expect(try store.view(at: 2).commit.number == 2)
+    try store.close()
+    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+  }
+
+  @Test("of a frame that was not finished, what was written is not written again")
+  func withinFrame() throws {
+    let folder = TemporaryFolder()
+    var options = StoreOptions()
+    options.compactionSyncDistance = 64 << 10
+    let store = try Store.create(at: folder.store(), options: options)
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      for number in 0..<2_000 { try transaction.put(key(number), [UInt8](repeating: UInt8(number % 251), count: 500), in: people) }
+    }
+    try store.change { try $0.put(key(7), bytes("seven"), in: people) }
+    #expect(throws: StorageError.cancelled) { try store.compact(.last(1)) { $0.bytesWritten < 600_000 } }
+    let before = store.counts.bytesWritten
+    let report = try store.compact(.last(1))
+    let written = store.counts.bytesWritten - before
+    #expect(report.bytesAfter > 1_000_000)
+    #expect(written < report.bytesAfter - 500_000)
+    #expect(try store.head.text(key(7)) == "seven")
+    try store.close()
+    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+  }
+
+  @Test("a copy that was damaged is not gone on with")
+  func damagedCopy() throws {
+    let (start, model) = try history()
+    let disk = SimulatedDisk(start, seed: 35)
+    var store = try open(disk)
+    #expect(throws: StorageError.cancelled) { try store.compact(.last(Self.kept)) { $0.commitsDone < 4 } }
+    try store.close()
+    let path = RecordedWorkload.path + "/data.compact"
+    let size = try #require(try disk.status(path)).size
+    for offset in stride(from: UInt64(0), to: size, by: 97) {
+      let image = disk.image
+      let damaged = SimulatedDisk(image, seed: 36)
+      let file = try damaged.open(path, .readWrite)
+      let byte = try #require(image.contents(at: path)).array[Int(offset)]
+      try file.write([byte ^ 0x10], at: offset)
+      store = try open(damaged)
+      _ = try goOn(store)
+      try StoreComparison(store: store, model: model).checkAll(promised: model.newest)
+      try store.close()
+      let report = try Store.verify(at: RecordedWorkload.path, disk: damaged)
+      #expect(report.isClean, "byte \(offset): \(report.findings.prefix(2))")
+    }
+  }
+
+  @Test("a retention acts once the store is idle, without being closed")
+  func idlePolicy() throws {
+    let folder = TemporaryFolder()
+    var options = StoreOptions(retention: .last(2))
+    options.idleSeconds = 0.002
+    let store = try Store.create(at: folder.store(), options: options)
+    let path = folder.store()
+    let monitor = Monitor()
+    let watch = try SystemDisk().watch(path + "/data") { monitor.withLock { monitor.notifyAll() } }
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<30 {
+      try store.change { try $0.put(key(1), [UInt8](repeating: UInt8(number), count: 100_000), in: people) }
+    }
+    // Another reader sees the new file; nobody has closed the store.
+    try monitor.withLock {
+      while try Store.open(at: path, options: StoreOptions(isReadOnly: true)).identity.generation == 1 { monitor.wait() }
+    }
+    try store.change { try $0.put(key(2), bytes("later"), in: people) }
+    #expect(store.identity.generation > 1)
+    #expect(throws: StorageError.self) { try store.view(at: 5) }
+    #expect(try store.head.text(key(2)) == "later")
+    withExtendedLifetime(watch) {}
+    try store.close()
+    #expect(try Store.verify(at: path, disk: SystemDisk()).isClean)
+  }
+}

@@ -1,0 +1,91 @@
+import DiskSimulation
+import Glibc
+import Synchronization
+import Testing
+
+@testable import StorageEngine
+
+@Suite("Zeros ahead of the frames")
+struct ZeroAheadTests {
+  /// A store that counts as large from its first byte on.
+  private var options: StoreOptions {
+    var options = StoreOptions()
+    options.largeStore = 0
+    return options
+  }
+
+  @Test("in a large store no commit writes zeros or syncs them; a thread does both")
+  func thread() throws {
+    let disk = HookedDisk()
+    let own = pthread_self()
+    let counts = Mutex((own: 0, zeros: 0, syncs: 0))
+    disk.hooks.withLock { hooks in
+      hooks.zero = {
+        let isOwn = pthread_equal(pthread_self(), own) != 0
+        counts.withLock { if isOwn { $0.own += 1 } else { $0.zeros += 1 } }
+      }
+      hooks.sync = {
+        let isOwn = pthread_equal(pthread_self(), own) != 0
+        counts.withLock { if !isOwn { $0.syncs += 1 } }
+      }
+    }
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    var commits = 0
+    while counts.withLock({ $0.syncs < 3 }), commits < 20_000 {
+      try store.change { try $0.put(key(commits % 50), [UInt8](repeating: 1, count: 10_000), in: people) }
+      commits += 1
+    }
+    try store.close()
+    let found = counts.withLock { $0 }
+    #expect(found.own == 0)
+    #expect(found.syncs >= 3)
+    #expect(found.zeros >= found.syncs)
+    #expect(store.fileBytes >= store.dataBytes)
+    #expect(try Store.verify(at: "large", disk: disk).isClean)
+  }
+
+  @Test("a failed sync of zeros poisons the store, because it may have been a commit's")
+  func failedSync() throws {
+    let disk = HookedDisk()
+    let own = pthread_self()
+    disk.hooks.withLock { hooks in
+      hooks.sync = { () throws(DiskError) in
+        if pthread_equal(pthread_self(), own) == 0 { throw DiskError(operation: "fdatasync", path: "data", code: EIO) }
+      }
+    }
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    var commits = 0
+    let error = #expect(throws: StorageError.self) {
+      while commits < 20_000 {
+        commits += 1
+        try store.change { try $0.put(key(1), [UInt8](repeating: 1, count: 10_000), in: people) }
+      }
+    }
+    guard case .poisoned? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+  }
+
+  @Test("power cuts while a thread writes zeros")
+  func powerCuts() async throws {
+    let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 21)
+    var runner = try ScriptRunner(creating: RecordedWorkload.path, on: disk, options: options)
+    runner.promised = { disk.note($0) }
+    try runner.run([
+      .commit([.create(tree: 0), .create(tree: 1)]), .commit([.bulk(tree: 0, from: 0, count: 150, size: 600)]),
+      .group((0..<4).map { [.put(tree: 0, key: $0, size: 30_000)] }), .reopen,
+      .commit([.put(tree: 0, key: 1, size: 90_000)]), .commit([.delete(tree: 0, key: 1)]),
+    ])
+    let model = runner.model
+    try runner.store.close()
+    disk.note(model.newest)
+    var run = PowerCutRun()
+    let workload = RecordedWorkload(
+      name: "zeros by a thread", record: disk.record, start: disk.start, finish: disk.image, model: model)
+    await run.add(workload, seed: 1, recoveryStride: .max)
+    #expect(run.failures.isEmpty, "\(run.failures.count) failures, the first: \(run.failures.prefix(5))")
+  }
+}
