@@ -48,6 +48,31 @@ struct CommitsWhileCompacting {
     results.add(
       "p99.9 while a compaction runs against its own p50 without", "\(fixed(loud.quantile(0.999) / quiet.quantile(0.5)))×",
       goal: "≤ 5×")
+    try limit(&work, contender, &results)
+  }
+
+  /// What the disk itself does to overwrites of as many bytes: alone, and while another thread writes and syncs as a compaction does.
+  private func limit(_ work: inout Work, _ contender: StrataContender, _ results: inout Results) throws {
+    let before = contender.store.dataBytes
+    try contender.insert(work.nextInsert())
+    let bytes = [UInt8](repeating: 7, count: Int(contender.store.dataBytes - before))
+    let raw = try RawDisk(folder: folder)
+    let other = try RawDisk(folder: folder, name: "other")
+    let quiet = Spread(try (0..<4_000).map { _ in try time { try raw.commit(bytes) } })
+    let isDone = Atomic(false)
+    let thread = BenchThread {
+      let piece = [UInt8](repeating: 8, count: 512 << 10)
+      while !isDone.load(ordering: .acquiring) { try? other.commit(piece) }
+    }
+    let loud = Spread(try (0..<4_000).map { _ in try time { try raw.commit(bytes) } })
+    isDone.store(true, ordering: .releasing)
+    thread.join()
+    for (what, spread) in [("alone", quiet), ("while a thread writes and syncs 512 KiB again and again", loud)] {
+      results.add(
+        "raw overwrite + fdatasync of \(bytes.count) bytes, \(what): p50, p99.9, p99.9 against p50 alone",
+        "\(duration(spread.quantile(0.5))), \(duration(spread.quantile(0.999))), "
+          + "\(fixed(spread.quantile(0.999) / quiet.quantile(0.5)))×")
+    }
   }
 
   private func latencies(

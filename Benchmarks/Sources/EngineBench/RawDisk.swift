@@ -1,13 +1,14 @@
 import Glibc
 
 /// The limit: the same bytes written over zeros that are there already, and `fdatasync`.
-final class RawDisk {
+// `@unchecked`: one thread at a time uses it.
+final class RawDisk: @unchecked Sendable {
   private let descriptor: Int32
-  private let capacity = 256 << 20
+  private let capacity = 64 << 20
   private var offset = 0
 
-  init(folder: String) throws {
-    descriptor = open(folder + "/raw", O_RDWR | O_CREAT, 0o644)
+  init(folder: String, name: String = "raw") throws {
+    descriptor = open(folder + "/" + name, O_RDWR | O_CREAT, 0o644)
     guard descriptor >= 0 else { throw ContenderError(description: "no raw file") }
     let zeros = [UInt8](repeating: 0, count: 1 << 20)
     for _ in 0..<(capacity >> 20) { _ = write(descriptor, zeros, zeros.count) }

@@ -158,7 +158,6 @@ extension Store {
       _ = try copy.catchUp(after: copied, to: current.newest)
       copied = current.newest.number
     }
-    try copy.syncFrames()
     return try inTurn { () throws(StorageError) in try replace(start.file, by: copy, after: copied) }
   }
 

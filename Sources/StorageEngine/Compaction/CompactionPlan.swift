@@ -5,13 +5,14 @@ struct CompactionPlan: Hashable, Sendable {
   static let offset: UInt64 = 12288
   static let magic: [UInt8] = [0x50, 0x6C, 0x61, 0x6E, 0x20, 0x20, 0x20, 0x0A]
 
-  /// The file that is copied.
-  var source: FileIdentity
+  /// The generation that is copied.
   var generation: UInt64
   var retention: Retention
-  /// The newest commit when the copy began, and where its frame lies: what is kept was chosen then.
+  /// The newest commit when the copy began, where its frame lies, and the frame's hash: what is kept was chosen then. The chain of
+  /// hashes makes sure that all before it is the same.
   var newest: UInt64
   var newestOffset: UInt64
+  var newestHash: UInt32
   /// When the copy began.
   var date: Int64
   /// All bytes of the copy before this are synced.
@@ -20,8 +21,8 @@ struct CompactionPlan: Hashable, Sendable {
   func encoded(seed: UInt32) -> [UInt8] {
     let buffer = ByteBuffer(capacity: CompactionPlan.size)
     buffer.append(CompactionPlan.magic)
-    buffer.append(source.device)
-    buffer.append(source.inode)
+    buffer.append(newestHash)
+    buffer.append(zeros: 12)
     buffer.append(generation)
     buffer.append(retention.kind)
     buffer.append(UInt32(0))
@@ -40,7 +41,7 @@ struct CompactionPlan: Hashable, Sendable {
     guard let block = CheckedBlock(bytes, size: CompactionPlan.size, magic: CompactionPlan.magic, seed: seed),
       let retention = Retention(kind: block.number(32), amount: block.number(40))
     else { return nil }
-    source = FileIdentity(device: block.number(8), inode: block.number(16))
+    newestHash = block.number(8)
     generation = block.number(24)
     self.retention = retention
     newest = block.number(48)
@@ -50,7 +51,7 @@ struct CompactionPlan: Hashable, Sendable {
   }
 
   init(of state: Publication.State, _ retention: Retention, date: Int64) {
-    source = state.file.identity
+    newestHash = state.chain.hash
     generation = state.file.header.identity.generation
     self.retention = retention
     newest = state.newest.number
@@ -62,7 +63,7 @@ struct CompactionPlan: Hashable, Sendable {
   /// The state that the commits to keep were chosen from, or nil where the plan is not one for this file and rule, or where so
   /// much happened since that a new choice would keep less.
   func start(in current: Publication.State, _ retention: Retention, now: Int64) throws(StorageError) -> Publication.State? {
-    guard source == current.file.identity, generation == current.file.header.identity.generation,
+    guard generation == current.file.header.identity.generation,
       retention == self.retention, newest <= current.newest.number
     else { return nil }
     switch retention {
@@ -72,6 +73,9 @@ struct CompactionPlan: Hashable, Sendable {
     }
     let record = try CommitSearch(file: current.file, newest: current.newest).commit(newest)
     guard record.number > 0, record.links.own.offset == newestOffset else { return nil }
+    let header = try current.file.frameHeader(at: newestOffset)
+    let found = try FrameScanner(file: current.file).trailerHash(of: header, at: newestOffset)
+    guard found == newestHash else { return nil }
     return Publication.State(
       file: current.file, newest: record, head: try record.head(in: current.file), chain: current.chain)
   }

@@ -117,7 +117,7 @@ final class GenerationCopy {
     }
   }
 
-  /// Syncs all whole frames, so that little is left to be done in a turn of the writer's, or by who goes on.
+  /// Syncs all whole frames for who goes on from here.
   func syncFrames() throws(StorageError) { try sync(chain.end, distance: 1) }
 
   /// Takes a frame that is in the target.

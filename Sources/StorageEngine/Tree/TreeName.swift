@@ -87,7 +87,8 @@ package struct RecordReference: Hashable, Sendable {
 
 /// What the format allows; longer things are refused before anything is written.
 package enum Limits {
-  /// Bytes of a key. An inner node may hold three such keys before it is split, and a node has at most 65,535 bytes.
+  /// Bytes of a key: what an index entry needs for a value and an identifier of 4 KiB each, whose encodings may double them.
+  /// An inner node may hold three such keys before it is split, and a node has at most 65,535 bytes.
   package static let key = 16_384
   /// Bytes of a tree's name.
   package static let treeName = 1024

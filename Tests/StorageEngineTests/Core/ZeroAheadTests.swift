@@ -49,13 +49,13 @@ struct ZeroAheadTests {
   func failedSync() throws {
     let disk = HookedDisk()
     let own = pthread_self()
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
     disk.hooks.withLock { hooks in
       hooks.sync = { () throws(DiskError) in
         if pthread_equal(pthread_self(), own) == 0 { throw DiskError(operation: "fdatasync", path: "data", code: EIO) }
       }
     }
-    let store = try Store.create(at: "large", options: options, disk: disk)
-    try store.change { try $0.createTree(people, kind: .records) }
     var commits = 0
     let error = #expect(throws: StorageError.self) {
       while commits < 20_000 {
