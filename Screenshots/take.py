@@ -36,11 +36,31 @@ KEYS = {"Enter": "\r", "Tab": "\t", "Esc": "\x1b", "Space": " ", "Backspace": "\
         "PageDown": "\x1b[6~", "S-Tab": "\x1b[Z"}
 
 
+class Screen(pyte.Screen):
+    """A terminal that also scrolls by SU and SD, which pyte leaves out and curses uses."""
+
+    def scroll_up(self, count=1):
+        self.scroll(count, (self.margins or pyte.screens.Margins(0, self.lines - 1)).bottom, self.index)
+
+    def scroll_down(self, count=1):
+        self.scroll(count, (self.margins or pyte.screens.Margins(0, self.lines - 1)).top, self.reverse_index)
+
+    def scroll(self, count, row, step):
+        former, self.cursor.y = self.cursor.y, row
+        for _ in range(count or 1):
+            step()
+        self.cursor.y = former
+
+
+pyte.Stream.csi = {**pyte.Stream.csi, "S": "scroll_up", "T": "scroll_down"}
+pyte.Stream.events |= {"scroll_up", "scroll_down"}
+
+
 class Program:
     """The program on a pseudo-terminal, and what the terminal shows."""
 
     def __init__(self, command, columns, rows, environment):
-        self.screen = pyte.Screen(columns, rows)
+        self.screen = Screen(columns, rows)
         self.stream = pyte.ByteStream(self.screen)
         self.sent, self.idle_at = 0, -1
         self.pending = b""
