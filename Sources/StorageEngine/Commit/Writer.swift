@@ -521,10 +521,20 @@ final class Writer: @unchecked Sendable {
 
   /// Runs a job on the writer's own thread, so that no thread of a pool blocks.
   func run<R: Sendable>(_ job: @escaping @Sendable () -> R) async -> R {
-    await withCheckedContinuation { continuation in
-      monitor.withLock { shared.jobs.append { continuation.resume(returning: job()) } }
+    let result = await withCheckedContinuation { continuation in
+      monitor.withLock {
+        shared.jobs.append {
+          let result = job()
+          self.monitor.withLock {}
+          continuation.resume(returning: result)
+        }
+      }
       wakeThread(always: true)
     }
+    // Resuming hands the result over. The thread sanitizer does not see that where the task had not gone to sleep yet; the
+    // monitor, passed on both sides, it sees.
+    monitor.withLock {}
+    return result
   }
 
   /// Starts the thread where it is not there, and wakes it where it rests. `always`: also out of its wait for idleness.
