@@ -77,9 +77,10 @@ bench-browser: build
 CHECKED = -c release -Xswiftc -enable-testing
 
 # Longer than the ordinary tests, about ten minutes for each of its tests: random scripts, power cuts, compactions and
-# kills. Prints its seeds; STRATA_SEED=… runs one again.
+# kills. Prints its seeds; STRATA_SEED=… runs one again. And 20,000 random events for each of ten seeds on the program itself;
+# STRATA_MONKEY_SEED=… runs one of those again.
 soak: requirements
-	STRATA_SOAK=$${STRATA_SOAK:-600} $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter SoakTests
+	STRATA_SOAK=$${STRATA_SOAK:-600} $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter "SoakTests|MonkeyTests"
 
 # Leaves out each sync, each rename and each check of a hash once; the tests must notice every time. One build, then about half
 # a minute for each of some fifty mutations.

@@ -77,7 +77,11 @@ let package = Package(
       name: "terminal-card", dependencies: ["CursesTerminal", "TerminalKit"], path: "Tests/TestCard",
       swiftSettings: everyTarget),
     .testTarget(
-      name: "TerminalTests", dependencies: ["strata", "terminal-card", "TerminalKit", "PseudoTerminal"], swiftSettings: everyTarget),
+      name: "TerminalTests",
+      dependencies: [
+        "strata", "terminal-card", "DatastoreModel", "StorageEngine", "StoreBrowser", "TerminalKit", "PseudoTerminal",
+      ],
+      swiftSettings: everyTarget),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -160,6 +160,15 @@ final class TerminalProcess {
     }
   }
 
+  /// Whether the process has ended.
+  var hasEnded: Bool {
+    if end != nil { return true }
+    let watch = pseudo_terminal_watch(process)
+    defer { close(watch) }
+    var waited = pollfd(fd: watch, events: Int16(POLLIN), revents: 0)
+    return Glibc.poll(&waited, 1, 0) > 0
+  }
+
   /// Waits until the screen shows `text`.
   func waitFor(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     try wait("“\(text)” does not appear", sourceLocation) { $0.screen.text.contains(text) }

@@ -123,6 +123,8 @@ struct TerminalScreen {
         idle.append(IdleReport(inputBytes: bytes, size: String(parts[3])))
       } else if text.hasPrefix("52;c;") {
         copied.append(String(text.dropFirst(5)))
+      } else if text == "104" {
+        // The terminal's own colours again: nothing changed them.
       } else {
         unknown.append("OSC \(text)")
       }

@@ -24,12 +24,13 @@ struct SampleStore {
     return process
   }
 
-  /// Another program commits a new population of a city.
-  func count(_ identifier: Int, _ population: Int) throws {
+  /// Another program commits a new population of a city; answers what it printed.
+  @discardableResult
+  func count(_ identifier: Int, _ population: Int) throws -> String {
     let line = try #require(Self.cities.first { $0.contains("\"geonameid\":\(identifier),") })
     let start = try #require(line.firstRange(of: "\"population\":"))
     let rest = line[start.upperBound...].drop { $0.isNumber }
-    try Self.strata(
+    return try Self.strata(
       ["put", path, "City", "--name", "count \(identifier): \(population)"],
       input: String(line[..<start.upperBound]) + "\(population)" + rest)
   }
