@@ -89,6 +89,39 @@ struct LeftOutTests {
     #expect(try await books.load(..., from: \.pages).all().count == 40)
   }
 
+  @Test("a record is mended in the transaction of the warm-up, but not where it was changed meanwhile")
+  func mended() async throws {
+    let persistence = try await fill()
+    let books = BookFormat.Datastore.JSONStore(
+      persistence: persistence, version: .second,
+      migrations: [
+        .first: { decoder, data in
+          let book = try decoder.decode(Book.self, from: data)
+          if book.title == "Book 003" { throw Refusal() }
+          return book
+        }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+    let store = try persistence.browsable(with: books)
+    let before = try store.store.refresh().commit
+    let identifier = try recordPlace(3).identifier
+    let record = try #require(try store.store.head.datastore("Books")?.record(identifier))
+    let changed = try record.document().setting(DocumentPath(parsing: ".title"), to: "Mended")
+    let content = RecordContent(version: record.version, bytes: try record.coding.encode(changed))
+    let stale = RecordEdit(datastore: "Books", identifier: identifier, old: content, new: content)
+    let edit = RecordEdit(datastore: "Books", identifier: identifier, old: record.stored, new: content)
+    let driver = try #require(store.warmUp)
+    await #expect(throws: ModelError.self) {
+      try await onThread { try driver.warmUp(leavingOut: [], mending: [stale]) { _ in true } }
+    }
+    #expect(try store.store.refresh().commit == before)
+    let result = try await onThread { try driver.warmUp(leavingOut: [], mending: [edit]) { _ in true } }
+    #expect(result.failures.isEmpty)
+    #expect(result.commit == CommitNumber(before.rawValue + 1), "one transaction")
+    #expect(try await books.load(3)?.title == "Mended")
+    #expect(try await books.load("Mended", from: \.title).all().map(\.id) == [3])
+    #expect(try await books.load("Book 003", from: \.title).all().isEmpty)
+  }
+
   @Test("a later warm-up leaves out what was left out before, and takes back in what can be converted again")
   func later() async throws {
     let persistence = try await fill()

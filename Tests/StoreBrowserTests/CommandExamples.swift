@@ -144,6 +144,8 @@ enum CommandExamples {
     .paste: example(.holds { $0.editorRequest != nil }, before: "keys yr"),
     .deleteRecord: example(.seen("▶- ")),
     .valueMenu: example(.seen("null"), before: "keys l l l"),
+    .moveUp: example(.holds { $0.browser.session.staged.count == 1 }, before: "keys 3 G"),
+    .moveDown: example(.holds { $0.browser.session.staged.count == 1 }, before: "keys 3 G k"),
     .leaveOut: example(.gone("▶- "), before: "keys dd"),
     .restoreRecord: example(
       .holds { $0.browser.session.staged.count == 1 }, before: "keys dd w Enter Enter", ": travel 4", "keys gg"),

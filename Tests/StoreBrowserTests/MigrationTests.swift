@@ -13,14 +13,15 @@ final class FakeWarmUp: WarmUpDriver {
   func plan() throws(ModelError) -> [String] { ["City: index population, new"] }
 
   func warmUp(
-    leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool
+    leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
   ) throws(ModelError) -> WarmUpResult {
     for done in [25, 50, 75, 100] {
       let step = Activity.Step(title: "City: index population, new", done: done, total: 100, isComplete: done == 100)
       let activity = Activity(title: "warm-up City", done: done, total: 100, startedAt: Sample.now, steps: [step])
       guard report(activity) else { throw .cancelled }
     }
-    let failures = failing.filter { !leavingOut.contains($0) }.map {
+    let mended = mending.map(\.place)
+    let failures = failing.filter { !leavingOut.contains($0) && !mended.contains($0) }.map {
       WarmUpFailure(place: $0, reason: "isbn: keyNotFound(\"isbn\") at .isbn", byteCount: 388)
     }
     return WarmUpResult(commit: failures.isEmpty ? CommitNumber(5) : nil, failures: failures)
@@ -71,11 +72,35 @@ struct MigrationTests {
     let driver = Driver(store, start: .init(datastore: "City"), warmUp: FakeWarmUp(failing: [place]))
     driver.press("M a")
     #expect(driver.shows("keyNotFound(\"isbn\") at .isbn"))
-    #expect(driver.shows("1 records do not decode"))
+    #expect(driver.shows("1 record does not decode"))
     driver.press("x")
     #expect(driver.browser.migration.leftOut == [place])
     driver.press("a")
     #expect(driver.shows("complete: commit #5"))
+  }
+
+  @Test("a failing record is mended in the editor, reviewed, and goes into the transaction of the next run")
+  func mending() throws {
+    let store = try Sample.store()
+    let city = try #require(try store.head.datastore("City"))
+    let place = RecordPlace(datastore: "City", identifier: try city.identifier(parsing: "2661552"))
+    let driver = Driver(store, start: .init(datastore: "City"), warmUp: FakeWarmUp(failing: [place]))
+    driver.press("M a E")
+    let request = try #require(driver.editorRequest)
+    driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("121631", with: "9"))))
+    #expect(driver.shows("changed: a runs again"))
+    driver.press("a")
+    #expect(driver.shows("Mend these records and run the migration again"))
+    #expect(driver.shows("- 121631") && driver.shows("+ 9"))
+    driver.press("Enter")
+    guard case .warmUp(leavingOut: [], let mending)? = driver.works.last(where: { if case .warmUp = $0 { true } else { false } })
+    else {
+      Issue.record("no warm-up was started")
+      return
+    }
+    #expect(mending.map(\.place) == [place])
+    #expect(driver.shows("complete: commit #5"))
+    #expect(driver.browser.session.staged.isEmpty)
   }
 
   @Test("without formats the command answers with the reason")
@@ -101,6 +126,45 @@ struct MigrationTests {
     driver.type("drop-index timezone")
     driver.press("Enter")
     #expect(try store.refresh().datastore("City")?.indexes.contains { $0.descriptor.name == "timezone" } == false)
+  }
+
+  @Test("records that an index cannot take are listed, left out or mended, and the run is retried; then they stay listed")
+  func indexFailures() throws {
+    let store = try Sample.store()
+    for (city, value) in [("2661552", Document("Bern")), ("2661604", 5), ("615532", 7)] {
+      try Sample.change(store, "City", city, ".timezone", to: value)
+    }
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("add-index zone=timezone")
+    driver.press("Enter")
+    #expect(driver.shows("2 records do not fit the index; the store is as it was"))
+    #expect(driver.shows("City/615532") && driver.shows("City/2661604"))
+    driver.press("x")
+    #expect(driver.shows("left out by the next run"))
+    driver.press("E")
+    let request = try #require(driver.editorRequest)
+    #expect(request.text.contains("\"timezone\": 5"))
+    driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("\"timezone\": 5", with: "\"timezone\": \"CET\""))))
+    #expect(driver.shows("changed: a runs again"))
+    driver.press("a")
+    #expect(driver.shows("Mend these records"))
+    driver.press("Enter")
+    #expect(driver.shows("add index zone: complete: commit #8"))
+    #expect(driver.browser.session.staged.isEmpty)
+    #expect(driver.shows("1 record left out of City"))
+    #expect(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "zone" }?.count == 9)
+    driver.press("q")
+    #expect(driver.shows("1 record left out"))
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+    // Mended by an ordinary edit, it is in the index again and no longer listed.
+    driver.press("M E")
+    let mended = try #require(driver.editorRequest)
+    driver.tell(.editorClosed(EditorOutcome(text: mended.text.replacing("\"timezone\": 7", with: "\"timezone\": \"GET\""))))
+    driver.press("w Enter Enter")
+    #expect(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "zone" }?.count == 10)
+    driver.tell(.storeStirred)
+    #expect(!driver.shows("left out of City"))
   }
 
   @Test("rates are measured, and the remaining time is a range from three measures on")

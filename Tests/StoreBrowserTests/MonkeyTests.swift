@@ -24,7 +24,11 @@ struct MonkeyTests {
   func random(seed: UInt64) throws {
     var generator = Seeded(state: seed)
     let store = try Sample.store()
-    let driver = Driver(store, start: .init(datastore: "City"))
+    let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"
+    var files = BrowserFiles(folder: folder)
+    files.base = folder
+    defer { TestFile.remove(folder) }
+    let driver = Driver(store, start: .init(datastore: "City"), files: files)
     // Every key of the table but those that leave, and what people type.
     let keys = CommandTable.all.filter { ![.quit, .close, .interrupt, .suspend].contains($0.command) }.flatMap(\.keys)
     let texts = [

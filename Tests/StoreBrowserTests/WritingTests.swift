@@ -290,6 +290,59 @@ struct WritingTests {
     #expect(try city(store, "2661552") != nil)
   }
 
+  @Test("the editor steps through the values that the field has in other records")
+  func valuesSeen() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2661552"))
+    while driver.browser.table.selectedPath(driver.browser.session) != ".countrycode" { driver.press("l") }
+    driver.press("e")
+    #expect(driver.shows("values seen"))
+    driver.press("Down Down")
+    #expect(driver.shows("┃ JP "))
+    driver.press("Up Enter")
+    #expect(driver.browser.session.staged.count == 1)
+    #expect(driver.browser.record.document?[try DocumentPath(parsing: ".countrycode")] == "GE")
+  }
+
+  @Test("list elements are added, moved and removed; the selection stays on the one that is moved")
+  func listElements() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City", identifier: "2660646"))
+    driver.press("3 G k k")
+    #expect(driver.browser.record.selectedLine?.path.description == ".alternatenames[0]")
+    driver.press("g k")
+    #expect(driver.status.contains("the first already"))
+    driver.press("g j g j")
+    #expect(driver.browser.record.selectedLine?.path.description == ".alternatenames[2]")
+    driver.press("g j")
+    #expect(driver.status.contains("the last already"))
+    driver.press("k d d i")
+    driver.type("Ginevra")
+    driver.press("Enter w Enter Enter")
+    let names = try #require(city(store, "2660646")?[DocumentPath(parsing: ".alternatenames")])
+    #expect(names == ["Genf", "Ginevra", "Geneva"])
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
+  @Test("a commit shows how far it is, and Esc cancels it: it is heard to the end, and what is staged stays")
+  func commitProgress() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("Space Space Space d d w Enter")
+    driver.isHolding = true
+    driver.press("Enter")
+    let id = try #require(driver.held.last?.0)
+    driver.tell(.work(id, .progress(Progress(done: 1, total: 3))))
+    #expect(driver.shows("committing  1 of 3  33.3 %"))
+    driver.press("j Enter q Esc")
+    #expect(driver.shows("committing"), "it may be too late")
+    driver.tell(.work(id, .cancelled))
+    #expect(driver.status.contains("nothing was written"))
+    #expect(driver.browser.session.staged.count == 3)
+    driver.release()
+    driver.press("Enter")
+    #expect(try store.refresh().datastore("City")?.count == 7)
+  }
+
   @Test("while the rules of indexes are proven the review shows how far it is, and Esc cancels it, staged and all")
   func proving() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -7,8 +7,11 @@ protocol WarmableFormat: Sendable {
   var datastore: String { get }
   /// What the store needs so that it fits, as `index population, new`.
   func missingSteps(in view: View) throws -> [String]
-  /// Does it. Records whose keys are in `leavingOut` are left out of the indexes where they cannot be converted.
-  func warmUp(leavingOut: Set<[UInt8]>, _ progress: @escaping WarmUpHandler) async throws
+  /// Does it. Records whose keys are in `leavingOut` are left out of the indexes where they cannot be converted; what is
+  /// in `mending` is changed before anything is read.
+  func warmUp(
+    leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
+  ) async throws
 }
 
 extension DatastoreCore: WarmableFormat {
@@ -26,8 +29,10 @@ extension DatastoreCore: WarmableFormat {
     return steps
   }
 
-  func warmUp(leavingOut: Set<[UInt8]>, _ progress: @escaping WarmUpHandler) async throws {
-    try await warm(listener: WarmUpListener(nil, detailed: progress), leavingOut: leavingOut)
+  func warmUp(
+    leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
+  ) async throws {
+    try await warm(listener: WarmUpListener(nil, detailed: progress), leavingOut: leavingOut, mending: mending)
   }
 }
 
@@ -54,9 +59,9 @@ final class PersistenceWarmUp: WarmUpDriver {
     }
   }
 
-  func warmUp(leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool) throws(ModelError)
-    -> WarmUpResult
-  {
+  func warmUp(
+    leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult {
     let progress = RunningWarmUp(report)
     defer { if releasesLock { store.engine.releaseLock() } }
     do {
@@ -65,7 +70,8 @@ final class PersistenceWarmUp: WarmUpDriver {
           for format in formats {
             let datastore = (format as any WarmableFormat).datastore
             let keys = leavingOut.filter { $0.datastore == datastore }.map(\.identifier.bytes)
-            try await format.warmUp(leavingOut: Set(keys)) { progress.hear($0, of: datastore) }
+            let mended = mending.filter { $0.datastore == datastore }
+            try await format.warmUp(leavingOut: Set(keys), mending: mended) { progress.hear($0, of: datastore) }
           }
         }
         progress.task = task

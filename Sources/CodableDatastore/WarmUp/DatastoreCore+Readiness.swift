@@ -4,9 +4,9 @@ import Synchronization
 
 extension DatastoreCore {
   /// The state to read from, after the store was made to fit the declaration where it does not.
-  func ready(leavingOut: Set<[UInt8]> = []) async throws -> ReadState {
-    if let state = try readyNow() { return state }
-    try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut))
+  func ready(leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []) async throws -> ReadState {
+    if mending.isEmpty, let state = try readyNow() { return state }
+    try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
     return try Transactions.readState(for: store)
   }
 
@@ -101,10 +101,12 @@ extension DatastoreCore {
   }
 
   /// Warms up for a caller who wants to hear of it.
-  func warm(listener: WarmUpListener, leavingOut: Set<[UInt8]> = []) async throws {
+  func warm(
+    listener: WarmUpListener, leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []
+  ) async throws {
     listeners.add(listener)
     defer { listeners.remove(listener) }
-    let state = try await ready(leavingOut: leavingOut)
+    let state = try await ready(leavingOut: leavingOut, mending: mending)
     await listener.hear(.evaluating)
     guard !listener.hasEnded else { return }
     let count = Int(clamping: try state.tree(recordsTree)?.count ?? 0)

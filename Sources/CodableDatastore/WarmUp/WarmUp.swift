@@ -15,10 +15,13 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
 
   /// Runs on no actor: decoding everything would hold up the caller's.
   @concurrent func run() async throws {
+    if !forced.mending.isEmpty { try mend(forced.mending) }
     guard let tree = try recordsTree() else { return }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
     var plan = try core.plan(for: stored, isEmpty: tree.count == 0)
     plan.rebuilt.formUnion(forced.rebuilt)
+    // What a mended record had in indexes before is told by no decoder.
+    if !forced.mending.isEmpty { plan.rebuilt.formUnion(core.indexes.indices) }
     plan.evaluated.subtract(plan.rebuilt)
     plan.rewritesOlderThan = forced.rewritesOlderThan
     plan.leavingOut = forced.leavingOut

@@ -14,6 +14,8 @@ struct WarmUpPlan: Sendable {
   var rewritesOlderThan: String?
   /// Records that may be left out of the indexes where they cannot be converted, by their keys.
   var leavingOut: Set<[UInt8]> = []
+  /// Changes of records that do not decode, made before anything is read.
+  var mending: [RecordEdit] = []
   /// Members of the descriptor that change without any work, such as uniqueness that is switched off.
   var redescribes = false
 

@@ -7,6 +7,10 @@ package struct EditOptions: Sendable {
   /// While an index is built: leave the records out that it cannot take, and list them with the datastore, instead of
   /// throwing `ModelError.failures`.
   package var leavesFailuresOut: Bool
+  /// While an index is built: these records are left out where it cannot take them.
+  package var leavingOut: Set<StoredKey>
+  /// While an index is built: changes of records that are made first, in the same transaction.
+  package var mending: ChangeSet
   /// How many records a preview describes one by one.
   package var detailLimit: Int
   /// Hears how far the work is; answers whether to go on.
@@ -17,11 +21,13 @@ package struct EditOptions: Sendable {
 
   package init(
     marksIndexesStale: Bool = false, mergesFields: Bool = false, leavesFailuresOut: Bool = false,
-    detailLimit: Int = 200, progress: WorkProgress? = nil, proving: WorkProgress? = nil
+    leavingOut: Set<StoredKey> = [], mending: ChangeSet = ChangeSet(), detailLimit: Int = 200, progress: WorkProgress? = nil, proving: WorkProgress? = nil
   ) {
     self.marksIndexesStale = marksIndexesStale
     self.mergesFields = mergesFields
     self.leavesFailuresOut = leavesFailuresOut
+    self.leavingOut = leavingOut
+    self.mending = mending
     self.detailLimit = detailLimit
     self.progress = progress
     self.proving = proving

@@ -48,11 +48,26 @@ extension OwnStore {
     }
   }
 
+  /// The datastore as it is for a transaction, after the changes that it makes first.
+  private func mended(
+    _ key: String, in transaction: WriteTransaction, _ options: EditOptions
+  ) throws(ModelError) -> OwnDatastore {
+    let base = try baseView(of: transaction).requiredDatastore(key)
+    guard !options.mending.isEmpty else { return base }
+    try whileBusy("mend records of \(key)", total: options.mending.count, progress: options.progress) {
+      meter throws(ModelError) in
+      try EditApplication(store: self, transaction: transaction, options: options).apply(options.mending, meter)
+    }
+    let tree = try onStorage { () throws(StorageError) in try transaction.tree(.records(of: key)) }
+    guard let tree else { return base }
+    return OwnDatastore(view: base.view, descriptor: base.descriptor, tree: tree)
+  }
+
   private func build(
     _ index: IndexDescriptor, of datastore: String, action: String, _ options: EditOptions
   ) throws(ModelError) -> CommitNumber {
     try transact(CommitInfo(action: action, flags: .maintenance)) { transaction throws(ModelError) in
-      let base = try baseView(of: transaction).requiredDatastore(datastore)
+      let base = try mended(datastore, in: transaction, options)
       var descriptor = base.descriptor
       descriptor.setIndex(index.name, to: index)
       try DatastoreWriter.createIndex(index, of: descriptor, in: transaction)
@@ -62,6 +77,7 @@ extension OwnStore {
         let order = formats[datastore]?.order(ofIndex: index.name) ?? .bytes
         var fill = IndexFill(datastore: base, index: index, transaction: transaction, order: order)
         fill.leavesFailuresOut = options.leavesFailuresOut
+        fill.leavingOut = options.leavingOut
         try fill.run(meter) { record throws(ModelError) in try values.values(of: record) }
       }
     }

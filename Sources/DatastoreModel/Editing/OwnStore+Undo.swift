@@ -102,6 +102,8 @@ extension OwnStore {
       passed += 1
       let record = try commitRecord(number)
       next = record.parents.first.map { CommitNumber($0) }
+      // What was squashed is no one's action, and what came before it is gone.
+      if record.flags.contains(.squashed) { break }
       if record.isFolded || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
       if let target = record.undoes.map({ CommitNumber($0) }) {
         takenBack.insert(target)

@@ -7,8 +7,21 @@ package protocol WarmUpDriver: AnyObject, Sendable {
   /// Does it. `report` hears how far it is and answers whether to go on; where it answers `false`, nothing is written
   /// and `ModelError.cancelled` is thrown. Records that cannot be decoded are answered, and leave the store as it was
   /// unless they are among `leavingOut`. Blocks the calling thread.
-  func warmUp(leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool) throws(ModelError)
-    -> WarmUpResult
+  ///
+  /// - Parameter mending: changes of records that are made before anything is decoded, in the same transaction; each
+  ///   record must still have the old content named in it.
+  func warmUp(
+    leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult
+}
+
+extension WarmUpDriver {
+  /// The same without changes of records.
+  package func warmUp(
+    leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult {
+    try warmUp(leavingOut: leavingOut, mending: [], report: report)
+  }
 }
 
 /// How a warm-up ended.

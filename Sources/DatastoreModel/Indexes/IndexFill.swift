@@ -9,6 +9,8 @@ struct IndexFill {
   var order = KeyOrder.bytes
   /// Whether records that the index cannot take are left out; otherwise they are an error when all are known.
   var leavesFailuresOut = false
+  /// These are left out in any case where it cannot take them.
+  var leavingOut: Set<StoredKey> = []
   private var run: [(key: [UInt8], payload: Payload)] = []
   private var failures: [LeftOutRecord] = []
   private var failureCount = 0
@@ -36,7 +38,7 @@ struct IndexFill {
       try meter.advance()
       try onStorage { () throws(StorageError) in try cursor.next() }
     }
-    if failureCount > 0, !leavesFailuresOut { throw .failures(failures, total: failureCount) }
+    if failureCount > 0 { throw .failures(failures, total: failureCount) }
     try insertRun()
     try checkUniqueness()
     try meter.finish()
@@ -65,9 +67,12 @@ struct IndexFill {
   }
 
   private mutating func fail(_ key: StoredKey, _ reason: String) throws(ModelError) {
+    if leavesFailuresOut || leavingOut.contains(key) { return try leaveOut(key, reason) }
     failureCount += 1
     if failures.count < Self.failureLimit { failures.append(LeftOutRecord(identifier: key, reason: reason)) }
-    guard leavesFailuresOut else { return }
+  }
+
+  private mutating func leaveOut(_ key: StoredKey, _ reason: String) throws(ModelError) {
     let name = TreeName.leftOut(of: datastore.descriptor.key)
     try onStorage { () throws(StorageError) in
       if try transaction.tree(name) == nil {

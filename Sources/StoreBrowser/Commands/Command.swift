@@ -93,6 +93,8 @@ package enum Command: String, CaseIterable, Sendable, Hashable {
   case paste
   case deleteRecord = "delete-record"
   case valueMenu = "value-menu"
+  case moveUp = "move-up"
+  case moveDown = "move-down"
   case leaveOut = "leave-out"
   case restoreRecord = "restore-record"
   case restoreField = "restore-field"

@@ -9,7 +9,7 @@ extension CommandTable {
     case .frequency: [.table, .record]
     case .range: [.table, .history]
     case .nextRecord, .previousRecord: [.record, .table]
-    case .form: [.record]
+    case .form, .moveUp, .moveDown: [.record]
     case .edit, .valueMenu, .insert, .paste, .deleteRecord: [.table, .record, .migration]
     case .editExternally: [.table, .record, .migration]
     case .blame, .scalars, .referrers: [.table, .record]

@@ -55,6 +55,12 @@ extension CommandTable {
       .valueMenu, ["C"], "value menu: null, default, empty, values seen", "value…", .write,
       "Sets the field to null, to an empty value or to one of the values seen in this column."),
     row(
+      .moveUp, ["g k"], "move the list element up", "move up", .write,
+      "Stages the element of a list one place nearer to its beginning."),
+    row(
+      .moveDown, ["g j"], "move the list element down", "move down", .write,
+      "Stages the element of a list one place nearer to its end."),
+    row(
       .leaveOut, ["x"], "unstage; leave a failing record out", "leave out", .write,
       "Takes the selected change out of what is staged; on the migration pane, leaves the failing record out."),
     row(

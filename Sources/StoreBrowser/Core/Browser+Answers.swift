@@ -14,10 +14,19 @@ extension Browser {
       receive(answer, of: id.slot)
     case .failed(let error):
       session.running[id.slot] = nil
-      if error == .cancelled { return }
-      fail(id.slot, error)
-    case .cancelled: session.running[id.slot] = nil
+      if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
+    case .cancelled:
+      session.running[id.slot] = nil
+      ended(id.slot)
     }
+  }
+
+  /// Work that was asked to end has ended, and nothing of it was written.
+  private mutating func ended(_ slot: WorkSlot) {
+    guard slot == .commit, case .review(var review)? = overlays.last else { return }
+    review.stopCommitting()
+    replaceTop(.review(review))
+    session.say("cancelled: nothing was written, and what is staged stays staged")
   }
 
   private static func listeners(of slot: WorkSlot) -> [PaneID] {
@@ -87,8 +96,7 @@ extension Browser {
     case .warmedUp: look()
     case .rewritten(let rewrite, let report): take(report, of: rewrite)
     case .indexChanged(let commit, let change):
-      migration.stopped("complete: commit \(commit)", at: session.now)
-      session.say("\(change.title): commit \(commit) — u takes it back")
+      session.say("\(change.title): commit \(commit)\(change.wayBack.map { " — :\($0)" } ?? "")")
       look()
     default: break
     }

@@ -44,7 +44,8 @@ extension Browser {
         "it works in \(contexts.map { $0.digit.map { digit in "pane \(digit)" } ?? $0.rawValue }.joined(separator: ", "))"
     }
     switch command {
-    case .edit, .editExternally, .insert, .duplicate, .paste, .deleteRecord, .valueMenu, .set, .deleteShown:
+    case .edit, .editExternally, .insert, .duplicate, .paste, .deleteRecord, .valueMenu, .moveUp, .moveDown, .set,
+      .deleteShown:
       if focus != .migration, let reason = session.editingRefusal { return reason }
     case .restoreRecord, .restoreField, .revert, .restoreStore, .pin, .unpin, .addIndex, .rebuildIndex, .dropIndex,
       .compact:
@@ -123,7 +124,7 @@ extension Browser {
     case .warmUp: open(.migration)
     case .retry:
       open(.migration)
-      migration.start(in: &session)
+      run(on: .migration, .retry, nil)
     case .fold: history.isFolded.toggle()
     case .blame:
       focusPane(.record)

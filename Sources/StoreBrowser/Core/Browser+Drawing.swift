@@ -207,6 +207,7 @@ extension Browser {
     let enter = session.theme.enterKey
     switch overlays.last {
     case .review(let review)?:
+      if review.isCommitting { return "Esc cancel" }
       if review.name != nil { return "\(enter) commit  Esc back to the list" }
       guard case .staged = review.subject else { return "\(enter) name and commit  j/k move  P list  ? help  Esc back" }
       return "\(enter) name and commit  j/k move  x unstage  X mark stale  P list  ? help  Esc back"

@@ -22,6 +22,8 @@ extension Browser {
     switch command {
     case .edit: edit()
     case .valueMenu: openValueMenu()
+    case .moveUp: moveElement(by: -1)
+    case .moveDown: moveElement(by: 1)
     case .editExternally: editExternally()
     case .insert: insert()
     case .paste: paste()
@@ -143,6 +145,7 @@ extension Browser {
     if value == nil || value == .null, let kind = columnKind(path, of: place) {
       editor = ValueEditor(place: place, path: path, old: kind, text: "")
     }
+    editor.seen = seenValues(path, of: place, limit: 64).map { ValueEditor.text(of: $0) }
     overlays.append(.editor(editor))
   }
 
@@ -229,14 +232,42 @@ extension Browser {
     case .object?: items.append(.init(title: "{}", detail: "empty object", choice: .setField(place, path, .object([]))))
     default: items.append(.init(title: "\"\"", detail: "empty text", choice: .setField(place, path, "")))
     }
-    var seen: Set<String> = []
-    for row in table.rows.values.sorted(by: { $0.rank < $1.rank }) where items.count < 16 {
-      guard let value = row.cells[path.description], !value.isCut, seen.insert(value.text).inserted,
-        let literal = value.filterLiteral, let parsed = try? JSONParser.parse(literal), parsed != .null
-      else { continue }
-      items.append(.init(title: literal, detail: "seen", choice: .setField(place, path, parsed)))
+    for value in seenValues(path, of: place, limit: 14) {
+      items.append(.init(title: value.compactJSON, detail: "seen", choice: .setField(place, path, value)))
     }
     overlays.append(.menu(MenuOverlay(title: "\(path.shortText) of \(place.identifier)", items: items)))
+  }
+
+  /// The distinct values of a field in the rows that are read, without null.
+  private func seenValues(_ path: DocumentPath, of place: RecordPlace, limit: Int) -> [Document] {
+    guard place.datastore == table.source?.datastore else { return [] }
+    var (values, texts): ([Document], Set<String>) = ([], [])
+    for row in table.rows.values.sorted(by: { $0.rank < $1.rank }) where values.count < limit {
+      guard let cell = row.cells[path.description], !cell.isCut, texts.insert(cell.text).inserted,
+        let literal = cell.filterLiteral, let value = try? JSONParser.parse(literal), value != .null
+      else { continue }
+      values.append(value)
+    }
+    return values
+  }
+
+  /// Only elements of lists: the order of an object's members means nothing.
+  private mutating func moveElement(by step: Int) {
+    guard let (place, document, path) = editableRecord(step < 0 ? .moveUp : .moveDown) else { return }
+    guard case .index(let index)? = path.components.last, let parent = path.parent,
+      case .array(let elements)? = document[parent]
+    else {
+      session.warn("choose an element of a list")
+      return
+    }
+    guard elements.indices.contains(index + step) else {
+      session.warn("it is the \(step < 0 ? "first" : "last") already")
+      return
+    }
+    stageDocument(place, title: "moved \(path.shortText) of \(place.identifier)") { document throws(ModelError) in
+      try document.moving(path, to: index + step)
+    }
+    record.select(parent.appending(index + step))
   }
 
   private mutating func deleteField() {

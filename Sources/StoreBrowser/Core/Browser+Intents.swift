@@ -28,6 +28,9 @@ extension Browser {
     case .dismiss: if !overlays.isEmpty { overlays.removeLast() }
     case .perform(let command, let argument): perform(asked: command, argument)
     case .stage(let step): stage(step)
+    case .settle(let place):
+      session.staged.settle(place, as: nil)
+      session.start(.staging, .saveStaged(session.staged))
     case .follow(let value, let field): follow(value, field: field)
     case .remember: session.start(.settings, .saveRemembered(session.remembered))
     }

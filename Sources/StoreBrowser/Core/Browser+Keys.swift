@@ -72,7 +72,7 @@ extension Browser {
       switch overlay {
       case .compact(let compact): pressCompact(KeyChord(.escape), compact)
       case .review(var review):
-        review.name = nil
+        if !review.isCommitting { review.name = nil }
         pressReview(KeyChord(.escape), review)
       case .bulk(let bulk): pressBulk(KeyChord(.escape), bulk)
       default:
@@ -195,6 +195,10 @@ extension Browser {
 
   private mutating func pressReview(_ chord: KeyChord, _ review: ReviewOverlay) {
     var review = review
+    if review.isCommitting {
+      if chord.description == "Esc" { session.askToEnd(.commit) }
+      return
+    }
     if review.name != nil {
       switch chord.description {
       case "Esc": review.name = nil
@@ -209,7 +213,15 @@ extension Browser {
       session.cancel(.review)
       overlays.removeLast()
     case "Enter":
-      if let refusal = review.refusal { review.fail(refusal) } else { review.name = TextField(review.proposedName) }
+      if let refusal = review.refusal {
+        review.fail(refusal)
+      } else if case .migration(let changes) = review.subject {
+        overlays.removeLast()
+        migration.start(mending: changes.changes, in: &session)
+        return
+      } else {
+        review.name = TextField(review.proposedName)
+      }
       replaceTop(.review(review))
     case "x":
       guard case .staged = review.subject, let place = review.selectedPlace else { return }

@@ -119,9 +119,31 @@ extension Browser {
         .records(answer.records, datastore: key),
         text: answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n"),
         header: ["\(answer.records.count) records of \(key), one a line; an empty file cancels"])
+    case .mend(let reason): mend(answer.records.first, in: key, reason)
     case .restore(let commit): stageRestore(answer, from: commit, path: nil)
     case .restoreField(let path, let commit): stageRestore(answer, from: commit, path: path)
     case .like: break
+    }
+  }
+
+  /// Opens a record that failed, as it is staged where it is.
+  private mutating func mend(_ record: Record?, in key: String, _ reason: String) {
+    guard let record else {
+      session.warn("the record is not there any more")
+      return
+    }
+    var shown = record
+    let place = RecordPlace(datastore: key, identifier: record.identifier)
+    if let content = session.staged.edits[place]?.new {
+      shown = Record(
+        identifier: record.identifier, version: content.version, content: content.bytes, coding: record.coding)
+    }
+    do throws(ModelError) {
+      openEditor(
+        .record(record, datastore: key), text: try shown.document().prettyText,
+        header: [reason, "\(key) \(record.identifier); an empty file cancels"])
+    } catch {
+      session.complain("\(error); \(session.theme.enterKey) shows its bytes")
     }
   }
 

@@ -20,11 +20,11 @@ extension Browser {
       history.renew()
       travel(to: nil)
       session.say(
-        "compacted: \(Self.bytes(report)), \(NumberFormat.count(report.commitsKept)) commits kept, "
+        "compacted: \(Self.bytes(report)), \(NumberFormat.counted(report.commitsKept, "commit")) kept, "
           + "\(NumberFormat.count(report.commitsSquashed)) squashed")
     case .copy(let path, _):
       session.say(
-        "\(path): \(NumberFormat.count(report.commitsKept)) commits, \(NumberFormat.bytes(report.bytesAfter))")
+        "\(path): \(NumberFormat.counted(report.commitsKept, "commit")), \(NumberFormat.bytes(report.bytesAfter))")
     }
   }
 

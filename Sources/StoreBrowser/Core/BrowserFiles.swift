@@ -11,6 +11,8 @@ import FoundationEssentials
 package struct BrowserFiles: Sendable {
   /// One folder a store, as `$XDG_STATE_HOME/strata/NAME`; nil keeps nothing.
   package var folder: String?
+  /// Where relative paths that a person types begin; nil is the working directory.
+  package var base: String?
   private let staged: StagedFile?
   /// Why staged changes cannot be kept, if so.
   private let stagedProblem: String?
@@ -99,8 +101,9 @@ package struct BrowserFiles: Sendable {
 
   /// A path as a shell would take it: `~/` is the home folder.
   func expanding(_ path: String) -> String {
-    guard path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
-    return String(cString: home) + path.dropFirst()
+    if path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + path.dropFirst() }
+    guard let base, !path.hasPrefix("/") else { return path }
+    return "\(base)/\(path)"
   }
 }
 

@@ -12,6 +12,9 @@ package struct Outline: Sendable {
     package var descriptor: DatastoreDescriptor
     package var count: Int
     package var indexes: [Index]
+    /// Records that a warm-up or an index left out, the first of them, until they are mended.
+    package var leftOut: [LeftOutRecord] = []
+    package var leftOutCount = 0
 
     package var key: String { descriptor.key }
 

@@ -80,6 +80,11 @@ struct Session: Sendable {
     effects.append(.cancel(work.id))
   }
 
+  /// Asks work to end, and goes on hearing it: it may be done already.
+  mutating func askToEnd(_ slot: WorkSlot) {
+    if let work = running[slot] { effects.append(.cancel(work.id)) }
+  }
+
   func isRunning(_ slot: WorkSlot) -> Bool { running[slot] != nil }
 
   /// The long work that a person waits for, the newest first.
@@ -158,6 +163,8 @@ enum Intent: Sendable {
   case dismiss
   case perform(Command, argument: String?)
   case stage(StagedStep)
+  /// What was staged of a record is in the store.
+  case settle(RecordPlace)
   case follow(reference: Document, field: String)
   case remember
 }

@@ -14,6 +14,11 @@ enum NumberFormat {
   /// `12 408`, `0.25`: whole numbers without a point.
   static func number(_ value: Double) -> String { Int64(exactly: value).map { count($0) } ?? "\(value)" }
 
+  /// `1 commit`, `12 408 commits`.
+  static func counted(_ value: some BinaryInteger, _ noun: String) -> String {
+    "\(count(value)) \(noun)\(value == 1 ? "" : "s")"
+  }
+
   /// `412 B`, `1.9 KB`, `79 MB`: powers of 1000.
   static func bytes(_ value: some BinaryInteger) -> String {
     var amount = Double(value)

@@ -59,7 +59,7 @@ struct BulkOverlay: Sendable {
     if answer.failures.count > 5 {
       lines.append([Span("… \(NumberFormat.count(answer.failures.count - 5)) more fail", theme.style(.problem))])
     }
-    var counts = "\(NumberFormat.count(answer.edits.count)) records"
+    var counts = NumberFormat.counted(answer.edits.count, "record")
     if answer.unchanged > 0 { counts += " · \(NumberFormat.count(answer.unchanged)) unchanged" }
     if answer.nulls > 0 { counts += " · \(NumberFormat.count(answer.nulls)) become null" }
     if !answer.failures.isEmpty {

@@ -72,9 +72,9 @@ struct CompactOverlay: Sendable {
         estimate.commitsSquashed > 0 ? "about \(NumberFormat.bytes(estimate.bytesAfter))" : "no less",
         theme.style(.title)),
     ])
-    let kept = NumberFormat.count(estimate.commitsKept)
+    let kept = "\(NumberFormat.counted(estimate.commitsKept, "commit")) \(estimate.commitsKept == 1 ? "is" : "are")"
     guard estimate.commitsSquashed > 0 else {
-      return lines + [[Span("all \(kept) commits are kept: there is nothing to gain", theme.style(.dim))]]
+      return lines + [[Span("\(kept) kept, which is all: there is nothing to gain", theme.style(.dim))]]
     }
     if isRunning {
       let progress = session.running[.rewrite]?.progress
@@ -85,9 +85,9 @@ struct CompactOverlay: Sendable {
         [Span("\(NumberFormat.count(done)) of \(NumberFormat.count(total)) commits", theme.style(.dim))],
       ]
     }
-    let squashed = NumberFormat.count(estimate.commitsSquashed)
+    let squashed = "\(NumberFormat.count(estimate.commitsSquashed)) \(estimate.commitsSquashed == 1 ? "is" : "are")"
     let text =
-      "\(kept) commits are kept, the head and all pins among them. \(squashed) are squashed into the next one kept: "
+      "\(kept) kept, the head and all pins among them. \(squashed) squashed into the next one kept: "
       + "what they held between can no longer be opened, and this cannot be taken back. :copy PATH keeps everything "
       + "elsewhere first."
     return lines + [[]] + text.wrapped(to: width).map { [Span($0)] }

@@ -112,7 +112,7 @@ struct ReviewOverlay: Sendable {
       return
         "\(isRedo ? "redo" : "undo") \(commit)\(answer.subjectCommit.map { $0.action.isEmpty ? "" : ": \($0.action)" } ?? "")"
     case .restore(let commit, let datastore): return "restore \(datastore.map { "\($0) " } ?? "")to \(commit)"
-    case .staged: break
+    case .staged, .migration: break
     }
     guard let first = answer.records.first else { return "" }
     let place = "\(first.place.datastore) \(ValueText(key: first.place.identifier.value).text)"
@@ -145,6 +145,9 @@ struct ReviewOverlay: Sendable {
           subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale)),
       label: "commit")
   }
+
+  /// The commit was called off before anything was written.
+  mutating func stopCommitting() { isCommitting = false }
 
   private func checks(_ answer: ReviewAnswer) -> [(String, Line.Kind)] {
     var notes: [(String, Line.Kind)] = []
@@ -210,7 +213,7 @@ struct ReviewOverlay: Sendable {
         grid.select(line, frame: frame, theme: theme)
       }
     }
-    drawFoot(in: inside, on: &grid, theme: theme)
+    drawFoot(in: inside, on: &grid, session: session)
   }
 
   /// What is done before there is something to show: a proof of the index rules reads every record.
@@ -245,7 +248,23 @@ struct ReviewOverlay: Sendable {
     grid.cursor = inside.origin
   }
 
-  private func drawFoot(in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+  private func committingSpans(_ session: Session, width: Int) -> [Span] {
+    let theme = session.theme
+    guard let progress = session.running[.commit]?.progress, let total = progress.total, total > 0 else {
+      return [Span("committing…", theme.style(.dim))]
+    }
+    let text =
+      "\(progress.found == .proof ? "asking every record" : "committing")  \(NumberFormat.count(progress.done)) of "
+      + "\(NumberFormat.count(total))  \(NumberFormat.percent(progress.done, of: total))  Esc cancels"
+    let room = max(0, min(40, width - SafeText.width(text) - 2))
+    return [
+      Span(Bars.progress(progress.done, of: total, width: room, isASCII: theme.isASCII), theme.style(.bar)),
+      Span("  \(text)", theme.style(.dim)),
+    ]
+  }
+
+  private func drawFoot(in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
     let row = inside.bottom - 1
     if let problem {
       for (offset, line) in "✗ \(problem)".wrapped(to: inside.columns - 2).prefix(1).enumerated() {
@@ -256,8 +275,8 @@ struct ReviewOverlay: Sendable {
     }
     if isCommitting {
       grid.write(
-        "committing…", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2, style: theme.style(.dim)
-      )
+        committingSpans(session, width: inside.columns - 2), at: Point(column: inside.left + 1, row: row),
+        width: inside.columns - 2)
     } else if let name {
       grid.write("commit name  ", at: Point(column: inside.left + 1, row: row), style: theme.style(.title))
       name.draw(into: &grid, at: Point(column: inside.left + 14, row: row), width: max(4, inside.columns - 15))
@@ -266,8 +285,10 @@ struct ReviewOverlay: Sendable {
         "✗ \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
         style: theme.style(.problem))
     } else {
+      var verb = "name and commit"
+      if case .migration = subject { verb = "run the migration with these changes, in one transaction" }
       grid.write(
-        "\(theme.enterKey) name and commit", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
+        "\(theme.enterKey) \(verb)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
         style: theme.style(.dim))
     }
   }
@@ -276,6 +297,7 @@ struct ReviewOverlay: Sendable {
     switch subject {
     case .staged: "w  Review and commit"
     case .undo(let commit, let isRedo): "\(isRedo ? "^r  Redo: take back the undo" : "u  Undo: take back") \(commit)"
+    case .migration: "a  Mend these records and run the migration again"
     case .restore(let commit, let datastore): "Restore \(datastore ?? "the whole store") to \(commit)"
     }
   }
@@ -288,7 +310,9 @@ struct ReviewOverlay: Sendable {
     let records = answer.counts.reduce(0) { $0 + $1.updated + $1.inserted + $1.deleted }
     parts.append("\(NumberFormat.count(records)) \(records == 1 ? "record" : "records")")
     if let preview = answer.preview {
-      parts.append("\(NumberFormat.count(preview.addedEntries + preview.removedEntries)) index entries")
+      let entries = preview.addedEntries + preview.removedEntries
+      parts.append("\(NumberFormat.count(entries)) index \(entries == 1 ? "entry" : "entries")")
+      parts.append("\(NumberFormat.bytes(preview.byteCount)) to write")
     }
     return parts.joined(separator: "   ")
   }

@@ -23,6 +23,9 @@ struct ValueEditor: Sendable {
   var field: TextField
   private(set) var problem: String?
   private(set) var suggestion: Document?
+  /// Values that the field has in other records, to step through.
+  var seen: [String] = []
+  private var seenPlace: Int?
 
   init(place: RecordPlace, path: DocumentPath, old: Document?, isNew: Bool = false, text: String? = nil) {
     self.place = place
@@ -57,6 +60,13 @@ struct ValueEditor: Sendable {
   mutating func apply(_ chord: KeyChord) -> Bool {
     if kind == .bool, chord.description == "Space" {
       field.set(field.text == "true" ? "false" : "true")
+      changed()
+      return true
+    }
+    if !seen.isEmpty, let step = ["Down": 1, "^n": 1, "Up": -1, "^p": -1][chord.description] {
+      let place = seenPlace.map { ($0 + step + seen.count) % seen.count } ?? (step > 0 ? 0 : seen.count - 1)
+      seenPlace = place
+      field.set(seen[place])
       changed()
       return true
     }
@@ -139,6 +149,7 @@ struct ValueEditor: Sendable {
   func draw(on grid: inout CellGrid, in body: Rect, near row: Int?, session: Session) {
     let theme = session.theme
     var footer = "\(theme.enterKey) stage · Esc keeps the old value"
+    if !seen.isEmpty { footer += " · ↑ ↓ values seen" }
     if let problem {
       footer = "\(theme.problemSign) \(problem)"
       if let suggestion { footer += " — \(theme.enterKey) takes \(ValueText(literal: suggestion).text)" }

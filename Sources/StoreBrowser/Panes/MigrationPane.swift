@@ -8,7 +8,14 @@ struct MigrationPane: Pane {
   /// Whether it runs in this browser.
   private(set) var isOurs = false
   private(set) var failures: [WarmUpFailure] = []
+  private var failureCount = 0
+  /// Those that failed in any run since it was begun: what was mended then goes into each later run.
+  private var failedPlaces: Set<RecordPlace> = []
+  /// What `a` runs again: a change of an index, or with nil the warm-up to the formats of the app.
+  private var change: (IndexChange, datastore: String)?
   private(set) var leftOut: [RecordPlace] = []
+  /// The changes that the run makes first.
+  private var mending: [RecordEdit] = []
   private(set) var outcome: String?
   private var finishedAt: Int64?
   private var log: [String] = []
@@ -34,21 +41,39 @@ struct MigrationPane: Pane {
     finishedAt = nil
   }
 
-  mutating func start(in session: inout Session) {
-    isOurs = true
-    outcome = nil
-    failures = []
-    finishedAt = nil
-    session.start(.warmUp, .warmUp(leavingOut: leftOut), label: "warm-up")
+  mutating func start(mending edits: [RecordEdit] = [], in session: inout Session) {
+    begin(mending: edits)
+    if let (change, datastore) = change {
+      session.start(
+        .warmUp, .changeIndex(change, datastore: datastore, leavingOut: leftOut, mending: edits), label: change.title)
+    } else {
+      session.start(.warmUp, .warmUp(leavingOut: leftOut, mending: edits), label: "warm-up")
+    }
   }
 
   /// Shows the building of an index like a warm-up.
   mutating func start(_ change: IndexChange, of datastore: String, in session: inout Session) {
+    self.change = (change, datastore)
+    leftOut = []
+    failedPlaces = []
+    if let run { log += run.log }
+    run = nil
+    start(in: &session)
+  }
+
+  private mutating func begin(mending edits: [RecordEdit]) {
     isOurs = true
     outcome = nil
     failures = []
+    failureCount = 0
     finishedAt = nil
-    session.start(.warmUp, .changeIndex(change, datastore: datastore), label: change.title)
+    mending = edits
+  }
+
+  /// What is staged of the records that failed: it is made with the next run, in its transaction.
+  private func mended(_ session: Session) -> ChangeSet {
+    let places = session.staged.order.filter { failedPlaces.contains($0) && !leftOut.contains($0) }
+    return ChangeSet(base: session.staged.base, changes: places.compactMap { session.staged.edits[$0] })
   }
 
   mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
@@ -57,16 +82,37 @@ struct MigrationPane: Pane {
   }
 
   mutating func receive(_ answer: Answer, in session: inout Session) {
-    guard case .warmedUp(let answer) = answer else { return }
+    switch answer {
+    case .warmedUp(let answer): end(answer.result.commit, answer.result.failures, in: &session)
+    case .indexFailed(let failures, let total):
+      end(nil, failures, total: total, in: &session)
+    case .indexChanged(let commit, let change):
+      end(commit, [], in: &session)
+      outcome = "\(change.title): complete: commit \(commit)"
+      self.change = nil
+      leftOut = []
+    default: break
+    }
+  }
+
+  private mutating func end(
+    _ commit: CommitNumber?, _ failures: [WarmUpFailure], total: Int? = nil, in session: inout Session
+  ) {
     isOurs = false
     finishedAt = session.now
-    failures = answer.result.failures
-    if let commit = answer.result.commit {
+    self.failures = failures
+    failureCount = total ?? failures.count
+    failedPlaces.formUnion(failures.map(\.place))
+    if let commit {
       outcome = "complete: commit \(commit)"
+      for edit in mending { session.intend(.settle(edit.place)) }
+      mending = []
+      failedPlaces = []
     } else if failures.isEmpty {
       outcome = "nothing to do: everything is as the formats declare"
     } else {
-      outcome = "\(failures.count) records do not decode; the store is as it was"
+      let count = failureCount == 1 ? "1 record does" : "\(NumberFormat.count(failureCount)) records do"
+      outcome = "\(count) not \(change == nil ? "decode" : "fit the index"); the store is as it was"
     }
   }
 
@@ -76,41 +122,68 @@ struct MigrationPane: Pane {
     outcome = text
   }
 
-  var selected: WarmUpFailure? { failures.indices.contains(list.selection) ? failures[list.selection] : nil }
+  /// The records that failed; while nothing failed and nothing runs, those that an earlier run left out.
+  private func rows(_ session: Session) -> [WarmUpFailure] {
+    guard failures.isEmpty, !isOurs, let current = session.current else { return failures }
+    return current.leftOut.map { record in
+      WarmUpFailure(
+        place: RecordPlace(datastore: current.key, identifier: record.identifier), reason: record.reason, byteCount: 0)
+    }
+  }
+
+  private func selected(_ session: Session) -> WarmUpFailure? {
+    let rows = rows(session)
+    return rows.isEmpty ? nil : rows[max(0, min(list.selection, rows.count - 1))]
+  }
 
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
     case .retry:
-      if !session.configuration.canWarmUp { return "there are no formats here to migrate to: the app brings them" }
+      if change == nil, !session.configuration.canWarmUp { return "there are no formats here to migrate to: the app brings them" }
       if isOurs { return "it runs" }
     case .leaveOut, .editExternally, .edit, .open:
-      if selected == nil { return "no failing record is selected" }
+      if selected(session) == nil { return "no failing record is selected" }
+      if command == .leaveOut, failures.isEmpty { return "it is left out already; E mends it" }
     default: break
     }
     return nil
   }
 
   mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    if list.perform(command, argument: argument, rows: 5, count: failures.count) { return true }
+    if list.perform(command, argument: argument, rows: 5, count: rows(session).count) { return true }
     switch command {
-    case .retry: start(in: &session)
+    case .retry:
+      let mended = mended(session)
+      if mended.isEmpty {
+        start(in: &session)
+      } else {
+        session.intend(.present(.review(ReviewOverlay(subject: .migration(mended)))))
+      }
     case .log:
       let lines = log + (run?.log ?? [])
       session.intend(.present(.text(TextOverlay(title: "Migration log", lines: lines.isEmpty ? ["nothing yet"] : lines))))
     case .leaveOut:
-      guard let selected else { return false }
-      leftOut.append(selected.place)
-      failures.remove(at: list.selection)
-      list.select(list.selection, count: failures.count)
-      session.say("\(selected.place.identifier) is left out at the next run (a)")
+      guard let selected = selected(session) else { return false }
+      if let place = leftOut.firstIndex(of: selected.place) {
+        leftOut.remove(at: place)
+        session.say("\(selected.place.identifier) is not left out")
+      } else {
+        leftOut.append(selected.place)
+        list.move(by: 1, count: failures.count)
+        session.say("\(selected.place.identifier) is left out at the next run (a)")
+      }
     case .open, .edit:
-      guard let selected else { return false }
+      guard let selected = selected(session) else { return false }
       session.intend(.select(selected.place, note: nil))
       session.intend(.focus(.record))
     case .editExternally:
-      guard let selected else { return false }
-      session.intend(.select(selected.place, note: nil))
-      session.intend(.perform(.editExternally, argument: nil))
+      guard let selected = selected(session) else { return false }
+      session.start(
+        .gather,
+        .gather(
+          GatherRequest(
+            commit: session.shown, source: RowSource(datastore: selected.place.datastore),
+            which: .identifiers([selected.place.identifier]), purpose: .mend(reason: selected.reason))))
     default: return false
     }
     return true
@@ -129,29 +202,58 @@ struct MigrationPane: Pane {
     let inside = frame.inside.inset(columns: 1, rows: 0)
     var lines = activityLines(width: inside.columns, session: session)
     if let outcome { lines += [[Span(outcome, theme.style(failures.isEmpty ? .title : .problem))]] }
-    if !failures.isEmpty { lines += [[], [Span("failures  \(failures.count)", theme.style(.header))]] }
+    let rows = rows(session)
+    if let heading = heading(session) { lines += [[], [Span(heading, theme.style(.header))]] }
     let first = lines.count
-    for failure in failures {
-      lines.append([
-        Span("  \(failure.place.datastore)/\(failure.place.identifier)  ", theme.style(.key)), Span(failure.reason),
-        Span("  \(NumberFormat.bytes(failure.byteCount))  E fix  x leave out", theme.style(.dim)),
-      ])
-    }
-    let top = max(0, min(first + list.selection - inside.rows + 1, lines.count - inside.rows))
-    for row in 0..<inside.rows where lines.indices.contains(top + row) {
-      grid.write(lines[top + row], at: Point(column: inside.left, row: inside.top + row), width: inside.columns)
-      if !failures.isEmpty, top + row == first + list.selection {
-        let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+    let selection = first + max(0, min(list.selection, rows.count - 1))
+    let count = first + rows.count
+    let top = max(0, min(selection - inside.rows + 1, count - inside.rows))
+    for row in 0..<inside.rows where top + row < count {
+      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+      guard top + row >= first else {
+        grid.write(lines[top + row], at: rect.origin, width: rect.columns)
+        continue
+      }
+      draw(rows[top + row - first], in: rect, on: &grid, session)
+      if top + row == selection {
         grid.write(theme.cursor, at: rect.origin, width: 1)
         grid.select(rect, frame: frame, theme: theme)
       }
     }
-    if frame.isFocused, failures.isEmpty { grid.cursor = Point(column: inside.left, row: inside.top) }
+    if frame.isFocused, rows.isEmpty { grid.cursor = Point(column: inside.left, row: inside.top) }
+  }
+
+  private func heading(_ session: Session) -> String? {
+    if !failures.isEmpty { return "failures  \(NumberFormat.count(failureCount))" }
+    guard !isOurs, let current = session.current, current.leftOutCount > 0 else { return nil }
+    return "\(NumberFormat.counted(current.leftOutCount, "record")) left out of \(current.key), in no index built since"
+  }
+
+  /// A record that failed: what is wrong with it, and at the edge what can be done.
+  private func draw(_ failure: WarmUpFailure, in rect: Rect, on grid: inout CellGrid, _ session: Session) {
+    let theme = session.theme
+    var (sign, note) = ("  ", "E fix  x skip")
+    if leftOut.contains(failure.place) {
+      (sign, note) = (" -", "left out by the next run")
+    } else if session.staged.edits[failure.place] != nil {
+      (sign, note) = (" ~", failures.isEmpty ? "changed: w reviews" : "changed: a runs again")
+    } else if failures.isEmpty {
+      note = "E fix"
+    }
+    if failure.byteCount > 0 { note = "\(NumberFormat.bytes(failure.byteCount))  \(note)" }
+    let noteWidth = min(rect.columns, SafeText.width(note))
+    grid.write(note, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+    grid.write(
+      [
+        Span(sign, theme.style(.changed)),
+        Span("\(failure.place.datastore)/\(failure.place.identifier)  ", theme.style(.key)), Span(failure.reason),
+      ], at: rect.origin, width: max(0, rect.columns - noteWidth - 2))
   }
 
   private func activityLines(width: Int, session: Session) -> [[Span]] {
     let theme = session.theme
     guard let run else {
+      if outcome != nil { return [] }
       let text =
         session.configuration.canWarmUp
         ? "nothing runs; a starts the migration to the formats of this app"
@@ -162,7 +264,7 @@ struct MigrationPane: Pane {
     var lines: [[Span]] = [[Span(run.title, theme.style(.title))]]
     if isRunning, !isOurs { lines[0].append(Span("  in another process", theme.style(.dim))) }
     for step in run.steps {
-      lines.append(Self.line(step, theme: theme))
+      lines.append(Self.line(step, isRunning: isRunning, theme: theme))
       if !step.isComplete, step.done > 0, isRunning { lines.append(bar(step, width: width, theme: theme)) }
     }
     guard isRunning else { return lines }
@@ -170,8 +272,9 @@ struct MigrationPane: Pane {
     return lines + [[], [Span("browsing stays on \(session.shown) until it is committed", theme.style(.dim))]]
   }
 
-  private static func line(_ step: MigrationRun.Step, theme: Theme) -> [Span] {
-    let state = step.isComplete ? "complete \(theme.check)" : step.done > 0 ? "working" : "waiting"
+  private static func line(_ step: MigrationRun.Step, isRunning: Bool, theme: Theme) -> [Span] {
+    let state =
+      step.isComplete ? "complete \(theme.check)" : !isRunning ? "ended" : step.done > 0 ? "working" : "waiting"
     var spans = [Span("\(step.title)  "), Span(state, theme.style(step.isComplete ? .inserted : .dim))]
     guard step.isComplete else {
       return spans + [Span("  \(NumberFormat.count(step.done)) / \(NumberFormat.count(step.total))")]

@@ -14,6 +14,7 @@ struct StoresPane: Pane {
     case blank
     case datastore(String)
     case index(String?)
+    case leftOut(Int)
     case view(String)
     case staged(RecordPlace)
     case pin(Pin)
@@ -33,6 +34,7 @@ struct StoresPane: Pane {
     if let current = session.current {
       lines += [.blank, .heading("INDEXES of \(current.key)", trailing: ""), .index(nil)]
       lines += current.indexes.map { .index($0.descriptor.name) }
+      if current.leftOutCount > 0 { lines.append(.leftOut(current.leftOutCount)) }
       let views = session.remembered.views(of: current.key)
       if !views.isEmpty { lines += [.blank, .heading("VIEWS", trailing: "")] + views.map { .view($0.name) } }
     }
@@ -81,6 +83,9 @@ struct StoresPane: Pane {
       else { return }
       session.intend(.filter(view.filter))
     case .staged(let place): session.intend(.select(place, note: nil))
+    case .leftOut:
+      session.intend(.open(.migration))
+      return
     case .pin(let pin): session.intend(.travel(pin.commit))
     case .heading, .blank: return
     }
@@ -156,6 +161,8 @@ struct StoresPane: Pane {
       write(
         isChosen ? theme.chosen : " ", name ?? "id", Self.summary(of: name, in: session),
         role: isChosen ? .title : .text)
+    case .leftOut(let count):
+      write(theme.warningSign, "\(NumberFormat.counted(count, "record")) left out", "", role: .warning)
     case .view(let name):
       let view = session.remembered.views(of: session.datastore ?? "").first { $0.name == name }
       write(view?.filter == filter && filter != nil ? theme.chosen : " ", name, view?.filter ?? "")

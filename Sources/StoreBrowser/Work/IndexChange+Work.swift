@@ -14,6 +14,11 @@ package enum IndexChange: Sendable, Hashable {
     }
   }
 
+  /// The command that takes it back, if one does.
+  var wayBack: String? {
+    if case .add(let name, _, _) = self { "drop-index \(name) drops it again" } else { nil }
+  }
+
   /// Reads `NAME=PATH[:KIND]`, as the import takes it.
   package init(adding text: String) throws(ModelError) {
     guard let equals = text.firstIndex(of: "=") else {
@@ -32,16 +37,38 @@ package enum IndexChange: Sendable, Hashable {
 }
 
 extension WorkContext {
-  func change(_ change: IndexChange, of datastore: String) throws(ModelError) -> CommitNumber {
+  /// Records that the index cannot take are answered, and leave the store as it was unless they are among `leavingOut`.
+  func change(
+    _ change: IndexChange, of datastore: String, leavingOut: [RecordPlace], mending: [RecordEdit]
+  ) throws(ModelError) -> Answer {
+    do throws(ModelError) {
+      return .indexChanged(try commit(change, of: datastore, leavingOut, mending), change)
+    } catch .failures(let records, let total) {
+      let present = try self.datastore(datastore, at: store.head.commit)
+      return .indexFailed(
+        records.map { record in
+          WarmUpFailure(
+            place: RecordPlace(datastore: datastore, identifier: record.identifier), reason: record.reason,
+            byteCount: (try? present.record(record.identifier)?.content.count) ?? 0)
+        }, total: total)
+    }
+  }
+
+  private func commit(
+    _ change: IndexChange, of datastore: String, _ leavingOut: [RecordPlace], _ mending: [RecordEdit]
+  ) throws(ModelError) -> CommitNumber {
     let editable = try editable()
     let startedAt = LocalTime.now
-    let options = EditOptions(progress: { [cancellation, report] done, total in
+    let leftOut = Set(leavingOut.filter { $0.datastore == datastore }.map(\.identifier))
+    let options = EditOptions(
+      leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
+    ) { [cancellation, report] done, total in
       let step = Activity.Step(title: change.title, done: done, total: total, isComplete: done == total)
       let activity = Activity(
         title: "\(datastore): \(change.title)", done: done, total: total, startedAt: startedAt, steps: [step])
       report(Progress(done: done, total: total, found: .activity(activity)))
       return !cancellation.isCancelled
-    })
+    }
     switch change {
     case .add(let name, let path, let kind):
       let guess = try guess(path, kind, of: datastore)

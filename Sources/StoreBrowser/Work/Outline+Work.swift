@@ -20,7 +20,9 @@ extension WorkContext {
         indexes.append(Outline.Index(descriptor: index.descriptor, count: try index.count))
       }
       datastores.append(
-        Outline.Datastore(descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes))
+        Outline.Datastore(
+          descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes,
+          leftOut: try datastore.leftOut(limit: 100), leftOutCount: try datastore.leftOutCount))
     }
     let commit = try number.rawValue == 0 ? Commit.beginning : store.commit(number)
     return Outline(

@@ -32,6 +32,8 @@ package struct GatherRequest: Sendable {
   package enum Purpose: Sendable, Hashable {
     case delete, duplicate, copy, compare, editExternally, restore(from: CommitNumber), mark
     case like(path: String), restoreField(path: DocumentPath, from: CommitNumber)
+    /// To be mended in the editor, with what is wrong with it.
+    case mend(reason: String)
   }
 }
 

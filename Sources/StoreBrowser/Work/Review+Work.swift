@@ -7,6 +7,8 @@ package enum ReviewSubject: Sendable, Hashable {
   case undo(CommitNumber, isRedo: Bool)
   /// A commit with the state of an older one: of one datastore, or of the whole store.
   case restore(CommitNumber, datastore: String?)
+  /// A migration that makes these changes of failing records first.
+  case migration(ChangeSet)
 }
 
 package struct ReviewRequest: Sendable, Hashable {
@@ -60,6 +62,7 @@ extension WorkContext {
       let rebased = try editable.rebase(changes, onto: head)
       answer.rebased = rebased
       answer.changes = rebased.changes
+    case .migration(let changes): answer.changes = changes
     case .undo(let commit, _):
       answer.subjectCommit = try store.commit(commit)
       answer.changes = try editable.undoPreview(of: commit)
@@ -161,6 +164,7 @@ extension WorkContext {
         options: EditOptions(
           marksIndexesStale: request.marksIndexesStale, mergesFields: true, detailLimit: 0, progress: goingOn,
           proving: proving))
+    case .migration: throw .refused(reason: "a migration commits by itself")
     case .undo(let commit, _): return try editable.undo(commit, named: request.name)
     case .restore(let commit, let datastore):
       return try editable.restore(commit, datastore: datastore, named: request.name)

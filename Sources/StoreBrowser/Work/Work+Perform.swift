@@ -28,8 +28,8 @@ extension Work {
     case .distinct(let request): .distinct(request, try context.distinct(request))
     case .verifyIndex(let request): .verified(try context.verify(request))
     case .referrers(let request): .referrers(try context.referrers(request))
-    case .changeIndex(let change, let datastore):
-      .indexChanged(try context.change(change, of: datastore), change)
+    case .changeIndex(let change, let datastore, let leavingOut, let mending):
+      try context.change(change, of: datastore, leavingOut: leavingOut, mending: mending)
     case .review(let request): .review(try context.review(request))
     case .commit(let request): .committed(try context.commit(request), request)
     case .undoCandidate(let isRedo):
@@ -48,7 +48,8 @@ extension Work {
     case .loadRemembered: .remembered(try context.files.loadRemembered() ?? Remembered())
     case .saveRemembered(let remembered):
       try context.saved { () throws(ModelError) in try context.files.save(remembered) }
-    case .warmUp(let leavingOut): .warmedUp(try context.warmUp(leavingOut: leavingOut))
+    case .warmUp(let leavingOut, let mending):
+      .warmedUp(try context.warmUp(leavingOut: leavingOut, mending: mending))
     case .rewrite(let rewrite): .rewritten(rewrite, try context.rewrite(rewrite))
     }
   }

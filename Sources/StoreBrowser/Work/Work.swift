@@ -25,7 +25,7 @@ package enum Work: Sendable {
   case distinct(DensityRequest)
   case verifyIndex(VerifyRequest)
   case referrers(ReferrersRequest)
-  case changeIndex(IndexChange, datastore: String)
+  case changeIndex(IndexChange, datastore: String, leavingOut: [RecordPlace], mending: [RecordEdit])
   case review(ReviewRequest)
   case commit(CommitRequest)
   case undoCandidate(isRedo: Bool)
@@ -39,7 +39,7 @@ package enum Work: Sendable {
   case loadStaged
   case loadRemembered
   case saveRemembered(Remembered)
-  case warmUp(leavingOut: [RecordPlace])
+  case warmUp(leavingOut: [RecordPlace], mending: [RecordEdit])
   case rewrite(Rewrite)
 }
 
@@ -68,6 +68,7 @@ package enum Answer: Sendable {
   case verified(VerifyAnswer)
   case referrers(ReferrersAnswer)
   case indexChanged(CommitNumber, IndexChange)
+  case indexFailed([WarmUpFailure], total: Int)
   case review(ReviewAnswer)
   case committed(CommitNumber, CommitRequest)
   case undoCandidate(CommitNumber?, isRedo: Bool)

@@ -74,10 +74,21 @@ extension VerbRun {
       ])
     }
     for column in columns { try output.line("\(column.path): \(column.type)") }
+    try printTypes(report.descriptor)
     let counts =
       "\(report.new) new, \(report.changed) changed, \(report.unchanged) unchanged, \(report.rejected) rejected"
     let before = arguments.has("--dry-run") ? "dry run: " : ""
     try output.line(report.commit.map { "\($0)  \(counts)" } ?? "\(before)\(counts); nothing was written")
+  }
+
+  /// The types that identifier and indexes have, which are guessed from the documents where the datastore is new.
+  private func printTypes(_ descriptor: DatastoreDescriptor) throws {
+    let path = descriptor.identifierPath ?? ""
+    try output.line("id \(path): \(descriptor.identifierType)")
+    for index in descriptor.indexes {
+      let storage = index.storage == .direct ? ", direct" : ""
+      try output.line("index \(index.name) \(index.rule ?? ""): \(index.valueType), \(index.kind.rawValue)\(storage)")
+    }
   }
 
   func put() throws -> Int32 {

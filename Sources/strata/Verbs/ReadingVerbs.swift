@@ -31,6 +31,8 @@ extension VerbRun {
       try output.line("")
       try output.line("\(descriptor.key): \(counted(try datastore.count, "record")), version \(descriptor.version)")
       try output.line("  \(pad("id", 20)) \(descriptor.identifierType)")
+      let leftOut = try datastore.leftOutCount
+      if leftOut > 0 { try output.line("  ⚠ \(counted(leftOut, "record")) left out of indexes built since (verify lists them)") }
       for index in datastore.indexes {
         let direct = index.descriptor.storage == .direct ? ", direct" : ""
         let stale = index.descriptor.isStale ? ", stale" : ""
@@ -56,6 +58,7 @@ extension VerbRun {
       "count": .count(try datastore.count),
       "version": .version(datastore.descriptor.version, in: datastore.descriptor),
       "identifier": .string(datastore.descriptor.identifierType),
+      "leftOut": .count(try datastore.leftOutCount),
       "indexes": .array(indexes),
     ]
   }

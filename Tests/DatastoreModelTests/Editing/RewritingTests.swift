@@ -37,6 +37,21 @@ struct RewritingTests {
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 
+  @Test("a squashed commit is not what an undo takes back")
+  func undo() throws {
+    let folder = try TemporaryFolder()
+    let store = try open(folder.path + "/a", creates: true)
+    try Cities.write((1...4).map { Cities.document($0) }, to: store)
+    for round in 1...3 { try Cities.write([Cities.document(3, name: "round \(round)")], to: store) }
+    #expect(try store.undoCandidate() == store.head.commit)
+    _ = try store.compact(.last(2), progress: nil)
+    #expect(try store.undoCandidate() == store.head.commit)
+    let undo = try store.undo(store.head.commit, named: "back")
+    #expect(try store.city(3) == Cities.document(3, name: "round 2"))
+    #expect(try store.undoCandidate() == nil)
+    #expect(try store.redoCandidate() == undo)
+  }
+
   @Test("a copy has the same state, and one up to a commit ends there")
   func copy() throws {
     let folder = try TemporaryFolder()
@@ -54,7 +69,7 @@ struct RewritingTests {
     #expect(throws: ModelError.self) { try store.copy(to: folder.path + "/b", at: nil, progress: nil) }
   }
 
-  @Test("retention is all, a number, or an age", arguments: ["", "0", "-3", "3x", "d", "99999999999d"])
+  @Test("retention is all, a number, or an age", arguments: ["", "0", "-3", "3x", "d", "99999999999d", "10000w"])
   func retention(text: String) throws {
     #expect(throws: ModelError.self) { try HistoryRetention(parsing: text) }
     #expect(try HistoryRetention(parsing: "all") == .all)

@@ -165,7 +165,7 @@ struct RecordPane: Pane {
     switch command {
     case .searchNext, .searchPrevious:
       if searchText == nil { return "nothing was searched for yet (/)" }
-    case .edit, .valueMenu, .restoreField, .copyPath:
+    case .edit, .valueMenu, .restoreField, .copyPath, .moveUp, .moveDown:
       if form != .tree { return "only in the tree (t)" }
     default: break
     }
