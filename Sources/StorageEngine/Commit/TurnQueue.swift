@@ -54,50 +54,76 @@ final class TurnQueue: Sendable {
         state.isTaken = true
         return nil
       }
-      let signal = Signal()
+      let signal = Signal(isAnnounced: state.waiters.isEmpty)
       state.waiters.append(.thread(signal))
       return signal
     }
     signal?.wait()
   }
 
-  /// Gives the turn to the one that has waited longest.
+  /// Gives the turn to the one that has waited longest, and wakes the thread that comes after it: waking takes longer
+  /// than a small commit, so it is done while that commit is made.
   func pass() {
-    let next = state.withLock { state -> Waiter? in
+    let (next, second) = state.withLock { state -> (Waiter?, Waiter?) in
       guard state.first < state.waiters.count else {
         state.isTaken = false
-        return nil
+        return (nil, nil)
       }
       let next = state.waiters[state.first]
       state.first += 1
-      if state.first == state.waiters.count {
-        state.waiters.removeAll(keepingCapacity: true)
-        state.first = 0
-      }
-      return next
+      guard state.first == state.waiters.count else { return (next, state.waiters[state.first]) }
+      state.waiters.removeAll(keepingCapacity: true)
+      state.first = 0
+      return (next, nil)
     }
     switch next {
     case nil: break
     case .task(let continuation): continuation.resume()
     case .thread(let signal): signal.fire()
     }
+    if case .thread(let signal) = second { signal.announce() }
   }
 }
 
 /// Something that one thread waits for and another makes happen, once.
 final class Signal: @unchecked Sendable {
-  // `@unchecked`: `hasFired` is guarded by the monitor.
+  // `@unchecked`: what is not atomic is guarded by the monitor.
   private let monitor = Monitor()
-  private var hasFired = false
+  private let stage: Atomic<Stage>
+
+  init(isAnnounced: Bool = false) { stage = Atomic(isAnnounced ? .announced : .asleep) }
+
+  private enum Stage: UInt8, AtomicRepresentable {
+    case asleep
+    /// It will happen soon.
+    case announced
+    case fired
+  }
+
+  /// How often a thread that was told looks before it sleeps again: some 100 µs, as long as a few small commits take.
+  private static let looks = 200
+
+  /// Wakes the one that waits, so that it is there when it happens. Only a hint.
+  func announce() {
+    monitor.withLock {
+      let (isFirst, _) = stage.compareExchange(expected: .asleep, desired: .announced, ordering: .relaxed)
+      if isFirst { monitor.notifyAll() }
+    }
+  }
 
   func fire() {
     monitor.withLock {
-      hasFired = true
+      stage.store(.fired, ordering: .releasing)
       monitor.notifyAll()
     }
   }
 
   func wait() {
-    monitor.withLock { while !hasFired { monitor.wait() } }
+    monitor.withLock { while stage.load(ordering: .relaxed) == .asleep { monitor.wait() } }
+    for _ in 0..<Self.looks {
+      if stage.load(ordering: .acquiring) == .fired { return }
+      letOthersRun()
+    }
+    monitor.withLock { while stage.load(ordering: .relaxed) != .fired { monitor.wait() } }
   }
 }

@@ -341,13 +341,26 @@ final class Writer: @unchecked Sendable {
 
   // MARK: Durability
 
-  /// Waits until a commit and all before it are durable, syncing if nobody does. One sync serves all that wait.
+  /// How long a sync waits for those that write at this moment, in nanoseconds: a few dozen small commits.
+  private static let gatheringTime: Int64 = 4_000_000
+  /// How many tasks that wait for a sync are enough to begin it.
+  private static let gatheredTasks = 64
+
+  /// Waits until a commit and all before it are durable, syncing if nobody does. One sync serves all that wait, so it begins
+  /// once nobody writes: the last one in the queue syncs for all before it.
   func waitUntilDurable(_ number: UInt64) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
+    var gathers = true
     while shared.durableNumber < number {
       if let poison = shared.poison { throw .poisoned(cause: poison) }
-      if shared.isSyncing { monitor.wait() } else { syncHoldingMonitor() }
+      if shared.isSyncing {
+        monitor.wait()
+      } else if gathers, turns.isTaken {
+        gathers = monitor.wait(nanoseconds: Writer.gatheringTime)
+      } else {
+        syncHoldingMonitor()
+      }
     }
   }
 
@@ -571,6 +584,8 @@ final class Writer: @unchecked Sendable {
       }
       let isWaitedFor = !shared.waiters.isEmpty && shared.poison == nil
       if isWaitedFor {
+        let gathers = shared.waiters.count < Writer.gatheredTasks && turns.isTaken
+        if gathers, !shared.isSyncing, monitor.waitForBell(nanoseconds: Writer.gatheringTime) { continue }
         if shared.isSyncing { monitor.wait() } else { syncHoldingMonitor() }
         continue
       }

@@ -55,18 +55,23 @@ final class Monitor: @unchecked Sendable {
   /// Lets go of the lock, waits until someone notifies, and takes it again. May return without cause.
   func wait() { pthread_cond_wait(condition, mutex) }
 
+  /// As `wait`, for at most so long; false when the time is over.
+  func wait(nanoseconds: Int64) -> Bool { wait(for: condition, nanoseconds: nanoseconds) }
+
   /// Lets go of the lock until the bell rings, for at most `nanoseconds` if given; false when the time is over.
   func waitForBell(nanoseconds: Int64? = nil) -> Bool {
-    guard let nanoseconds else {
-      pthread_cond_wait(bell, mutex)
-      return true
-    }
+    if let nanoseconds { return wait(for: bell, nanoseconds: nanoseconds) }
+    pthread_cond_wait(bell, mutex)
+    return true
+  }
+
+  private func wait(for condition: UnsafeMutablePointer<pthread_cond_t>, nanoseconds: Int64) -> Bool {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     let sum = Int64(time.tv_nsec) + nanoseconds % 1_000_000_000
     time.tv_sec += Int(nanoseconds / 1_000_000_000 + sum / 1_000_000_000)
     time.tv_nsec = Int(sum % 1_000_000_000)
-    return pthread_cond_timedwait(bell, mutex, &time) == 0
+    return pthread_cond_timedwait(condition, mutex, &time) == 0
   }
 
   func ring() { pthread_cond_signal(bell) }
@@ -87,6 +92,9 @@ func rest(nanoseconds: Int64) {
   time.tv_nsec = Int(nanoseconds % 1_000_000_000)
   nanosleep(&time, nil)
 }
+
+/// Gives the processor to any other thread that can run.
+func letOthersRun() { sched_yield() }
 
 /// Starts a detached thread.
 func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
