@@ -215,7 +215,7 @@ private struct BlobPieces: AsyncInstances {
 
     init(pieces: BlobPieces) { self.pieces = pieces }
 
-    mutating func next() async throws -> Data? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Data? {
       try Task.checkCancellation()
       if !isOpened {
         isOpened = true

@@ -19,7 +19,7 @@ struct Commits: AsyncInstances {
 
     fileprivate init(commits: Commits) { self.commits = commits }
 
-    mutating func next() async throws -> Commit? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Commit? {
       try Task.checkCancellation()
       if !isOpened { try open() }
       if page.isEmpty { try turnPage() }

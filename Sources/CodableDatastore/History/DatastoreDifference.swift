@@ -18,7 +18,7 @@ struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
 
     fileprivate init(difference: DatastoreDifference) { self.difference = difference }
 
-    mutating func next() async throws -> Element? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
       let core = difference.core
       if !isOpened {

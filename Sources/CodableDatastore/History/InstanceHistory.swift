@@ -19,7 +19,7 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
 
     fileprivate init(history: InstanceHistory) { self.history = history }
 
-    mutating func next() async throws -> Element? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
       if !isOpened { try open() }
       guard let (commit, record) = try nextVersion() else { return nil }
@@ -77,8 +77,8 @@ struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: As
       self.property = property
     }
 
-    mutating func next() async throws -> Element? {
-      while let version = try await versions.next() {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
+      while let version = try await versions.next(isolation: actor) {
         let found = PropertyVersion(commit: version.commit, value: version.instance?[keyPath: property])
         guard let newer = oldest else {
           oldest = found

@@ -48,7 +48,8 @@ struct StoredInstances<Format: DatastoreFormat, Element: Sendable>: AsyncInstanc
 
     fileprivate init(instances: StoredInstances) { self.instances = instances }
 
-    mutating func next() async throws -> Element? {
+    /// On the caller's own executor: a change of threads takes longer than to read and decode an instance.
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
       if !isOpened {
         walk = try await instances.open()
