@@ -66,7 +66,7 @@ extension StoreComparison {
   /// Ranks, seeks and finds of keys that are there and keys that are not.
   func checkSearches(seed: UInt64) throws {
     var random = RandomSource(seed: seed)
-    for number in [model.head, model.newest, UInt64.random(in: 1...model.newest, using: &random)] {
+    for number in [model.head, model.newest, model.kept(before: UInt64.random(in: 1...model.newest, using: &random))] {
       let view = try store.view(at: number)
       for (name, state) in model.state(at: number) {
         guard let tree = try view.tree(name) else { throw Disagreement(description: "\(name) is missing") }
@@ -103,8 +103,8 @@ extension StoreComparison {
   func checkDifferences(seed: UInt64) throws {
     var random = RandomSource(seed: seed)
     for _ in 0..<12 {
-      let old = UInt64.random(in: 1...model.newest, using: &random)
-      let new = UInt64.random(in: 1...model.newest, using: &random)
+      let old = model.kept(before: UInt64.random(in: 1...model.newest, using: &random))
+      let new = model.kept(before: UInt64.random(in: 1...model.newest, using: &random))
       for tree in 0..<3 { try checkDifference(old, new, ScriptRunner.name(tree)) }
     }
   }
