@@ -9,7 +9,8 @@ struct CommitCopy {
   private var trees: [TreeCopy] = []
   private var isUnchanged: Set<TreeName> = []
   private(set) var counts: [ChangeCounts] = []
-  /// Entries that only a stale index refers to; their distances in the frame.
+  /// Entries that are no change to the state before: those that only a stale index refers to, and deletes of what was not
+  /// there before. Their distances in the frame.
   private(set) var orphans: [UInt64] = []
   private(set) var nodeBytes: UInt64 = 0
   private(set) var liveBytes: UInt64
@@ -101,6 +102,7 @@ struct CommitCopy {
       let oldReference = found.old?.payload.record
       let replaced = oldReference.flatMap { copy.copiedEntry($0) }
       bytes -= Int64(replaced?.length ?? 0)
+      count.add(found)
       guard let reference = found.new?.payload.record else {
         if let replaced { removed[found.key] = replaced }
         continue
@@ -110,25 +112,22 @@ struct CommitCopy {
         continue
       }
       let gone = deletes[found.key]?.old?.payload.record.flatMap { copy.copiedEntry($0) }
-      let isUpdate = replaced != nil
       let new = try copy.copyEntry(
-        reference, replaced: replaced ?? gone, replacesDelete: !isUpdate && gone != nil, into: draft)
+        reference, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil, into: draft)
       bytes += Int64(new.length)
-      if isUpdate { count.updated += 1 } else { count.inserted += 1 }
     }
     if before != nil {
       for delete in deletes.values.sorted(by: { $0.key < $1.key }) {
-        try copyDelete(delete, removed[delete.key], copy, &count, &bytes)
+        try copyDelete(delete, removed[delete.key], copy, &bytes)
       }
     } else {
       var cursor = difference(nil, entry.gone, entry.order)
-      while let delete = try cursor.next() { try copyDelete(delete, nil, copy, &count, &bytes) }
+      while let delete = try cursor.next() { try copyDelete(delete, nil, copy, &bytes) }
     }
   }
 
-  private func copyDelete(
-    _ delete: Difference, _ removed: RecordReference?, _ copy: GenerationCopy, _ count: inout ChangeCounts,
-    _ bytes: inout Int64
+  private mutating func copyDelete(
+    _ delete: Difference, _ removed: RecordReference?, _ copy: GenerationCopy, _ bytes: inout Int64
   ) throws(StorageError) {
     let before = delete.old?.payload.record.flatMap { copy.copiedEntry($0) }
     bytes -= Int64(before?.length ?? 0)
@@ -142,7 +141,8 @@ struct CommitCopy {
     } else {
       let new = try copy.copyEntry(reference, replaced: removed, replacesDelete: false, into: draft)
       bytes += Int64(new.length)
-      count.deleted += 1
+      // Inserted and deleted between the two states: to who reads the kept commits, nothing was deleted here.
+      if removed == nil { orphans.append(new.offset - draft.start) }
     }
   }
 
@@ -200,5 +200,18 @@ struct CommitCopy {
       }
     }
     try result.get()
+  }
+}
+
+extension ChangeCounts {
+  /// Counts what became of one record between two states.
+  fileprivate mutating func add(_ difference: Difference) {
+    if difference.old == nil {
+      inserted += 1
+    } else if difference.new == nil {
+      deleted += 1
+    } else {
+      updated += 1
+    }
   }
 }

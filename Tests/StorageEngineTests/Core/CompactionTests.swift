@@ -159,6 +159,50 @@ struct CompactionTests {
     }
   }
 
+  @Test("a squashed commit counts what differs from its parent, whatever came and went or is shared with a branch")
+  func counts() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let base = try store.change(CommitInfo(names: ["base": 0])) { transaction in
+      try transaction.createTree(people, kind: .records)
+      for number in 0..<5 { try transaction.put(key(number), bytes("first"), in: people) }
+    }
+    try store.change { transaction in
+      for number in 10..<13 { try transaction.put(key(number), bytes("shared"), in: people) }
+      try transaction.put(key(0), bytes("shared"), in: people)
+      try transaction.delete(key(1), in: people)
+      try transaction.put(key(20), bytes("comes and goes"), in: people)
+    }
+    let branching = try store.change { transaction in
+      try transaction.delete(key(20), in: people)
+      try transaction.delete(key(2), in: people)
+    }
+    let transaction = try store.beginBlocking(on: branching)
+    _ = try transaction.put(key(30), bytes("on the branch"), in: people)
+    let branch = try #require(try transaction.commit(CommitInfo(names: ["branch": 0], movesHead: false)))
+    try branch.wait()
+    try store.change { try $0.put(key(2), bytes("anew"), in: people) }
+    let head = try store.change { try $0.put(key(21), bytes("goes"), in: people) }
+    let last = try store.change { try $0.delete(key(21), in: people) }
+    #expect(last == head + 1)
+
+    _ = try store.compact(.last(1))
+    for (number, expected) in [(branch.number, [4, 1, 2]), (last, [3, 2, 1])] as [(UInt64, [UInt64])] {
+      let record = try store.commit(number)
+      #expect(record.parents == [base] && record.flags.contains(.squashed))
+      let count = try #require(record.counts.first { $0.tree == people })
+      #expect([count.inserted, count.updated, count.deleted] == expected, "#\(number)")
+    }
+    #expect(try store.head.tree(people)?.count == 7)
+    try store.close()
+    try verify(folder.store())
+    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    _ = try again.compact(.all)
+    #expect(try again.commit(last).counts.map(\.deleted) == [1])
+    try again.close()
+    try verify(folder.store())
+  }
+
   @Test("a reader elsewhere goes on across a compaction, and a writer goes on during one")
   func meanwhile() throws {
     let folder = TemporaryFolder()
