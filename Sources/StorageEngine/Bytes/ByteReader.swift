@@ -31,7 +31,12 @@ struct ByteReader {
 
   mutating func skip(_ count: Int) throws(StorageError) { _ = try take(count) }
 
-  mutating func byte() throws(StorageError) -> UInt8 { try take(1)[0] }
+  @inline(__always)
+  mutating func byte() throws(StorageError) -> UInt8 {
+    guard position < bytes.count else { throw damage }
+    defer { position += 1 }
+    return bytes[position]
+  }
 
   mutating func fixed<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(StorageError) -> T {
     try loadInteger(T.self, take(T.bitWidth / 8), at: 0)

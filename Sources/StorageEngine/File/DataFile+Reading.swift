@@ -38,7 +38,7 @@ extension DataFile {
   }
 
   func checkedEntry(_ bytes: UnsafeRawBufferPointer, _ reference: RecordReference) throws(StorageError) -> ChangeEntry {
-    let damage = StorageError.damaged(what: "record", offset: reference.offset)
+    var damage: StorageError { .damaged(what: "record", offset: reference.offset) }
     // The check of a small entry covers all of it, so it comes before any look inside.
     if bytes.count <= ChangeEntry.largeValue {
       guard header.check(bytes) == reference.check else { throw damage }
@@ -81,8 +81,12 @@ extension DataFile {
 
   /// The value of a put.
   func value(_ reference: RecordReference) throws(StorageError) -> Bytes {
-    let (entry, bytes) = try entry(reference)
-    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
-    return bytes[entry.valueStart..<entry.valueStart + Int(entry.valueLength)]
+    let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
+    counters.valueReads.add(1)
+    return try bytes.part { bytes throws(StorageError) in
+      let entry = try checkedEntry(bytes, reference)
+      guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
+      return entry.valueStart..<entry.valueStart + Int(entry.valueLength)
+    }
   }
 }

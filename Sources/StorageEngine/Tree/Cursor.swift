@@ -9,16 +9,17 @@ package struct Cursor: Sendable {
 
   /// The entry at the cursor; nil before the first seek, and beyond either end. Each time it is asked for, the key is copied.
   package var current: Entry? {
-    guard let step = path.last, let payload = currentPayload, let key = try? step.node.view.keyBytes(step.index) else {
-      return nil
-    }
+    guard let last = path.indices.last, let payload = currentPayload,
+      let key = try? path[last].node.view.keyBytes(path[last].index)
+    else { return nil }
     return Entry(key: key, payload: payload)
   }
 
   /// What the entry at the cursor holds beside its key, without a copy of the key.
   package var currentPayload: Payload? {
-    // The cell was checked when the cursor came here.
-    path.last.flatMap { try? $0.node.view.payload($0.index) }
+    guard let last = path.indices.last else { return nil }
+    // The cell was checked when the cursor came here. Read where it lies: a copy of the step would count a reference.
+    return try? path[last].node.view.payload(path[last].index)
   }
 
   /// Beyond which end the cursor stands, where it has no current entry.
@@ -142,9 +143,10 @@ package struct Cursor: Sendable {
   }
 
   private mutating func load() throws(StorageError) {
-    guard let step = path.last else { return leave(.afterEnd) }
+    guard let last = path.indices.last else { return leave(.afterEnd) }
     edge = nil
-    _ = try step.node.view.suffix(step.index)
-    guard step.node.view.form != .inner else { throw step.node.view.damage }
+    let view = path[last].node.view
+    _ = try view.suffix(path[last].index)
+    guard view.form != .inner else { throw view.damage }
   }
 }

@@ -68,6 +68,7 @@ struct RecordSource: Sendable {
   }
 
   func value(_ reference: RecordReference) throws(StorageError) -> Bytes {
+    if draft == nil { return try file.value(reference) }
     let (entry, bytes) = try entry(reference)
     guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
     return bytes[entry.valueStart..<entry.valueStart + Int(entry.valueLength)]
