@@ -62,9 +62,11 @@ let package = Package(
       name: "DatastoreModelTests", dependencies: ["DatastoreModel", "StorageEngine", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "CodableDatastoreTests", dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine"], swiftSettings: everyTarget),
+      name: "CodableDatastoreTests", dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine"],
+      swiftSettings: everyTarget),
     .testTarget(
-      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "StorageEngine"], swiftSettings: everyTarget),
+      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "StorageEngine"],
+      swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(
       name: "StoreBrowserTests", dependencies: ["StoreBrowser", "DatastoreModel", "StorageEngine", "TerminalKit"],

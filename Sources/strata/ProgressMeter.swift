@@ -44,7 +44,8 @@ final class ProgressMeter: Sendable {
     guard total > 0, done > 0, seconds > 0 else { return "\(title) \(done)" }
     let rate = Double(done) / seconds
     let remaining = Double(max(0, total - done)) / rate
-    return "\(title) \(done) of \(total), \(done * 100 / total) %, \(Int(rate))/s, \(Int(remaining.rounded(.up))) s left"
+    return
+      "\(title) \(done) of \(total), \(done * 100 / total) %, \(Int(rate))/s, \(Int(remaining.rounded(.up))) s left"
   }
 
   /// Takes the line away.

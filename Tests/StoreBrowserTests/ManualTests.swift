@@ -28,7 +28,8 @@ struct ManualTests {
       let rest = page[start.upperBound...]
       let chapter = rest[..<(rest.firstRange(of: "\n.S")?.lowerBound ?? rest.endIndex)]
       for option in verb.options {
-        #expect(terms(String(chapter)).contains { $0.split(separator: " ").first == option.name[...] }, "\(option.name)")
+        #expect(
+          terms(String(chapter)).contains { $0.split(separator: " ").first == option.name[...] }, "\(option.name)")
       }
     }
     for option in Verb.browse.options {

@@ -93,7 +93,10 @@ struct MigrationTests {
     #expect(driver.shows("Mend these records and run the migration again"))
     #expect(driver.shows("- 121631") && driver.shows("+ 9"))
     driver.press("Enter")
-    guard case .warmUp(leavingOut: [], let mending)? = driver.works.last(where: { if case .warmUp = $0 { true } else { false } })
+    guard
+      case .warmUp(leavingOut: [], let mending)? = driver.works.last(where: {
+        if case .warmUp = $0 { true } else { false }
+      })
     else {
       Issue.record("no warm-up was started")
       return
@@ -128,7 +131,8 @@ struct MigrationTests {
     #expect(try store.refresh().datastore("City")?.indexes.contains { $0.descriptor.name == "timezone" } == false)
   }
 
-  @Test("records that an index cannot take are listed, left out or mended, and the run is retried; then they stay listed")
+  @Test(
+    "records that an index cannot take are listed, left out or mended, and the run is retried; then they stay listed")
   func indexFailures() throws {
     let store = try Sample.store()
     for (city, value) in [("2661552", Document("Bern")), ("2661604", 5), ("615532", 7)] {
@@ -145,7 +149,8 @@ struct MigrationTests {
     driver.press("E")
     let request = try #require(driver.editorRequest)
     #expect(request.text.contains("\"timezone\": 5"))
-    driver.tell(.editorClosed(EditorOutcome(text: request.text.replacing("\"timezone\": 5", with: "\"timezone\": \"CET\""))))
+    driver.tell(
+      .editorClosed(EditorOutcome(text: request.text.replacing("\"timezone\": 5", with: "\"timezone\": \"CET\""))))
     #expect(driver.shows("changed: a runs again"))
     driver.press("a")
     #expect(driver.shows("Mend these records"))
@@ -160,7 +165,8 @@ struct MigrationTests {
     // Mended by an ordinary edit, it is in the index again and no longer listed.
     driver.press("M E")
     let mended = try #require(driver.editorRequest)
-    driver.tell(.editorClosed(EditorOutcome(text: mended.text.replacing("\"timezone\": 7", with: "\"timezone\": \"GET\""))))
+    driver.tell(
+      .editorClosed(EditorOutcome(text: mended.text.replacing("\"timezone\": 7", with: "\"timezone\": \"GET\""))))
     driver.press("w Enter Enter")
     #expect(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "zone" }?.count == 10)
     driver.tell(.storeStirred)

@@ -306,7 +306,8 @@ struct WritingTests {
   @Test("list elements are added, moved and removed; the selection stays on the one that is moved")
   func listElements() throws {
     let store = try Sample.store()
-    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City", identifier: "2660646"))
+    let driver = Driver(
+      store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City", identifier: "2660646"))
     driver.press("3 G k k")
     #expect(driver.browser.record.selectedLine?.path.description == ".alternatenames[0]")
     driver.press("g k")

@@ -57,7 +57,8 @@ struct FixtureVerbTests {
       let run = try ProgramRun(["records", path, key, "--json"])
       #expect(run.status == 0, "\(run.complaint)")
       #expect(try canonical(run.objects.map { $0["id"] as Any }) == canonical(records.map { $0["id"] as Any }))
-      #expect(try canonical(run.objects.map { $0["version"] as Any }) == canonical(records.map { $0["version"] as Any }))
+      #expect(
+        try canonical(run.objects.map { $0["version"] as Any }) == canonical(records.map { $0["version"] as Any }))
       for index in datastore["indexes"] as? [[String: Any]] ?? [] {
         let name = try #require(index["name"] as? String)
         let entries = try #require(index["entries"] as? [[String: Any]])
@@ -105,5 +106,6 @@ struct FixtureVerbTests {
 /// JSON with its keys sorted, so that equal values are equal texts.
 private func canonical(_ value: Any) throws -> String {
   String(
-    decoding: try JSONSerialization.data(withJSONObject: value, options: [.sortedKeys, .fragmentsAllowed]), as: UTF8.self)
+    decoding: try JSONSerialization.data(withJSONObject: value, options: [.sortedKeys, .fragmentsAllowed]),
+    as: UTF8.self)
 }

@@ -21,7 +21,8 @@ package struct EditOptions: Sendable {
 
   package init(
     marksIndexesStale: Bool = false, mergesFields: Bool = false, leavesFailuresOut: Bool = false,
-    leavingOut: Set<StoredKey> = [], mending: ChangeSet = ChangeSet(), detailLimit: Int = 200, progress: WorkProgress? = nil, proving: WorkProgress? = nil
+    leavingOut: Set<StoredKey> = [], mending: ChangeSet = ChangeSet(), detailLimit: Int = 200,
+    progress: WorkProgress? = nil, proving: WorkProgress? = nil
   ) {
     self.marksIndexesStale = marksIndexesStale
     self.mergesFields = mergesFields

@@ -22,7 +22,9 @@ struct Committing {
   func run() throws(StorageError) -> Publication.State? {
     let names = try nameChanges()
     let parents = try parentRecords()
-    guard transaction.state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil else { return nil }
+    guard transaction.state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil else {
+      return nil
+    }
     try checkTexts()
 
     let changesEnd = draft.position
@@ -63,17 +65,21 @@ struct Committing {
   }
 
   /// The record as it is read back, so that what is known here is what others will read.
-  private func published(_ record: CommitRecord, _ buffer: ByteBuffer, _ chain: ChainEnd) throws(StorageError) -> Publication.State {
+  private func published(_ record: CommitRecord, _ buffer: ByteBuffer, _ chain: ChainEnd) throws(StorageError)
+    -> Publication.State
+  {
     var record = record
     record.frameBytes = chain.end - chain.offset
     let stored = try file.record(at: own)
-    let head = stored.links.head.number == number ? stored : try file.headRecord(of: stored, known: transaction.beginning.head)
+    let head =
+      stored.links.head.number == number ? stored : try file.headRecord(of: stored, known: transaction.beginning.head)
     return Publication.State(file: file, newest: stored, head: head, chain: chain)
   }
 
   // MARK: Trees
 
-  private func writeTrees(_ writer: inout NodeWriter) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64) {
+  private func writeTrees(_ writer: inout NodeWriter) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64)
+  {
     var live = Int64(clamping: transaction.state.pointee.liveBytes)
     for place in transaction.state.pointee.trees.indices {
       let tree = transaction.state.pointee.trees[place]
@@ -139,7 +145,9 @@ struct Committing {
   private func nameChanges() throws(StorageError) -> [NameChange] {
     var changes: [NameChange] = []
     for (name, target) in info.names.sorted(by: { $0.key < $1.key }) {
-      guard !name.isEmpty, name.utf8.count <= 1024, name != "head" else { throw .textTooLong(what: "name", limit: 1024) }
+      guard !name.isEmpty, name.utf8.count <= 1024, name != "head" else {
+        throw .textTooLong(what: "name", limit: 1024)
+      }
       changes.append(NameChange(name: name, commit: target == 0 ? number : target))
     }
     return changes
@@ -229,7 +237,8 @@ struct Committing {
       own: link, frameEnd: 0, orderDepth: newest.links.orderDepth &+ 1, parents: parents.map(\.links.own),
       ancestry: ancestry, order: order,
       lastRestore: transaction.state.pointee.restores != nil ? link : first?.links.lastRestore,
-      head: movesHead ? link : newest.links.head, catalog: catalog, names: names, nextTree: transaction.state.pointee.nextTree,
+      head: movesHead ? link : newest.links.head, catalog: catalog, names: names,
+      nextTree: transaction.state.pointee.nextTree,
       changesEnd: 0, superseded: .none)
   }
 }

@@ -220,7 +220,9 @@ final class FrameDraft: @unchecked Sendable {
     state.writtenEnd = max(state.writtenEnd, end)
     let offset = state.bufferOffset
     zeros?.claim(end)
-    if end <= keptEnd, try file.bytes(at: offset, count: bytes.count, what: "frame").withUnsafeBytes({ compareBytes($0, bytes) == 0 }) {
+    if end <= keptEnd,
+      try file.bytes(at: offset, count: bytes.count, what: "frame").withUnsafeBytes({ compareBytes($0, bytes) == 0 })
+    {
       return
     }
     try engineCall { () throws(DiskError) in try file.file.write(bytes, at: offset) }

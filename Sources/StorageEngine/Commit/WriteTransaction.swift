@@ -75,7 +75,8 @@ package final class WriteTransaction: @unchecked Sendable {
     try locked { () throws(StorageError) in
       if try place(of: name) != nil { throw .treeExists(name) }
       var tree = TreeState(
-        name: name, entry: CatalogEntry(identifier: state.pointee.nextTree, kind: kind, order: order), attributes: Bytes())
+        name: name, entry: CatalogEntry(identifier: state.pointee.nextTree, kind: kind, order: order),
+        attributes: Bytes())
       guard state.pointee.nextTree < .max else { throw .damaged(what: "catalog", offset: base.links.catalog.offset) }
       state.pointee.nextTree += 1
       tree.isNew = true
@@ -178,7 +179,9 @@ package final class WriteTransaction: @unchecked Sendable {
     try locked { () throws(StorageError) in
       let view = try current(view)
       guard let names else {
-        guard !state.pointee.isChanged else { throw .wrongTree(TreeName([]), reason: "it was changed before being restored") }
+        guard !state.pointee.isChanged else {
+          throw .wrongTree(TreeName([]), reason: "it was changed before being restored")
+        }
         let nextTree = state.pointee.nextTree
         state.pointee = TransactionState(
           catalog: TreeEditor(root: TreeRoot(pointer: view.commit.links.catalog), order: .bytes, isReferences: false),

@@ -600,8 +600,7 @@ final class Writer: @unchecked Sendable {
         shared.isThreadResting = false
         continue
       }
-      if monitor.waitForBell(nanoseconds: idleTime) || shared.isSyncing || shared.appended.chain.end != appended
-      {
+      if monitor.waitForBell(nanoseconds: idleTime) || shared.isSyncing || shared.appended.chain.end != appended {
         continue
       }
       if shared.durableEnd < appended { syncHoldingMonitor() }

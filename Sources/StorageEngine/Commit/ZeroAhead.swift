@@ -60,7 +60,9 @@ final class ZeroAhead: @unchecked Sendable {
     let goal = (end + step + 4095) / 4096 * 4096
     guard end >= largeStore else { return provideAtOnce(goal, behind: end, file) }
     let isNeeded = monitor.withLock {
-      guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else { return false }
+      guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else {
+        return false
+      }
       state.goal = goal
       return true
     }

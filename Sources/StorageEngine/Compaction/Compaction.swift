@@ -109,7 +109,8 @@ extension Store {
     try removeLeftover(compactionPath)
     let copy = try GenerationCopy(
       from: start.file, to: compactionPath, disk: disk, options: options,
-      generation: start.file.header.identity.generation &+ 1, firstNumber: kept.first?.number ?? start.newest.number &+ 1,
+      generation: start.file.header.identity.generation &+ 1,
+      firstNumber: kept.first?.number ?? start.newest.number &+ 1,
       plan: CompactionPlan(of: start, retention, date: now), counters: counters)
     try copy.lock()
     return (copy, start, kept)

@@ -62,7 +62,9 @@ struct CompactionPlan: Hashable, Sendable {
 
   /// The state that the commits to keep were chosen from, or nil where the plan is not one for this file and rule, or where so
   /// much happened since that a new choice would keep less.
-  func start(in current: Publication.State, _ retention: Retention, now: Int64) throws(StorageError) -> Publication.State? {
+  func start(in current: Publication.State, _ retention: Retention, now: Int64) throws(StorageError) -> Publication
+    .State?
+  {
     guard generation == current.file.header.identity.generation,
       retention == self.retention, newest <= current.newest.number
     else { return nil }

@@ -75,7 +75,8 @@ extension GenerationCopy {
     if pointer.isNone || copied.isNone { return pointer.isNone == copied.isNone }
     if let known = copiedNode(pointer) { return known == copied }
     let (node, copy) = (try source.node(at: pointer), try target.node(at: copied))
-    guard node.view.form == copy.view.form, node.view.level == copy.view.level, node.view.count == copy.view.count else {
+    guard node.view.form == copy.view.form, node.view.level == copy.view.level, node.view.count == copy.view.count
+    else {
       return false
     }
     for index in 0..<node.view.count {

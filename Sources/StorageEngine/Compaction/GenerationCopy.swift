@@ -338,7 +338,8 @@ final class GenerationCopy {
   }
 
   /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`.
-  func copyNode(_ pointer: NodePointer, into draft: FrameDraft, bytes: inout UInt64) throws(StorageError) -> NodePointer {
+  func copyNode(_ pointer: NodePointer, into draft: FrameDraft, bytes: inout UInt64) throws(StorageError) -> NodePointer
+  {
     if pointer.isNone { return .none }
     if let known = nodes[pointer.offset] { return known }
     let node = try source.node(at: pointer)

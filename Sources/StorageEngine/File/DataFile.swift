@@ -17,7 +17,8 @@ final class DataFile: Sendable {
   private let readableEnd: Atomic<UInt64>
   private let verified = VerifiedNodes()
 
-  init(file: any DiskFile, path: String, header: FileHeader, readsMapped: Bool, counters: Counters) throws(StorageError) {
+  init(file: any DiskFile, path: String, header: FileHeader, readsMapped: Bool, counters: Counters) throws(StorageError)
+  {
     self.file = file
     self.path = path
     self.header = header
@@ -44,7 +45,9 @@ final class DataFile: Sendable {
   /// Bytes of the file, where they lie if they are mapped, else in memory of their own.
   func bytes(at offset: UInt64, count: Int, what: String) throws(StorageError) -> Bytes {
     let limit = end
-    guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else { throw .damaged(what: what, offset: offset) }
+    guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else {
+      throw .damaged(what: what, offset: offset)
+    }
     if let base, let mapping, offset + UInt64(count) <= mappedBytes {
       return Bytes(owner: mapping, bytes: UnsafeRawBufferPointer(start: base + Int(offset), count: count))
     }
@@ -89,7 +92,9 @@ final class DataFile: Sendable {
       block = read
       bytes = UnsafeRawBufferPointer(read.bytes)
     }
-    guard header.nodeCheck(bytes, at: offset) == pointer.check else { throw .damaged(what: "tree node", offset: offset) }
+    guard header.nodeCheck(bytes, at: offset) == pointer.check else {
+      throw .damaged(what: "tree node", offset: offset)
+    }
     if base != nil { verified.insert(pointer) }
     return try NodeView(bytes, offset: offset)
   }

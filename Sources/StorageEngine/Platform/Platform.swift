@@ -105,7 +105,11 @@ func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
   let context = Unmanaged.passRetained(Body(body))
   #if canImport(Darwin)
     var thread: pthread_t?
-    let code = pthread_create(&thread, nil, { Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run(); return nil }, context.toOpaque())
+    let code = pthread_create(
+      &thread, nil,
+      {
+        Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run(); return nil
+      }, context.toOpaque())
     if code == 0, let thread { pthread_detach(thread) }
   #else
     var thread = pthread_t()

@@ -2,7 +2,9 @@ extension Store {
   /// What the holder of the writer's lock in another process is busy with, as it encoded it; nil where nobody writes or it does not
   /// say.
   package var activity: [UInt8]? {
-    guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld, let hold = look.hold else { return nil }
+    guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld, let hold = look.hold else {
+      return nil
+    }
     return try? ActivityFile(disk: disk, folder: path).read(session: hold.session)
   }
 

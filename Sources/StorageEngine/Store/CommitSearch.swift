@@ -15,7 +15,9 @@ struct CommitSearch {
       }
       let next = try file.record(link)
       // Numbers fall with each step, so that no damage makes the walk endless.
-      guard next.number < record.number else { throw .damaged(what: "link to a commit", offset: record.links.own.offset) }
+      guard next.number < record.number else {
+        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
+      }
       if next.number < number {
         let isNearer = number - next.number <= record.number - number
         throw .prunedCommit(number: number, nearest: isNearer ? next.number : record.number)
@@ -32,7 +34,9 @@ struct CommitSearch {
     while !isWanted(record.links.own) {
       guard let link = record.links.ancestry.step(towards: isWanted) else { return nil }
       let next = try file.record(link)
-      guard next.number < record.number else { throw .damaged(what: "link to a commit", offset: record.links.own.offset) }
+      guard next.number < record.number else {
+        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
+      }
       record = next
     }
     return record

@@ -46,7 +46,8 @@ struct Opening {
   /// The chain up to a slot's frame, or nil where the frame is not what the slot says.
   private func chain(of slot: Slot) throws(StorageError) -> ChainEnd? {
     guard slot.number > 0 else { return .start(firstNumber: file.header.firstNumber) }
-    guard slot.frameOffset >= FileLayout.firstFrame, slot.frameOffset < slot.durableEnd, slot.durableEnd <= file.end else { return nil }
+    guard slot.frameOffset >= FileLayout.firstFrame, slot.frameOffset < slot.durableEnd, slot.durableEnd <= file.end
+    else { return nil }
     let seed = file.header.seed
     let bytes = try file.bytes(at: slot.frameOffset, count: FrameHeader.size, what: "frame header")
     guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: seed) }), header.number == slot.number,
@@ -56,7 +57,9 @@ struct Opening {
     return ChainEnd(offset: slot.frameOffset, number: slot.number, hash: slot.frameHash, end: slot.durableEnd)
   }
 
-  private func follow(from start: ChainEnd, best: Slot?, slot: Slot?, damage: StorageError?) throws(StorageError) -> Result {
+  private func follow(from start: ChainEnd, best: Slot?, slot: Slot?, damage: StorageError?) throws(StorageError)
+    -> Result
+  {
     let scanner = FrameScanner(file: file)
     var chain = start
     var adopted = 0

@@ -67,7 +67,9 @@ enum Reading {
     return Opened(state: state, result: result, readOnlyReason: reason)
   }
 
-  private static func missing(_ disk: any Disk, _ folder: String, _ error: DiskError) throws(StorageError) -> StorageError {
+  private static func missing(_ disk: any Disk, _ folder: String, _ error: DiskError) throws(StorageError)
+    -> StorageError
+  {
     guard error.isNotFound else { return StorageError(error) }
     let isThere = try engineCall { () throws(DiskError) in try disk.status(folder) } != nil
     return isThere ? .notAStore(path: folder) : .notFound(path: folder)

@@ -185,7 +185,8 @@ struct UnorderedDifference: Sendable {
   private func compare() throws(StorageError) -> [Difference] {
     var oldNodes = try roots(old)
     var newNodes = try roots(new)
-    if sharesNodes, let left = oldNodes.first, let right = newNodes.first, old.root.pointer.offset == new.root.pointer.offset,
+    if sharesNodes, let left = oldNodes.first, let right = newNodes.first,
+      old.root.pointer.offset == new.root.pointer.offset,
       left.view.level == right.view.level
     {
       return []

@@ -158,7 +158,9 @@ final class FreshNode: @unchecked Sendable {
     if isInner {
       children.remove(at: index)
       if index == 0, count > 0 {
-        let fixed = [UInt8](UnsafeRawBufferPointer(start: memory + (NodeView.headerSize + 2 * count + prefixLength), count: NodePointer.size))
+        let fixed = [UInt8](
+          UnsafeRawBufferPointer(
+            start: memory + (NodeView.headerSize + 2 * count + prefixLength), count: NodePointer.size))
         removeRaw(at: 0)
         fixed.withUnsafeBytes { insertRaw(at: 0, fixed: $0, suffix: UnsafeRawBufferPointer(start: nil, count: 0)) }
       }
@@ -226,7 +228,8 @@ final class FreshNode: @unchecked Sendable {
       from: view, range: range, prefixLength: max(view.prefixLength, min(view.prefixLength + shared, longestPrefix)))
   }
 
-  private static func build(from view: NodeView, range: Range<Int>, prefixLength: Int) throws(StorageError) -> FreshNode {
+  private static func build(from view: NodeView, range: Range<Int>, prefixLength: Int) throws(StorageError) -> FreshNode
+  {
     let heap = NodeView.headerSize + 2 * range.count + prefixLength
     let growth = max(0, view.prefixLength - prefixLength) * range.count
     let result = FreshNode(

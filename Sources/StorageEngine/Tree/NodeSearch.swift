@@ -55,7 +55,9 @@ extension NodeView {
   }
 
   @inline(__always)
-  private func lowerBound(_ key: UnsafeRawBufferPointer, from first: Int) throws(StorageError) -> (index: Int, isEqual: Bool) {
+  private func lowerBound(_ key: UnsafeRawBufferPointer, from first: Int) throws(StorageError) -> (
+    index: Int, isEqual: Bool
+  ) {
     // The prefix begins every key of the node, so it is compared once.
     var rest = key
     if prefixLength > 0 {

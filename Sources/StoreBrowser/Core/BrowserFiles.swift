@@ -101,7 +101,9 @@ package struct BrowserFiles: Sendable {
 
   /// A path as a shell would take it: `~/` is the home folder.
   func expanding(_ path: String) -> String {
-    if path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") { return String(cString: home) + path.dropFirst() }
+    if path == "~" || path.hasPrefix("~/"), let home = getenv("HOME") {
+      return String(cString: home) + path.dropFirst()
+    }
     guard let base, !path.hasPrefix("/") else { return path }
     return "\(base)/\(path)"
   }

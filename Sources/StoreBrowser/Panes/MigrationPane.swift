@@ -139,7 +139,9 @@ struct MigrationPane: Pane {
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
     case .retry:
-      if change == nil, !session.configuration.canWarmUp { return "there are no formats here to migrate to: the app brings them" }
+      if change == nil, !session.configuration.canWarmUp {
+        return "there are no formats here to migrate to: the app brings them"
+      }
       if isOurs { return "it runs" }
     case .leaveOut, .editExternally, .edit, .open:
       if selected(session) == nil { return "no failing record is selected" }
@@ -161,7 +163,8 @@ struct MigrationPane: Pane {
       }
     case .log:
       let lines = log + (run?.log ?? [])
-      session.intend(.present(.text(TextOverlay(title: "Migration log", lines: lines.isEmpty ? ["nothing yet"] : lines))))
+      session.intend(
+        .present(.text(TextOverlay(title: "Migration log", lines: lines.isEmpty ? ["nothing yet"] : lines))))
     case .leaveOut:
       guard let selected = selected(session) else { return false }
       if let place = leftOut.firstIndex(of: selected.place) {

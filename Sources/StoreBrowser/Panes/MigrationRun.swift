@@ -66,7 +66,10 @@ struct MigrationRun: Sendable, Hashable {
   }
 
   /// One line for each step that is done.
-  var log: [String] { ["started \(title)"] + steps.filter(\.isComplete).map { "complete \($0.title): \(NumberFormat.count($0.total)) records" } }
+  var log: [String] {
+    ["started \(title)"]
+      + steps.filter(\.isComplete).map { "complete \($0.title): \(NumberFormat.count($0.total)) records" }
+  }
 }
 
 /// Rates of work, measured: an average that forgets in about three seconds, and the rates of the last pieces.

@@ -32,7 +32,9 @@ extension VerbRun {
       try output.line("\(descriptor.key): \(counted(try datastore.count, "record")), version \(descriptor.version)")
       try output.line("  \(pad("id", 20)) \(descriptor.identifierType)")
       let leftOut = try datastore.leftOutCount
-      if leftOut > 0 { try output.line("  ⚠ \(counted(leftOut, "record")) left out of indexes built since (verify lists them)") }
+      if leftOut > 0 {
+        try output.line("  ⚠ \(counted(leftOut, "record")) left out of indexes built since (verify lists them)")
+      }
       for index in datastore.indexes {
         let direct = index.descriptor.storage == .direct ? ", direct" : ""
         let stale = index.descriptor.isStale ? ", stale" : ""

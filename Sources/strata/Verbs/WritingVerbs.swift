@@ -55,7 +55,9 @@ extension VerbRun {
     if old == nil, new == nil { throw ModelError.noSuchRecord(identifier.description, datastore: key) }
     let edit = RecordEdit(datastore: key, identifier: identifier, old: old?.stored, new: new?.stored)
     return try printCommit(
-      store.commit(ChangeSet(base: store.head.commit, changes: [edit]), named: "restore \(key) \(identifier) to \(commit)", options: EditOptions()))
+      store.commit(
+        ChangeSet(base: store.head.commit, changes: [edit]), named: "restore \(key) \(identifier) to \(commit)",
+        options: EditOptions()))
   }
 
   func pin() throws -> Int32 {

@@ -22,7 +22,9 @@ struct CompactionTests {
     states[first] = state
     for step in 0..<commits {
       if step % 17 == 16, let old = states.keys.sorted().dropFirst(step / 3).first {
-        let number = try store.change(CommitInfo(action: "restore")) { try $0.restore(nil, from: try store.view(at: old)) }
+        let number = try store.change(CommitInfo(action: "restore")) {
+          try $0.restore(nil, from: try store.view(at: old))
+        }
         state = states[old] ?? [:]
         states[number] = state
         continue
@@ -72,7 +74,9 @@ struct CompactionTests {
     #expect(report.findings.isEmpty, "\(report.findings)")
   }
 
-  @Test("kept commits read as before, pruned ones name the nearest kept, and the file is verified", arguments: [1, 7, 40, 1000])
+  @Test(
+    "kept commits read as before, pruned ones name the nearest kept, and the file is verified",
+    arguments: [1, 7, 40, 1000])
   func retention(count: Int) throws {
     let folder = TemporaryFolder()
     let store = try Store.create(at: folder.store(), options: StoreOptions())

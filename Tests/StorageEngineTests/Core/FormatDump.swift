@@ -38,7 +38,8 @@ struct FormatDump {
       let offset = String(position + field.count - rest.count)
       let padding = String(repeating: " ", count: max(1, 49 - hex.count))
       lines.append(
-        String(repeating: " ", count: max(0, 6 - offset.count)) + offset + "  " + hex + (label.isEmpty ? "" : padding + label))
+        String(repeating: " ", count: max(0, 6 - offset.count)) + offset + "  " + hex
+          + (label.isEmpty ? "" : padding + label))
       label = ""
       rest = rest.dropFirst(16)
     } while !rest.isEmpty
@@ -94,7 +95,8 @@ struct FormatDump {
       17,
       isNone
         ? "\(what): no node"
-        : "\(what): node at \(part(position, 6)), \(part(position + 6, 2)) bytes, check, \(part(position + 12, 5)) entries")
+        : "\(what): node at \(part(position, 6)), \(part(position + 6, 2)) bytes, check, \(part(position + 12, 5)) entries"
+    )
   }
 
   private mutating func reference(_ what: String) {
@@ -186,7 +188,10 @@ struct FormatDump {
   private mutating func entry() {
     title("change entry")
     let tag = bytes[position]
-    field(1, "tag: " + ["", "put", "delete", "attributes"][Int(tag & 3)] + (tag & 4 != 0 ? ", replaces" : "") + (tag & 8 != 0 ? " a delete" : ""))
+    field(
+      1,
+      "tag: " + ["", "put", "delete", "attributes"][Int(tag & 3)] + (tag & 4 != 0 ? ", replaces" : "")
+        + (tag & 8 != 0 ? " a delete" : ""))
     _ = varint("distance from the frame's beginning")
     _ = varint("tree")
     let key = varint("length of the key")
@@ -255,7 +260,9 @@ struct FormatDump {
     _ = varint("restores")
     let parents = number(1, "parents")
     for _ in 0..<parents { link("parent") }
-    for what in ["jump", "parent's jump", "order jump", "order jump of the frame before", "frame before", "last restore", "head"] {
+    for what in [
+      "jump", "parent's jump", "order jump", "order jump of the frame before", "frame before", "last restore", "head",
+    ] {
       link(what)
     }
     pointer("catalog")

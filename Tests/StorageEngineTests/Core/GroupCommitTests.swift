@@ -142,7 +142,9 @@ struct GroupCommitTests {
     #expect(try again.head.text(key(20)) == "20")
   }
 
-  @Test("a collated commit is seen at once here, durable with the next plain one, and its failure is thrown by the next write")
+  @Test(
+    "a collated commit is seen at once here, durable with the next plain one, and its failure is thrown by the next write"
+  )
   func collated() throws {
     let disk = HookedDisk()
     let store = try store(on: disk)

@@ -26,7 +26,8 @@ struct HistoryTests {
     // The store's creation is later than the dates above; the date of the first commit is the oldest one.
     var random = RandomSource(seed: 5)
     var farthest: UInt64 = 0
-    let numbers = [1, 2, 3, 65_535, 65_536, 99_999].map(UInt64.init) + (0..<500).map { _ in random.next() % UInt64(count) + 1 }
+    let numbers =
+      [1, 2, 3, 65_535, 65_536, 99_999].map(UInt64.init) + (0..<500).map { _ in random.next() % UInt64(count) + 1 }
     for number in numbers {
       var before = store.counts.frameReads
       let view = try store.view(at: number)
@@ -108,7 +109,8 @@ struct HistoryTests {
     return lines
   }
 
-  @Test("a difference of two views tells every change and reads only what differs", arguments: [TreeOrder.bytes, .caller])
+  @Test(
+    "a difference of two views tells every change and reads only what differs", arguments: [TreeOrder.bytes, .caller])
   func differences(order: TreeOrder) throws {
     let store = Store.memory()
     func place(_ wanted: Int) -> KeyProbe? {
@@ -117,7 +119,9 @@ struct HistoryTests {
     }
     try store.change { transaction in
       try transaction.createTree(people, kind: .records, order: order)
-      for number in 0..<20_000 { try transaction.put(key(number * 2), bytes("x"), in: people, place: place(number * 2)) }
+      for number in 0..<20_000 {
+        try transaction.put(key(number * 2), bytes("x"), in: people, place: place(number * 2))
+      }
     }
     var random = RandomSource(seed: 9)
     var expected: [[UInt8]: String] = [:]

@@ -62,7 +62,8 @@ struct ModelTests {
     _ transaction: WriteTransaction, _ model: inout Model, _ random: inout RandomSource, _ keyRange: Int
   ) throws {
     let number = Int(random.next() % UInt64(keyRange))
-    let name = number % 7 == 0 ? bytes("a long key, \(String(repeating: "x", count: number % 90)) \(number)") : key(number)
+    let name =
+      number % 7 == 0 ? bytes("a long key, \(String(repeating: "x", count: number % 90)) \(number)") : key(number)
     switch random.next() % 6 {
     case 0, 1, 2:
       let value = [UInt8](repeating: UInt8(truncatingIfNeeded: random.next()), count: Int(random.next() % 60))

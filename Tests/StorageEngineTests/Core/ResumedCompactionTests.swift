@@ -66,7 +66,9 @@ struct ResumedCompactionTests {
         try StoreComparison(store: again, model: model).checkAll(promised: model.newest)
         try again.close()
         let report = try Store.verify(at: RecordedWorkload.path, disk: disk)
-        if !report.isClean { failures.append("\(image.kind.rawValue) at \(image.position): \(report.findings.prefix(2))") }
+        if !report.isClean {
+          failures.append("\(image.kind.rawValue) at \(image.position): \(report.findings.prefix(2))")
+        }
       } catch {
         failures.append("\(image.kind.rawValue) at \(image.position): \(error)")
       }
@@ -120,7 +122,9 @@ struct ResumedCompactionTests {
     let store = try Store.create(at: folder.store(), options: options)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
-      for number in 0..<2_000 { try transaction.put(key(number), [UInt8](repeating: UInt8(number % 251), count: 500), in: people) }
+      for number in 0..<2_000 {
+        try transaction.put(key(number), [UInt8](repeating: UInt8(number % 251), count: 500), in: people)
+      }
     }
     try store.change { try $0.put(key(7), bytes("seven"), in: people) }
     #expect(throws: StorageError.cancelled) { try store.compact(.last(1)) { $0.bytesWritten < 600_000 } }
@@ -173,7 +177,9 @@ struct ResumedCompactionTests {
     }
     // Another reader sees the new file; nobody has closed the store.
     try monitor.withLock {
-      while try Store.open(at: path, options: StoreOptions(isReadOnly: true)).identity.generation == 1 { monitor.wait() }
+      while try Store.open(at: path, options: StoreOptions(isReadOnly: true)).identity.generation == 1 {
+        monitor.wait()
+      }
     }
     try store.change { try $0.put(key(2), bytes("later"), in: people) }
     #expect(store.identity.generation > 1)

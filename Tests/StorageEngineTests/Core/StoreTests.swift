@@ -24,7 +24,9 @@ extension View {
 extension Store {
   /// One durable commit.
   @discardableResult
-  func change(_ info: CommitInfo = CommitInfo(), on base: UInt64? = nil, _ body: (WriteTransaction) throws -> Void) throws -> UInt64 {
+  func change(_ info: CommitInfo = CommitInfo(), on base: UInt64? = nil, _ body: (WriteTransaction) throws -> Void)
+    throws -> UInt64
+  {
     let transaction = try beginBlocking(on: base)
     try body(transaction)
     let pending = try #require(try transaction.commit(info))

@@ -75,7 +75,8 @@ struct MonkeyHand {
 
   private func keys(_ keys: String) -> MonkeyStep {
     MonkeyStep(
-      action: .bytes(KeyBytes.keys(keys).flatMap { $0 }), line: "keys \(keys)", events: keys.split(separator: " ").count)
+      action: .bytes(KeyBytes.keys(keys).flatMap { $0 }), line: "keys \(keys)", events: keys.split(separator: " ").count
+    )
   }
 
   /// What people do on purpose: edits that are committed, deletes, undos.

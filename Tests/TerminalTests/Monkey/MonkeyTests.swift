@@ -17,7 +17,9 @@ struct MonkeyTests {
       let numbers = (variable("STRATA_MONKEY") ?? (isSoak ? "20000x10" : "2000x3")).split(separator: "x")
         .compactMap { Int($0) }
       let (events, count) = numbers.count == 2 ? (numbers[0], numbers[1]) : (2_000, 3)
-      if let seed = variable("STRATA_MONKEY_SEED").flatMap({ UInt64($0) }) { return Plan(events: events, seeds: [seed]) }
+      if let seed = variable("STRATA_MONKEY_SEED").flatMap({ UInt64($0) }) {
+        return Plan(events: events, seeds: [seed])
+      }
       return Plan(
         events: events,
         seeds: (1...UInt64(max(1, count))).map { isSoak ? UInt64.random(in: 4...999_999_999) : $0 })
