@@ -59,9 +59,7 @@ extension DataFile {
     for piece in 0..<ChangeEntry.pieces(entry.valueLength) {
       let start = entry.valueStart + piece * ChangeEntry.largeValue
       let end = min(start + ChangeEntry.largeValue, valueEnd)
-      guard
-        header.check(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
-          == loadInteger(UInt32.self, checks, at: 4 * piece)
+      guard header.check(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) == loadInteger(UInt32.self, checks, at: 4 * piece)
       else { throw .damaged(what: "record", offset: reference.offset &+ UInt64(start)) }
     }
     return entry

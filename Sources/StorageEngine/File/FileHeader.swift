@@ -54,8 +54,7 @@ struct FileHeader: Hashable, Sendable {
     var reader = ByteReader(bytes, what: "identity page", offset: 0)
     try reader.skip(FileHeader.magic.count)
     let version: UInt32 = try reader.fixed()
-    guard loadInteger(UInt32.self, bytes, at: 508) == checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<508]))
-    else {
+    guard loadInteger(UInt32.self, bytes, at: 508) == checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<508])) else {
       throw .damaged(what: "identity page", offset: 0)
     }
     try reader.skip(4)
@@ -114,9 +113,7 @@ struct SessionBlock: Hashable, Sendable {
 
   /// Nil where no whole one lies there.
   init?(_ bytes: UnsafeRawBufferPointer) {
-    guard let block = CheckedBlock(bytes, size: SessionBlock.size, magic: SessionBlock.magic, seed: 0) else {
-      return nil
-    }
+    guard let block = CheckedBlock(bytes, size: SessionBlock.size, magic: SessionBlock.magic, seed: 0) else { return nil }
     session = block.number(8)
     file = FileIdentity(device: block.number(16), inode: block.number(24))
     origin = block.number(32)
@@ -195,8 +192,7 @@ struct CheckedBlock {
 
   init?(_ bytes: UnsafeRawBufferPointer, size: Int, magic: [UInt8], seed: UInt32) {
     guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic),
-      loadInteger(UInt32.self, bytes, at: size - 4)
-        == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<(size - 4)]))
+      loadInteger(UInt32.self, bytes, at: size - 4) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<(size - 4)]))
     else { return nil }
     self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<size])
   }
