@@ -46,7 +46,7 @@ private struct BinaryPropertyListReader {
     offsetSize = Int(bytes[trailer + 6])
     referenceSize = Int(bytes[trailer + 7])
     guard 1...8 ~= offsetSize, 1...8 ~= referenceSize, let count = numbers[0], let topObject = numbers[1],
-      let table = numbers[2], count > 0, topObject < count, table <= trailer,
+      let table = numbers[2], count > 0, topObject < count, 8...trailer ~= table,
       count <= (trailer - table) / offsetSize
     else { throw Self.damaged("its trailer makes no sense", at: trailer) }
     (self.count, self.topObject, self.table) = (count, topObject, table)

@@ -12,9 +12,9 @@ extension KeyEncoding {
       guard let value = keyValue(from: try json(trimmed, in: text)) else { throw invalid(text) }
       return value
     case .string:
-      return .string(trimmed.hasPrefix("\"") ? try quoted(trimmed, in: text) : text)
+      return .string(trimmed.beginsWithQuote ? try quoted(trimmed, in: text) : text)
     case .uuid, .date, .data, .duration:
-      let content = trimmed.hasPrefix("\"") ? try quoted(trimmed, in: text) : trimmed
+      let content = trimmed.beginsWithQuote ? try quoted(trimmed, in: text) : trimmed
       guard let value = scalar(from: content) else { throw invalid(text) }
       return value
     case .bool:
@@ -167,6 +167,9 @@ extension String {
     while let last = part.last, last.isWhitespace { part.removeLast() }
     return String(part)
   }
+
+  /// Of the bytes: a quotation mark before a combining character is no character of its own.
+  fileprivate var beginsWithQuote: Bool { utf8.first == UInt8(ascii: "\"") }
 
   var leadingSpaces: Int { prefix { $0.isWhitespace }.count }
 }

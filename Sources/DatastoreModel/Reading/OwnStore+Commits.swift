@@ -77,7 +77,7 @@ extension CommitRecord {
   /// Whether the history passes over it: it changed no record and says nothing else that a user would look for.
   var isFolded: Bool {
     flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
-      && !counts.contains { $0.tree.datastoreKey != nil && $0.inserted + $0.updated + $0.deleted > 0 }
+      && !counts.contains { $0.tree.datastoreKey != nil && ($0.inserted | $0.updated | $0.deleted) > 0 }
   }
 }
 

@@ -80,13 +80,13 @@ struct Committing {
 
   private func writeTrees(_ writer: inout NodeWriter) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64)
   {
-    var live = Int64(clamping: transaction.state.pointee.liveBytes)
+    var live = LiveBytes(transaction.state.pointee.liveBytes)
     for place in transaction.state.pointee.trees.indices {
       let tree = transaction.state.pointee.trees[place]
       guard tree.isChanged else { continue }
       let before = writer.nodeBytes
       if tree.isDropped {
-        live -= tree.isNew ? 0 : Int64(clamping: tree.entry.liveBytes)
+        if !tree.isNew { live.subtract(tree.entry.liveBytes) }
         if !tree.isNew, !hasSuccessor(place) { try removeFromCatalog(tree.name) }
         continue
       }
@@ -95,15 +95,15 @@ struct Committing {
       entry.gone = try writer.write(tree.gone.root)
       let nodeChange =
         Int64(writer.nodeBytes - before) - Int64(tree.primary.replacedNodeBytes) - Int64(tree.gone.replacedNodeBytes)
-      entry.nodeBytes = adding(nodeChange, to: entry.nodeBytes)
-      entry.entryBytes = adding(tree.tally.entryBytes, to: entry.entryBytes)
-      live += nodeChange + tree.tally.entryBytes
+      entry.nodeBytes = LiveBytes(entry.nodeBytes, changedBy: nodeChange).count
+      entry.entryBytes = LiveBytes(entry.entryBytes, changedBy: tree.tally.entryBytes).count
+      live.change(by: nodeChange + tree.tally.entryBytes)
       try setInCatalog(tree.name, .bytes(entry.encoded()))
     }
     let before = writer.nodeBytes
     let root = try writer.write(transaction.state.pointee.catalog.root)
-    live += Int64(writer.nodeBytes - before) - Int64(transaction.state.pointee.catalog.replacedNodeBytes)
-    return (root, UInt64(max(0, live)))
+    live.change(by: Int64(writer.nodeBytes - before) - Int64(transaction.state.pointee.catalog.replacedNodeBytes))
+    return (root, live.count)
   }
 
   /// Whether a dropped tree's name was given to a new one later in the transaction.
@@ -125,10 +125,6 @@ struct Committing {
       Result { () throws(StorageError) in try transaction.state.pointee.catalog.remove(at: .bytes(key), in: file) }
     }
     _ = try result.get()
-  }
-
-  private func adding(_ change: Int64, to sum: UInt64) -> UInt64 {
-    change < 0 ? sum.subtractingClamped(change.magnitude) : sum &+ change.magnitude
   }
 
   /// The transaction's own counts; what a restore by roots changed is counted by the difference.

@@ -216,18 +216,21 @@ package final class WriteTransaction: @unchecked Sendable {
     // What the restored roots consist of takes the place of what the tree consisted of.
     if let place {
       let current = state.pointee.trees[place].entry
-      addLive(Int64(clamping: old.liveBytes) - Int64(clamping: current.liveBytes))
+      changeLive { live in
+        live.add(old.liveBytes)
+        live.subtract(current.liveBytes)
+      }
       state.pointee.trees[place] = tree
     } else {
-      addLive(Int64(clamping: old.liveBytes))
+      changeLive { $0.add(old.liveBytes) }
       add(tree)
     }
   }
 
-  private func addLive(_ change: Int64) {
-    let live = state.pointee.liveBytes
-    state.pointee.liveBytes =
-      change < 0 ? live.subtractingClamped(change.magnitude) : live &+ change.magnitude
+  private func changeLive(_ change: (inout LiveBytes) -> Void) {
+    var live = LiveBytes(state.pointee.liveBytes)
+    change(&live)
+    state.pointee.liveBytes = live.count
   }
 
   // MARK: What would be committed
@@ -285,13 +288,4 @@ package final class WriteTransaction: @unchecked Sendable {
     guard !hasEnded else { throw .transactionEnded }
     return try body()
   }
-}
-
-extension CatalogEntry {
-  var liveBytes: UInt64 { nodeBytes &+ entryBytes }
-}
-
-extension UInt64 {
-  /// The difference, or 0 where it would be negative: sums in a damaged file may not fit.
-  func subtractingClamped(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }

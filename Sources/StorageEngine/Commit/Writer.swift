@@ -423,7 +423,7 @@ final class Writer: @unchecked Sendable {
   /// Notes a durable state in the older slot. A slot is a hint, so failing is harmless.
   private func writeSlotHoldingMonitor(_ state: Publication.State, isClean: Bool) {
     let slot = Slot(
-      sequence: shared.slotSequence + 1, generation: state.file.header.identity.generation,
+      sequence: shared.slotSequence &+ 1, generation: state.file.header.identity.generation,
       frameOffset: state.chain.offset, number: state.chain.number, frameHash: state.chain.hash, isClean: isClean,
       durableEnd: state.chain.end, zeroedEnd: state.chain.end)
     let place = FileLayout.slotOffsets[Int(slot.sequence % 2)]

@@ -57,10 +57,10 @@ struct CommitCopy {
   private mutating func copyEntries(
     of name: TreeName, _ entry: CatalogEntry, before: CatalogEntry?, _ copy: GenerationCopy
   ) throws(StorageError) {
-    var bytes = Int64(0)
+    var bytes = LiveBytes(0)
     if let before, let copied = try base.catalogEntry(name) {
-      bytes = Int64(clamping: copied.entryBytes)
-      if before.attributes != .none { bytes -= Int64(copy.copiedEntry(before.attributes)?.length ?? 0) }
+      bytes = LiveBytes(copied.entryBytes)
+      if before.attributes != .none { bytes.subtract(copy.copiedEntry(before.attributes)) }
     }
     if entry.attributes != .none {
       let replaced = before.flatMap { $0.attributes == .none ? nil : copy.copiedEntry($0.attributes) }
@@ -68,7 +68,7 @@ struct CommitCopy {
       if new == nil {
         new = try copy.copyEntry(entry.attributes, replaced: replaced, replacesDelete: false, into: draft)
       }
-      bytes += Int64(new?.length ?? 0)
+      bytes.add(new)
     }
     var count = ChangeCounts(tree: name, inserted: 0, updated: 0, deleted: 0, identifier: entry.identifier)
     if entry.kind == .records {
@@ -76,8 +76,8 @@ struct CommitCopy {
     } else {
       try copyOrphans(entry, before, copy, &bytes)
     }
-    if count.inserted + count.updated + count.deleted > 0 { counts.append(count) }
-    trees.append(TreeCopy(name: name, entry: entry, entryBytes: UInt64(max(0, bytes))))
+    if count.inserted | count.updated | count.deleted > 0 { counts.append(count) }
+    trees.append(TreeCopy(name: name, entry: entry, entryBytes: bytes.count))
   }
 
   private func difference(_ old: NodePointer?, _ new: NodePointer, _ order: TreeOrder) -> DifferenceCursor {
@@ -88,7 +88,7 @@ struct CommitCopy {
 
   private mutating func copyRecords(
     _ entry: CatalogEntry, _ before: CatalogEntry?, _ copy: GenerationCopy, _ count: inout ChangeCounts,
-    _ bytes: inout Int64
+    _ bytes: inout LiveBytes
   ) throws(StorageError) {
     // Deletes that came or went, by key; without a state before there are only new ones, and none need be remembered.
     var deletes: [Bytes: Difference] = [:]
@@ -101,20 +101,20 @@ struct CommitCopy {
     while let found = try cursor.next() {
       let oldReference = found.old?.payload.record
       let replaced = oldReference.flatMap { copy.copiedEntry($0) }
-      bytes -= Int64(replaced?.length ?? 0)
+      bytes.subtract(replaced)
       count.add(found)
       guard let reference = found.new?.payload.record else {
         if let replaced { removed[found.key] = replaced }
         continue
       }
       if let known = copy.copiedEntry(reference) {
-        bytes += Int64(known.length)
+        bytes.add(known)
         continue
       }
       let gone = deletes[found.key]?.old?.payload.record.flatMap { copy.copiedEntry($0) }
       let new = try copy.copyEntry(
         reference, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil, into: draft)
-      bytes += Int64(new.length)
+      bytes.add(new)
     }
     if before != nil {
       for delete in deletes.values.sorted(by: { $0.key < $1.key }) {
@@ -127,20 +127,20 @@ struct CommitCopy {
   }
 
   private mutating func copyDelete(
-    _ delete: Difference, _ removed: RecordReference?, _ copy: GenerationCopy, _ bytes: inout Int64
+    _ delete: Difference, _ removed: RecordReference?, _ copy: GenerationCopy, _ bytes: inout LiveBytes
   ) throws(StorageError) {
     let before = delete.old?.payload.record.flatMap { copy.copiedEntry($0) }
-    bytes -= Int64(before?.length ?? 0)
+    bytes.subtract(before)
     guard let reference = delete.new?.payload.record else { return }
     if let known = copy.copiedEntry(reference) {
-      bytes += Int64(known.length)
+      bytes.add(known)
     } else if let before {
       // Deleted before and after: what lay between is gone, so nothing happened.
       copy.remember(reference, as: before)
-      bytes += Int64(before.length)
+      bytes.add(before)
     } else {
       let new = try copy.copyEntry(reference, replaced: removed, replacesDelete: false, into: draft)
-      bytes += Int64(new.length)
+      bytes.add(new)
       // Inserted and deleted between the two states: to who reads the kept commits, nothing was deleted here.
       if removed == nil { orphans.append(new.offset - draft.start) }
     }
@@ -148,7 +148,7 @@ struct CommitCopy {
 
   /// Entries that a tree of entries refers to and no tree of records does.
   private mutating func copyOrphans(
-    _ entry: CatalogEntry, _ before: CatalogEntry?, _ copy: GenerationCopy, _ bytes: inout Int64
+    _ entry: CatalogEntry, _ before: CatalogEntry?, _ copy: GenerationCopy, _ bytes: inout LiveBytes
   ) throws(StorageError) {
     var cursor = difference(before?.root, entry.root, entry.order)
     while let found = try cursor.next() {
@@ -162,7 +162,7 @@ struct CommitCopy {
 
   /// Copies the nodes of all changed trees and makes the catalog; its root.
   mutating func copyNodes(_ copy: GenerationCopy) throws(StorageError) -> NodePointer {
-    var live = Int64(clamping: base.commit.liveBytes)
+    var live = LiveBytes(base.commit.liveBytes)
     var catalog = TreeEditor(root: TreeRoot(pointer: base.commit.links.catalog), order: .bytes, isReferences: false)
     var present = isUnchanged
     for tree in trees {
@@ -172,18 +172,19 @@ struct CommitCopy {
       entry.gone = try copy.copyNode(entry.gone, into: draft, bytes: &nodeBytes)
       entry.attributes = entry.attributes == .none ? .none : copy.copiedEntry(entry.attributes) ?? .none
       entry.entryBytes = tree.entryBytes
-      live += Int64(clamping: entry.liveBytes) - Int64(clamping: try base.catalogEntry(tree.name)?.liveBytes ?? 0)
+      live.add(entry.liveBytes)
+      live.subtract(try base.catalogEntry(tree.name)?.liveBytes ?? 0)
       try change(&catalog, tree.name, .bytes(entry.encoded()), copy)
     }
     for name in try base.trees() where !present.contains(name) {
-      live -= Int64(clamping: try base.catalogEntry(name)?.liveBytes ?? 0)
+      live.subtract(try base.catalogEntry(name)?.liveBytes ?? 0)
       try change(&catalog, name, nil, copy)
     }
     var writer = NodeWriter(draft: draft, file: copy.target)
     let root = try writer.write(catalog.root)
-    live += Int64(writer.nodeBytes) - Int64(catalog.replacedNodeBytes)
+    live.change(by: Int64(writer.nodeBytes) - Int64(catalog.replacedNodeBytes))
     nodeBytes += writer.nodeBytes
-    liveBytes = UInt64(max(0, live))
+    liveBytes = live.count
     return root
   }
 
@@ -201,6 +202,12 @@ struct CommitCopy {
     }
     try result.get()
   }
+}
+
+extension LiveBytes {
+  /// Takes in the bytes of an entry, where there is one.
+  fileprivate mutating func add(_ entry: RecordReference?) { change(by: Int64(entry?.length ?? 0)) }
+  fileprivate mutating func subtract(_ entry: RecordReference?) { change(by: -Int64(entry?.length ?? 0)) }
 }
 
 extension ChangeCounts {

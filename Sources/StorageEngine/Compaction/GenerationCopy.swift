@@ -135,7 +135,12 @@ final class GenerationCopy {
     while record.number > number, frames[record.number] == nil {
       waiting.append(record)
       guard let previous = record.links.order.previous else { break }
-      record = try source.record(previous)
+      let next = try source.record(previous)
+      // Numbers fall with each step, so that no damage makes the walk endless.
+      guard next.number < record.number else {
+        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
+      }
+      record = next
     }
     for record in waiting.reversed() { try copy(record, names: record.names) }
     return waiting.count

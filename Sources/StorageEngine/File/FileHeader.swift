@@ -70,6 +70,7 @@ struct FileHeader: Hashable, Sendable {
     seed = try reader.fixed()
     seedReserve = try reader.fixed()
     firstNumber = try reader.fixed()
+    guard firstNumber > 0 else { throw .damaged(what: "identity page", offset: 0) }
   }
 
   init(identity: StoreIdentity, seed: UInt64, firstNumber: UInt64 = 1) {

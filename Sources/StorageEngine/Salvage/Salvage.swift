@@ -127,15 +127,27 @@ struct Salvage {
 
   /// A frame whose header cannot be read begins where the one before ends, with its changes.
   private mutating func mend(gap: Range<UInt64>, before next: FrameSurvey.Frame?) throws(StorageError) {
-    let first = (survey.frames.last { $0.end <= gap.lowerBound }?.header.number ?? 0) + 1
-    let last = next.map { $0.header.number } ?? first + 1
+    let before = survey.frames.last { $0.end <= gap.lowerBound }?.header.number
+    let first = (before ?? source.header.firstNumber &- 1) &+ 1
     guard next != nil || gap.count > FrameHeader.size else { return }
     let changes = try LooseChanges(
       in: source, frame: gap.lowerBound, limit: gap.upperBound, end: gap.upperBound, isWhole: false)
     // The tail of an unfinished commit is no loss: nobody was told of it.
     if next == nil, !changes.found.contains(where: \.isProven) { return }
-    for number in first..<max(last, first + 1) { report.losses.append(SalvageLoss(.commit, commit: number)) }
+    for number in lostNumbers(from: first, in: gap, before: next) {
+      report.losses.append(SalvageLoss(.commit, commit: number))
+    }
     try apply(changes.proven, of: first)
+  }
+
+  /// The numbers of the commits that a gap held: not more than it had room for, for numbers may be missing since a compaction.
+  private func lostNumbers(
+    from first: UInt64, in gap: Range<UInt64>, before next: FrameSurvey.Frame?
+  ) -> ClosedRange<UInt64> {
+    let room = UInt64(gap.count) / UInt64(FrameHeader.size + FrameHeader.trailerSize)
+    let (most, isBeyond) = first.addingReportingOverflow(max(1, room) - 1)
+    let last = next.map { $0.header.number &- 1 } ?? first
+    return first...max(first, min(last, isBeyond ? .max : most))
   }
 
   /// Makes a commit of changes alone.

@@ -74,6 +74,10 @@ struct Opening {
       // The other way led beyond what the slot knew, through whole frames: only the slot was wrong.
       damage = nil
     }
+    // Only a copy begins with another number than 1, and a copy has its commits before it has the store's name.
+    if chain.offset == 0, file.header.firstNumber > 1 {
+      damage = damage ?? .damaged(what: "first frame", offset: FileLayout.firstFrame)
+    }
     let newest = try newest(of: chain)
     return Result(chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage)
   }

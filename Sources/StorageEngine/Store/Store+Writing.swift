@@ -16,9 +16,12 @@ extension Store {
   }
 
   private func beginInTurn(on base: UInt64?) throws(StorageError) -> WriteTransaction {
-    do {
+    do throws(StorageError) {
       try writing.prepareTurn { note($0) }
       let (state, origin) = writing.beginning()
+      guard state.newest.number < .max else {
+        throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
+      }
       var baseRecord = state.head
       if let base, base != baseRecord.number {
         baseRecord = try CommitSearch(file: state.file, newest: state.newest).commit(base)

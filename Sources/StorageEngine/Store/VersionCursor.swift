@@ -68,6 +68,10 @@ package struct VersionCursor: Sendable {
       let change = try reference.map { reference throws(StorageError) in try view.file.change(reference) }
       // The chain goes on among the commits since the last restore.
       if let change, change.commit >= restore?.number ?? 0 {
+        // What a change replaced was written before it, so that no damage makes the walk endless.
+        if let older = change.replaced, older.offset >= change.reference.offset {
+          throw .damaged(what: "change entry", offset: change.reference.offset)
+        }
         reference = change.replaced
         if reference == nil, restore == nil { isAtEnd = true }
         return Version(commit: change.commit, isRestored: false, change: change)
@@ -85,6 +89,9 @@ package struct VersionCursor: Sendable {
       }
       view = View(commit: try view.file.record(parent), file: view.file)
       restore = view.commit.links.lastRestore
+      guard view.commit.number < link.number, restore?.number ?? 0 < link.number else {
+        throw .damaged(what: "link to a commit", offset: link.offset)
+      }
       let before = try state(in: view)
       reference = before
       if before != restored { return Version(commit: link.number, isRestored: true, change: change) }

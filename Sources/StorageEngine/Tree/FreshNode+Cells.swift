@@ -56,7 +56,7 @@ extension FreshNode {
     if ownForm != .inner, ownForm != right.view.form {
       if ownForm != .mixed { try makeMixed() }
       if right.view.form != .mixed {
-        let copy = FreshNode(copying: right.view)
+        let copy = try FreshNode(copyingStored: right.view)
         try copy.makeMixed()
         return try append(try Node(copy), firstKey: firstKey)
       }

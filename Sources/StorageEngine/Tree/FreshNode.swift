@@ -24,8 +24,9 @@ final class FreshNode: @unchecked Sendable {
 
   deinit { memory.deallocate() }
 
-  /// A copy of a stored node.
-  convenience init(copying view: NodeView) {
+  /// A copy of a stored node, whose cells are all checked first: what changes it goes by them.
+  convenience init(copyingStored view: NodeView) throws(StorageError) {
+    for index in 0..<view.count { _ = try view.suffix(index) }
     self.init(
       capacity: max(view.length + 160, FreshNode.usualCapacity), length: view.length,
       children: view.form == .inner ? [FreshNode?](repeating: nil, count: view.count) : [])
@@ -104,6 +105,7 @@ final class FreshNode: @unchecked Sendable {
       }
       suffix = UnsafeRawBufferPointer(rebasing: key[prefixLength...])
     }
+    guard length + fixed.count + suffix.count + 2 <= UInt16.max else { throw .damaged(what: "tree node", offset: 0) }
     insertRaw(at: index, fixed: fixed, suffix: suffix)
     if isInner { children.insert(child, at: index) }
   }
@@ -232,6 +234,7 @@ final class FreshNode: @unchecked Sendable {
   {
     let heap = NodeView.headerSize + 2 * range.count + prefixLength
     let growth = max(0, view.prefixLength - prefixLength) * range.count
+    guard heap + (view.length - view.heap) + growth <= UInt16.max else { throw view.damage }
     let result = FreshNode(
       capacity: max(heap + (view.length - view.heap) + growth + 160, usualCapacity), length: heap, children: [])
     let memory = result.memory

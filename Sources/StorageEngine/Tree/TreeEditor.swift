@@ -35,7 +35,7 @@ struct TreeEditor: Sendable {
     if change.isNew { root.pointer.count += 1 }
     if let split {
       let level = try top.view.level
-      guard level < UInt8.max else { throw .damaged(what: "tree", offset: 0) }
+      guard level < UInt8.max, root.count > split.count else { throw .damaged(what: "tree", offset: 0) }
       let newRoot = FreshNode(form: .inner, level: level + 1)
       try newRoot.insertChild(top, count: root.count - split.count, key: [], at: 0)
       try newRoot.insertChild(split.right, count: split.count, key: split.key, at: 1)
@@ -90,6 +90,7 @@ struct TreeEditor: Sendable {
       if change.isNew { node.setChildCount(at: index, newCount) }
       return nil
     }
+    guard newCount > split.count else { throw view.damage }
     node.setChildCount(at: index, newCount - split.count)
     try node.insertChild(split.right, count: split.count, key: split.key, at: index + 1)
     return try self.split(node, insertedAt: index + 1)
@@ -253,7 +254,7 @@ struct TreeEditor: Sendable {
   private mutating func makeRootFresh(in file: DataFile) throws(StorageError) {
     if root.fresh == nil {
       let stored = try file.node(at: root.pointer)
-      root.fresh = FreshNode(copying: stored.view)
+      root.fresh = try FreshNode(copyingStored: stored.view)
       dropStoredRoot()
     } else if !isKnownUniquelyReferenced(&root.fresh) {
       root.fresh = root.fresh.map { FreshNode(copying: $0) }
@@ -274,7 +275,7 @@ struct TreeEditor: Sendable {
       let stored = try Node(node).child(index, in: file)
       let pointer = try node.view.pointer(index)
       replacedNodeBytes += UInt64(pointer.length)
-      let copy = FreshNode(copying: stored.view)
+      let copy = try FreshNode(copyingStored: stored.view)
       node.setChild(copy, count: pointer.count, at: index)
       return copy
     }

@@ -77,9 +77,10 @@ extension Verifier {
   private mutating func tellGap(_ gap: Range<UInt64>) {
     let next = survey.frames.first { $0.offset >= gap.upperBound }?.header.number ?? 0
     let last = survey.frames.last { $0.end <= gap.lowerBound }?.header.number ?? file.header.firstNumber &- 1
-    let lost = last + 2 >= next ? "commit #\(last + 1)" : "commits #\(last + 1) to #\(next &- 1)"
+    let first = last &+ 1
+    let lost = first &+ 1 >= next ? "commit #\(first)" : "commits #\(first) to #\(next &- 1)"
     damage(
-      "frame header", gap.lowerBound, commit: last + 1, "no frame can be made out in \(gap.count) bytes",
+      "frame header", gap.lowerBound, commit: first, "no frame can be made out in \(gap.count) bytes",
       saved: "\(lost) cannot be read as a commit; what later commits share of it can")
   }
 

@@ -113,8 +113,8 @@ extension Verifier {
       count = count &+ child.count
       let next = index + 1 < keys.count ? keys[index + 1] : last
       let below = walk(child, level: view.level &- 1, from: index == 0 ? first : keys[index], to: next, tree)
-      fact.nodeBytes += below?.nodeBytes ?? 0
-      fact.entryBytes += below?.entryBytes ?? 0
+      fact.nodeBytes &+= below?.nodeBytes ?? 0
+      fact.entryBytes &+= below?.entryBytes ?? 0
       if below?.isDamaged ?? true { fact.isDamaged = true }
     }
     if count != pointer.count {
@@ -212,8 +212,8 @@ extension Verifier {
         saved: "older attributes of the tree can be read")
     }
     guard !(root?.isDamaged ?? false), !(gone?.isDamaged ?? false) else { return }
-    let nodeBytes = (root?.nodeBytes ?? 0) + (gone?.nodeBytes ?? 0)
-    let entryBytes = (root?.entryBytes ?? 0) + (gone?.entryBytes ?? 0) + UInt64(entry.attributes.length)
+    let nodeBytes = (root?.nodeBytes ?? 0) &+ (gone?.nodeBytes ?? 0)
+    let entryBytes = (root?.entryBytes ?? 0) &+ (gone?.entryBytes ?? 0) &+ UInt64(entry.attributes.length)
     if nodeBytes != entry.nodeBytes || (entry.kind == .records && entryBytes != entry.entryBytes) {
       tell(
         pointer, tree,

@@ -63,7 +63,7 @@ struct ResumedCompactionTests {
           if taken > 0 { resumed += 1 }
           commits += taken
         }
-        try StoreComparison(store: again, model: model).checkAll(promised: model.newest)
+        _ = try StoreComparison(store: again, model: model).checkAll(promised: model.newest)
         try again.close()
         let report = try Store.verify(at: RecordedWorkload.path, disk: disk)
         if !report.isClean {
@@ -155,7 +155,7 @@ struct ResumedCompactionTests {
       try file.write([byte ^ 0x10], at: offset)
       store = try open(damaged)
       _ = try goOn(store)
-      try StoreComparison(store: store, model: model).checkAll(promised: model.newest)
+      _ = try StoreComparison(store: store, model: model).checkAll(promised: model.newest)
       try store.close()
       let report = try Store.verify(at: RecordedWorkload.path, disk: damaged)
       #expect(report.isClean, "byte \(offset): \(report.findings.prefix(2))")

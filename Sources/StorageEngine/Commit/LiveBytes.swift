@@ -1,0 +1,33 @@
+/// A count of bytes that a state consists of, as the file says it and as changes make it. What a file says need not be true: a
+/// count that would become negative stays 0, and one that would become too large stays the largest.
+struct LiveBytes {
+  private var sum: Int64
+
+  init(_ count: UInt64) { sum = Int64(clamping: count) }
+
+  init(_ count: UInt64, changedBy change: Int64) {
+    self.init(count)
+    self.change(by: change)
+  }
+
+  /// The count now.
+  var count: UInt64 { UInt64(max(0, sum)) }
+
+  mutating func add(_ more: UInt64) { change(by: Int64(clamping: more)) }
+  mutating func subtract(_ less: UInt64) { change(by: -Int64(clamping: less)) }
+
+  /// Between the changes of a sum it may be negative.
+  mutating func change(by change: Int64) {
+    let (new, overflow) = sum.addingReportingOverflow(change)
+    sum = overflow ? (change < 0 ? .min : .max) : new
+  }
+}
+
+extension CatalogEntry {
+  var liveBytes: UInt64 { nodeBytes &+ entryBytes }
+}
+
+extension UInt64 {
+  /// The difference, or 0 where it would be negative: sums in a damaged file may not fit.
+  func subtractingClamped(_ other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+}
