@@ -50,8 +50,14 @@ extension Verifier {
   // MARK: Nodes
 
   private mutating func walk(_ pointer: NodePointer, _ tree: WalkedTree) {
-    guard !pointer.isNone else { return }
+    guard !checkNone(pointer, tree) else { return }
     walk(pointer, level: nil, from: nil, to: nil, tree)
+  }
+
+  /// Whether a pointer leads to no node; then all of it must be zero.
+  private mutating func checkNone(_ pointer: NodePointer, _ tree: WalkedTree) -> Bool {
+    if pointer.isNone, pointer != .none { tell(pointer, tree, "a pointer to no node counts \(pointer.count) entries") }
+    return pointer.isNone
   }
 
   /// Walks a node and all below it. Its keys must not be less than `first` and must be less than `last`.
@@ -66,12 +72,13 @@ extension Verifier {
         tell(pointer, tree, "two pointers disagree about the node")
         return nil
       }
+      if known.tree != tree.identifier { tell(pointer, tree, "it is part of another tree") }
       if !known.isDamaged, let node = try? file.node(at: pointer) { checkEnds(node.view, first, last, pointer, tree) }
       return known
     }
     report.nodes += 1
     var fact = NodeFact(
-      length: pointer.length, check: pointer.check, level: level ?? 0, count: pointer.count,
+      length: pointer.length, check: pointer.check, level: level ?? 0, count: pointer.count, tree: tree.identifier,
       nodeBytes: UInt64(pointer.length), entryBytes: 0, isDamaged: false)
     do {
       let node = try file.node(at: pointer)
@@ -195,15 +202,17 @@ extension Verifier {
 
   private mutating func checkCatalog(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ catalog: WalkedTree)
   {
-    guard let entry = try? CatalogEntry(payload, catalogAt: pointer.offset), entry.identifier < catalog.nextTree else {
+    guard let entry = try? CatalogEntry(payload, catalogAt: pointer.offset), entry.identifier > 0,
+      entry.identifier < catalog.nextTree
+    else {
       return tell(pointer, catalog, "what it says of a tree makes no sense")
     }
     var tree = WalkedTree(
       role: entry.kind == .records ? .records : .entries, order: entry.order, commit: catalog.commit,
       name: TreeName(key), identifier: entry.identifier)
-    let root = entry.root.isNone ? nil : walk(entry.root, level: nil, from: nil, to: nil, tree)
+    let root = checkNone(entry.root, tree) ? nil : walk(entry.root, level: nil, from: nil, to: nil, tree)
     tree.role = .gone
-    let gone = entry.gone.isNone ? nil : walk(entry.gone, level: nil, from: nil, to: nil, tree)
+    let gone = checkNone(entry.gone, tree) ? nil : walk(entry.gone, level: nil, from: nil, to: nil, tree)
     if entry.attributes != .none, resolve(entry.attributes) == nil,
       wrongReferences.insert(entry.attributes.offset).inserted
     {

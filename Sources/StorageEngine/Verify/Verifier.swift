@@ -32,6 +32,8 @@ struct Verifier {
     var check: UInt32
     var level: UInt8
     var count: UInt64
+    /// The identifier of the tree that it is part of; 0: the catalog, or the names.
+    var tree: UInt32
     /// Bytes of the nodes at and below it, and of the entries that its leaves refer to.
     var nodeBytes: UInt64
     var entryBytes: UInt64

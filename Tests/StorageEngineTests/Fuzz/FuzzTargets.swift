@@ -19,11 +19,35 @@ enum FuzzTarget {
     let file = image.make(directory: false)
     image.link(file, as: "data", in: folder)
     image.change(file) { contents in data.withUnsafeBytes { contents.write($0, at: 0) } }
+    useAll(image)
+  }
+
+  /// What came of using a store in every way.
+  struct Use {
+    var commits = 0
+    var compactions = 0
+    /// What failed, beside what each of them would find of a damaged store.
+    var failures: [String] = []
+
+    /// Does something that may fail.
+    mutating func attempt(_ what: String, _ body: (inout Use) throws -> Void) {
+      do { try body(&self) } catch { failures.append("\(what): \(error)") }
+    }
+  }
+
+  /// Reads, writes, compacts, copies, verifies and salvages the store at `path`, each on a disk of its own.
+  @discardableResult
+  static func useAll(_ image: DiskImage) -> Use {
+    var use = Use()
     read(ImageDisk(image))
-    write(ImageDisk(image))
+    write(ImageDisk(image), &use)
+    rebuild(ImageDisk(image), &use)
     let disk = ImageDisk(image)
-    _ = try? Store.verify(at: path, disk: disk)
-    _ = try? Store.salvage(from: path, to: "/saved.strata", options: StoreOptions(), disk: disk)
+    use.attempt("verify") { _ in _ = try Store.verify(at: path, disk: disk) }
+    use.attempt("salvage") { _ in
+      _ = try Store.salvage(from: path, to: "/saved.strata", options: StoreOptions(), disk: disk)
+    }
+    return use
   }
 
   /// Everything that a reader can ask for.
@@ -68,18 +92,69 @@ enum FuzzTarget {
     }
   }
 
-  /// Taking the turn recovers, and a commit builds upon what is there.
-  private static func write(_ disk: ImageDisk) {
-    guard let store = try? Store.open(at: path, options: StoreOptions(), disk: disk),
-      let transaction = try? store.beginBlocking()
-    else { return }
-    for name in ((try? transaction.trees()) ?? []).prefix(8) {
-      _ = try? transaction.put(Array("key 5".utf8), [1, 2, 3], in: name)
-      _ = try? transaction.delete(Array("key 1 k".utf8), in: name)
-      _ = try? transaction.insert(Array("key 5".utf8), .none, in: name)
+  /// Taking the turn recovers, and commits build upon what is there: changes, a fork, a restore, and trees dropped.
+  private static func write(_ disk: ImageDisk, _ use: inout Use) {
+    guard let store = try? Store.open(at: path, options: StoreOptions(), disk: disk) else {
+      return use.failures.append("open")
     }
-    if let pending = try? transaction.commit(CommitInfo()) { try? pending.wait() } else { transaction.cancel() }
-    try? store.close()
+    let newest = store.publication.current.newest.number
+    commit("change", to: store, &use) { transaction in
+      for name in try transaction.trees().prefix(8) {
+        switch try transaction.tree(name)?.kind {
+        case .records:
+          try transaction.put(Array("key 5".utf8), [1, 2, 3], in: name)
+          try transaction.delete(Array("key 1 k".utf8), in: name)
+          try transaction.setAttributes([7], of: name)
+        default: try transaction.insert(Array("key 5".utf8), .none, in: name)
+        }
+      }
+      try transaction.createTree(TreeName([0]), kind: .records, attributes: [1])
+      try transaction.put([1], [1], in: TreeName([0]))
+    }
+    commit("fork", to: store, on: newest, &use) { try $0.createTree(TreeName([1]), kind: .entries, attributes: [2]) }
+    for number in [1, newest > 0 ? newest - 1 : 0] {
+      commit("restore of a tree", to: store, &use) { transaction in
+        let view = try store.view(at: number)
+        for name in try view.trees().prefix(2) { try transaction.restore([name], from: view) }
+      }
+      commit("restore", to: store, &use) { try $0.restore(nil, from: try store.view(at: number)) }
+    }
+    commit("drop", to: store, &use) { transaction in
+      for name in try transaction.trees() { try transaction.dropTree(name) }
+    }
+    use.attempt("close") { _ in try store.close() }
+  }
+
+  private static func commit(
+    _ what: String, to store: Store, on base: UInt64? = nil, _ use: inout Use, _ body: (WriteTransaction) throws -> Void
+  ) {
+    use.attempt(what) { use in
+      let transaction = try store.beginBlocking(on: base)
+      do {
+        try body(transaction)
+        if let pending = try transaction.commit(CommitInfo()) {
+          use.commits += 1
+          try pending.wait()
+        }
+      } catch {
+        transaction.cancel()
+        throw error
+      }
+    }
+  }
+
+  /// Everything that makes a new file of the old one.
+  private static func rebuild(_ disk: ImageDisk, _ use: inout Use) {
+    guard let store = try? Store.open(at: path, options: StoreOptions(), disk: disk) else { return }
+    use.attempt("estimate") { _ in _ = try store.compactionEstimate(.last(1)) }
+    use.attempt("copy") { _ in try store.copy(to: "/copied.strata") }
+    for retention in [Retention.all, .younger(1 << 62), .last(1)] {
+      use.attempt("compact") { use in
+        _ = try store.compact(retention)
+        use.compactions += 1
+      }
+    }
+    use.attempt("close") { _ in try store.close() }
   }
 
   /// Bytes as a tree's only node, with the check that they must have, walked, searched and changed.
