@@ -8,15 +8,25 @@
 #define POLYNOMIAL 0x82F63B78u
 
 // Three streams are hashed side by side, because the instruction takes three cycles and one can begin in each. Blocks
-// of `LONG_STREAM` bytes a stream serve whole frames, those of `SHORT_STREAM` serve nodes.
+// of `LONG_STREAM` bytes a stream serve whole frames, those of `MIDDLE_STREAM` nodes, those of `SHORT_STREAM` records.
 #define LONG_STREAM 4096
-#define SHORT_STREAM 256
+#define MIDDLE_STREAM 256
+#define SHORT_STREAM 64
 
 // One table for each byte of eight bytes at a time.
 static uint32_t slices[8][256];
+
 // What a checksum becomes after so many zero bytes, by each of its four bytes.
-static uint32_t after_long[4][256];
-static uint32_t after_short[4][256];
+typedef uint32_t zeros_table[4][256];
+
+// The length of a stream, and what its zeros and those of two streams do: the first stream's sum passes two, the second's one.
+struct stream {
+  size_t length;
+  zeros_table once, twice;
+};
+static struct stream long_stream = {.length = LONG_STREAM};
+static struct stream middle_stream = {.length = MIDDLE_STREAM};
+static struct stream short_stream = {.length = SHORT_STREAM};
 
 static void prepare_slices(void) {
   for (uint32_t byte = 0; byte < 256; byte++) {
@@ -32,13 +42,21 @@ static void prepare_slices(void) {
   }
 }
 
-// The checksum is linear: what zeros do to it is known once it is known for each single bit.
-static void prepare_zeros(uint32_t table[4][256], size_t zeros) {
-  uint32_t of_bit[32];
+// The checksum is linear: what zeros do to it is known once it is known for each single bit. `zeros` is a power of two: what
+// so many do twice, twice as many do.
+static void prepare_zeros(zeros_table table, size_t zeros) {
+  uint32_t of_bit[32], twice[32];
   for (int bit = 0; bit < 32; bit++) {
     uint32_t sum = (uint32_t)1 << bit;
-    for (size_t byte = 0; byte < zeros; byte++) sum = (sum >> 8) ^ slices[0][sum & 255];
-    of_bit[bit] = sum;
+    of_bit[bit] = (sum >> 8) ^ slices[0][sum & 255];
+  }
+  for (size_t done = 1; done < zeros; done *= 2) {
+    for (int bit = 0; bit < 32; bit++) {
+      twice[bit] = 0;
+      for (int other = 0; other < 32; other++)
+        if (of_bit[bit] >> other & 1) twice[bit] ^= of_bit[other];
+    }
+    memcpy(of_bit, twice, sizeof of_bit);
   }
   for (int place = 0; place < 4; place++) {
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -48,6 +66,11 @@ static void prepare_zeros(uint32_t table[4][256], size_t zeros) {
       table[place][byte] = sum;
     }
   }
+}
+
+static void prepare_stream(struct stream *stream) {
+  prepare_zeros(stream->once, stream->length);
+  prepare_zeros(stream->twice, 2 * stream->length);
 }
 
 static uint64_t load(const uint8_t *bytes) {
@@ -94,26 +117,24 @@ static int has_instruction(void) { return (getauxval(AT_HWCAP) >> 7) & 1; }
 #endif
 
 #if defined(BY_INSTRUCTION)
-static uint32_t past_zeros(uint32_t table[4][256], uint32_t sum) {
+static uint32_t past_zeros(zeros_table table, uint32_t sum) {
   return table[0][sum & 255] ^ table[1][sum >> 8 & 255] ^ table[2][sum >> 16 & 255] ^ table[3][sum >> 24];
 }
 
 BY_INSTRUCTION
-static uint32_t three_streams(
-    uint32_t sum, const uint8_t **bytes, size_t *length, size_t stream, uint32_t after[4][256]) {
+static inline uint32_t three_streams(uint32_t sum, const uint8_t **bytes, size_t *length, struct stream *stream, size_t each) {
   const uint8_t *first = *bytes;
-  while (*length >= 3 * stream) {
-    const uint8_t *end = first + stream;
+  while (*length >= 3 * each) {
+    const uint8_t *end = first + each;
     uint64_t a = sum, b = 0, c = 0;
     for (; first < end; first += 8) {
       a = STEP_8(a, load(first));
-      b = STEP_8(b, load(first + stream));
-      c = STEP_8(c, load(first + 2 * stream));
+      b = STEP_8(b, load(first + each));
+      c = STEP_8(c, load(first + 2 * each));
     }
-    sum = past_zeros(after, (uint32_t)a) ^ (uint32_t)b;
-    sum = past_zeros(after, sum) ^ (uint32_t)c;
-    first += 2 * stream;
-    *length -= 3 * stream;
+    sum = past_zeros(stream->twice, (uint32_t)a) ^ past_zeros(stream->once, (uint32_t)b) ^ (uint32_t)c;
+    first += 2 * each;
+    *length -= 3 * each;
   }
   *bytes = first;
   return sum;
@@ -121,8 +142,9 @@ static uint32_t three_streams(
 
 BY_INSTRUCTION
 static uint32_t by_instruction(uint32_t sum, const uint8_t *bytes, size_t length) {
-  sum = three_streams(sum, &bytes, &length, LONG_STREAM, after_long);
-  sum = three_streams(sum, &bytes, &length, SHORT_STREAM, after_short);
+  sum = three_streams(sum, &bytes, &length, &long_stream, LONG_STREAM);
+  sum = three_streams(sum, &bytes, &length, &middle_stream, MIDDLE_STREAM);
+  sum = three_streams(sum, &bytes, &length, &short_stream, SHORT_STREAM);
   uint64_t wide = sum;
   for (; length >= 8; bytes += 8, length -= 8) wide = STEP_8(wide, load(bytes));
   sum = (uint32_t)wide;
@@ -140,8 +162,9 @@ static void prepare(void) {
   step choice = by_table;
 #if defined(BY_INSTRUCTION)
   if (has_instruction()) {
-    prepare_zeros(after_long, LONG_STREAM);
-    prepare_zeros(after_short, SHORT_STREAM);
+    prepare_stream(&long_stream);
+    prepare_stream(&middle_stream);
+    prepare_stream(&short_stream);
     choice = by_instruction;
   }
 #endif

@@ -18,10 +18,11 @@ struct ByteReader {
 
   var damage: StorageError { .damaged(what: what, offset: offset &+ UInt64(position)) }
 
+  @inline(__always)
   mutating func take(_ count: Int) throws(StorageError) -> UnsafeRawBufferPointer {
-    guard count >= 0, count <= remaining else { throw damage }
-    defer { position += count }
-    return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+    let start = position
+    try skip(count)
+    return UnsafeRawBufferPointer(rebasing: bytes[start..<position])
   }
 
   mutating func take(_ count: UInt64) throws(StorageError) -> UnsafeRawBufferPointer {
@@ -29,7 +30,11 @@ struct ByteReader {
     return try take(count)
   }
 
-  mutating func skip(_ count: Int) throws(StorageError) { _ = try take(count) }
+  @inline(__always)
+  mutating func skip(_ count: Int) throws(StorageError) {
+    guard count >= 0, count <= remaining else { throw damage }
+    position += count
+  }
 
   @inline(__always)
   mutating func byte() throws(StorageError) -> UInt8 {
@@ -48,9 +53,16 @@ struct ByteReader {
     return UInt64(loadInteger(UInt32.self, bytes, at: 0)) | UInt64(loadInteger(UInt16.self, bytes, at: 4)) << 32
   }
 
+  @inline(__always)
   mutating func varint() throws(StorageError) -> UInt64 {
-    var result: UInt64 = 0
-    var shift: UInt64 = 0
+    let first = try byte()
+    // Most are small.
+    return first < 0x80 ? UInt64(first) : try varint(after: first)
+  }
+
+  private mutating func varint(after first: UInt8) throws(StorageError) -> UInt64 {
+    var result = UInt64(first & 0x7F)
+    var shift: UInt64 = 7
     while true {
       let next = try byte()
       let bits = UInt64(next & 0x7F)

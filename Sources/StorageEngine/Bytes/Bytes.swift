@@ -57,13 +57,6 @@ package struct Bytes: @unchecked Sendable {
       owner: owner, bytes: UnsafeRawBufferPointer(start: start + range.lowerBound, count: range.count))
   }
 
-  /// The bytes at the range that `find` names, counted from the first byte; sharing, not copying.
-  @inline(__always)
-  consuming func part<E: Error>(_ find: (UnsafeRawBufferPointer) throws(E) -> Range<Int>) throws(E) -> Bytes {
-    let range = try withUnsafeBytes(find)
-    return self[range]
-  }
-
   package subscript(position: Int) -> UInt8 {
     precondition(position >= 0 && position < count, "position outside of the bytes")
     return withUnsafeBytes { $0[position] }

@@ -34,6 +34,7 @@ struct ChangeEntry {
   static let longestHead = 1 + 10 + 5 + 3 + 5 + RecordReference.size
 
   /// Reads what comes before the value; `bytes` may end there.
+  @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer, offset: UInt64) throws(StorageError) {
     var reader = ByteReader(bytes, what: "change entry", offset: offset)
     let tag = try reader.byte()

@@ -39,13 +39,7 @@ extension DataFile {
 
   func checkedEntry(_ bytes: UnsafeRawBufferPointer, _ reference: RecordReference) throws(StorageError) -> ChangeEntry {
     var damage: StorageError { .damaged(what: "record", offset: reference.offset) }
-    // The check of a small entry covers all of it, so it comes before any look inside.
-    if bytes.count <= ChangeEntry.largeValue {
-      guard header.check(bytes) == reference.check else { throw damage }
-      let entry = try ChangeEntry(bytes, offset: reference.offset)
-      guard entry.length == UInt64(bytes.count) else { throw damage }
-      return entry
-    }
+    if bytes.count <= ChangeEntry.largeValue { return try checkedSmallEntry(bytes, reference) }
     let entry = try ChangeEntry(bytes, offset: reference.offset)
     guard entry.length == UInt64(bytes.count) else { throw damage }
     guard entry.isLarge else {
@@ -59,9 +53,22 @@ extension DataFile {
     for piece in 0..<ChangeEntry.pieces(entry.valueLength) {
       let start = entry.valueStart + piece * ChangeEntry.largeValue
       let end = min(start + ChangeEntry.largeValue, valueEnd)
-      guard header.check(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) == loadInteger(UInt32.self, checks, at: 4 * piece)
-      else { throw .damaged(what: "record", offset: reference.offset &+ UInt64(start)) }
+      let check = loadInteger(UInt32.self, checks, at: 4 * piece)
+      guard header.check(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) == check else {
+        throw .damaged(what: "record", offset: reference.offset &+ UInt64(start))
+      }
     }
+    return entry
+  }
+
+  /// The check of a small entry covers all of it, so it comes before any look inside.
+  @inline(__always)
+  private func checkedSmallEntry(_ bytes: UnsafeRawBufferPointer, _ reference: RecordReference) throws(StorageError)
+    -> ChangeEntry
+  {
+    guard header.check(bytes) == reference.check else { throw .damaged(what: "record", offset: reference.offset) }
+    let entry = try ChangeEntry(bytes, offset: reference.offset)
+    guard entry.length == UInt64(bytes.count) else { throw .damaged(what: "record", offset: reference.offset) }
     return entry
   }
 
@@ -81,12 +88,19 @@ extension DataFile {
 
   /// The value of a put.
   func value(_ reference: RecordReference) throws(StorageError) -> Bytes {
-    let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
     counters.valueReads.add(1)
-    return try bytes.part { bytes throws(StorageError) in
-      let entry = try checkedEntry(bytes, reference)
-      guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
-      return entry.valueStart..<entry.valueStart + Int(entry.valueLength)
+    return try part(at: reference.offset, count: Int(reference.length), what: "change entry") {
+      bytes throws(StorageError) in
+      // Two ways, so that of a small entry, read in place, only the range is ever stored.
+      bytes.count <= ChangeEntry.largeValue
+        ? try valueRange(try checkedSmallEntry(bytes, reference), reference)
+        : try valueRange(try checkedEntry(bytes, reference), reference)
     }
+  }
+
+  @inline(__always)
+  private func valueRange(_ entry: ChangeEntry, _ reference: RecordReference) throws(StorageError) -> Range<Int> {
+    guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
+    return entry.valueStart..<entry.valueStart + Int(entry.valueLength)
   }
 }

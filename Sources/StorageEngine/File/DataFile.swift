@@ -44,15 +44,26 @@ final class DataFile: Sendable {
 
   /// Bytes of the file, where they lie if they are mapped, else in memory of their own.
   func bytes(at offset: UInt64, count: Int, what: String) throws(StorageError) -> Bytes {
+    try part(at: offset, count: count, what: what) { 0..<$0.count }
+  }
+
+  /// The bytes at the range that `find` names of those read, counted from the first of them.
+  @inline(__always)
+  func part(
+    at offset: UInt64, count: Int, what: String,
+    _ find: (UnsafeRawBufferPointer) throws(StorageError) -> Range<Int>
+  ) throws(StorageError) -> Bytes {
     let limit = end
     guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else {
       throw .damaged(what: what, offset: offset)
     }
     if let base, let mapping, offset + UInt64(count) <= mappedBytes {
-      return Bytes(owner: mapping, bytes: UnsafeRawBufferPointer(start: base + Int(offset), count: count))
+      let bytes = UnsafeRawBufferPointer(start: base + Int(offset), count: count)
+      return Bytes(owner: mapping, bytes: UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)]))
     }
     let block = try read(at: offset, count: count, what: what)
-    return Bytes(owner: block, bytes: UnsafeRawBufferPointer(block.bytes))
+    let bytes = UnsafeRawBufferPointer(block.bytes)
+    return Bytes(owner: block, bytes: UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)]))
   }
 
   private func read(at offset: UInt64, count: Int, what: String) throws(StorageError) -> MemoryBlock {

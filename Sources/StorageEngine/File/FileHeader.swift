@@ -54,7 +54,8 @@ struct FileHeader: Hashable, Sendable {
     var reader = ByteReader(bytes, what: "identity page", offset: 0)
     try reader.skip(FileHeader.magic.count)
     let version: UInt32 = try reader.fixed()
-    guard loadInteger(UInt32.self, bytes, at: 508) == checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<508])) else {
+    let check = checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<508]))
+    guard loadInteger(UInt32.self, bytes, at: 508) == check else {
       throw .damaged(what: "identity page", offset: 0)
     }
     try reader.skip(4)
@@ -114,7 +115,9 @@ struct SessionBlock: Hashable, Sendable {
 
   /// Nil where no whole one lies there.
   init?(_ bytes: UnsafeRawBufferPointer) {
-    guard let block = CheckedBlock(bytes, size: SessionBlock.size, magic: SessionBlock.magic, seed: 0) else { return nil }
+    guard let block = CheckedBlock(bytes, size: SessionBlock.size, magic: SessionBlock.magic, seed: 0) else {
+      return nil
+    }
     session = block.number(8)
     file = FileIdentity(device: block.number(16), inode: block.number(24))
     origin = block.number(32)
@@ -192,9 +195,9 @@ struct CheckedBlock {
   private let bytes: UnsafeRawBufferPointer
 
   init?(_ bytes: UnsafeRawBufferPointer, size: Int, magic: [UInt8], seed: UInt32) {
-    guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic),
-      loadInteger(UInt32.self, bytes, at: size - 4) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<(size - 4)]))
-    else { return nil }
+    guard bytes.count >= size, bytes.prefix(magic.count).elementsEqual(magic) else { return nil }
+    let check = checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<(size - 4)]))
+    guard loadInteger(UInt32.self, bytes, at: size - 4) == check else { return nil }
     self.bytes = UnsafeRawBufferPointer(rebasing: bytes[..<size])
   }
 

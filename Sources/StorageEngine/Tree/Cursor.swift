@@ -4,24 +4,11 @@
 package struct Cursor: Sendable {
   private let file: DataFile
   private let root: TreeRoot
-  /// From the root to a leaf; the index is the cell that was gone down through, or the current cell.
+  /// The inner nodes above the leaf, from the root down, each with the cell that was gone down through.
   private var path: [Step] = []
-
-  /// The entry at the cursor; nil before the first seek, and beyond either end. Each time it is asked for, the key is copied.
-  package var current: Entry? {
-    guard let last = path.indices.last, let payload = currentPayload,
-      let key = try? path[last].node.view.keyBytes(path[last].index)
-    else { return nil }
-    return Entry(key: key, payload: payload)
-  }
-
-  /// What the entry at the cursor holds beside its key, without a copy of the key.
-  package var currentPayload: Payload? {
-    guard let last = path.indices.last else { return nil }
-    // The cell was checked when the cursor came here. Read where it lies: a copy of the step would count a reference.
-    return try? path[last].node.view.payload(path[last].index)
-  }
-
+  /// The leaf that the cursor stands in; nil before the first seek, and beyond either end.
+  private var leaf: Node?
+  private var index = 0
   /// Beyond which end the cursor stands, where it has no current entry.
   private var edge: Edge?
 
@@ -30,6 +17,15 @@ package struct Cursor: Sendable {
   private struct Step {
     var node: Node
     var index: Int
+  }
+
+  /// What the entry at the cursor holds beside its key; nil before the first seek, and beyond either end.
+  package private(set) var currentPayload: Payload?
+
+  /// The entry at the cursor; nil before the first seek, and beyond either end. Each time it is asked for, the key is copied.
+  package var current: Entry? {
+    guard let leaf, let payload = currentPayload, let key = try? leaf.view.keyBytes(index) else { return nil }
+    return Entry(key: key, payload: payload)
   }
 
   init(file: DataFile, root: TreeRoot) {
@@ -46,13 +42,8 @@ package struct Cursor: Sendable {
   private mutating func seek(to probe: Probe) throws(StorageError) {
     leave(.afterEnd)
     guard var node = try root.node(in: file) else { return }
-    while node.view.form == .inner {
-      let index = try node.view.childIndex(probe)
-      path.append(Step(node: node, index: index))
-      node = try node.child(index, in: file)
-    }
-    path.append(Step(node: node, index: try node.view.lowerBound(probe).index))
-    try settleForward()
+    while node.view.form == .inner { node = try descend(from: node, through: try node.view.childIndex(probe)) }
+    try settle(in: node, at: try node.view.lowerBound(probe).index)
   }
 
   /// Goes to the entry with `rank` entries before it; beyond the end where there are not so many.
@@ -69,12 +60,10 @@ package struct Cursor: Sendable {
         rest -= count
         index += 1
       }
-      path.append(Step(node: node, index: index))
-      node = try node.child(index, in: file)
+      node = try descend(from: node, through: index)
     }
     guard rest < UInt64(node.view.count) else { throw node.view.damage }
-    path.append(Step(node: node, index: Int(rest)))
-    try load()
+    try stand(in: node, at: Int(rest))
   }
 
   /// Goes to the first entry.
@@ -85,68 +74,71 @@ package struct Cursor: Sendable {
 
   /// Goes to the entry behind; from before the start to the first one. Beyond the last there is none.
   package mutating func next() throws(StorageError) {
-    guard let last = path.indices.last else {
+    guard let count = leaf?.view.count else {
       if edge == .beforeStart { try seekToStart() }
       return
     }
-    path[last].index += 1
-    try settleForward()
+    index += 1
+    if index < count { try load() } else { try goToNextLeaf() }
   }
 
   /// Goes to the entry before; from behind the end to the last one. Before the first there is none.
   package mutating func previous() throws(StorageError) {
-    guard let last = path.indices.last else {
+    guard leaf != nil else {
       if edge == .afterEnd { try seekToEnd() }
       return
     }
-    if path[last].index > 0 {
-      path[last].index -= 1
+    guard index == 0 else {
+      index -= 1
       return try load()
     }
-    path.removeLast()
-    while let last = path.indices.last {
-      if path[last].index > 0 {
-        path[last].index -= 1
-        return try descend(toEnd: true)
-      }
-      path.removeLast()
+    while let step = path.popLast() {
+      guard step.index > 0 else { continue }
+      let node = try leafBelow(step.node, through: step.index - 1, toEnd: true)
+      return try stand(in: node, at: node.view.count - 1)
     }
     leave(.beforeStart)
   }
 
-  /// Where the cursor stands behind the last entry of a leaf, goes on to the next leaf.
-  private mutating func settleForward() throws(StorageError) {
-    guard let last = path.indices.last else { return }
-    if path[last].index < path[last].node.view.count { return try load() }
-    path.removeLast()
-    while let last = path.indices.last {
-      if path[last].index + 1 < path[last].node.view.count {
-        path[last].index += 1
-        return try descend(toEnd: false)
-      }
-      path.removeLast()
+  private mutating func goToNextLeaf() throws(StorageError) {
+    while let step = path.popLast() {
+      guard step.index + 1 < step.node.view.count else { continue }
+      return try stand(in: try leafBelow(step.node, through: step.index + 1, toEnd: false), at: 0)
     }
     leave(.afterEnd)
   }
 
-  private mutating func descend(toEnd: Bool) throws(StorageError) {
-    while let step = path.last, step.node.view.form == .inner {
-      let child = try step.node.child(step.index, in: file)
-      path.append(Step(node: child, index: toEnd ? child.view.count - 1 : 0))
-    }
+  /// The first or the last leaf below a cell of an inner node.
+  private mutating func leafBelow(_ inner: Node, through index: Int, toEnd: Bool) throws(StorageError) -> Node {
+    var node = try descend(from: inner, through: index)
+    while node.view.form == .inner { node = try descend(from: node, through: toEnd ? node.view.count - 1 : 0) }
+    return node
+  }
+
+  private mutating func descend(from node: Node, through index: Int) throws(StorageError) -> Node {
+    path.append(Step(node: node, index: index))
+    return try node.child(index, in: file)
+  }
+
+  /// Stands at a cell of a leaf, or, behind its last one, at the first of the next leaf.
+  private mutating func settle(in node: Node, at index: Int) throws(StorageError) {
+    if index < node.view.count { try stand(in: node, at: index) } else { try goToNextLeaf() }
+  }
+
+  private mutating func stand(in node: Node, at index: Int) throws(StorageError) {
+    leaf = node
+    self.index = index
+    edge = nil
     try load()
   }
 
   private mutating func leave(_ newEdge: Edge) {
     path.removeAll(keepingCapacity: true)
+    leaf = nil
+    currentPayload = nil
     edge = newEdge
   }
 
-  private mutating func load() throws(StorageError) {
-    guard let last = path.indices.last else { return leave(.afterEnd) }
-    edge = nil
-    let view = path[last].node.view
-    _ = try view.suffix(path[last].index)
-    guard view.form != .inner else { throw view.damage }
-  }
+  /// Reads and checks the cell at the cursor.
+  private mutating func load() throws(StorageError) { currentPayload = try leaf?.view.payload(index) }
 }

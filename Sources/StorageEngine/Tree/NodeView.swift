@@ -106,6 +106,7 @@ struct NodeView {
   }
 
   /// The fixed part of a cell.
+  @inline(__always)
   func fixed(_ index: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let cell = try cell(index)
     return UnsafeRawBufferPointer(rebasing: cell[..<(try fixedSize(of: cell))])
@@ -143,6 +144,7 @@ struct NodeView {
   func childCount(_ index: Int) throws(StorageError) -> UInt64 { try pointer(index).count }
 
   /// What a leaf's cell holds.
+  @inline(__always)
   func payload(_ index: Int) throws(StorageError) -> Payload {
     let fixed = try fixed(index)
     switch form {
