@@ -35,6 +35,9 @@ private struct BinaryPropertyListReader {
   private let table: Int
   /// References may meet, so a small file could name an enormous tree; what is read is bounded by the file's size.
   private var budget: Int
+  /// Long texts and data by where they lie: however often they are named, they are in memory once.
+  private var long: [Int: Document] = [:]
+  private static let longContent = 64
 
   init(_ bytes: [UInt8]) throws(ModelError) {
     guard bytes.count >= 40, bytes.starts(with: BinaryPropertyList.header.dropLast(2)) else {
@@ -70,11 +73,7 @@ private struct BinaryPropertyListReader {
     case 0x3:
       guard size == 3, let bits = bits(at: offset + 1, size: 8) else { throw Self.damaged("a date is cut", at: offset) }
       return .date(Double(bitPattern: bits))
-    case 0x4:
-      let content = try content(of: offset, unit: 1)
-      return .data(Array(bytes[content]))
-    case 0x5: return Self.text(String(decoding: bytes[try content(of: offset, unit: 1)], as: UTF8.self))
-    case 0x6: return Self.text(try utf16(content(of: offset, unit: 2)))
+    case 0x4, 0x5, 0x6: return try content(kind, at: offset)
     case 0x8:
       guard let value = Self.number(bytes, at: offset + 1, size: size + 1) else {
         throw Self.damaged("a UID is cut", at: offset)
@@ -114,6 +113,20 @@ private struct BinaryPropertyListReader {
     }
     let value = size == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
     return .number(NumberText(value))
+  }
+
+  /// Data or a text.
+  private mutating func content(_ kind: UInt8, at offset: Int) throws(ModelError) -> Document {
+    if let known = long[offset] { return known }
+    let range = try content(of: offset, unit: kind == 0x6 ? 2 : 1)
+    let document: Document =
+      switch kind {
+      case 0x4: .data(Array(bytes[range]))
+      case 0x5: Self.text(String(decoding: bytes[range], as: UTF8.self))
+      default: Self.text(utf16(range))
+      }
+    if range.count > Self.longContent { long[offset] = document }
+    return document
   }
 
   private static func text(_ text: String) -> Document { text == "$null" ? .null : .string(text) }
@@ -294,10 +307,10 @@ private struct BinaryPropertyListWriter {
       let size = value < 0 ? 8 : Self.size(of: UInt64(value))
       bytes.append(0x10 | UInt8(size.trailingZeroBitCount))
       append(UInt64(bitPattern: value), size: size)
-    } else if let value = number.unsigned {
+    } else if let value = Int128(number.text) {
       bytes.append(0x14)
-      append(0, size: 8)
-      append(value, size: 8)
+      append(UInt64(truncatingIfNeeded: value >> 64), size: 8)
+      append(UInt64(truncatingIfNeeded: value), size: 8)
     } else {
       bytes.append(0x23)
       append(number.double.bitPattern, size: 8)

@@ -53,12 +53,22 @@ struct DamagedStore: Sendable {
   /// The store with one byte changed.
   func flipping(_ offset: Int, _ bits: UInt8) -> DiskImage { changing { $0.flip(offset, bits) } }
 
+  /// The store with several bytes changed.
+  func flipping(_ flips: [(offset: Int, bits: UInt8)]) -> DiskImage {
+    changing { contents in for flip in flips { contents.flip(flip.offset, flip.bits) } }
+  }
+
   /// The store with its data cut to a length.
   func cutting(to length: Int) -> DiskImage { changing { $0.truncate(to: UInt64(length)) } }
 
-  private func changing(_ body: (inout PagedBytes) -> Void) -> DiskImage {
+  /// The store with one byte of its lock changed.
+  func flippingLock(_ offset: Int, _ bits: UInt8) -> DiskImage {
+    changing(Self.path + "/lock") { $0.flip(offset, bits) }
+  }
+
+  private func changing(_ path: String = Self.data, _ body: (inout PagedBytes) -> Void) -> DiskImage {
     var image = image
-    if let number = image.number(at: Self.data) { image.change(number, body) }
+    if let number = image.number(at: path) { image.change(number, body) }
     return image
   }
 }
@@ -160,6 +170,26 @@ struct DamageTests {
     print("truncations: \(outcomes)")
     #expect(failures.isEmpty, "\(failures.count) failures, the first: \(failures.prefix(5))")
     #expect(outcomes[.harmless] == nil, "a cut before the end of the last frame takes something away")
+  }
+
+  @Test("a lock that is damaged, cut off or gone takes nothing away, and the next writer goes on")
+  func lock() async throws {
+    let store = try DamagedStore.make()
+    let size = store.image.contents(at: DamagedStore.path + "/lock")?.array.count ?? 0
+    #expect(size == 512)
+    let (outcomes, failures) = await probe(store, size * 8) {
+      DamageProbe(store: store, image: store.flippingLock($0 / 8, UInt8(1) << UInt8($0 % 8)), readsAll: $0 % 64 == 0)
+    }
+    #expect(failures.isEmpty, "\(failures.count) failures, the first: \(failures.prefix(5))")
+    #expect(outcomes == [.harmless: size * 8])
+    for offset in stride(from: 0, to: size, by: 16) {
+      let disk = ImageDisk(store.flippingLock(offset, 1))
+      let writer = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+      let transaction = try writer.beginBlocking()
+      #expect(transaction.base.number == store.model.head)
+      transaction.cancel()
+      try writer.close()
+    }
   }
 
   private func probe(

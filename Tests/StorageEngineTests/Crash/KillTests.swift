@@ -7,13 +7,18 @@ enum CountingWriter {
   static let tree = TreeName(Array("counted".utf8))
   static let keys: UInt64 = 50
 
-  /// Commits for ever, telling each promise through `told`: single commits and small batches in turn.
-  static func run(_ path: String, told: (UInt64) -> Void) throws {
+  /// Commits for ever, telling each promise through `told`: single commits and small batches in turn. `compacts`: all the while
+  /// another thread prunes the history.
+  static func run(_ path: String, compacts: Bool = false, told: (UInt64) -> Void) throws {
     let disk = SystemDisk()
     let store =
       Store.exists(at: path, disk: disk)
       ? try Store.open(at: path, options: StoreOptions(program: "counting"), disk: disk)
       : try Store.create(at: path, options: StoreOptions(program: "counting"), disk: disk)
+    if compacts {
+      let compaction = Compacting(store)
+      compaction.start()
+    }
     while true {
       for size in 1...3 {
         let pending = try (0..<size).compactMap { _ in try append(store) }
@@ -55,6 +60,15 @@ enum CountingWriter {
 struct KillTests {
   @Test("a writer killed at any moment has kept every promise it had told of, fifty times over on one store")
   func kills() async throws {
+    try await Self.run(rounds: 50, compacts: false)
+  }
+
+  @Test("a writer killed while it compacts has kept every promise, and the next one compacts again")
+  func killsOfCompactions() async throws {
+    try await Self.run(rounds: 15, compacts: true)
+  }
+
+  static func run(rounds: Int, compacts: Bool) async throws {
     let disk = SystemDisk()
     let directory = "/tmp/strata-killed-\(disk.randomNumber())"
     try disk.makeDirectory(directory)
@@ -62,15 +76,17 @@ struct KillTests {
     let path = "\(directory)/counted.strata"
     let told = "\(directory)/told"
     var before: UInt64 = 0
-    for round in 0..<50 {
-      await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String, told = told as String] in
+    var generations: Set<UInt64> = []
+    for round in 0..<rounds {
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        [path = path as String, told = told as String, compacts = compacts as Bool] in
         // What was told goes through a file, which survives the process as the store does.
         let log = open(told, O_WRONLY | O_CREAT, 0o644)
         var isStarted = false
-        try CountingWriter.run(path) { number in
+        try CountingWriter.run(path, compacts: compacts) { number in
           var number = number
           pwrite(log, &number, 8, 0)
-          if !isStarted { killSelf(afterMicroseconds: UInt32.random(in: 0..<20_000)) }
+          if !isStarted { killSelf(afterMicroseconds: UInt32.random(in: 0..<(compacts ? 120_000 : 20_000))) }
           isStarted = true
         }
       }
@@ -80,14 +96,41 @@ struct KillTests {
       #expect(newest >= promised, "\(promised) was told, \(newest) is there")
       #expect(promised > before, "the writer of round \(round) got nowhere")
       #expect(store.openingReport.damage == nil)
+      if compacts {
+        let report = try Store.verify(at: path, disk: disk)
+        #expect(report.isClean, "\(report.findings.prefix(2))")
+      }
+      generations.insert(store.identity.generation)
       before = newest
     }
+    #expect(generations.count > (compacts ? 3 : 0))
   }
 
-  private func lastTold(_ path: String, _ disk: SystemDisk) throws -> UInt64 {
+  private static func lastTold(_ path: String, _ disk: SystemDisk) throws -> UInt64 {
     var number: UInt64 = 0
     _ = try withUnsafeMutableBytes(of: &number) { try disk.open(path, .read).read(into: $0, at: 0) }
     return number
+  }
+}
+
+/// Prunes the history of a store again and again, on a thread of its own.
+private final class Compacting: Sendable {
+  private let store: Store
+
+  init(_ store: Store) { self.store = store }
+
+  func start() {
+    var thread = pthread_t()
+    pthread_create(
+      &thread, nil,
+      { context in
+        if let context { Unmanaged<Compacting>.fromOpaque(context).takeRetainedValue().run() }
+        return nil
+      }, Unmanaged.passRetained(self).toOpaque())
+  }
+
+  private func run() {
+    while (try? store.compact(.last(20))) != nil {}
   }
 }
 
