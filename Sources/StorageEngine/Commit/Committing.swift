@@ -106,9 +106,11 @@ struct Committing {
     return (root, live.count)
   }
 
-  /// Whether a dropped tree's name was given to a new one later in the transaction.
+  /// Whether a dropped tree's name was given to a new one later in the transaction, which is there in the end.
   private func hasSuccessor(_ place: Int) -> Bool {
-    transaction.state.pointee.places[transaction.state.pointee.trees[place].name] != place
+    let trees = transaction.state.pointee.trees
+    guard let last = transaction.state.pointee.places[trees[place].name] else { return false }
+    return last != place && !trees[last].isDropped
   }
 
   private func setInCatalog(_ name: TreeName, _ payload: Payload) throws(StorageError) {

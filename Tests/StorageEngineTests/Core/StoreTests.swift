@@ -128,6 +128,34 @@ struct StoreTests {
     #expect(store.head.commit.counts.map { [$0.inserted, $0.updated, $0.deleted] } == [[2, 0, 0]])
   }
 
+  @Test("a tree that is dropped, made anew and dropped again in one commit is gone; made anew once more it is new")
+  func droppedTwice() throws {
+    let disk = MemoryDisk()
+    let store = try Store.create(at: "dropped", options: StoreOptions(), disk: disk)
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.put(key(1), bytes("old"), in: people)
+    }
+    let filled = store.head.commit.liveBytes
+    for isThere in [false, true] {
+      try store.change(on: 1) { transaction in
+        for _ in 0..<2 {
+          try transaction.dropTree(people)
+          try transaction.createTree(people, kind: .records)
+          try transaction.put(key(2), bytes("new"), in: people)
+        }
+        if !isThere { try transaction.dropTree(people) }
+      }
+      let view = try store.view(at: store.publication.current.newest.number)
+      #expect(try view.trees() == (isThere ? [people] : []))
+      #expect(try view.text(key(1)) == nil)
+      #expect(try view.text(key(2)) == (isThere ? "new" : nil))
+      #expect(view.commit.liveBytes == (isThere ? filled : 0))
+    }
+    try store.close()
+    #expect(try Store.verify(at: "dropped", disk: disk).isClean)
+  }
+
   @Test("several changes of one record in a commit are one change")
   func superseded() throws {
     let store = Store.memory()
