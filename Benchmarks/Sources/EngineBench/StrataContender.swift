@@ -36,7 +36,9 @@ final class StrataContender: Contender, Sendable {
     try transaction.commit(CommitInfo(action: "insert"))?.wait()
   }
 
-  func insert(_ record: BenchRecord) throws { try insert(record, durability: .durable) }
+  func insert(_ record: BenchRecord) throws {
+    _ = try store.write(CommitInfo(action: "insert")) { try put(record, in: $0) }.get()
+  }
 
   func insert(_ record: BenchRecord, durability: Durability) throws {
     let transaction = try store.beginBlocking()

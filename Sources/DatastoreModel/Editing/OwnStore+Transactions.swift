@@ -2,24 +2,21 @@ import StorageEngine
 
 extension OwnStore {
   /// Runs one transaction and waits until its commit is durable; answers its number, or that of the head where nothing
-  /// changed. Where `body` throws, nothing is written. The writer's lock is let go before it returns.
+  /// changed. Where `body` throws, nothing is written. The writer's lock is let go before it returns. `body` may run on a thread
+  /// that writes for several.
   func transact(
     _ info: CommitInfo, _ body: (WriteTransaction) throws(ModelError) -> Void
   ) throws(ModelError) -> CommitNumber {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
-    let transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
     defer { if !keepsLock { engine.releaseLock() } }
-    do {
-      try body(transaction)
-    } catch {
-      transaction.cancel()
-      throw error
+    var base: UInt64 = 0
+    let written = try onStorage { () throws(StorageError) in
+      try engine.write(info) { transaction throws(ModelError) in
+        base = transaction.base.number
+        try body(transaction)
+      }
     }
-    return try onStorage { () throws(StorageError) in
-      guard let pending = try transaction.commit(info) else { return CommitNumber(transaction.base.number) }
-      try pending.wait()
-      return CommitNumber(pending.number)
-    }
+    return CommitNumber(try written.get() ?? base)
   }
 
   /// The state that a transaction began on.

@@ -8,4 +8,7 @@ package struct PendingCommit: Sendable {
 
   /// Returns when the commit is durable; the thread syncs itself, or waits for one that does.
   package func wait() throws(StorageError) { try writer.waitUntilDurable(number) }
+
+  /// As `wait`, without giving others that write at this moment the time to share the sync.
+  func waitAtOnce() throws(StorageError) { try writer.waitUntilDurable(number, gathers: false) }
 }

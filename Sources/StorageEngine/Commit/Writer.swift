@@ -29,7 +29,11 @@ final class Writer: @unchecked Sendable {
     var poison: DiskError?
     var isClosed = false
     var lock: HeldLock?
-    var waiters: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    /// Tasks that wait for a commit to be durable; the writer's thread syncs for them.
+    var waitingTasks: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    /// Threads that do; one of them leads, which is to say that it syncs for the others.
+    var waitingThreads: [(number: UInt64, signal: Signal)] = []
+    var isLed = false
     var jobs: [@Sendable () -> Void] = []
     /// What the store does after idleness.
     var idleWork: (@Sendable () -> Void)?
@@ -347,20 +351,28 @@ final class Writer: @unchecked Sendable {
   private static let gatheredTasks = 64
 
   /// Waits until a commit and all before it are durable, syncing if nobody does. One sync serves all that wait, so it begins
-  /// once nobody writes: the last one in the queue syncs for all before it.
-  func waitUntilDurable(_ number: UInt64) throws(StorageError) {
+  /// once nobody writes: the last one in the queue syncs for all before it. `gathers`: whether to wait for those that write.
+  func waitUntilDurable(_ number: UInt64, gathers: Bool = true) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
-    var gathers = true
     while shared.durableNumber < number {
       if let poison = shared.poison { throw .poisoned(cause: poison) }
-      if shared.isSyncing {
-        monitor.wait()
-      } else if gathers, turns.isTaken {
-        gathers = monitor.wait(nanoseconds: Writer.gatheringTime)
-      } else {
-        syncHoldingMonitor()
+      let othersWrite = gathers && turns.isTaken
+      if shared.isSyncing || (shared.isLed && othersWrite) {
+        let signal = Signal()
+        shared.waitingThreads.append((number, signal))
+        monitor.unlock()
+        signal.wait()
+        monitor.lock()
+        continue
       }
+      if othersWrite {
+        shared.isLed = true
+        let isNews = monitor.wait(nanoseconds: Writer.gatheringTime)
+        shared.isLed = false
+        if isNews || shared.isSyncing { continue }
+      }
+      syncHoldingMonitor()
     }
   }
 
@@ -369,7 +381,7 @@ final class Writer: @unchecked Sendable {
     await withCheckedContinuation { continuation in
       let isSettled = monitor.withLock {
         if shared.durableNumber >= number || shared.poison != nil { return true }
-        shared.waiters.append((number, continuation))
+        shared.waitingTasks.append((number, continuation))
         return false
       }
       if isSettled { continuation.resume() } else { wakeThread(always: true) }
@@ -407,17 +419,19 @@ final class Writer: @unchecked Sendable {
 
   private static let slotDistance: UInt64 = 4 << 20
 
+  /// Wakes those whose commit is durable or never will be; of the threads also one more, which leads the rest.
   private func resumeWaiters() {
-    guard !shared.waiters.isEmpty else { return }
-    var rest: [(number: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
-    for waiter in shared.waiters {
-      if waiter.number <= shared.durableNumber || shared.poison != nil {
-        waiter.continuation.resume()
-      } else {
-        rest.append(waiter)
-      }
+    let isOver = { [shared] (number: UInt64) in number <= shared.durableNumber || shared.poison != nil }
+    let tasks = shared.waitingTasks.filter { isOver($0.number) }
+    if !tasks.isEmpty { shared.waitingTasks.removeAll { isOver($0.number) } }
+    for task in tasks { task.continuation.resume() }
+    var threads = shared.waitingThreads.filter { isOver($0.number) }
+    if !threads.isEmpty { shared.waitingThreads.removeAll { isOver($0.number) } }
+    if !shared.isLed, let leader = shared.waitingThreads.first {
+      shared.waitingThreads.removeFirst()
+      threads.append(leader)
     }
-    shared.waiters = rest
+    for thread in threads { thread.signal.fire() }
   }
 
   /// Notes a durable state in the older slot. A slot is a hint, so failing is harmless.
@@ -493,7 +507,7 @@ final class Writer: @unchecked Sendable {
     guard let chain else { return }
     setActivity(nil)
     do {
-      try waitUntilDurable(chain.number)
+      try waitUntilDurable(chain.number, gathers: false)
     } catch {
       // A poisoned store writes no more; who opens it anew needs the lock.
       dropLock()
@@ -582,9 +596,9 @@ final class Writer: @unchecked Sendable {
         monitor.lock()
         continue
       }
-      let isWaitedFor = !shared.waiters.isEmpty && shared.poison == nil
+      let isWaitedFor = !shared.waitingTasks.isEmpty && shared.poison == nil
       if isWaitedFor {
-        let gathers = shared.waiters.count < Writer.gatheredTasks && turns.isTaken
+        let gathers = shared.waitingTasks.count < Writer.gatheredTasks && turns.isTaken
         if gathers, !shared.isSyncing, monitor.waitForBell(nanoseconds: Writer.gatheringTime) { continue }
         if shared.isSyncing { monitor.wait() } else { syncHoldingMonitor() }
         continue

@@ -22,7 +22,7 @@ final class ZeroAhead: @unchecked Sendable {
     var patience: UInt64 = 0
   }
 
-  private static let pieceSize: UInt64 = 1 << 20
+  private static let pieceSize: UInt64 = 256 << 10
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 

@@ -26,8 +26,7 @@ extension DiskError {
   var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
 }
 
-/// A mutex with two conditions, one for whoever waits for news and one (the bell) for a thread that waits for work: the one
-/// way in which a thread of the engine waits.
+/// A mutex with two conditions, one for whoever waits for news and one (the bell) for a thread that waits for work.
 final class Monitor: @unchecked Sendable {
   // `@unchecked`: POSIX mutexes and conditions are made to be used from any thread; their storage never moves.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -83,6 +82,46 @@ final class Monitor: @unchecked Sendable {
     defer { unlock() }
     return try body()
   }
+}
+
+/// A count that one thread raises and another waits to take one from.
+///
+/// Raising it does not make the one that wakes wait for a mutex, as a condition would.
+final class Semaphore: @unchecked Sendable {
+  #if canImport(Darwin)
+    // `@unchecked`: `count` is only touched while `monitor` is held. The system has no semaphores without a name.
+    private let monitor = Monitor()
+    private var count = 0
+
+    func raise() {
+      monitor.withLock {
+        count += 1
+        monitor.notifyAll()
+      }
+    }
+
+    func take() {
+      monitor.withLock {
+        while count == 0 { monitor.wait() }
+        count -= 1
+      }
+    }
+  #else
+    // `@unchecked`: POSIX semaphores are made to be used from any thread; their storage never moves.
+    private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+    init() { sem_init(semaphore, 0, 0) }
+
+    deinit {
+      sem_destroy(semaphore)
+      semaphore.deallocate()
+    }
+
+    func raise() { sem_post(semaphore) }
+
+    /// Waits as long as the count is zero.
+    func take() { while sem_wait(semaphore) != 0 {} }
+  #endif
 }
 
 /// Lets a thread rest, for waiting on what cannot notify: the lock of another process.

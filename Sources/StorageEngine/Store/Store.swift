@@ -14,6 +14,8 @@ package final class Store: Sendable {
   let publication: Publication
   let counters: Counters
   let writing: Writer
+  /// What threads that write at the same time do together.
+  let sharedWriting = SharedWriting()
   let lockLook: LockLook
   /// Whose turn it is to compact.
   let compactions = TurnQueue()
