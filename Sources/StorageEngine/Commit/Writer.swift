@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The writing side of an open store: the lock, the tail of the file, and the sync that transactions share.
 ///
 /// Who has the turn owns the tail. What turns and syncs share is guarded by `monitor`.
@@ -14,6 +16,7 @@ final class Writer: @unchecked Sendable {
   /// The tail of the file that no frame has taken yet.
   let zeros: ZeroAhead
 
+  private let activity = Mutex(ActivityPace())
   private let monitor = Monitor()
   private var shared: Shared
   private var tail: Tail
@@ -44,14 +47,6 @@ final class Writer: @unchecked Sendable {
     var slotSequence: UInt64 = 0
     var slotEnd: UInt64 = 0
     var slotIsClean = false
-    var activity = ActivityState()
-  }
-
-  private struct ActivityState {
-    /// What was said and has not reached the file; empty: nothing any more.
-    var pending: [UInt8]?
-    var lastWritten: Int64 = 0
-    var isShown = false
   }
 
   /// The writer's lock while it is held.
@@ -63,7 +58,6 @@ final class Writer: @unchecked Sendable {
   /// Owned by the holder of the turn.
   private struct Tail {
     var origin: UInt64 = 0
-    var isPrepared = false
     var jumps: [UInt64: Lineage] = [:]
   }
 
@@ -147,146 +141,22 @@ final class Writer: @unchecked Sendable {
 
   /// Brings this process up to what other writers left, makes sure of it, and cuts what is no commit.
   private func recover(report: (OpeningReport) -> Void) throws(StorageError) {
-    var current = publication.current
-    if try Reading.isReplaced(current.file, disk: disk, folder: folder) {
-      current = try Reading.open(
-        disk: disk, folder: folder, options: options, counters: counters, limit: nil
-      ).state
-    }
-    let file = current.file
-    let status = try engineCall { () throws(DiskError) in try file.file.status }
-    file.extend(to: status.size)
-    let slots = try Opening(file: file, limit: status.size).readSlots()
-    let slot = slots.first
-
-    // Forward from what is known here; another writer may have appended since.
-    let scanner = FrameScanner(file: file)
-    var chain = current.chain
-    var adopted = 0
-    while let next = try scanner.next(after: chain, limit: status.size, verifiesHash: true) {
-      chain = next
-      adopted += 1
-    }
-    let newest = chain.offset == 0 ? CommitRecord.beginning(of: file.header) : try file.record(at: chain.offset)
-    let head = try newest.head(in: file)
-    guard chain.end <= status.size else { throw .damaged(what: "end of the file", offset: status.size) }
-    if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
-
-    // The page cache may show bytes that the disk never got, so what no slot vouches for is written again.
-    let vouched = max(slot?.durableEnd ?? FileLayout.firstFrame, FileLayout.firstFrame)
-    var isDirty = false
-    if chain.end > vouched {
-      try rewrite(vouched..<chain.end, of: file)
-      isDirty = true
-    }
-    var opening = OpeningReport()
-    opening.adoptedCommits = adopted
-    if let garbageEnd = try lastNonzero(in: chain.end..<status.size, of: file) {
-      opening.cutBytes = garbageEnd - chain.end
-      opening.keptAside = keepAside(chain.end..<garbageEnd, of: file, number: chain.number)
-      try engineCall { () throws(DiskError) in try file.file.zero(chain.end..<garbageEnd) }
-      isDirty = true
-    }
-    if try writeSession(in: file, chain: chain, slot: slot) { isDirty = true }
-    if isDirty {
-      try engineCall { () throws(DiskError) in try file.file.sync() }
-      counters.syncs.add(1)
-    }
-
-    let state = Publication.State(file: file, newest: newest, head: head, chain: chain)
-    zeros.begin(at: max(status.size, chain.end))
-    tail.isPrepared = true
-    tail.jumps.removeAll()
+    let found = try Recovery(disk: disk, folder: folder, options: options, counters: counters, session: session)
+      .run(from: publication.current)
+    let chain = found.state.chain
+    zeros.begin(at: max(found.size, chain.end))
+    tail = Tail(origin: found.origin)
     monitor.withLock {
-      shared.appended = state
+      shared.appended = found.state
       shared.durableEnd = chain.end
       shared.durableNumber = chain.number
-      shared.slotSequence = slot?.sequence ?? 0
-      shared.slotEnd = slot?.durableEnd ?? 0
-      shared.slotIsClean = slot?.isClean ?? false
+      shared.slotSequence = found.slot?.sequence ?? 0
+      shared.slotEnd = found.slot?.durableEnd ?? 0
+      shared.slotIsClean = found.slot?.isClean ?? false
     }
-    publication.show(state)
+    publication.show(found.state)
     writeHold(durableEnd: chain.end)
-    if opening.cutBytes > 0 {
-      opening.notes.append(
-        "\(opening.cutBytes) bytes after commit #\(chain.number) belonged to no whole commit and were cut")
-      report(opening)
-    }
-  }
-
-  private func rewrite(_ range: Range<UInt64>, of file: DataFile) throws(StorageError) {
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let count = Int(min(1 << 20, range.upperBound - place))
-      // Copied first: a mapping must not be the source of a write to its own pages.
-      let piece = Bytes(try file.bytes(at: place, count: count, what: "frame").array)
-      try piece.withUnsafeBytes { bytes throws(StorageError) in
-        try engineCall { () throws(DiskError) in try file.file.write(bytes, at: place) }
-      }
-      place += UInt64(count)
-    }
-  }
-
-  /// The end of the last byte in a range that is not zero.
-  private func lastNonzero(in range: Range<UInt64>, of file: DataFile) throws(StorageError) -> UInt64? {
-    var end = range.upperBound
-    while end > range.lowerBound {
-      let count = Int(min(1 << 16, end - range.lowerBound))
-      let piece = try file.bytes(at: end - UInt64(count), count: count, what: "tail")
-      if let last = piece.withUnsafeBytes({ $0.lastNonzero }) { return end - UInt64(count) + UInt64(last) + 1 }
-      end -= UInt64(count)
-    }
-    return nil
-  }
-
-  /// Puts bytes that are about to be cut into a file beside the data; nil where that is not possible.
-  private func keepAside(_ range: Range<UInt64>, of file: DataFile, number: UInt64) -> String? {
-    let path = "\(folder)/cut-after-\(number)-\(String(disk.randomNumber(), radix: 16))"
-    do {
-      let aside = try disk.open(path, .create)
-      var place = range.lowerBound
-      while place < range.upperBound {
-        let count = Int(min(1 << 20, range.upperBound - place))
-        let piece = try file.bytes(at: place, count: count, what: "tail")
-        try piece.withUnsafeBytes { bytes throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound) }
-        place += UInt64(count)
-      }
-      return path
-    } catch {
-      return nil
-    }
-  }
-
-  /// Notes this session and its origin in page 0; whether anything was written.
-  private func writeSession(in file: DataFile, chain: ChainEnd, slot: Slot?) throws(StorageError) -> Bool {
-    let bytes = try file.bytes(at: FileLayout.sessionOffset, count: SessionBlock.size, what: "session block")
-    let old = bytes.withUnsafeBytes { SessionBlock($0) }
-    if let old, old.session == session, old.file == file.identity {
-      tail.origin = old.origin
-      return false
-    }
-    let hold = try LockFile(disk: disk, folder: folder).look().hold
-    var origin = disk.randomNumber() | 1
-    if let old, let hold, old.file == file.identity, old.session == hold.session, hold.durableEnd <= chain.end,
-      hold.generation == file.header.identity.generation
-    {
-      origin = old.origin
-    }
-    tail.origin = origin
-    let block = SessionBlock(session: session, file: file.identity, origin: origin, date: disk.now()).encoded()
-    try write(block, at: FileLayout.sessionOffset, to: file)
-    return true
-  }
-
-  private func write(_ bytes: [UInt8], at offset: UInt64, to file: DataFile) throws(StorageError) {
-    try engineCall { () throws(DiskError) in
-      let written = bytes.withUnsafeBytes { bytes in
-        Result { () throws(DiskError) in try file.file.write(bytes, at: offset) }
-      }
-      try written.get()
-    }
-    counters.writes.add(1)
-    counters.bytesWritten.add(UInt64(bytes.count))
+    if found.report.cutBytes > 0 { report(found.report) }
   }
 
   /// Tells other processes how far the data is durable. Failing is harmless: they find out a commit later.
@@ -442,7 +312,7 @@ final class Writer: @unchecked Sendable {
       durableEnd: state.chain.end, zeroedEnd: state.chain.end)
     let place = FileLayout.slotOffsets[Int(slot.sequence % 2)]
     let bytes = slot.encoded(seed: state.file.header.seed)
-    guard (try? write(bytes, at: place, to: state.file)) != nil else { return }
+    guard (try? state.file.write(bytes, at: place)) != nil else { return }
     shared.slotSequence = slot.sequence
     shared.slotEnd = state.chain.end
     shared.slotIsClean = isClean
@@ -473,30 +343,10 @@ final class Writer: @unchecked Sendable {
 
   // MARK: Activity
 
-  private static let activityDistance: Int64 = 100_000_000
-
+  /// Tells other processes what this one is busy with; nil: nothing any more. It is only for show, so failing is harmless.
   func setActivity(_ bytes: [UInt8]?) {
-    let now = disk.now()
-    let isDue = monitor.withLock {
-      shared.activity.pending = bytes ?? []
-      return bytes == nil || now &- shared.activity.lastWritten >= Writer.activityDistance
-    }
-    if isDue { writeActivity(now) }
-  }
-
-  /// Brings what was said last into the file. It is only for show, so failing is harmless.
-  private func writeActivity(_ now: Int64) {
-    let bytes = monitor.withLock { () -> [UInt8]? in
-      guard shared.lock != nil, let bytes = shared.activity.pending else { return nil }
-      if bytes.isEmpty, !shared.activity.isShown {
-        shared.activity.pending = nil
-        return nil
-      }
-      shared.activity = ActivityState(pending: nil, lastWritten: now, isShown: !bytes.isEmpty)
-      return bytes
-    }
-    guard let bytes else { return }
-    try? ActivityFile(disk: disk, folder: folder).write(bytes, session: session)
+    guard holdsLock, let due = activity.withLock({ $0.due(bytes, at: disk.now()) }) else { return }
+    try? ActivityFile(disk: disk, folder: folder).write(due, session: session)
   }
 
   // MARK: Ending
@@ -528,7 +378,6 @@ final class Writer: @unchecked Sendable {
       dropLock()
       hold.withUnsafeBytes { try? file.write($0, at: 0) }
     }
-    tail.isPrepared = false
   }
 
   /// Ends writing for good. The caller has the turn.

@@ -13,6 +13,22 @@ extension Store {
   package func setActivity(_ bytes: [UInt8]?) { writing.setActivity(bytes) }
 }
 
+/// How often what a writer is busy with reaches the file: at most ten times a second, and at the end.
+struct ActivityPace {
+  private static let distance: Int64 = 100_000_000
+
+  private var lastWritten: Int64 = 0
+  private var isShown = false
+
+  /// What is to be written now, if anything; empty where nothing is done any more. The time is in nanoseconds.
+  mutating func due(_ bytes: [UInt8]?, at now: Int64) -> [UInt8]? {
+    guard bytes == nil ? isShown : now &- lastWritten >= Self.distance else { return nil }
+    lastWritten = now
+    isShown = bytes != nil
+    return bytes ?? []
+  }
+}
+
 /// The file through which a writer tells what it is busy with.
 struct ActivityFile {
   static let magic: [UInt8] = [0x41, 0x63, 0x74, 0x69, 0x76, 0x65, 0x20, 0x0A]

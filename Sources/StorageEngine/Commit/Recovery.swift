@@ -1,0 +1,160 @@
+/// What the writer's lock brings with it: the store as other writers left it, made sure of.
+///
+/// What it adopts beyond what a slot vouches for is written and synced again before anything is built on it; what is no commit is
+/// cut, and its bytes are kept aside. A crash on the way leaves what the next recovery begins with.
+struct Recovery {
+  let disk: any Disk
+  let folder: String
+  let options: StoreOptions
+  let counters: Counters
+  /// The session that will write.
+  let session: UInt64
+
+  struct Found {
+    var state: Publication.State
+    /// The newest slot that verifies.
+    var slot: Slot?
+    /// What commits of this session name as their origin.
+    var origin: UInt64
+    /// The size of the file.
+    var size: UInt64
+    var report: OpeningReport
+  }
+
+  /// `known`: what this process has seen of the store. The caller holds the lock.
+  func run(from known: Publication.State) throws(StorageError) -> Found {
+    let current = try newestGeneration(known)
+    let file = current.file
+    let status = try engineCall { () throws(DiskError) in try file.file.status }
+    file.extend(to: status.size)
+    let slot = try Opening(file: file, limit: status.size).readSlots().first
+    let (chain, adopted) = try wholeFrames(after: current.chain, limit: status.size, in: file)
+    if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
+    let newest = chain.offset == 0 ? CommitRecord.beginning(of: file.header) : try file.record(at: chain.offset)
+    let head = try newest.head(in: file)
+
+    var report = OpeningReport()
+    report.adoptedCommits = adopted
+    // The page cache may show bytes that the disk never got, so what no slot vouches for is written again.
+    let vouched = max(slot?.durableEnd ?? FileLayout.firstFrame, FileLayout.firstFrame)
+    if chain.end > vouched { try rewrite(vouched..<chain.end, of: file) }
+    let isCut = try cut(behind: chain, limit: status.size, of: file, &report)
+    let (origin, isNew) = try writeSession(in: file, chain: chain)
+    if chain.end > vouched || isCut || isNew {
+      try engineCall { () throws(DiskError) in try file.file.sync() }
+      counters.syncs.add(1)
+    }
+    return Found(
+      state: Publication.State(file: file, newest: newest, head: head, chain: chain), slot: slot, origin: origin,
+      size: status.size, report: report)
+  }
+
+  /// Compaction may have put another file in place.
+  private func newestGeneration(_ known: Publication.State) throws(StorageError) -> Publication.State {
+    guard try Reading.isReplaced(known.file, disk: disk, folder: folder) else { return known }
+    return try Reading.open(disk: disk, folder: folder, options: options, counters: counters, limit: nil).state
+  }
+
+  /// Forward from what is known here: another writer may have appended since.
+  private func wholeFrames(
+    after known: ChainEnd, limit: UInt64, in file: DataFile
+  ) throws(StorageError) -> (end: ChainEnd, count: Int) {
+    let scanner = FrameScanner(file: file)
+    var chain = known
+    var count = 0
+    while let next = try scanner.next(after: chain, limit: limit, verifiesHash: true) {
+      chain = next
+      count += 1
+    }
+    guard chain.end <= limit else { throw .damaged(what: "end of the file", offset: limit) }
+    return (chain, count)
+  }
+
+  /// Makes zeros of what lies behind the last whole frame; whether there was anything.
+  private func cut(
+    behind chain: ChainEnd, limit: UInt64, of file: DataFile, _ report: inout OpeningReport
+  ) throws(StorageError) -> Bool {
+    guard let garbageEnd = try lastNonzero(in: chain.end..<limit, of: file) else { return false }
+    report.cutBytes = garbageEnd - chain.end
+    report.keptAside = keepAside(chain.end..<garbageEnd, of: file, number: chain.number)
+    report.notes.append(
+      "\(report.cutBytes) bytes after commit #\(chain.number) belonged to no whole commit and were cut")
+    try engineCall { () throws(DiskError) in try file.file.zero(chain.end..<garbageEnd) }
+    return true
+  }
+
+  private func rewrite(_ range: Range<UInt64>, of file: DataFile) throws(StorageError) {
+    var place = range.lowerBound
+    while place < range.upperBound {
+      let count = Int(min(1 << 20, range.upperBound - place))
+      // Copied first: a mapping must not be the source of a write to its own pages.
+      let piece = Bytes(try file.bytes(at: place, count: count, what: "frame").array)
+      try piece.withUnsafeBytes { bytes throws(StorageError) in
+        try engineCall { () throws(DiskError) in try file.file.write(bytes, at: place) }
+      }
+      place += UInt64(count)
+    }
+  }
+
+  /// The end of the last byte in a range that is not zero.
+  private func lastNonzero(in range: Range<UInt64>, of file: DataFile) throws(StorageError) -> UInt64? {
+    var end = range.upperBound
+    while end > range.lowerBound {
+      let count = Int(min(1 << 16, end - range.lowerBound))
+      let piece = try file.bytes(at: end - UInt64(count), count: count, what: "tail")
+      if let last = piece.withUnsafeBytes({ $0.lastNonzero }) { return end - UInt64(count) + UInt64(last) + 1 }
+      end -= UInt64(count)
+    }
+    return nil
+  }
+
+  /// Puts bytes that are about to be cut into a file beside the data; nil where that is not possible.
+  private func keepAside(_ range: Range<UInt64>, of file: DataFile, number: UInt64) -> String? {
+    let path = "\(folder)/cut-after-\(number)-\(String(disk.randomNumber(), radix: 16))"
+    do {
+      let aside = try disk.open(path, .create)
+      var place = range.lowerBound
+      while place < range.upperBound {
+        let count = Int(min(1 << 20, range.upperBound - place))
+        let piece = try file.bytes(at: place, count: count, what: "tail")
+        try piece.withUnsafeBytes { bytes throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound) }
+        place += UInt64(count)
+      }
+      return path
+    } catch {
+      return nil
+    }
+  }
+
+  /// Notes the session and its origin in page 0: the origin, and whether anything was written. The file's last session goes on
+  /// with its origin; a copy of the file, or one that was put back, takes a new one.
+  private func writeSession(in file: DataFile, chain: ChainEnd) throws(StorageError) -> (origin: UInt64, isNew: Bool) {
+    let bytes = try file.bytes(at: FileLayout.sessionOffset, count: SessionBlock.size, what: "session block")
+    let old = bytes.withUnsafeBytes { SessionBlock($0) }
+    if let old, old.session == session, old.file == file.identity { return (old.origin, false) }
+    let hold = try LockFile(disk: disk, folder: folder).look().hold
+    var origin = disk.randomNumber() | 1
+    if let old, let hold, old.file == file.identity, old.session == hold.session, hold.durableEnd <= chain.end,
+      hold.generation == file.header.identity.generation
+    {
+      origin = old.origin
+    }
+    let block = SessionBlock(session: session, file: file.identity, origin: origin, date: disk.now()).encoded()
+    try file.write(block, at: FileLayout.sessionOffset)
+    return (origin, true)
+  }
+}
+
+extension DataFile {
+  /// Writes one of the blocks before the frames.
+  func write(_ block: [UInt8], at offset: UInt64) throws(StorageError) {
+    try engineCall { () throws(DiskError) in
+      let written = block.withUnsafeBytes { bytes in
+        Result { () throws(DiskError) in try file.write(bytes, at: offset) }
+      }
+      try written.get()
+    }
+    counters.writes.add(1)
+    counters.bytesWritten.add(UInt64(block.count))
+  }
+}
