@@ -85,7 +85,7 @@ extension Store {
       do throws(StorageError) {
         try copy.run(kept, names: try names(of: start), progress: progress)
       } catch .cancelled {
-        try copy.syncFrames()
+        try copy.syncFrames(all: true)
         throw .cancelled
       }
       let report = try finish(copy, after: start)
@@ -147,19 +147,42 @@ extension Store {
     }
   }
 
-  /// Copies what was committed meanwhile, and puts the new file in place.
+  /// So many commits are copied in one turn, while writers wait.
+  private static let fewCommits = 2
+
+  /// Copies what was committed meanwhile, and puts the new file in place. Where commits come faster than they are copied, some
+  /// are copied in turns of the writer's, so that each commit waits a little and none waits long.
   private func finish(
     _ copy: GenerationCopy, after start: Publication.State
   ) throws(StorageError) -> CompactionReport? {
-    // Without a turn as long as there is much to catch up with.
     var copied = max(start.newest.number, copy.newest.number)
-    for _ in 0..<8 {
+    var backlog = Int.max
+    var inOneTurn: Int?
+    while true {
       let current = publication.current
-      guard current.file === start.file, current.newest.number > copied &+ 32 else { break }
-      _ = try copy.catchUp(after: copied, to: current.newest)
+      guard current.file === start.file else { break }
+      let missing = try copy.missing(after: copied, to: current.newest)
+      guard missing.count > Self.fewCommits else { break }
+      if missing.count > backlog / 4 * 3 { inOneTurn = inOneTurn.map { $0 * 2 } ?? Self.fewCommits }
+      backlog = missing.count
+      try catchUp(missing, inOneTurn: inOneTurn, copy)
       copied = current.newest.number
     }
     return try inTurn { () throws(StorageError) in try replace(start.file, by: copy, after: copied) }
+  }
+
+  /// `inOneTurn`: how many commits are copied in a turn of the writer's; nil: without a turn.
+  private func catchUp(_ missing: [CommitRecord], inOneTurn: Int?, _ copy: GenerationCopy) throws(StorageError) {
+    let pieceSize = inOneTurn ?? 1
+    for start in stride(from: 0, to: missing.count, by: pieceSize) {
+      let piece = missing[start..<min(start + pieceSize, missing.count)]
+      if inOneTurn != nil {
+        try inTurn { () throws(StorageError) in try copy.catchUp(piece) }
+      } else {
+        try copy.catchUp(piece)
+      }
+      try copy.syncFrames()
+    }
   }
 
   private func replace(
@@ -167,7 +190,7 @@ extension Store {
   ) throws(StorageError) -> CompactionReport? {
     let state = writing.beginning().state
     guard state.file === file else { throw .busy(what: "the store was compacted by someone else") }
-    _ = try copy.catchUp(after: copied, to: state.newest)
+    try copy.catchUp(try copy.missing(after: copied, to: state.newest))
     guard try copy.hasAllNames(of: state) else { return nil }
     let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())
     let isOurs = try engineCall { () throws(DiskError) in

@@ -85,6 +85,7 @@ final class GenerationCopy {
     for (index, commit) in commits.enumerated() where frames[commit.number] == nil {
       let named = names.filter { $0.value == commit.number }.sorted { $0.key < $1.key }
       try copy(commit, names: named.map { NameChange(name: $0.key, commit: $0.value) })
+      try syncFrames()
       progressMade.commitsDone = index + 1
       try report(chain.end)
     }
@@ -95,18 +96,21 @@ final class GenerationCopy {
     guard progress(progressMade) else { throw .cancelled }
   }
 
-  /// Called with each node and each entry: lets the caller end the copy, and syncs what was written.
+  /// Called with each node and each entry: lets those run that wait for the processor, lets the caller end the copy, and syncs
+  /// what was written.
   private func step(_ draft: FrameDraft) throws(StorageError) {
     steps += 1
+    // Else a commit that could go on waits until the system thinks that this thread has had its time: milliseconds.
+    if steps % 16 == 0 { letOthersRun() }
     guard steps % 256 == 0 else { return }
-    try sync(draft.writtenEnd)
+    try sync(draft.writtenEnd, distance: syncDistance)
     try report(draft.writtenEnd)
   }
 
   /// Syncs what was written, which reaches to `end`, where that is enough to be worth it, and notes it for a copy that goes on
   /// from there.
-  private func sync(_ end: UInt64, distance: UInt64? = nil) throws(StorageError) {
-    guard var plan, end >= max(plan.syncedEnd, FileLayout.firstFrame) &+ (distance ?? syncDistance) else { return }
+  private func sync(_ end: UInt64, distance: UInt64) throws(StorageError) {
+    guard var plan, end >= max(plan.syncedEnd, FileLayout.firstFrame) &+ distance else { return }
     let written = target.file
     try engineCall { () throws(DiskError) in try written.sync() }
     target.counters.syncs.add(1)
@@ -117,8 +121,8 @@ final class GenerationCopy {
     }
   }
 
-  /// Syncs all whole frames for who goes on from here.
-  func syncFrames() throws(StorageError) { try sync(chain.end, distance: 1) }
+  /// Syncs the whole frames where there are enough of them; `all`: where there are any, for who goes on from here.
+  func syncFrames(all: Bool = false) throws(StorageError) { try sync(chain.end, distance: all ? 1 : syncDistance) }
 
   /// Takes a frame that is in the target.
   func take(_ record: CommitRecord, chain newChain: ChainEnd) {
@@ -128,12 +132,12 @@ final class GenerationCopy {
     numbers.append(record.number)
   }
 
-  /// Copies all commits after a number, each with the names that it gave; how many they are.
-  func catchUp(after number: UInt64, to newest: CommitRecord) throws(StorageError) -> Int {
-    var waiting: [CommitRecord] = []
+  /// The commits after a number that are not copied, the oldest first.
+  func missing(after number: UInt64, to newest: CommitRecord) throws(StorageError) -> [CommitRecord] {
+    var missing: [CommitRecord] = []
     var record = newest
     while record.number > number, frames[record.number] == nil {
-      waiting.append(record)
+      missing.append(record)
       guard let previous = record.links.order.previous else { break }
       let next = try source.record(previous)
       // Numbers fall with each step, so that no damage makes the walk endless.
@@ -142,8 +146,12 @@ final class GenerationCopy {
       }
       record = next
     }
-    for record in waiting.reversed() { try copy(record, names: record.names) }
-    return waiting.count
+    return missing.reversed()
+  }
+
+  /// Copies commits that were made since the copy began, each with the names that it gave. They are not synced.
+  func catchUp(_ commits: some Sequence<CommitRecord>) throws(StorageError) {
+    for commit in commits { try copy(commit, names: commit.names) }
   }
 
   /// Whether every named commit of a state was copied.
@@ -215,7 +223,6 @@ final class GenerationCopy {
       number: commit.number, after: chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
       recordCheck: target.header.check(buffer.bytes))
     take(try target.record(at: newChain.offset), chain: newChain)
-    try sync(chain.end)
   }
 
   /// The record of a commit in the target.

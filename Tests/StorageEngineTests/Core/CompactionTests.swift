@@ -1,4 +1,5 @@
 import DiskSimulation
+import Synchronization
 import Testing
 
 @testable import StorageEngine
@@ -235,6 +236,37 @@ struct CompactionTests {
       count += 1
     }
     #expect(count == written)
+    try store.close()
+    try verify(folder.store())
+  }
+
+  @Test("a compaction comes to its end beside a writer that never pauses, and loses none of its commits")
+  func withoutPause() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    _ = try history(store, commits: 20, seed: 6)
+    let isDone = Atomic(false)
+    let written = Atomic(0)
+    let (hasBegun, hasEnded) = (Signal(), Signal())
+    try startThread {
+      while !isDone.load(ordering: .acquiring) {
+        let next = written.load(ordering: .relaxed) + 1
+        _ = try? store.change(CommitInfo(durability: .collated)) {
+          try $0.put(key(1000 + next), bytes("meanwhile"), in: people)
+        }
+        written.store(next, ordering: .releasing)
+        if next == 50 { hasBegun.fire() }
+      }
+      hasEnded.fire()
+    }
+    hasBegun.wait()
+    let report = try store.compact(.all)
+    isDone.store(true, ordering: .releasing)
+    hasEnded.wait()
+    #expect(report.commitsPruned == 0)
+    #expect(store.identity.generation == 2)
+    let last = written.load(ordering: .acquiring)
+    for number in 1...last { #expect(try store.head.text(key(1000 + number)) == "meanwhile") }
     try store.close()
     try verify(folder.store())
   }
