@@ -94,16 +94,18 @@ fuzz:
 	Tests/Fuzz/fuzz 60
 
 # Data races: everything in the engine that has threads, and the typed library's transactions, observers and warm-up. What is one
-# thread's work, however much of it, is left to `test`.
+# thread's work, however much of it, is left to `test`, and so is what measures memory.
 thread: requirements
-	$(SWIFT) test $(CHECKED) --sanitize=thread --scratch-path .build/thread \
-	  --filter 'StorageEngineTests|CodableDatastoreTests' --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests'
+	$(SWIFT) test $(CHECKED) --sanitize=thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build/thread \
+	  --filter 'StorageEngineTests|CodableDatastoreTests' \
+	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests'
 
-# Memory: the engine's tests whole, damaged files among them, and the keys' and documents' bytes. Values that live as long as the
-# program are no leaks.
+# Memory: the engine's tests whole, damaged files among them, the typed library's, and the keys' and documents' bytes. Values that
+# live as long as the program are no leaks.
 address: requirements
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test $(CHECKED) --sanitize=address --scratch-path .build/address \
-	  --filter 'StorageEngineTests|DatastoreModelTests.Key|DatastoreModelTests.JSON'
+	  --filter 'StorageEngineTests|CodableDatastoreTests|DatastoreModelTests.(Key|JSON|Document|PropertyList)' \
+	  --skip 'StorageEngineTests.MemoryTests'
 
 # One program as four kinds of client: Swift 5 and 6, with and without NonisolatedNonsendingByDefault.
 clients:

@@ -35,6 +35,18 @@ struct RandomOperationTests {
     #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
   }
 
+  @Test("trees dropped, made anew, brought back and rolled back are what they should be", arguments: 41...46)
+  func mixedTrees(_ seed: Int) throws {
+    let disk = ImageDisk()
+    var runner = try ScriptRunner(creating: "/model.strata", on: disk)
+    try runner.run(.random(seed: UInt64(seed), count: 120, compacts: seed % 2 == 0, mixes: true))
+    let newest = runner.model.newest
+    #expect(try StoreComparison(store: runner.store, model: runner.model).checkAll(promised: newest) == newest)
+    try runner.store.close()
+    let report = try Store.verify(at: "/model.strata", disk: disk)
+    #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
+  }
+
   @Test("the same on a real disk, mapped and not", arguments: [true, false])
   func realDisk(readsMapped: Bool) throws {
     let disk = SystemDisk()

@@ -45,14 +45,19 @@ enum Edit: Sendable {
 
 extension [Step] {
   /// A random workload. The same seed gives the same steps.
-  static func random(seed: UInt64, count: Int, keys: Int = 40, reopens: Bool = true, compacts: Bool = false) -> [Step] {
+  ///
+  /// `mixes`: between the changes of each transaction any tree may also be dropped, made anew or brought back.
+  static func random(
+    seed: UInt64, count: Int, keys: Int = 40, reopens: Bool = true, compacts: Bool = false, mixes: Bool = false
+  ) -> [Step] {
     var random = RandomSource(seed: seed)
     var steps: [Step] = [.commit([.create(tree: 0), .create(tree: 1), .put(tree: 0, key: 0, size: 10)])]
     while steps.count < count {
       if compacts, steps.count % 12 == 11 {
         steps.append(.compact(Bool.random(using: &random) ? .all : .last(Int.random(in: 1...8, using: &random))))
       }
-      steps.append(.random(keys, reopens, &random))
+      let step = Step.random(keys, reopens, &random)
+      steps.append(mixes ? step.mixed(&random) : step)
     }
     return steps
   }
@@ -81,7 +86,36 @@ extension Step {
   }
 }
 
+extension Step {
+  /// The step with changes of whole trees among those of its transactions.
+  fileprivate func mixed(_ random: inout RandomSource) -> Step {
+    switch self {
+    case .commit(let edits, let base, let info): .commit(edits.mixed(&random), on: base, info: info)
+    case .group(let transactions): .group(transactions.map { $0.mixed(&random) })
+    case .collated(let edits): .collated(edits.mixed(&random))
+    default: self
+    }
+  }
+}
+
 extension [Edit] {
+  fileprivate func mixed(_ random: inout RandomSource) -> [Edit] {
+    var mixed = self
+    for _ in 0..<Int.random(in: 0...4, using: &random) {
+      let tree = Int.random(in: 0..<3, using: &random)
+      let edit: Edit =
+        switch Int.random(in: 0..<10, using: &random) {
+        case 0..<3: .drop(tree: tree)
+        case 3..<5: .create(tree: tree)
+        case 5..<8: .restore(tree: tree, share: Int.random(in: 0...1000, using: &random))
+        case 8: .put(tree: tree, key: 0, size: 12)
+        default: .rolledBack([.drop(tree: tree), .put(tree: tree, key: 1, size: 9), .drop(tree: tree)])
+        }
+      mixed.insert(edit, at: Int.random(in: 0...mixed.count, using: &random))
+    }
+    return mixed
+  }
+
   static func random(_ keys: Int, _ random: inout RandomSource) -> [Edit] {
     (0..<Int.random(in: 1...4, using: &random)).map { _ in .random(keys, &random) }
   }

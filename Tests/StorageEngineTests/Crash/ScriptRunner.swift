@@ -148,11 +148,13 @@ struct ScriptRunner {
       guard next.state[ScriptRunner.name(tree)] != nil else { return }
       try transaction.dropTree(ScriptRunner.name(tree))
       next.state[ScriptRunner.name(tree)] = nil
+      next.changed.insert(ScriptRunner.name(tree))
     case .attributes(let tree, let size):
       try ensure(tree, transaction, &next)
       let bytes = value(size)
       try transaction.setAttributes(bytes, of: ScriptRunner.name(tree))
       next.state[ScriptRunner.name(tree)]?.attributes = bytes
+      next.changed.insert(ScriptRunner.name(tree))
     case .rolledBack(let edits):
       let savepoint = try transaction.savepoint()
       var discarded = next
@@ -167,6 +169,7 @@ struct ScriptRunner {
     guard next.state[name] == nil else { return }
     try transaction.createTree(name, kind: ScriptRunner.kind(tree), attributes: [UInt8(tree)])
     next.state[name] = StoreModel.TreeState(kind: ScriptRunner.kind(tree), attributes: [UInt8(tree)])
+    next.changed.insert(name)
   }
 
   private func put(
@@ -186,6 +189,7 @@ struct ScriptRunner {
       next.state[name]?.entries[key] = short
     }
     next.touched[name, default: []].insert(key)
+    next.changed.insert(name)
   }
 
   private func delete(
@@ -199,7 +203,20 @@ struct ScriptRunner {
       case .entries: try transaction.remove(key, in: name)
       }
     precondition(wasThere == (state.entries[key] != nil), "delete tells of another past than the model's")
-    if next.state[name]?.entries.removeValue(forKey: key) != nil { next.touched[name, default: []].insert(key) }
+    if next.state[name]?.entries.removeValue(forKey: key) != nil {
+      next.touched[name, default: []].insert(key)
+      next.changed.insert(name)
+    }
+  }
+
+  /// A commit as a view; nil where it is of a group that nobody has waited for yet.
+  private func visible(_ number: UInt64) throws -> View? {
+    do {
+      return try store.view(at: number)
+    } catch {
+      guard case .noSuchCommit = error else { throw error }
+      return nil
+    }
   }
 
   private func restore(
@@ -207,14 +224,19 @@ struct ScriptRunner {
   ) throws {
     let number = commit(at: share)
     let older = model.state(at: number)
-    let view = try store.view(at: number)
+    guard let view = try visible(number) else { return }
     if let tree {
       let name = ScriptRunner.name(tree)
-      guard older[name] != nil, next.state[name] != nil else { return }
+      // What the transaction has changed, and not dropped, cannot be brought back any more.
+      guard next.state[name] == nil || !next.changed.contains(name) else { return }
       try transaction.restore([name], from: view)
       next.state[name] = older[name]
+      next.changed.insert(name)
     } else {
+      guard next.changed.isEmpty, next.restores == nil else { return }
       try transaction.restore(nil, from: view)
+      next.changed.formUnion(next.state.keys)
+      next.changed.formUnion(older.keys)
       next.state = older
     }
     next.restores = number

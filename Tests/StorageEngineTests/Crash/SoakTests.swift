@@ -58,7 +58,7 @@ struct SoakTests {
     try await seeds { seed in
       let disk = ImageDisk()
       var runner = try ScriptRunner(creating: "/soak.strata", on: disk)
-      try runner.run(.random(seed: seed, count: 400, keys: 120, compacts: seed % 2 == 1))
+      try runner.run(.random(seed: seed, count: 400, keys: 120, compacts: seed % 2 == 1, mixes: seed % 3 == 0))
       let comparison = StoreComparison(store: runner.store, model: runner.model)
       #expect(try comparison.checkAll(promised: runner.model.newest) == runner.model.newest, "seed \(seed)")
       try comparison.checkSearches(seed: seed)

@@ -23,6 +23,8 @@ struct StoreModel: Sendable {
     var head: UInt64
     /// The keys that this commit put or deleted, as its journal has them in the end.
     var touched: [TreeName: Set<Key>] = [:]
+    /// The trees that it changed in any way.
+    var changed: Set<TreeName> = []
     var restores: UInt64?
   }
 
