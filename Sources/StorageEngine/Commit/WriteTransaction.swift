@@ -189,8 +189,7 @@ package final class WriteTransaction: @unchecked Sendable {
         state.pointee.restores = view.commit.number
         return
       }
-      for name in names { try restore(name, from: view) }
-      state.pointee.restores = view.commit.number
+      for name in names where try restore(name, from: view) { state.pointee.restores = view.commit.number }
     }
   }
 
@@ -201,7 +200,8 @@ package final class WriteTransaction: @unchecked Sendable {
     return View(commit: try search.commit(view.commit.number), file: file)
   }
 
-  private func restore(_ name: TreeName, from view: View) throws(StorageError) {
+  /// Whether there was anything to do: a tree that neither the view nor the transaction has stays nothing.
+  private func restore(_ name: TreeName, from view: View) throws(StorageError) -> Bool {
     let old = try view.catalogEntry(name)
     let place = try place(of: name)
     if let place, state.pointee.trees[place].isChanged {
@@ -209,7 +209,7 @@ package final class WriteTransaction: @unchecked Sendable {
     }
     guard let old else {
       if let place { state.pointee.trees[place].isDropped = true }
-      return
+      return place != nil
     }
     var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
     tree.isRestored = true
@@ -225,6 +225,7 @@ package final class WriteTransaction: @unchecked Sendable {
       changeLive { $0.add(old.liveBytes) }
       add(tree)
     }
+    return true
   }
 
   private func changeLive(_ change: (inout LiveBytes) -> Void) {

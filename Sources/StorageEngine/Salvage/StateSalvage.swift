@@ -121,7 +121,7 @@ struct StateSalvage {
     }
     for (key, payload) in changed {
       if let payload {
-        try put(key, payload, name, entry, place: nil)
+        try put(key, payload, name, entry, place: nil, isChange: true)
       } else {
         try remove(key, name, entry, place: nil)
       }
@@ -158,7 +158,8 @@ struct StateSalvage {
   // MARK: One entry
 
   private mutating func put(
-    _ key: [UInt8], _ payload: Payload, _ name: TreeName, _ entry: CatalogEntry, place: KeyProbe?
+    _ key: [UInt8], _ payload: Payload, _ name: TreeName, _ entry: CatalogEntry, place: KeyProbe?,
+    isChange: Bool = false
   ) throws(StorageError) {
     guard entry.kind == .records else { return try putEntry(key, payload, name, place: place) }
     guard let reference = payload.record else { return }
@@ -171,7 +172,8 @@ struct StateSalvage {
       }
       return
     }
-    if let existing, try tree?.value(of: existing) == value { return }
+    // Where only the state is known, what is there already is no change; a commit may have written the same value once more.
+    if !isChange, let existing, try tree?.value(of: existing) == value { return }
     try transaction.put(key, value.array, in: name, place: place)
   }
 

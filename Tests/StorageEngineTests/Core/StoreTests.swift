@@ -88,6 +88,16 @@ struct StoreTests {
     #expect(store.head.commit.number == 0)
   }
 
+  @Test("bringing back a tree that was never there changes nothing and commits nothing")
+  func restoredNothing() throws {
+    let store = Store.memory()
+    try store.change { try $0.createTree(people, kind: .records) }
+    let transaction = try store.beginBlocking()
+    try transaction.restore([byAge], from: try store.view(at: 1))
+    #expect(!transaction.isChanged)
+    #expect(try transaction.commit() == nil)
+  }
+
   @Test("a snapshot of a transaction's tree stays as it was")
   func snapshot() throws {
     let store = Store.memory()

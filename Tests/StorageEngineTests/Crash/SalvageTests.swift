@@ -50,6 +50,25 @@ struct SalvageTests {
     return (store, report)
   }
 
+  @Test("a commit that wrote the value that was there already is saved like others")
+  func sameValue() throws {
+    let disk = ImageDisk()
+    let name = ScriptRunner.name(0)
+    let store = try Store.create(at: "/same.strata", options: StoreOptions(), disk: disk)
+    for number in 1...3 {
+      let transaction = try store.beginBlocking()
+      if number == 1 { try transaction.createTree(name, kind: .records, attributes: []) }
+      try transaction.put([1], [7], in: name)
+      try transaction.commit(CommitInfo(action: "write \(number)"))?.wait()
+    }
+    try store.close()
+    let report = try Store.salvage(from: "/same.strata", to: "/saved.strata", options: StoreOptions(), disk: disk)
+    #expect(report.isComplete)
+    #expect(report.savedCommits == 3)
+    let saved = try Store.open(at: "/saved.strata", options: StoreOptions(isReadOnly: true), disk: disk)
+    #expect(try (1...3).map { try saved.commit($0).action } == ["write 1", "write 2", "write 3"])
+  }
+
   @Test("from a store without damage everything is saved: states, names, parents, words and dates", arguments: 1...3)
   func wholeStore(_ seed: Int) throws {
     let workload = try RecordedWorkload.run("whole", .random(seed: UInt64(seed), count: 60), seed: UInt64(seed))
