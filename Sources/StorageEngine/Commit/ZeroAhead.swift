@@ -20,9 +20,11 @@ final class ZeroAhead: @unchecked Sendable {
     var goal: UInt64?
     /// After a failure nothing is tried until the frames reach this.
     var patience: UInt64 = 0
+    /// So many zeros are wanted the next time: the more were used up, the more, because each piece delays a commit or two.
+    var step: UInt64 = 0
   }
 
-  private static let pieceSize: UInt64 = 256 << 10
+  private static let pieceSize: UInt64 = 1 << 20
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
@@ -41,7 +43,10 @@ final class ZeroAhead: @unchecked Sendable {
   func claim(_ newEnd: UInt64) {
     monitor.withLock {
       while state.piece != nil, newEnd > state.end { monitor.wait() }
-      state.end = max(state.end, newEnd)
+      guard newEnd > state.end else { return }
+      state.end = newEnd
+      // A frame longer than the zeros: no sign that many small ones follow.
+      state.step = 0
     }
   }
 
@@ -56,14 +61,15 @@ final class ZeroAhead: @unchecked Sendable {
   /// Sees to it that there are zeros behind the frames, which end at `end`. Where there is no room for zeros there may be for
   /// frames, so that is not an error; `failed` is told of errors that leave in doubt what was synced.
   func provide(behind end: UInt64, in file: DataFile, failed: @escaping @Sendable (DiskError) -> Void) {
-    let step = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
-    let goal = (end + step + 4095) / 4096 * 4096
-    guard end >= largeStore else { return provideAtOnce(goal, behind: end, file) }
+    let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
+    guard end >= largeStore else { return provideAtOnce(pageEnd(end + usual), behind: end, file) }
     let isNeeded = monitor.withLock {
+      let step = max(usual, min(state.step, end / 16, ZeroAhead.mostStep))
       guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else {
         return false
       }
-      state.goal = goal
+      state.step = step * 2
+      state.goal = pageEnd(end + step)
       return true
     }
     guard isNeeded else { return }
@@ -73,6 +79,8 @@ final class ZeroAhead: @unchecked Sendable {
       settle()
     }
   }
+
+  private func pageEnd(_ offset: UInt64) -> UInt64 { (offset + 4095) / 4096 * 4096 }
 
   private func provideAtOnce(_ goal: UInt64, behind end: UInt64, _ file: DataFile) {
     let start = monitor.withLock { state.end }
