@@ -124,6 +124,20 @@ package final class ImageDisk: Disk {
     }
   }
 
+  package func removeDirectory(_ path: String) throws(DiskError) {
+    try change("rmdir", path) { state throws(DiskError) in
+      if state.isReadOnly { throw DiskError(operation: "rmdir", path: path, code: EROFS) }
+      let number = try state.image.existing(path, "rmdir")
+      guard let entries = state.image.entries(of: number) else {
+        throw DiskError(operation: "rmdir", path: path, code: ENOTDIR)
+      }
+      guard entries.isEmpty else { throw DiskError(operation: "rmdir", path: path, code: ENOTEMPTY) }
+      let (parent, name) = try state.image.place(path, "rmdir")
+      state.image.unlink(name, in: parent)
+      state.discardIfUnused(number)
+    }
+  }
+
   package func syncDirectory(_ path: String) throws(DiskError) {
     try change("open", path) { state throws(DiskError) in
       guard state.image.isDirectory(try state.image.existing(path, "open")) else {

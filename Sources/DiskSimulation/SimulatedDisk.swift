@@ -116,6 +116,14 @@ package final class SimulatedDisk: Disk {
     }
   }
 
+  package func removeDirectory(_ path: String) throws(DiskError) {
+    try perform(.unlink, path) { state throws(DiskError) in
+      let name = try name(path)
+      try memory.removeDirectory(path)
+      state.record.append(.remove(name))
+    }
+  }
+
   package func syncDirectory(_ path: String) throws(DiskError) {
     let number = memory.image.number(at: path)
     try performSync(.syncDirectory, path, number) { () throws(DiskError) in try memory.syncDirectory(path) }

@@ -4,7 +4,7 @@ import StorageEngine
 public enum HistoryRetention: Hashable, Sendable {
   /// All of them.
   case everything
-  /// The newest so many.
+  /// The newest so many, and between them those that changed no record, as where only a name was set.
   case last(Int)
   /// Those that are not older than a span of time.
   case younger(than: Duration)

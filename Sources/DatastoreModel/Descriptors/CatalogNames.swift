@@ -30,6 +30,12 @@ extension TreeName {
     return String(decoding: bytes.dropFirst(), as: UTF8.self)
   }
 
+  /// The key of the datastore whose left-out records this tree lists; nil for other trees.
+  package var leftOutKey: String? {
+    guard bytes.first == Self.leftOutMark else { return nil }
+    return String(decoding: bytes.dropFirst(), as: UTF8.self)
+  }
+
   /// The datastore and the name of the index that this tree is; nil for other trees.
   package var indexName: (datastore: String, index: String)? {
     guard bytes.first == Self.indexMark, let end = bytes.firstIndex(of: 0) else { return nil }

@@ -104,7 +104,7 @@ extension OwnStore {
       next = record.parents.first.map { CommitNumber($0) }
       // What was squashed is no one's action, and what came before it is gone.
       if record.flags.contains(.squashed) { break }
-      if record.isFolded || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
+      if record.changesNoRecord || takenBack.contains(number) || record.flags.contains(.maintenance) { continue }
       if let target = record.undoes.map({ CommitNumber($0) }) {
         takenBack.insert(target)
         let isRedo = (try? commitRecord(target))?.undoes != nil

@@ -1,7 +1,7 @@
 /// How much of its history a store keeps when it is compacted. Named commits and the newest one are always kept.
 package enum HistoryRetention: Hashable, Sendable {
   case all
-  /// The newest so many commits.
+  /// The newest so many commits; those that the history folds away, as setting a name, do not count.
   case last(Int)
   /// Those younger than so many nanoseconds.
   case younger(Int64)

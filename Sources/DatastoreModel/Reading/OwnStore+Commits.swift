@@ -8,7 +8,7 @@ extension OwnStore {
     var next: CommitNumber? = newest.rawValue == 0 ? nil : newest
     while let number = next, commits.count < limit {
       let record = try commitRecord(number)
-      if !folded || !record.isFolded { commits.append(try described(record)) }
+      if !folded || !record.changesNoRecord { commits.append(try described(record)) }
       next = record.parents.first.map { CommitNumber($0) }
     }
     return commits
@@ -70,14 +70,6 @@ extension OwnStore {
 
   func commitRecord(_ number: CommitNumber) throws(ModelError) -> CommitRecord {
     try onStorage { () throws(StorageError) in try engine.commit(number.rawValue) }
-  }
-}
-
-extension CommitRecord {
-  /// Whether the history passes over it: it changed no record and says nothing else that a user would look for.
-  var isFolded: Bool {
-    flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
-      && !counts.contains { $0.tree.datastoreKey != nil && ($0.inserted | $0.updated | $0.deleted) > 0 }
   }
 }
 

@@ -31,6 +31,12 @@ package struct CommitRecord: Sendable, Hashable {
 
   /// What lies behind the public face: pointers into the file.
   var links: CommitLinks
+
+  /// Whether it changed no record and is nothing else that a user would look for: it sets a name, or changes an index.
+  package var changesNoRecord: Bool {
+    flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
+      && !counts.contains { ($0.inserted | $0.updated | $0.deleted) > 0 }
+  }
 }
 
 /// How a commit came about.

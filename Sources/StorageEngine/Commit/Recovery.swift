@@ -39,7 +39,7 @@ struct Recovery {
     let vouched = max(slot?.durableEnd ?? FileLayout.firstFrame, FileLayout.firstFrame)
     if chain.end > vouched { try rewrite(vouched..<chain.end, of: file) }
     let isCut = try cut(behind: chain, limit: status.size, of: file, &report)
-    let (origin, isNew) = try writeSession(in: file, chain: chain)
+    let (origin, isNew) = try writeSession(in: file, found: status, chain: chain)
     if chain.end > vouched || isCut || isNew {
       try engineCall { () throws(DiskError) in try file.file.sync() }
       counters.syncs.add(1)
@@ -127,17 +127,21 @@ struct Recovery {
   }
 
   /// Notes the session and its origin in page 0: the origin, and whether anything was written. The file's last session goes on
-  /// with its origin; a copy of the file, or one that was put back, takes a new one.
-  private func writeSession(in file: DataFile, chain: ChainEnd) throws(StorageError) -> (origin: UInt64, isNew: Bool) {
+  /// with its origin; a copy of the file, or one that was put back, takes a new one. `found`: the file before it was written to.
+  private func writeSession(
+    in file: DataFile, found: FileStatus, chain: ChainEnd
+  ) throws(StorageError) -> (origin: UInt64, isNew: Bool) {
     let bytes = try file.bytes(at: FileLayout.sessionOffset, count: SessionBlock.size, what: "session block")
     let old = bytes.withUnsafeBytes { SessionBlock($0) }
-    if let old, old.session == session, old.file == file.identity { return (old.origin, false) }
     let hold = try LockFile(disk: disk, folder: folder).look().hold
     var origin = disk.randomNumber() | 1
-    if let old, let hold, old.file == file.identity, old.session == hold.session, hold.durableEnd <= chain.end,
-      hold.generation == file.header.identity.generation
+    // The same file as the one that its last writer let go of, and nobody has touched it since: not even to bring back an older
+    // copy of it, lock and all, under the same inode.
+    if let old, let hold, old.file == file.identity, old.session == hold.session, hold.changed == found.changed,
+      hold.durableEnd <= chain.end, hold.generation == file.header.identity.generation
     {
       origin = old.origin
+      if old.session == session { return (origin, false) }
     }
     let block = SessionBlock(session: session, file: file.identity, origin: origin, date: disk.now()).encoded()
     try file.write(block, at: FileLayout.sessionOffset)

@@ -370,13 +370,17 @@ final class Writer: @unchecked Sendable {
     }
     if let file = monitor.withLock({ shared.lock?.file }) {
       let current = publication.current
+      zeros.settle()
       let hold = LockHold(
         processIdentifier: 0, program: options.program, since: disk.now(),
-        generation: current.file.header.identity.generation, durableEnd: chain.end, session: session
+        generation: current.file.header.identity.generation, durableEnd: chain.end, session: session,
+        changed: (try? current.file.file.status.changed) ?? 0
       ).encoded()
-      // First unlocked, then told: whoever is woken by the change finds the lock free.
-      dropLock()
       hold.withUnsafeBytes { try? file.write($0, at: 0) }
+      dropLock()
+      // Whoever is woken by a change must find the lock free, and the next writer may have it by now: so what is written once
+      // more is a byte that every hold has.
+      try? file.write([0], at: LockHold.idleByte)
     }
   }
 

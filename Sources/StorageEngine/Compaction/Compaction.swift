@@ -147,6 +147,13 @@ extension Store {
     }
   }
 
+  /// Takes away what an interrupted compaction left beside the data, where none will go on with it any more.
+  func removeStaleCompaction() {
+    guard let isStale = try? GenerationCopy.isStale(of: publication.current, at: compactionPath, disk: disk), isStale
+    else { return }
+    try? disk.unlink(compactionPath)
+  }
+
   /// So many commits are copied in one turn, while writers wait.
   private static let fewCommits = 2
 
@@ -230,26 +237,23 @@ extension Store {
       kept = try KeptCommits(current, now: disk.now()).select(.all, names: [:])
     }
     let numbers = Set(kept.map(\.number))
-    try Creation(disk: disk, folder: folder).makeFolder()
+    let creation = Creation(disk: disk, folder: folder)
+    let made = try creation.makeFolder()
     let temporary = folder + "/data.new"
-    try removeLeftover(temporary)
-    let copy = try GenerationCopy(
-      from: current.file, to: temporary, disk: disk, options: options,
-      generation: current.file.header.identity.generation, firstNumber: kept.first?.number ?? 1, counters: Counters())
     do throws(StorageError) {
+      try removeLeftover(temporary)
+      let copy = try GenerationCopy(
+        from: current.file, to: temporary, disk: disk, options: options,
+        generation: current.file.header.identity.generation, firstNumber: kept.first?.number ?? 1, counters: Counters())
       try copy.run(kept, names: allNames.filter { numbers.contains($0.value) }, progress: progress)
       let new = try copy.finish(session: nil, origin: 0, date: disk.now())
-      try engineCall { () throws(DiskError) in
-        try disk.rename(temporary, to: Reading.dataPath(folder))
-        try disk.syncDirectory(folder)
-        // The folder may be there by an earlier attempt that did not come to this.
-        try disk.syncDirectory(Creation.parent(of: folder))
-      }
+      try creation.putInPlace(temporary)
       return CompactionReport(
         bytesBefore: current.chain.end, bytesAfter: new.chain.end, commitsKept: kept.count,
         commitsPruned: Int(clamping: current.newest.links.orderDepth) - kept.count)
     } catch {
       try? disk.unlink(temporary)
+      creation.takeAway(made)
       throw error
     }
   }

@@ -11,26 +11,45 @@ extension GenerationCopy {
   ) throws(StorageError) -> (copy: GenerationCopy, start: Publication.State, plan: CompactionPlan)? {
     guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return nil }
     let handle = try engineCall { () throws(DiskError) in try disk.open(path, .readWrite) }
-    guard let header = try? FileHeader(reading: handle, path: path) else { return nil }
-    var identity = current.file.header.identity
-    identity.generation &+= 1
-    guard header.identity == identity else { return nil }
-    let target = try DataFile(
-      file: handle, path: path, header: header, readsMapped: options.readsMapped, counters: counters)
-    let size = try engineCall { () throws(DiskError) in try handle.status.size }
-    guard size >= FileLayout.firstFrame else { return nil }
-    target.extend(to: FileLayout.firstFrame)
-    let bytes = try target.bytes(at: CompactionPlan.offset, count: CompactionPlan.size, what: "plan")
-    guard let plan = bytes.withUnsafeBytes({ CompactionPlan($0, seed: header.seed) }),
-      plan.syncedEnd > FileLayout.firstFrame, plan.syncedEnd <= size,
+    guard let (header, plan) = try unfinished(handle, path, of: current),
       let start = try plan.start(in: current, retention, now: disk.now())
     else { return nil }
+    let target = try DataFile(
+      file: handle, path: path, header: header, readsMapped: options.readsMapped, counters: counters)
     let copy = GenerationCopy(from: current.file, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
     try copy.lock()
     // What nobody vouches for is written anew.
-    try engineCall { () throws(DiskError) in try handle.zero(plan.syncedEnd..<size) }
+    try engineCall { () throws(DiskError) in try handle.zero(plan.syncedEnd..<(try handle.status.size)) }
     target.extend(to: plan.syncedEnd)
     return (copy, start, plan)
+  }
+
+  /// What an unfinished copy of the state's file says about itself; nil where the file is none.
+  private static func unfinished(
+    _ handle: any DiskFile, _ path: String, of current: Publication.State
+  ) throws(StorageError) -> (header: FileHeader, plan: CompactionPlan)? {
+    guard let header = try? FileHeader(reading: handle, path: path) else { return nil }
+    var identity = current.file.header.identity
+    identity.generation &+= 1
+    let block = MemoryBlock(count: CompactionPlan.size)
+    let (size, count) = try engineCall { () throws(DiskError) in
+      (try handle.status.size, try handle.read(into: block.bytes, at: CompactionPlan.offset))
+    }
+    guard header.identity == identity, count == CompactionPlan.size,
+      let plan = CompactionPlan(UnsafeRawBufferPointer(block.bytes), seed: header.seed),
+      plan.syncedEnd > FileLayout.firstFrame, plan.syncedEnd <= size
+    else { return nil }
+    return (header, plan)
+  }
+
+  /// Whether nobody will go on with the copy that lies at `path`: it is of another file, or so much happened since that a new choice
+  /// of commits would keep less. False where someone is at it.
+  static func isStale(of current: Publication.State, at path: String, disk: any Disk) throws(StorageError) -> Bool {
+    guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return false }
+    let handle = try engineCall { () throws(DiskError) in try disk.open(path, .readWrite) }
+    guard try engineCall({ () throws(DiskError) in try handle.tryLock() }) else { return false }
+    guard let (_, plan) = try unfinished(handle, path, of: current) else { return true }
+    return try plan.start(in: current, plan.retention, now: disk.now()) == nil
   }
 
   /// Takes the whole frames that are there, which must be copies of the commits to keep and of those after them, in this order;

@@ -28,7 +28,7 @@ struct KeptCommits {
       var left = max(1, count)
       try walk(from: state.head, along: \.ancestry) { record in
         keep(record)
-        left -= 1
+        if !record.changesNoRecord { left -= 1 }
         return left > 0
       }
     case .younger(let age):

@@ -23,6 +23,8 @@ package protocol Disk: Sendable {
   /// Replaces `target` by `source` in one step.
   func rename(_ source: String, to target: String) throws(DiskError)
   func unlink(_ path: String) throws(DiskError)
+  /// Takes away a directory that holds nothing; `ENOTEMPTY` where it holds something.
+  func removeDirectory(_ path: String) throws(DiskError)
   /// Makes the names in a directory durable.
   func syncDirectory(_ path: String) throws(DiskError)
   /// Calls `change` after each change of the file's contents, of its name, or of its directory entry, from a thread of
@@ -47,12 +49,16 @@ package struct FileStatus: Sendable, Hashable {
   package var isDirectory: Bool
   /// Whether this process may write to it.
   package var isWritable: Bool
+  /// When contents or anything else of it last changed, in nanoseconds since 1970, as nobody can set it; 0 where the disk does
+  /// not tell.
+  package var changed: Int64
 
-  package init(identity: FileIdentity, size: UInt64, isDirectory: Bool, isWritable: Bool) {
+  package init(identity: FileIdentity, size: UInt64, isDirectory: Bool, isWritable: Bool, changed: Int64 = 0) {
     self.identity = identity
     self.size = size
     self.isDirectory = isDirectory
     self.isWritable = isWritable
+    self.changed = changed
   }
 }
 

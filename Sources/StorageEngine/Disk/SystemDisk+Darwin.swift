@@ -5,6 +5,7 @@
   // What Apple's systems do their own way: `fsync` leaves bytes in the drive's cache, so the full sync is asked for;
   // open-file-description locks have other numbers; and a file is watched through a dispatch source.
   let contentSyncName = "fcntl(F_FULLFSYNC)"
+  func changeTime(of status: stat) -> timespec { status.st_ctimespec }
   let getOpenFileLock: Int32 = 92
   let setOpenFileLock: Int32 = 90
 

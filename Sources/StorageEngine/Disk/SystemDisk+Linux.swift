@@ -6,6 +6,7 @@
   // `_GNU_SOURCE`; the numbers are the kernel's and fixed), and watching files through inotify.
   let contentSyncName = "fdatasync"
   func syncContents(of descriptor: Int32) -> Int32 { fdatasync(descriptor) }
+  func changeTime(of status: stat) -> timespec { status.st_ctim }
   let getOpenFileLock: Int32 = 36
   let setOpenFileLock: Int32 = 37
 

@@ -88,6 +88,10 @@ package struct SystemDisk: Disk {
     _ = try calling("unlink", path) { systemUnlink($0) }
   }
 
+  package func removeDirectory(_ path: String) throws(DiskError) {
+    _ = try calling("rmdir", path) { rmdir($0) }
+  }
+
   package func syncDirectory(_ path: String) throws(DiskError) {
     let descriptor = try calling("open", path) { systemOpen($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     defer { close(descriptor) }
@@ -135,7 +139,8 @@ extension FileStatus {
     self.init(
       identity: FileIdentity(
         device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(truncatingIfNeeded: found.st_ino)),
-      size: UInt64(max(0, found.st_size)), isDirectory: found.st_mode & S_IFMT == S_IFDIR, isWritable: isWritable)
+      size: UInt64(max(0, found.st_size)), isDirectory: found.st_mode & S_IFMT == S_IFDIR, isWritable: isWritable,
+      changed: Int64(changeTime(of: found).tv_sec) &* 1_000_000_000 &+ Int64(changeTime(of: found).tv_nsec))
   }
 }
 

@@ -2,6 +2,9 @@ extension LockHold {
   static let size = 512
   static let magic: [UInt8] = [0x4C, 0x6F, 0x63, 0x6B, 0x20, 0x20, 0x20, 0x0A]
   private static let longestProgram = 400
+  private static let changedOffset = 496
+  /// A byte between the program's name and the check that is zero in every hold.
+  static let idleByte: UInt64 = 507
 
   func encoded() -> [UInt8] {
     let buffer = ByteBuffer(capacity: LockHold.size)
@@ -15,6 +18,8 @@ extension LockHold {
     var name = program
     while name.utf8.count > LockHold.longestProgram { name.removeLast() }
     buffer.append(text: name)
+    buffer.append(zeros: LockHold.changedOffset - buffer.count)
+    buffer.append(changed)
     buffer.append(zeros: LockHold.size - 4 - buffer.count)
     buffer.append(checksum(0, buffer.bytes))
     return [UInt8](buffer.bytes)
@@ -26,7 +31,7 @@ extension LockHold {
     guard let program = try? reader.text() else { return nil }
     self.init(
       processIdentifier: block.number(32), program: program, since: block.number(40), generation: block.number(8),
-      durableEnd: block.number(16), session: block.number(24))
+      durableEnd: block.number(16), session: block.number(24), changed: block.number(LockHold.changedOffset))
   }
 }
 

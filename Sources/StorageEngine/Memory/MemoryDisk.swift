@@ -45,6 +45,7 @@ final class MemoryDisk: Disk {
     }
   }
 
+  func removeDirectory(_ path: String) throws(DiskError) {}
   func syncDirectory(_ path: String) throws(DiskError) {}
   func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
     let file = files.withLock { $0[path] }

@@ -46,6 +46,14 @@ struct Salvage {
     try setHead()
   }
 
+  /// Where the file was cut short a slot still tells how far it went.
+  mutating func tellCommitsBeyondTheEnd() throws(StorageError) {
+    let known = max(survey.frames.last?.header.number ?? 0, report.losses.map(\.commit).max() ?? 0)
+    let slots = try Opening(file: source, limit: source.end).readSlots()
+    guard let promised = slots.map(\.number).max(), promised > known else { return }
+    report.losses.append(SalvageLoss(.commits(to: promised), commit: known + 1))
+  }
+
   /// Reads what needs no order: records, and which tree has which identifier.
   private mutating func learnNames() {
     for frame in survey.frames {
@@ -213,20 +221,63 @@ extension Store {
   /// Writes a new store at `newPath` from what is readable of the one at `path`, which is only read. The new one has an
   /// identity and an origin of its own.
   ///
-  /// `progress` is called every few commits on the calling thread; false ends it, and what was saved by then stays.
-  /// Throws where nothing at all can be read, where something lies at `newPath`, or where the disk fails.
+  /// `progress` is called every few commits on the calling thread; false ends it, and what was saved by then stays. `finishing` may
+  /// add to the new store before it is closed and gets its name.
+  /// Throws where nothing at all can be read, where something lies at `newPath`, or where the disk fails; then nothing is left there.
   package static func salvage(
     from path: String, to newPath: String, options: StoreOptions, disk: any Disk,
-    progress: (VerifyProgress) -> Bool = { _ in true }
+    progress: (VerifyProgress) -> Bool = { _ in true }, finishing: (Store) -> Void = { _ in }
   ) throws(StorageError) -> SalvageReport {
     let raw = try RawStore(at: path, disk: disk)
     let survey = try FrameSurvey(of: raw.file, limit: raw.end) { done in
       progress(VerifyProgress(phase: .frames, done: done, total: raw.end))
     }
-    let target = try Store.create(at: newPath, options: options, disk: disk)
-    var salvage = Salvage(source: raw.file, survey: survey, target: target)
-    try salvage.run(progress)
-    try target.close()
-    return salvage.report
+    return try SalvageDraft(path: newPath, disk: disk).make(options) { target throws(StorageError) in
+      var salvage = Salvage(source: raw.file, survey: survey, target: target)
+      try salvage.run(progress)
+      try salvage.tellCommitsBeyondTheEnd()
+      finishing(target)
+      return salvage.report
+    }
+  }
+}
+
+/// The store that a salvage writes: it lies in a folder inside its own until it is whole, so that nobody takes what a crash or a
+/// full disk left of it for all that could be saved.
+private struct SalvageDraft {
+  let path: String
+  let disk: any Disk
+  private var folder: String { path + "/salvage" }
+
+  init(path: String, disk: any Disk) {
+    self.path = path
+    self.disk = disk
+  }
+
+  func make(
+    _ options: StoreOptions, _ body: (Store) throws(StorageError) -> SalvageReport
+  ) throws(StorageError) -> SalvageReport {
+    guard !Store.exists(at: path, disk: disk) else { throw .alreadyExists(path: path) }
+    let creation = Creation(disk: disk, folder: path)
+    let made = try creation.makeFolder()
+    clear()
+    do {
+      let store = try Store.create(at: folder, options: options, disk: disk)
+      let report = try body(store)
+      try store.close()
+      try creation.putInPlace(Reading.dataPath(folder))
+      clear()
+      return report
+    } catch {
+      clear()
+      creation.takeAway(made)
+      throw error
+    }
+  }
+
+  /// Takes away what this salvage, or an earlier one that did not come to its end, has left.
+  private func clear() {
+    for name in ["data", "data.new", "lock", "activity"] { try? disk.unlink(folder + "/" + name) }
+    try? disk.removeDirectory(folder)
   }
 }

@@ -20,6 +20,8 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
   package enum Kind: Sendable, Hashable {
     /// A commit cannot be read: its state and its description are lost; what later ones share of it is not.
     case commit
+    /// The commits up to a number are not in the file.
+    case commits(to: UInt64)
     /// A record's value cannot be read; an older one was kept where there is one.
     case record(keptOlder: Bool)
     /// An index entry refers to a record that cannot be read.
@@ -47,17 +49,25 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     self.key = key
   }
 
-  package var description: String {
-    let tree = tree.map { " of \($0)" } ?? ""
+  package var description: String { sentence(tree: tree.map { "\($0)" }, key: nil) }
+
+  /// One sentence. `tree`, `key`: what who knows the trees calls them; nil where there is none, or no word for it.
+  package func sentence(tree: String?, key: String?) -> String {
+    let place = tree.map { " of \($0)" } ?? ""
     return switch kind {
     case .commit: "commit #\(commit) cannot be read"
+    case .commits(let last) where last == commit: "commit #\(commit) is not in the file any more"
+    case .commits(let last): "commits #\(commit) to #\(last) are not in the file any more"
     case .record(let keptOlder):
-      "a record\(tree) cannot be read as of commit #\(commit)" + (keptOlder ? "; its version before is kept" : "")
-    case .indexEntry: "an entry\(tree) refers, in commit #\(commit), to a record that cannot be read"
-    case .entries(let count): "\(count) entries\(tree) cannot be reached in commit #\(commit); older ones are kept"
+      "\(key.map { "record \($0)" } ?? "a record")\(place) cannot be read as of commit #\(commit)"
+        + (keptOlder ? "; its version before is kept" : "")
+    case .indexEntry:
+      "\(key.map { "entry \($0)" } ?? "an entry")\(place) refers, in commit #\(commit), to a record that cannot be read"
+    case .entries(let count): "\(count) entries\(place) cannot be reached in commit #\(commit); older ones are kept"
     case .catalog: "the trees of commit #\(commit) cannot be listed; those of the commit before are kept"
-    case .unproven: "a change\(tree) in commit #\(commit) is kept without proof that it is whole"
-    case .attributes: "the attributes\(tree) cannot be read in commit #\(commit); older ones are kept"
+    case .unproven:
+      "\(key.map { "the change of \($0)" } ?? "a change")\(place) in commit #\(commit) is kept without proof that it is whole"
+    case .attributes: "the attributes\(place) cannot be read in commit #\(commit); older ones are kept"
     }
   }
 }

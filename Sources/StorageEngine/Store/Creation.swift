@@ -7,9 +7,19 @@ struct Creation {
 
   func run() throws(StorageError) {
     guard !Store.exists(at: folder, disk: disk) else { throw .alreadyExists(path: folder) }
-    try makeFolders(folder)
+    let made = try makeFolder()
+    let temporary = folder + "/data.new"
+    do {
+      try makeData(temporary)
+    } catch {
+      try? disk.unlink(temporary)
+      takeAway(made)
+      throw error
+    }
+  }
+
+  private func makeData(_ temporary: String) throws(StorageError) {
     try engineCall { () throws(DiskError) in
-      let temporary = folder + "/data.new"
       if try disk.status(temporary) != nil { try disk.unlink(temporary) }
       let file = try disk.open(temporary, .create)
       let page = firstPage()
@@ -19,14 +29,40 @@ struct Creation {
       try written.get()
       try file.zero(UInt64(page.count)..<FileLayout.firstFrame + Creation.firstZeros)
       try file.sync()
-      try disk.rename(temporary, to: Reading.dataPath(folder))
+    }
+    try putInPlace(temporary)
+  }
+
+  /// Gives a file that is durable the name of the store's data, and makes the name durable. After a failure there is no data.
+  func putInPlace(_ temporary: String) throws(StorageError) {
+    let data = Reading.dataPath(folder)
+    try engineCall { () throws(DiskError) in try disk.rename(temporary, to: data) }
+    do {
       try disk.syncDirectory(folder)
+      // The folder may be there by an earlier attempt that did not come to this.
       try disk.syncDirectory(Creation.parent(of: folder))
+    } catch {
+      try? disk.unlink(data)
+      throw StorageError(error)
     }
   }
 
-  /// Makes the store's folder and those that lead to it.
-  func makeFolder() throws(StorageError) { try makeFolders(folder) }
+  /// Makes the store's folder and those that lead to it; those that were not there before, the innermost first.
+  func makeFolder() throws(StorageError) -> [String] {
+    var made: [String] = []
+    do {
+      try makeFolders(folder, &made)
+    } catch {
+      takeAway(made)
+      throw error
+    }
+    return made
+  }
+
+  /// Takes away folders that were made for nothing, as far as nobody has put anything into them.
+  func takeAway(_ made: [String]) {
+    for path in made { try? disk.removeDirectory(path) }
+  }
 
   private func firstPage() -> [UInt8] {
     let identity = StoreIdentity(
@@ -34,15 +70,16 @@ struct Creation {
     return FileHeader(identity: identity, seed: disk.randomNumber()).encoded()
   }
 
-  private func makeFolders(_ path: String) throws(StorageError) {
+  private func makeFolders(_ path: String, _ made: inout [String]) throws(StorageError) {
     if let status = try engineCall({ () throws(DiskError) in try disk.status(path) }) {
       guard status.isDirectory else { throw .alreadyExists(path: path) }
       return
     }
     let above = Creation.parent(of: path)
-    if above != path { try makeFolders(above) }
+    if above != path { try makeFolders(above, &made) }
     try engineCall { () throws(DiskError) in
       try disk.makeDirectory(path)
+      made.insert(path, at: 0)
       try disk.syncDirectory(above)
     }
   }

@@ -78,11 +78,32 @@ struct Opening {
     if chain.offset == 0, file.header.firstNumber > 1 {
       damage = damage ?? .damaged(what: "first frame", offset: FileLayout.firstFrame)
     }
-    let newest = try newest(of: chain)
+    let newest = try newest(of: &chain, &damage)
     return Result(chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage)
   }
 
-  private func newest(of chain: ChainEnd) throws(StorageError) -> CommitRecord {
-    chain.offset == 0 ? .beginning(of: file.header) : try file.record(at: chain.offset)
+  /// The newest commit whose record, and that of its head, can be read. Where that is not the last one, `chain` goes back to it
+  /// and `damage` is set: what is before the damage can be read.
+  private func newest(of chain: inout ChainEnd, _ damage: inout StorageError?) throws(StorageError) -> CommitRecord {
+    while chain.offset > 0 {
+      do {
+        let record = try file.record(at: chain.offset)
+        _ = try record.head(in: file)
+        return record
+      } catch {
+        guard case .damaged = error else { throw error }
+        damage = damage ?? error
+        chain = try frameBefore(chain)
+      }
+    }
+    return .beginning(of: file.header)
+  }
+
+  private func frameBefore(_ chain: ChainEnd) throws(StorageError) -> ChainEnd {
+    guard let header = try? file.frameHeader(at: chain.offset), header.previousOffset > 0,
+      header.previousOffset < chain.offset, let before = try? file.frameHeader(at: header.previousOffset)
+    else { return .start(firstNumber: file.header.firstNumber) }
+    return ChainEnd(
+      offset: header.previousOffset, number: before.number, hash: header.previousHash, end: chain.offset)
   }
 }

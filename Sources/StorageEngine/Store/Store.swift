@@ -130,7 +130,11 @@ package final class Store: Sendable {
   package func close() throws(StorageError) {
     isClosing.store(true, ordering: .relaxed)
     // Pruning is a service: where it fails, the history stays longer than asked for.
-    if writing.holdsLock { try? applyRetention() }
+    // Also where the lock was let go of after each commit; not where another process writes now.
+    if counters.commits.value > 0, writing.holdsLock || writer == nil {
+      try? applyRetention()
+      removeStaleCompaction()
+    }
     writing.turns.takeBlocking()
     defer { writing.turns.pass() }
     try writing.close()

@@ -34,7 +34,8 @@ package struct StoreOptions: Sendable {
 /// Which commits compaction keeps. Named commits and `head` are always kept.
 package enum Retention: Sendable, Hashable {
   case all
-  /// The newest so many of head's ancestry.
+  /// The newest so many of head's ancestry, and those among them that change no record, as where only a name is set: they do not
+  /// count.
   case last(Int)
   /// Those younger than so many nanoseconds.
   case younger(Int64)
@@ -74,6 +75,8 @@ package struct LockHold: Sendable, Hashable, CustomStringConvertible {
   package var generation: UInt64
   package var durableEnd: UInt64
   package var session: UInt64
+  /// When the data file had last changed as the writer let go of it (see `FileStatus`); 0 while it is held.
+  var changed: Int64 = 0
 
   /// `NAME (pid N)`.
   package var description: String {

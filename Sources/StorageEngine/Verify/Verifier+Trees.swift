@@ -194,7 +194,7 @@ extension Verifier {
     if let fact = resolve(reference) { return fact }
     if wrongReferences.insert(reference.offset).inserted {
       damage(
-        "record", reference.offset, commit: tree.commit, tree: tree.name, "it is not what was written",
+        "record", reference.offset, commit: tree.commit, tree: tree.name, key: key, "it is not what was written",
         saved: "this version of the record is lost; its other versions can be read")
     }
     return nil

@@ -46,11 +46,12 @@ struct Verifier {
   }
 
   mutating func damage(
-    _ what: String, _ offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil, _ problem: String,
-    saved: String = ""
+    _ what: String, _ offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil, key: [UInt8]? = nil,
+    _ problem: String, saved: String = ""
   ) {
     report.add(
-      VerifyFinding(.damage, what: what, offset: offset, commit: commit, tree: tree, problem: problem, saved: saved))
+      VerifyFinding(
+        .damage, what: what, offset: offset, commit: commit, tree: tree, key: key, problem: problem, saved: saved))
   }
 
   mutating func note(_ what: String, _ offset: UInt64, _ problem: String) {

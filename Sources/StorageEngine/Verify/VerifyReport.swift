@@ -42,29 +42,36 @@ package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   /// The first commit that it concerns, where that is known.
   package var commit: UInt64?
   package var tree: TreeName?
+  /// The key in the tree, where it concerns one.
+  package var key: [UInt8]?
   /// What is wrong, as the end of a sentence that begins with the place.
   package var problem: String
   /// What is lost by it and what can be saved, in one sentence; empty where nothing is lost.
   package var saved: String
 
   package init(
-    _ severity: Severity, what: String, offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil, problem: String,
-    saved: String = ""
+    _ severity: Severity, what: String, offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil, key: [UInt8]? = nil,
+    problem: String, saved: String = ""
   ) {
     self.severity = severity
     self.what = what
     self.offset = offset
     self.commit = commit
     self.tree = tree
+    self.key = key
     self.problem = problem
     self.saved = saved
   }
 
   /// One line: what, where, and what is wrong with it.
-  package var description: String {
+  package var description: String { sentence(tree: tree.map { "\($0)" }, key: nil) }
+
+  /// As `description`. `tree`, `key`: what who knows the trees calls them; nil where there is none, or no word for it.
+  package func sentence(tree: String?, key: String?) -> String {
+    let key = key.map { " \($0)" } ?? ""
     let commit = commit.map { " of commit #\($0)" } ?? ""
     let tree = tree.map { " in \($0)" } ?? ""
-    return "\(what)\(commit)\(tree) at byte \(offset): \(problem)" + (saved.isEmpty ? "" : "; \(saved)")
+    return "\(what)\(key)\(commit)\(tree) at byte \(offset): \(problem)" + (saved.isEmpty ? "" : "; \(saved)")
   }
 }
 

@@ -14,24 +14,39 @@ extension VerbRun {
       try Store.verify(at: path, disk: SystemDisk()) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
     }
     meter.finish()
+    let store = try? openStore(path, readOnly: true)
+    let words = TreeWords(store as? OwnStore)
     for finding in bytes.findings {
-      try printFinding(finding.severity == .damage ? "damage" : "note", "\(finding)")
+      try printFinding(finding.severity == .damage ? "damage" : "note", words.sentence(finding))
     }
     let unlisted = bytes.findingCount - bytes.findings.count
     if unlisted > 0 { try printFinding("damage", "and \(unlisted) more") }
     var isClean = bytes.isClean
-    if isClean {
-      let store = try openStore(path, readOnly: true)
-      let model = try store.verifyModel(at: store.head.commit, progress: meter.report)
-      meter.finish()
-      for finding in model.allFindings { try printFinding(finding.severity.rawValue, "\(finding)") }
-      isClean = model.isClean
+    if isClean || store != nil { isClean = try verifyModel(path, afterDamage: !isClean) && isClean }
+    for leftover in try describingStorageErrors({ () throws(StorageError) in try Store.leftovers(at: path) }) {
+      try printFinding("note", "\(leftover)")
     }
     try printSummary(
       isClean: isClean,
       "\(counted(bytes.commits, "commit")), \(counted(bytes.changes, "change")), \(counted(bytes.nodes, "node")), \(bytes.bytes) bytes checked"
     )
     return isClean ? 0 : 3
+  }
+
+  /// Indexes against records, as of the head; whether all is right. In a damaged store what cannot be read was told of already.
+  private func verifyModel(_ path: String, afterDamage: Bool) throws -> Bool {
+    let meter = ProgressMeter("verifying")
+    let store = try openStore(path, readOnly: true)
+    do {
+      let model = try store.verifyModel(at: store.head.commit, progress: meter.report)
+      meter.finish()
+      for finding in model.allFindings { try printFinding(finding.severity.rawValue, "\(finding)") }
+      return model.isClean
+    } catch let error as ModelError where afterDamage {
+      meter.finish()
+      try printFinding("note", "indexes could not be compared with their records: \(error)")
+      return false
+    }
   }
 
   private func verifyFolder(_ path: String) throws -> Int32 {
@@ -66,15 +81,14 @@ extension VerbRun {
   func salvage() throws -> Int32 {
     let meter = ProgressMeter("salvaging")
     let (path, newPath) = (try required(0), try required(1))
-    let report = try describingStorageErrors { () throws(StorageError) in
-      try Store.salvage(
-        from: path, to: newPath, options: StoreOptions(program: "strata salvage", author: currentUser()),
-        disk: SystemDisk()
-      ) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
-    }
+    let report = try OwnStore.salvage(
+      from: path, to: newPath, program: "strata salvage", author: currentUser(), progress: meter.report)
     meter.finish()
     for loss in report.losses {
-      if isJSON { try line(["loss": .string(loss.description)]) } else { try output.line("lost: \(loss)") }
+      if isJSON { try line(["loss": .string(loss)]) } else { try output.line("lost: \(loss)") }
+    }
+    for text in report.indexes {
+      if isJSON { try line(["note": .string(text)]) } else { try output.line("note: \(text)") }
     }
     let summary =
       "\(counted(report.savedCommits, "commit")) saved, \(report.mendedCommits) mended, \(counted(report.records, "record"))"
@@ -83,7 +97,7 @@ extension VerbRun {
     } else {
       try output.line("\(newPath): \(summary)")
     }
-    return 0
+    return report.isComplete ? 0 : 3
   }
 
   func convert() throws -> Int32 {

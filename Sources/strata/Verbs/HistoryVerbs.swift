@@ -117,7 +117,8 @@ extension VerbRun {
       let head = try store.refresh().commit
       if head > last {
         for number in (last.rawValue + 1)...head.rawValue {
-          let commit = try store.commit(CommitNumber(number))
+          // What a compaction has taken away meanwhile is told of by the kept commit after it.
+          guard let commit = try existing(CommitNumber(number), in: store) else { continue }
           if isJSON { try line(.history(commit)) } else { try output.line(row(commit)) }
         }
         last = head
@@ -129,6 +130,10 @@ extension VerbRun {
       try output.flush()
       changes.wait()
     }
+  }
+
+  private func existing(_ number: CommitNumber, in store: any ReadableStore) throws(ModelError) -> Commit? {
+    do { return try store.commit(number) } catch .noSuchCommit { return nil }
   }
 
   private func print(_ activity: Activity?) throws {

@@ -62,6 +62,7 @@ extension VerbRun {
 
   func pin() throws -> Int32 {
     guard let name = arguments.operand(1) else {
+      if arguments.has("--remove") { throw UsageError("--remove needs a NAME", verb: arguments.verb) }
       for pin in try store().pins {
         if isJSON {
           try line(["name": .string(pin.name), "commit": .commit(pin.commit)])

@@ -101,14 +101,15 @@ struct CompactionTests {
         kept = []
         for number in 1...newest {
           let record = before[Int(number) - 1]
-          let isKept = number == 5 || number > newest - min(newest, UInt64(count))
+          // The newest one only gives a name, and does not count.
+          let isKept = number == 5 || number > newest - min(newest, UInt64(count) + 1)
           guard isKept else {
             let error = #expect(throws: StorageError.self) { try reader.view(at: number) }
             guard case .prunedCommit(number, let nearest)? = error else {
               Issue.record("\(String(describing: error))")
               continue
             }
-            #expect(nearest == 5 || nearest > newest - UInt64(count))
+            #expect(nearest == 5 || nearest > newest - UInt64(count) - 1)
             continue
           }
           kept.append(number)
@@ -298,8 +299,10 @@ struct CompactionTests {
     try verify(folder.store())
   }
 
-  @Test("a retention acts when a written store is closed, once more is dead than alive")
-  func policy() throws {
+  @Test(
+    "a retention acts when a written store is closed, once more is dead than alive, also where the lock was let go of",
+    arguments: [false, true])
+  func policy(releasesLock: Bool) throws {
     let folder = TemporaryFolder()
     var options = StoreOptions(retention: .last(2))
     let store = try Store.create(at: folder.store(), options: options)
@@ -309,7 +312,9 @@ struct CompactionTests {
     }
     #expect(store.identity.generation == 1)
     let before = store.dataBytes
+    if releasesLock { store.releaseLock() }
     try store.close()
+    #expect(store.writer == nil)
     #expect(store.identity.generation == 2)
     options.retention = nil
     let again = try Store.open(at: folder.store(), options: options)
@@ -319,6 +324,26 @@ struct CompactionTests {
     try again.change { try $0.put(key(2), bytes("x"), in: people) }
     try again.close()
     #expect(again.identity.generation == 2)
+    try verify(folder.store())
+  }
+
+  @Test("of the last n commits those do not count that only set names, and the estimate agrees")
+  func names() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 2...6 { try store.change { try $0.put(key(1), bytes("\(number)"), in: people) } }
+    for number in 7...12 as ClosedRange<UInt64> { try store.change(CommitInfo(names: ["pin": number - 1])) { _ in } }
+    try store.change(CommitInfo(names: ["pin": nil])) { _ in }
+    let estimate = try store.compactionEstimate(.last(2))
+    let report = try store.compact(.last(2))
+    #expect(estimate.commitsKept == report.commitsKept)
+    for number in 1...13 as ClosedRange<UInt64> {
+      let isKept = (try? store.view(at: number)) != nil
+      #expect(isKept == (number >= 5), "#\(number)")
+    }
+    #expect(try store.view(at: 5).text(key(1)) == "5")
+    try store.close()
     try verify(folder.store())
   }
 

@@ -1,3 +1,4 @@
+import DiskSimulation
 import Synchronization
 import Testing
 
@@ -26,6 +27,51 @@ struct FollowingTests {
     writer.releaseLock()
     #expect(reader.writer == nil)
     #expect(throws: StorageError.readOnly(reason: "it was opened so")) { try reader.beginBlocking() }
+  }
+
+  @Test("a reader follows forks, merges, names that come, move and go, restores and compactions")
+  func forks() throws {
+    let folder = TemporaryFolder()
+    let writer = try Store.create(at: folder.store(), options: StoreOptions())
+    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    try writer.change { try $0.createTree(people, kind: .records) }
+    var random = RandomSource(seed: 12)
+    var oldest: UInt64 = 1
+    for step in 2...160 {
+      let newest = writer.newestNumber
+      var info = CommitInfo(action: "step \(step)")
+      var base: UInt64?
+      switch random.next() % 8 {
+      case 0, 1:
+        base = max(oldest, random.next() % newest + 1)
+        info.names = ["side \(random.next() % 3)": 0]
+      case 2:
+        let head = writer.head.commit.number
+        let other = max(oldest, random.next() % newest + 1)
+        if other != head { info.parents = [head, other] }
+      case 3: info.names = ["side \(random.next() % 3)": random.next() % 2 == 0 ? nil : 0]
+      case 4:
+        base = max(oldest, random.next() % newest + 1)
+        info.movesHead = true
+      default: break
+      }
+      let number = try writer.change(info, on: base) { transaction in
+        if step % 23 == 0 { return try transaction.restore(nil, from: try writer.view(at: max(oldest, newest / 2))) }
+        try transaction.put(key(Int(random.next() % 50)), bytes("\(step)"), in: people)
+      }
+      if step % 40 == 0 {
+        _ = try writer.compact(.last(4))
+        oldest = number
+      }
+      let head = try reader.refresh()
+      #expect(head.commit == writer.head.commit)
+      #expect(try reader.names == writer.names)
+      let seen = try reader.view(at: number)
+      #expect(seen.commit == (try writer.commit(number)))
+      var cursor = try difference(seen, writer.view(at: number), tree: people)
+      #expect(try cursor.next() == nil)
+    }
+    #expect(reader.identity.generation == 5)
   }
 
   @Test("a follower is woken by commits and by the writer's leaving")

@@ -48,6 +48,38 @@ struct HistoryTests {
     #expect(farthest <= limit)
   }
 
+  @Test("in a history of forks an ancestor is at most 2 log₂ n frame reads away, and any commit too")
+  func jumpsAmongForks() throws {
+    let store = Store.memory()
+    try store.change { try $0.createTree(people, kind: .records) }
+    var random = RandomSource(seed: 6)
+    var parents: [UInt64: UInt64] = [:]
+    let count: UInt64 = 20_000
+    while store.newestNumber < count {
+      let newest = store.newestNumber
+      // Long branches that leave each other at any place.
+      let base = random.next() % 40 == 0 ? random.next() % newest + 1 : newest
+      let transaction = try store.beginBlocking(on: base)
+      try transaction.put(key(Int(newest % 50)), bytes("\(newest)"), in: people)
+      let pending = try #require(try transaction.commit(CommitInfo(movesHead: true, durability: .collated)))
+      parents[pending.number] = base
+    }
+    var farthest: UInt64 = 0
+    for _ in 0..<300 {
+      let start = random.next() % count + 1
+      var line = [start]
+      while let parent = parents[line[line.count - 1]] { line.append(parent) }
+      let wanted = line[Int(random.next() % UInt64(line.count))]
+      let before = store.counts.frameReads
+      _ = try store.view(at: start)
+      let found = store.counts.frameReads
+      #expect(try store.ancestor(of: start, number: wanted).number == wanted)
+      // It looks up where to begin once more.
+      farthest = max(farthest, found - before, store.counts.frameReads - found - (found - before))
+    }
+    #expect(farthest <= 2 * 15)
+  }
+
   @Test("a record's versions are complete across insert, update, delete and re-insertion, also while deleted")
   func versions() throws {
     let store = Store.memory()
@@ -153,6 +185,59 @@ struct HistoryTests {
     var same = try difference(store.head, store.head, tree: people)
     #expect(try same.next() == nil)
     #expect(store.counts.nodeReads - other <= 10)
+  }
+
+  @Test("between any two of many commits the difference is exact, and reads at most 20 nodes for each of its changes and 200")
+  func anyDifference() throws {
+    let store = Store.memory()
+    var random = RandomSource(seed: 15)
+    var states: [[Int: Int]] = [[:]]
+    var stamp = 0
+    for round in 0..<40 {
+      var base = states.count - 1
+      if round % 9 == 8 { base = Int(random.next() % UInt64(states.count)) }
+      var state = states[base]
+      try store.change(CommitInfo(movesHead: true), on: base == 0 ? nil : UInt64(base)) { transaction in
+        if try transaction.tree(people) == nil { try transaction.createTree(people, kind: .records) }
+        if round % 13 == 12 {
+          base = Int(random.next() % UInt64(states.count - 1)) + 1
+          state = states[base]
+          return try transaction.restore(nil, from: try store.view(at: UInt64(base)))
+        }
+        // One, a few, or many; next to each other, or anywhere.
+        let count = round == 0 ? 30_000 : [1, 7, 60, 900, 4_000][Int(random.next() % 5)]
+        let start = Int(random.next() % 40_000)
+        let isDense = round == 0 || random.next() % 2 == 0
+        for place in 0..<count {
+          let number = isDense ? start + place : Int(random.next() % 50_000)
+          stamp += 1
+          if random.next() % 4 == 0 {
+            try transaction.delete(key(number), in: people)
+            state[number] = nil
+          } else {
+            try transaction.put(key(number), bytes("\(stamp)"), in: people)
+            state[number] = stamp
+          }
+        }
+        try transaction.put(key(0), bytes("\(stamp)"), in: people)
+        state[0] = stamp
+      }
+      states.append(state)
+    }
+    for _ in 0..<80 {
+      let old = Int(random.next() % 40) + 1
+      let new = random.next() % 2 == 0 ? min(40, old + 1) : Int(random.next() % 40) + 1
+      let (oldView, newView) = (try store.view(at: UInt64(old)), try store.view(at: UInt64(new)))
+      let before = store.counts.nodeReads
+      var cursor = try difference(oldView, newView, tree: people)
+      var count = 0
+      while try cursor.next() != nil { count += 1 }
+      let reads = store.counts.nodeReads - before
+      #expect(reads <= UInt64(20 * count + 200), "#\(old) to #\(new): \(reads) reads for \(count) differences")
+      let keys = Set(states[old].keys).union(states[new].keys)
+      // A restore brings back the same versions, so what differs are the values.
+      #expect(count == keys.count { states[old][$0] != states[new][$0] }, "#\(old) to #\(new)")
+    }
   }
 
   @Test("bytes that are live and dead are counted exactly")

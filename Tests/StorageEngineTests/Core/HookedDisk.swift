@@ -55,6 +55,7 @@ final class HookedDisk: Disk {
   func status(_ path: String) throws(DiskError) -> FileStatus? { try base.status(path) }
   func rename(_ source: String, to target: String) throws(DiskError) { try base.rename(source, to: target) }
   func unlink(_ path: String) throws(DiskError) { try base.unlink(path) }
+  func removeDirectory(_ path: String) throws(DiskError) { try base.removeDirectory(path) }
   func syncDirectory(_ path: String) throws(DiskError) { try base.syncDirectory(path) }
   func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
     try base.watch(path, change: change)

@@ -41,6 +41,25 @@ struct ResumedCompactionTests {
     return first.map { max(0, $0 - 1) } ?? report.commitsKept
   }
 
+  @Test("what a cancelled compaction left goes with closing, once the next one would not go on from there")
+  func stale() throws {
+    let (start, _) = try history()
+    let disk = SimulatedDisk(start, seed: 33)
+    let leftover = RecordedWorkload.path + "/data.compact"
+    let store = try open(disk)
+    #expect(throws: StorageError.cancelled) { try store.compact(.last(Self.kept)) { $0.commitsDone < 3 } }
+    try store.change { try $0.put([1], [1], in: ScriptRunner.name(0)) }
+    try store.close()
+    // One more commit changes nothing.
+    #expect(try disk.status(leftover) != nil)
+    #expect(try Store.leftovers(at: RecordedWorkload.path, disk: disk).map(\.name) == ["data.compact"])
+    let again = try open(disk)
+    for number in 0..<UInt8(Self.kept) { try again.change { try $0.put([1], [2, number], in: ScriptRunner.name(0)) } }
+    try again.close()
+    #expect(try disk.status(leftover) == nil)
+    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
+  }
+
   @Test("after a power cut at any moment the next compaction goes on, and the store holds what it should")
   func everyCut() throws {
     let (start, model) = try history()

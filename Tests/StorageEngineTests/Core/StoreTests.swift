@@ -22,6 +22,9 @@ extension View {
 }
 
 extension Store {
+  /// The number of the newest commit, of whichever branch.
+  var newestNumber: UInt64 { publication.current.newest.number }
+
   /// One durable commit.
   @discardableResult
   func change(_ info: CommitInfo = CommitInfo(), on base: UInt64? = nil, _ body: (WriteTransaction) throws -> Void)

@@ -192,6 +192,26 @@ struct DamageTests {
     }
   }
 
+  @Test("where the newest commit's record, or that of its head, is damaged, the store opens read-only at the commit before")
+  func newestRecord() throws {
+    let store = try DamagedStore.make([
+      .commit([.create(tree: 0), .put(tree: 0, key: 1, size: 30)]), .commit([.put(tree: 0, key: 2, size: 30)]),
+      .commit([.put(tree: 0, key: 3, size: 30)]), .commit([.put(tree: 0, key: 4, size: 30)], on: .older(500)),
+    ])
+    // The head is #3; #4 lies beside it.
+    for (number, seen) in [(4, 3), (3, 2)] as [(Int, UInt64)] {
+      let record = FrameMap(store.bytes).frames[number - 1].record
+      let disk = ImageDisk(store.flipping(record.lowerBound + record.count / 2, 255))
+      let opened = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+      #expect(opened.head.commit.number == seen)
+      let damage = StorageError.damaged(what: "commit record", offset: UInt64(record.lowerBound))
+      #expect(opened.openingReport.damage == damage)
+      #expect(opened.openingReport.notes == ["\(damage); the store can be read up to commit #\(seen)"])
+      #expect(throws: StorageError.readOnly(reason: "\(damage)")) { try opened.beginBlocking() }
+      try StoreComparison.check(opened.head, store.model.state(at: seen), "commit \(seen)")
+    }
+  }
+
   private func probe(
     _ store: DamagedStore, _ count: Int, _ probe: @escaping @Sendable (Int) -> DamageProbe
   ) async -> ([Outcome: Int], [String]) {

@@ -15,6 +15,8 @@ struct RandomOperationTests {
     try open.checkSearches(seed: UInt64(seed))
     try open.checkDifferences(seed: UInt64(seed))
     try open.checkAncestors()
+    try open.checkBytes()
+    for number in [runner.model.head, newest, newest / 2] { try open.checkVersions(from: number) }
     try runner.store.close()
     let again = try Store.open(at: "/model.strata", options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(try StoreComparison(store: again, model: runner.model).checkAll(promised: newest) == newest)
@@ -28,6 +30,8 @@ struct RandomOperationTests {
     let newest = runner.model.newest
     let open = StoreComparison(store: runner.store, model: runner.model)
     #expect(try open.checkAll(promised: newest) == newest)
+    try open.checkBytes()
+    for number in Set([runner.model.head, newest]) { try open.checkVersions(from: number) }
     try runner.store.close()
     let again = try Store.open(at: "/model.strata", options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(try StoreComparison(store: again, model: runner.model).checkAll(promised: newest) == newest)

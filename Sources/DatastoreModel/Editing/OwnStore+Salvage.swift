@@ -1,0 +1,86 @@
+package import StorageEngine
+
+/// What a salvage came to.
+package struct SalvageSummary: Sendable {
+  package var savedCommits: UInt64
+  package var mendedCommits: UInt64
+  /// Records in the new store's head.
+  package var records: UInt64
+  /// What could not be saved, or not wholly; a sentence each.
+  package var losses: [String]
+  /// What became of indexes that did not agree with the saved records; a sentence each.
+  package var indexes: [String]
+
+  /// Whether everything was saved.
+  package var isComplete: Bool { losses.isEmpty }
+}
+
+extension OwnStore {
+  /// Writes a new store at `newPath` from what is readable of the one at `path`, which is only read. Indexes that do not agree with the
+  /// saved records are built anew where their rule is known, and marked stale where only the app knows it.
+  ///
+  /// - Parameter progress: hears how much is done; answers whether to go on. What was saved by then stays.
+  /// - Throws: `ModelError` where nothing can be read, where something lies at `newPath`, or where the disk fails. Nothing is left at
+  ///   `newPath` then.
+  package static func salvage(
+    from path: String, to newPath: String, program: String, author: String, disk: any Disk = SystemDisk(),
+    progress: WorkProgress? = nil
+  ) throws(ModelError) -> SalvageSummary {
+    var words = TreeWords(nil)
+    var indexes: [String] = []
+    let report = try onStorage { () throws(StorageError) in
+      try Store.salvage(
+        from: path, to: newPath, options: StoreOptions(program: program, author: author), disk: disk,
+        progress: { progress?(Int(clamping: $0.done), Int(clamping: $0.total)) ?? true }
+      ) { engine in
+        let store = OwnStore(engine, path: newPath, program: program, keepsLock: true)
+        words = TreeWords(store)
+        indexes = store.mendIndexes()
+      }
+    }
+    return SalvageSummary(
+      savedCommits: report.savedCommits, mendedCommits: report.mendedCommits, records: report.records,
+      losses: report.losses.map(words.sentence), indexes: indexes)
+  }
+
+  /// Brings indexes into agreement with the records, or marks them stale; what was done, a sentence each.
+  private func mendIndexes() -> [String] {
+    var sentences: [String] = []
+    for key in (try? view(engine.head).datastoreKeys) ?? [] {
+      do throws(ModelError) {
+        for name in try disagreeingIndexes(of: key) { sentences.append(try mendIndex(name, of: key)) }
+      } catch {
+        sentences.append("the indexes of \(key) could not be compared with its records: \(error)")
+      }
+    }
+    return sentences
+  }
+
+  private func disagreeingIndexes(of datastore: String) throws(ModelError) -> [String] {
+    let report = try verifyModel(at: CommitNumber(engine.head.commit.number), datastore: datastore)
+    let wrong = Set(report.allFindings.filter { $0.severity == .wrong }.compactMap(\.index))
+    let present = try view(engine.head).requiredDatastore(datastore).descriptor.indexes.map(\.name)
+    return present.filter(wrong.contains)
+  }
+
+  private func mendIndex(_ name: String, of datastore: String) throws(ModelError) -> String {
+    do throws(ModelError) {
+      _ = try rebuildIndex(name, of: datastore, options: EditOptions(leavesFailuresOut: true))
+      return "index \(name) of \(datastore) was built anew"
+    } catch {
+      try markStale(name, of: datastore)
+      return "index \(name) of \(datastore) does not agree with its records and is stale until the app rebuilds it"
+    }
+  }
+
+  private func markStale(_ name: String, of datastore: String) throws(ModelError) {
+    _ = try transact(CommitInfo(action: "mark index \(name) of \(datastore) stale", flags: .maintenance)) {
+      transaction throws(ModelError) in
+      var descriptor = try baseView(of: transaction).requiredDatastore(datastore).descriptor
+      guard var index = descriptor.index(name) else { return }
+      index.isStale = true
+      descriptor.setIndex(name, to: index)
+      try DatastoreWriter.store(descriptor, in: transaction)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// A file in a store's folder that is no part of the store.
+package struct Leftover: Sendable, Hashable, CustomStringConvertible {
+  package var name: String
+  /// Its length in bytes.
+  package var bytes: UInt64
+  /// What it is, and what may be done with it, as the end of a sentence.
+  package var purpose: String
+
+  package var description: String { "\(name), \(bytes) bytes: \(purpose)" }
+}
+
+extension Store {
+  /// What interrupted work and recovery have left beside the data of the store at a path, in the order of the names.
+  package static func leftovers(at path: String, disk: any Disk = SystemDisk()) throws(StorageError) -> [Leftover] {
+    try engineCall { () throws(DiskError) in
+      var found: [Leftover] = []
+      for name in try disk.list(path).sorted() {
+        guard let purpose = purpose(of: name), let status = try disk.status(path + "/" + name) else { continue }
+        found.append(Leftover(name: name, bytes: status.size, purpose: purpose))
+      }
+      return found
+    }
+  }
+
+  private static func purpose(of name: String) -> String? {
+    switch name {
+    case "data.compact": "a compaction that is not finished; the next one with the same --keep goes on from there"
+    case "data.new": "the beginning of a store or a copy that was not finished; it may be deleted"
+    default:
+      name.hasPrefix("cut-after-")
+        ? "bytes after the last whole commit, kept aside when the store was opened; they may be deleted" : nil
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import DiskSimulation
+import Glibc
+import StorageEngine
+import Testing
+
+/// Work that makes a new store and does not come to its end.
+@Suite("New stores that are cut off or fail")
+struct SalvageDraftTests {
+  private static let newPath = "/library/saved.strata"
+
+  private static func source() throws -> (image: DiskImage, model: StoreModel) {
+    let workload = try RecordedWorkload.run("source", .random(seed: 3, count: 12), seed: 3)
+    return (workload.finish, workload.model)
+  }
+
+  private static func salvage(on disk: SimulatedDisk) throws {
+    _ = try Store.salvage(from: RecordedWorkload.path, to: newPath, options: StoreOptions(), disk: disk)
+  }
+
+  private static func copy(on disk: SimulatedDisk) throws {
+    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    _ = try store.copy(to: newPath)
+  }
+
+  @Test("a salvage that is cut off by a power cut leaves all that could be saved, or no store that could be taken for it")
+  func powerCuts() throws {
+    let (start, model) = try Self.source()
+    let disk = SimulatedDisk(start, seed: 7)
+    try Self.salvage(on: disk)
+    let end = disk.record.count
+    var (images, whole, index) = (0, 0, 0)
+    var failures: [String] = []
+    CrashImages.forEach(of: disk.record, on: disk.start, seed: 1) { image in
+      index += 1
+      guard index % 3 == 0 || image.position == end else { return }
+      images += 1
+      do {
+        let cut = SimulatedDisk(image.image, seed: 9)
+        if !Store.exists(at: Self.newPath, disk: cut) {
+          if image.position == end { throw Disagreement(description: "it was reported and is gone") }
+          // What was left is in nobody's way.
+          try Self.salvage(on: cut)
+        } else {
+          whole += 1
+        }
+        let saved = try Store.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: cut)
+        let newest = try StoreComparison(store: saved, model: model).checkAll(promised: model.newest)
+        if newest != model.newest { throw Disagreement(description: "\(newest) of \(model.newest) commits") }
+      } catch {
+        failures.append("\(image.kind) at \(image.position): \(error)")
+      }
+    }
+    #expect(failures.isEmpty, "\(failures.count) of \(images), the first: \(failures.prefix(3))")
+    #expect(images > 100 && whole > 0)
+  }
+
+  @Test(
+    "whichever call of a salvage or a copy finds no room or fails: nothing is left where the new store would be",
+    arguments: [ENOSPC, EIO], ["salvage", "copy"])
+  func everyCall(_ code: Int32, _ work: String) throws {
+    let (start, _) = try Self.source()
+    func run(_ disk: SimulatedDisk) throws {
+      if work == "copy" { try Self.copy(on: disk) } else { try Self.salvage(on: disk) }
+    }
+    let whole = SimulatedDisk(start, seed: 7)
+    try run(whole)
+    let calls = whole.callCount
+    var (failed, leftovers) = (0, [String]())
+    for number in stride(from: 1, through: calls, by: 2) {
+      let disk = SimulatedDisk(start, seed: 7)
+      disk.plant(DiskFault(number: number, code: code))
+      do {
+        try run(disk)
+      } catch is StorageError {
+        failed += 1
+        disk.plant(nil)
+        if try disk.status(Self.newPath) != nil { leftovers.append("call \(number): \(try disk.list(Self.newPath))") }
+      }
+    }
+    #expect(failed > calls / 4)
+    // Where the call that takes something away is the one that fails, it stays.
+    #expect(leftovers.isEmpty, "\(leftovers.count) of \(failed), the first: \(leftovers.prefix(3))")
+  }
+
+  @Test("a salvage tells which commits lie beyond the end of a file that was cut short")
+  func cutShort() throws {
+    let store = try DamagedStore.make()
+    let frames = FrameMap(store.bytes).frames
+    var image = store.image
+    let number = try #require(image.number(at: DamagedStore.data))
+    image.change(number) { $0.truncate(to: UInt64(frames[2].trailer.upperBound)) }
+    let report = try Store.salvage(
+      from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: ImageDisk(image))
+    #expect(report.savedCommits == 3)
+    #expect(report.losses == [SalvageLoss(.commits(to: store.model.newest), commit: 4)])
+    #expect(report.losses.first?.description == "commits #4 to #\(store.model.newest) are not in the file any more")
+  }
+}
