@@ -8,8 +8,8 @@ package struct SalvageSummary: Sendable {
   package var records: UInt64
   /// What could not be saved, or not wholly; a sentence each.
   package var losses: [String]
-  /// What became of indexes that did not agree with the saved records; a sentence each.
-  package var indexes: [String]
+  /// What was put right so that the saved records can be used: descriptors, indexes; a sentence each.
+  package var mendings: [String]
 
   /// Whether everything was saved.
   package var isComplete: Bool { losses.isEmpty }
@@ -27,20 +27,56 @@ extension OwnStore {
     progress: WorkProgress? = nil
   ) throws(ModelError) -> SalvageSummary {
     var words = TreeWords(nil)
-    var indexes: [String] = []
+    var mendings: [String] = []
     let report = try onStorage { () throws(StorageError) in
       try Store.salvage(
         from: path, to: newPath, options: StoreOptions(program: program, author: author), disk: disk,
         progress: { progress?(Int(clamping: $0.done), Int(clamping: $0.total)) ?? true }
       ) { engine in
         let store = OwnStore(engine, path: newPath, program: program, keepsLock: true)
+        mendings = store.guessDescriptors()
         words = TreeWords(store)
-        indexes = store.mendIndexes()
+        mendings += store.mendIndexes()
       }
     }
     return SalvageSummary(
       savedCommits: report.savedCommits, mendedCommits: report.mendedCommits, records: report.records,
-      losses: report.losses.map(words.sentence), indexes: indexes)
+      losses: report.losses.map(words.sentence), mendings: mendings)
+  }
+
+  /// Gives datastores whose descriptor is lost another one, so that their records can be read; what was done, a sentence each.
+  private func guessDescriptors() -> [String] {
+    var sentences: [String] = []
+    let head = view(engine.head)
+    for key in (try? head.datastoreKeys) ?? [] where (try? head.requiredDatastore(key)) == nil {
+      do throws(ModelError) {
+        sentences.append(try guessDescriptor(of: key))
+      } catch {
+        sentences.append("what \(key) is made of is lost with its descriptor: \(error)")
+      }
+    }
+    return sentences
+  }
+
+  private func guessDescriptor(of key: String) throws(ModelError) -> String {
+    var sentence = ""
+    _ = try transact(CommitInfo(action: "describe \(key) anew", flags: .maintenance)) { transaction throws(ModelError) in
+      let found = try onStorage { () throws(StorageError) in
+        try transaction.tree(.records(of: key)).map { tree throws(StorageError) in try DescriptorGuess(tree) }
+      }
+      guard let descriptor = found?.descriptor(key: key) else { return }
+      try DatastoreWriter.store(descriptor, in: transaction)
+      let indexes = try onStorage { () throws(StorageError) in
+        try transaction.trees().filter { $0.indexName?.datastore == key }
+      }
+      for index in indexes { try onStorage { () throws(StorageError) in try transaction.dropTree(index) } }
+      sentence =
+        "the descriptor of \(key) is lost, and one was made from its records: identifiers are \(descriptor.identifierType)"
+        + (descriptor.identifierPath.map { " (\($0))" } ?? "")
+        + (indexes.isEmpty
+          ? "" : "; indexes that are gone with it: " + indexes.compactMap { $0.indexName?.index }.joined(separator: ", "))
+    }
+    return sentence
   }
 
   /// Brings indexes into agreement with the records, or marks them stale; what was done, a sentence each.

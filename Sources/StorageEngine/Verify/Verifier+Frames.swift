@@ -43,12 +43,15 @@ extension Verifier {
       })
     else { return }
     if newest.durableEnd > survey.end {
+      let last = survey.frames.last?.header.number ?? file.header.firstNumber &- 1
+      promisedEnd = newest.durableEnd
       damage(
-        "frames", survey.end,
-        "the file holds nothing from here on, and a slot says that it is durable up to byte \(newest.durableEnd)",
-        saved:
-          "commits up to #\(survey.frames.last?.header.number ?? 0) are there, those after it up to #\(newest.number) are lost"
-      )
+        "frame header", survey.end, commit: last &+ 1,
+        (survey.leftover.map { "no frame can be made out in the \($0.count) bytes from here on" }
+          ?? "the file holds nothing from here on") + ", and a slot says that it is durable up to byte \(newest.durableEnd)",
+        saved: survey.leftover == nil
+          ? "commits up to #\(last) are there, those after it up to #\(newest.number) are lost"
+          : "commits up to #\(last) are there; of those up to #\(newest.number) the changes may be saved")
     }
     if let frame = survey.frame(number: newest.number),
       frame.offset != newest.frameOffset || frame.hash != newest.frameHash
@@ -68,7 +71,7 @@ extension Verifier {
       before = frame
     }
     report.bytes = survey.end
-    if let leftover = survey.leftover, !store.isBeingWritten {
+    if let leftover = survey.leftover, leftover.lowerBound >= promisedEnd, !store.isBeingWritten {
       note(
         "tail", leftover.lowerBound, "\(leftover.count) bytes of a commit that was not finished; opening cuts them off")
     }

@@ -19,11 +19,22 @@ extension Verifier {
       guard let record = commits[frame.header.number] else { continue }
       let catalog = WalkedTree(
         role: .catalog, order: .bytes, commit: record.number, nextTree: record.links.nextTree)
-      walk(record.links.catalog, catalog)
+      checkLiveBytes(of: record, walk(record.links.catalog, catalog), frame)
       walk(record.links.names, WalkedTree(role: .names, order: .bytes, commit: record.number))
       try checkCounts(of: record, frame)
     }
     _ = progress(VerifyProgress(phase: .trees, done: total, total: total))
+  }
+
+  /// A state consists of as many bytes as its commit counts.
+  private mutating func checkLiveBytes(of record: CommitRecord, _ catalog: NodeFact?, _ frame: FrameSurvey.Frame) {
+    guard let catalog, !catalog.isDamaged else { return }
+    let live = catalog.nodeBytes &+ catalog.entryBytes
+    if live != record.liveBytes {
+      damage(
+        "commit record", frame.recordStart, commit: record.number,
+        "it counts \(record.liveBytes) live bytes, and its trees have \(live)")
+    }
   }
 
   /// A tree has as many entries as its parent's and the changes make.
@@ -49,9 +60,9 @@ extension Verifier {
 
   // MARK: Nodes
 
-  private mutating func walk(_ pointer: NodePointer, _ tree: WalkedTree) {
-    guard !checkNone(pointer, tree) else { return }
-    walk(pointer, level: nil, from: nil, to: nil, tree)
+  @discardableResult
+  private mutating func walk(_ pointer: NodePointer, _ tree: WalkedTree) -> NodeFact? {
+    checkNone(pointer, tree) ? nil : walk(pointer, level: nil, from: nil, to: nil, tree)
   }
 
   /// Whether a pointer leads to no node; then all of it must be zero.
@@ -157,9 +168,7 @@ extension Verifier {
     -> UInt64
   {
     switch tree.role {
-    case .catalog:
-      checkCatalog(key, payload, pointer, tree)
-      return 0
+    case .catalog: return checkCatalog(key, payload, pointer, tree)
     case .names:
       checkName(key, payload, pointer, tree)
       return 0
@@ -200,12 +209,15 @@ extension Verifier {
     return nil
   }
 
+  /// Checks a tree that the catalog lists; returns the bytes that it consists of by the catalog's count.
   private mutating func checkCatalog(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ catalog: WalkedTree)
+    -> UInt64
   {
     guard let entry = try? CatalogEntry(payload, catalogAt: pointer.offset), entry.identifier > 0,
       entry.identifier < catalog.nextTree
     else {
-      return tell(pointer, catalog, "what it says of a tree makes no sense")
+      tell(pointer, catalog, "what it says of a tree makes no sense")
+      return 0
     }
     var tree = WalkedTree(
       role: entry.kind == .records ? .records : .entries, order: entry.order, commit: catalog.commit,
@@ -220,7 +232,7 @@ extension Verifier {
         "attributes", entry.attributes.offset, commit: catalog.commit, tree: tree.name, "they are not what was written",
         saved: "older attributes of the tree can be read")
     }
-    guard !(root?.isDamaged ?? false), !(gone?.isDamaged ?? false) else { return }
+    guard !(root?.isDamaged ?? false), !(gone?.isDamaged ?? false) else { return entry.liveBytes }
     let nodeBytes = (root?.nodeBytes ?? 0) &+ (gone?.nodeBytes ?? 0)
     let entryBytes = (root?.entryBytes ?? 0) &+ (gone?.entryBytes ?? 0) &+ UInt64(entry.attributes.length)
     if nodeBytes != entry.nodeBytes || (entry.kind == .records && entryBytes != entry.entryBytes) {
@@ -229,6 +241,7 @@ extension Verifier {
         "the catalog counts \(entry.nodeBytes) and \(entry.entryBytes) bytes, the tree has \(nodeBytes) and \(entryBytes)"
       )
     }
+    return entry.liveBytes
   }
 
   private mutating func checkName(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree) {

@@ -14,6 +14,8 @@ struct Verifier {
   var nodes: [UInt64: NodeFact] = [:]
   /// What is known of commits, by their number.
   var commits: [UInt64: CommitRecord] = [:]
+  /// The durable end of which a slot tells, where the frames do not reach to it; else 0.
+  var promisedEnd: UInt64 = 0
   /// References that were found wrong, so that each is told once.
   var wrongReferences: Set<UInt64> = []
 

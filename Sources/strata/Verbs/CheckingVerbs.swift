@@ -87,7 +87,7 @@ extension VerbRun {
     for loss in report.losses {
       if isJSON { try line(["loss": .string(loss)]) } else { try output.line("lost: \(loss)") }
     }
-    for text in report.indexes {
+    for text in report.mendings {
       if isJSON { try line(["note": .string(text)]) } else { try output.line("note: \(text)") }
     }
     let summary =

@@ -19,7 +19,8 @@ struct RewritingTests {
     _ = try store.preview(
       ChangeSet(changes: [Cities.edit(3, from: try store.city(3), to: Cities.document(3))]), options: EditOptions())
     let estimate = try store.compactionEstimate(HistoryRetention(parsing: "3"))
-    #expect(estimate.commitsKept == 4, "the three newest and the one with a name")
+    #expect(estimate.commitsKept == 5, "the three newest that the history shows, the one that gave a name, and the named one")
+    let rows = try store.commits(from: before, limit: 3, folded: true).map(\.number)
     #expect(estimate.bytesAfter < estimate.bytesBefore)
     let report = try store.compact(.last(3), progress: nil)
     #expect(report.bytesAfter < report.bytesBefore)
@@ -31,6 +32,7 @@ struct RewritingTests {
     #expect(throws: ModelError.self) { try store.view(at: CommitNumber(7)) }
     let commits = try store.commits(from: store.head.commit, limit: 99, folded: true)
     #expect(commits.contains { $0.isSquashed })
+    #expect(commits.prefix(3).map(\.number) == rows)
     for commit in commits { _ = try store.changes(of: commit.number).next(1_000) }
     let edit = Cities.edit(3, from: try store.city(3), to: Cities.document(3, name: "after"))
     _ = try store.commit(ChangeSet(changes: [edit]), named: "after", options: EditOptions())

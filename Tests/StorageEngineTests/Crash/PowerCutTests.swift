@@ -53,7 +53,7 @@ struct PowerCutTests {
   private static let forks: [Step] =
     start + [
       .commit([.put(tree: 0, key: 1, size: 10)], info: Step.Info(setsName: "pin0")),
-      .commit([.put(tree: 0, key: 2, size: 10)]),
+      .commit([.put(tree: 0, key: 2, size: 10)], info: Step.Info(setsName: "pin0")),
       .commit([.put(tree: 0, key: 3, size: 10)], on: .older(500)),
       .commit([.put(tree: 0, key: 4, size: 10)], on: .older(1000), info: Step.Info(merges: true, movesHead: true)),
       .commit([.delete(tree: 0, key: 1)], info: Step.Info(removesName: "pin0")),

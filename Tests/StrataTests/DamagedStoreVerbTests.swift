@@ -1,0 +1,151 @@
+import Foundation
+import Testing
+
+/// What `verify` and `salvage` say and save of stores that were made by the verbs and damaged afterwards.
+@Suite("Verbs on damaged stores")
+struct DamagedStoreVerbTests {
+  /// Where the parts of each commit lie, by the letter of FORMAT.md.
+  private struct Frame {
+    var header: Range<Int>
+    var changes: Range<Int>
+    var nodes: Range<Int>
+    var record: Range<Int>
+    var trailer: Range<Int>
+
+    subscript(part: String) -> Range<Int> {
+      switch part {
+      case "header": header
+      case "changes": changes
+      case "nodes": nodes
+      case "record": record
+      default: trailer
+      }
+    }
+
+    static func all(in data: Data) -> [Frame] {
+      func number(_ place: Int, _ count: Int) -> Int { data[place..<(place + count)].reversed().reduce(0) { $0 << 8 | Int($1) } }
+      var frames: [Frame] = []
+      var place = 16_384
+      while place + 64 <= data.count, data[place..<(place + 4)].elementsEqual("Fram".utf8) {
+        let (changes, end) = (place + 64, place + number(place + 16, 8))
+        let nodes = changes + number(place + 40, 8)
+        let record = nodes + number(place + 48, 8)
+        frames.append(
+          Frame(
+            header: place..<changes, changes: changes..<nodes, nodes: nodes..<record,
+            record: record..<(record + number(place + 36, 4)), trailer: (end - 16)..<end))
+        place = end
+      }
+      return frames
+    }
+  }
+
+  private let folder: TemporaryFolder
+  private var path: String { folder.path("Rivers.strata") }
+
+  /// Sixty rivers with two indexes, and six commits after them.
+  init() throws {
+    folder = try TemporaryFolder()
+    let rivers = (1...60).map { #"{"id": \#($0), "name": "River \#($0)", "km": \#($0 * 7)}"# }.joined(separator: "\n")
+    let file = try folder.file("rivers.jsonl", rivers)
+    let made = try ProgramRun(
+      ["import", path, "River", file, "--id", "id", "--index", "km=km", "--index", "name=name"])
+    #expect(made.status == 0, "\(made.complaint)")
+    for number in 1...6 {
+      let run = try ProgramRun(
+        ["put", path, "River"], input: #"{"id": \#(number), "name": "New \#(number)", "km": \#(number)}"#)
+      #expect(run.status == 0, "\(run.complaint)")
+    }
+  }
+
+  private func records(_ path: String) throws -> Set<String> {
+    let run = try ProgramRun(["export", path, "River"])
+    #expect(run.status == 0, "\(run.complaint)")
+    return Set(run.lines)
+  }
+
+  /// Overwrites bytes of the store's data.
+  private func damage(_ range: Range<Int>) throws {
+    let url = URL(filePath: path + "/data")
+    var data = try Data(contentsOf: url)
+    for place in range { data[place] ^= 0xFF }
+    try data.write(to: url)
+  }
+
+  private func frames() throws -> [Frame] { Frame.all(in: try Data(contentsOf: URL(filePath: path + "/data"))) }
+
+  @Test(
+    "each part of a first, a middle and a last commit: verify says so, salvage saves all but what it names, in a clean store",
+    arguments: [0, 3, 6], ["header", "changes", "nodes", "record", "trailer"])
+  func plantedDamage(_ commit: Int, _ part: String) throws {
+    let before = try records(path)
+    let frames = try frames()
+    #expect(frames.count == 7)
+    let range = frames[commit][part]
+    let middle = range.lowerBound + range.count / 2
+    try damage(middle..<(middle + 3))
+
+    let verified = try ProgramRun(["verify", path])
+    #expect(verified.status == 3)
+    #expect(verified.lines.contains { $0.hasPrefix("damage: ") && $0.contains("of commit #\(commit + 1)") })
+    #expect(!verified.output.contains("DRiver") && !verified.output.contains("IRiver"))
+
+    let newPath = folder.path("Saved.strata")
+    let saved = try ProgramRun(["salvage", path, newPath])
+    let lost = saved.lines.filter { $0.hasPrefix("lost: ") }
+    #expect(saved.status == (lost.isEmpty ? 0 : 3))
+    #expect(lost.isEmpty == (part == "trailer"))
+    #expect(!saved.output.contains("DRiver") && !saved.output.contains("IRiver"))
+    let after = try records(newPath)
+    let missing = before.subtracting(after)
+    #expect(missing.count <= (part == "changes" ? 1 : 0), "\(missing)")
+    for record in missing {
+      let number = try #require(record.split(separator: ",").first?.split(separator: ":").last)
+      #expect(lost.contains { $0.contains("record \(number) of River") }, "\(lost)")
+      if let named = verified.lines.first(where: { $0.contains("damage: record") }) {
+        #expect(named.contains("record \(number) of commit"), "\(named)")
+      }
+    }
+    let clean = try ProgramRun(["verify", newPath])
+    #expect(clean.status == 0, "\(clean.output)")
+  }
+
+  @Test("a datastore whose descriptor is lost gets another one, so that its records can be read")
+  func lostDescriptor() throws {
+    let before = try records(path)
+    let changes = try frames()[0].changes
+    // The first change keeps the descriptor.
+    try damage(changes.lowerBound..<(changes.lowerBound + 60))
+    #expect(try ProgramRun(["info", path]).status == 3)
+    let newPath = folder.path("Saved.strata")
+    let saved = try ProgramRun(["salvage", path, newPath])
+    #expect(saved.status == 3)
+    #expect(saved.output.contains("the descriptor of River is lost"))
+    #expect(saved.output.contains("identifiers are Int (.id); indexes that are gone with it: km, name"), "\(saved.output)")
+    #expect(try records(newPath) == before)
+    #expect(try ProgramRun(["verify", newPath]).status == 0)
+    #expect(try ProgramRun(["put", newPath, "River"], input: #"{"id": 61, "name": "New", "km": 1}"#).status == 0)
+  }
+
+  @Test("a store that was cut short says so, and salvage names the commits that are gone")
+  func cutShort() throws {
+    let end = try frames()[3].trailer.upperBound
+    let url = URL(filePath: path + "/data")
+    try Data(contentsOf: url).prefix(end).write(to: url)
+    #expect(try ProgramRun(["put", path, "River"], input: #"{"id": 9}"#).status == 1)
+    #expect(try ProgramRun(["verify", path]).status == 3)
+    let saved = try ProgramRun(["salvage", path, folder.path("Saved.strata")])
+    #expect(saved.status == 3)
+    #expect(saved.lines.first == "lost: commits #5 to #7 are not in the file any more")
+    let again = try ProgramRun(["salvage", path, folder.path("Saved.strata")])
+    #expect(again.status == 1 && again.complaint.contains("something lies at"))
+  }
+
+  @Test("what lies in the folder beside the store is named by verify")
+  func leftovers() throws {
+    try Data(count: 99).write(to: URL(filePath: path + "/data.compact"))
+    let run = try ProgramRun(["verify", path])
+    #expect(run.status == 0)
+    #expect(run.lines.contains { $0.hasPrefix("note: data.compact, 99 bytes: a compaction that is not finished") })
+  }
+}
