@@ -21,18 +21,20 @@ extension Store {
   /// Transactions go on meanwhile: only the last of them are copied in a turn of the compaction's own. Views taken before stay
   /// readable. A crash at any moment leaves the old file or the new one whole. `progress` is called after each copied commit and
   /// now and then inside large ones; where it answers false the compaction ends with `cancelled` and the store is as before.
-  /// What was copied until a crash or a cancel stays beside the data, and the next compaction by the same rule goes on from there.
+  /// What was copied until a crash or a cancel stays beside the data, and the next compaction by the same rule goes on from there, as
+  /// long as it would keep the same commits; with `keepsMore` also where commits have come since, and then it keeps some more than the
+  /// rule asks for.
   ///
   /// Blocks the thread for as long as the copying takes; memory grows with the number of records kept (about 60 bytes each).
   package func compact(
-    _ retention: Retention, progress: (CompactionProgress) -> Bool = { _ in true }
+    _ retention: Retention, keepsMore: Bool = false, progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
     // One at a time in the process; the lock sees to the others.
     compactions.takeBlocking()
     defer { compactions.pass() }
     try inTurn { () throws(StorageError) in }
     for _ in 0..<4 {
-      if let report = try compactOnce(retention, progress) { return report }
+      if let report = try compactOnce(retention, keepsMore, progress) { return report }
     }
     throw .busy(what: "names were moved while the history was being compacted")
   }
@@ -75,11 +77,11 @@ extension Store {
 
   /// Nil where a name was given, meanwhile, to a commit that is not kept.
   private func compactOnce(
-    _ retention: Retention, _ progress: (CompactionProgress) -> Bool
+    _ retention: Retention, _ keepsMore: Bool, _ progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport? {
     let current = publication.current
     do throws(StorageError) {
-      var work = try interrupted(current, retention)
+      var work = try interrupted(current, retention, keepsMore)
       if work == nil { work = try begun(current, retention) }
       guard let (copy, start, kept) = work else { return nil }
       do throws(StorageError) {
@@ -117,19 +119,30 @@ extension Store {
   }
 
   /// What an earlier compaction by the same rule left; nil where there is nothing to go on with.
-  private func interrupted(_ current: Publication.State, _ retention: Retention) throws(StorageError) -> Work? {
+  private func interrupted(
+    _ current: Publication.State, _ retention: Retention, _ keepsMore: Bool
+  ) throws(StorageError) -> Work? {
     do throws(StorageError) {
       guard
         let (copy, start, plan) = try GenerationCopy.interrupted(
           of: current, at: compactionPath, retention, disk: disk, options: options, counters: counters)
       else { return nil }
       let kept = try KeptCommits(start, now: plan.date).select(retention, names: try names(of: start))
+      if !keepsMore, try !isWhatIsKept(now: current, retention, kept, after: start.newest.number) { return nil }
       guard try copy.takeFrames(kept, newest: current.newest) else { return nil }
       return (copy, start, kept)
     } catch .damaged {
       // Of the copy or of the data: copying anew tells.
       return nil
     }
+  }
+
+  /// Whether what an interrupted compaction keeps is, up to the newest commit of then, what the rule keeps now.
+  private func isWhatIsKept(
+    now current: Publication.State, _ retention: Retention, _ kept: [CommitRecord], after number: UInt64
+  ) throws(StorageError) -> Bool {
+    let fresh = try KeptCommits(current, now: disk.now()).select(retention, names: try names(of: current))
+    return fresh.filter { $0.number <= number }.map(\.number) == kept.map(\.number)
   }
 
   private func names(of state: Publication.State) throws(StorageError) -> [String: UInt64] {

@@ -7,7 +7,7 @@ extension Store {
     guard let retention = retentionThatPays else { return }
     let newest = publication.current.newest.number
     try? startThread {
-      _ = try? self.compact(retention) { _ in
+      _ = try? self.compact(retention, keepsMore: true) { _ in
         !self.isClosing.load(ordering: .relaxed) && !self.writing.turns.isTaken
           && self.publication.current.newest.number == newest
       }

@@ -122,7 +122,7 @@ extension Verifier {
       if pointer.count != UInt64(view.count) {
         tell(pointer, tree, "its parent counts \(pointer.count) entries, it has \(view.count)")
       }
-      for index in 0..<view.count { fact.entryBytes += checkLeaf(keys[index], try view.payload(index), pointer, tree) }
+      for index in 0..<view.count { fact.entryBytes &+= checkLeaf(keys[index], try view.payload(index), pointer, tree) }
       return
     }
     var count: UInt64 = 0

@@ -32,9 +32,9 @@ struct ResumedCompactionTests {
   }
 
   /// Compacts to the end; how many commits were there already.
-  private func goOn(_ store: Store) throws -> Int {
+  private func goOn(_ store: Store, keepsMore: Bool = false) throws -> Int {
     var first: Int?
-    let report = try store.compact(.last(Self.kept)) { progress in
+    let report = try store.compact(.last(Self.kept), keepsMore: keepsMore) { progress in
       if first == nil { first = progress.commitsDone }
       return true
     }
@@ -110,7 +110,7 @@ struct ResumedCompactionTests {
       let pending = try transaction.commit(CommitInfo(action: "between", names: ["between": .some(0)]))
       try pending?.wait()
     }
-    #expect(try goOn(store) >= 4)
+    #expect(try goOn(store, keepsMore: true) >= 4)
     #expect(store.head.commit.number == newest + 3)
     #expect(try store.names["between"] == newest + 3)
     let tree = try #require(try store.head.tree(ScriptRunner.name(0)))
@@ -131,6 +131,27 @@ struct ResumedCompactionTests {
     #expect(try store.view(at: 2).commit.number == 2)
     try store.close()
     #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+  }
+
+  @Test("where commits have come since, it keeps what the rule keeps now, or on request what was begun and all that came")
+  func newCommits() throws {
+    for keepsMore in [false, true] {
+      let (start, _) = try history()
+      let disk = SimulatedDisk(start, seed: 37)
+      let store = try open(disk)
+      #expect(throws: StorageError.cancelled) { try store.compact(.last(Self.kept)) { $0.commitsDone < 4 } }
+      for number in 0..<3 { try store.change { try $0.put([1], [UInt8(number)], in: ScriptRunner.name(0)) } }
+      let estimate = try store.compactionEstimate(.last(Self.kept))
+      var first: Int?
+      let report = try store.compact(.last(Self.kept), keepsMore: keepsMore) { progress in
+        first = first ?? progress.commitsDone
+        return true
+      }
+      #expect(((first ?? 0) > 3) == keepsMore)
+      #expect(keepsMore ? report.commitsKept > estimate.commitsKept : report.commitsKept == estimate.commitsKept)
+      try store.close()
+      #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    }
   }
 
   @Test("of a frame that was not finished, what was written is not written again")
