@@ -215,8 +215,6 @@ final class Writer: @unchecked Sendable {
 
   // MARK: Durability
 
-  /// How long a sync waits for those that write at this moment, in nanoseconds: a few dozen small commits.
-  private static let gatheringTime: Int64 = 4_000_000
   /// How many tasks that wait for a sync are enough to begin it.
   private static let gatheredTasks = 64
 
@@ -224,7 +222,11 @@ final class Writer: @unchecked Sendable {
   /// once nobody writes: the last one in the queue syncs for all before it. `gathers`: whether to wait for those that write.
   func waitUntilDurable(_ number: UInt64, gathers: Bool = true) throws(StorageError) {
     monitor.lock()
-    defer { monitor.unlock() }
+    defer {
+      // One that led and has what it wants leaves the rest to another.
+      appointLeader()
+      monitor.unlock()
+    }
     while shared.durableNumber < number {
       if let poison = shared.poison { throw .poisoned(cause: poison) }
       let othersWrite = gathers && turns.isTaken
@@ -238,13 +240,18 @@ final class Writer: @unchecked Sendable {
       }
       if othersWrite {
         shared.isLed = true
-        let isNews = monitor.wait(nanoseconds: Writer.gatheringTime)
+        let isNews = monitor.wait(nanoseconds: options.gatheringTime)
         shared.isLed = false
         if isNews || shared.isSyncing { continue }
       }
       syncHoldingMonitor()
     }
   }
+
+  /// Whether a thread waits for those that write before it syncs.
+  var isGathering: Bool { monitor.withLock { shared.isLed } }
+  /// How many threads wait for one that syncs.
+  var waitingThreads: Int { monitor.withLock { shared.waitingThreads.count } }
 
   /// As `waitUntilDurable`, without holding a thread.
   func untilDurable(_ number: UInt64) async throws(StorageError) {
@@ -289,19 +296,22 @@ final class Writer: @unchecked Sendable {
 
   private static let slotDistance: UInt64 = 4 << 20
 
-  /// Wakes those whose commit is durable or never will be; of the threads also one more, which leads the rest.
+  /// Wakes those whose commit is durable or never will be, and of the other threads one that leads the rest.
   private func resumeWaiters() {
     let isOver = { [shared] (number: UInt64) in number <= shared.durableNumber || shared.poison != nil }
     let tasks = shared.waitingTasks.filter { isOver($0.number) }
     if !tasks.isEmpty { shared.waitingTasks.removeAll { isOver($0.number) } }
     for task in tasks { task.continuation.resume() }
-    var threads = shared.waitingThreads.filter { isOver($0.number) }
+    let threads = shared.waitingThreads.filter { isOver($0.number) }
     if !threads.isEmpty { shared.waitingThreads.removeAll { isOver($0.number) } }
-    if !shared.isLed, let leader = shared.waitingThreads.first {
-      shared.waitingThreads.removeFirst()
-      threads.append(leader)
-    }
     for thread in threads { thread.signal.fire() }
+    appointLeader()
+  }
+
+  /// Wakes one of the threads that wait, to sync for the others, where nobody does or is about to.
+  private func appointLeader() {
+    guard !shared.isSyncing, !shared.isLed, !shared.waitingThreads.isEmpty else { return }
+    shared.waitingThreads.removeFirst().signal.fire()
   }
 
   /// Notes a durable state in the older slot. A slot is a hint, so failing is harmless.
@@ -452,7 +462,7 @@ final class Writer: @unchecked Sendable {
       let isWaitedFor = !shared.waitingTasks.isEmpty && shared.poison == nil
       if isWaitedFor {
         let gathers = shared.waitingTasks.count < Writer.gatheredTasks && turns.isTaken
-        if gathers, !shared.isSyncing, monitor.waitForBell(nanoseconds: Writer.gatheringTime) { continue }
+        if gathers, !shared.isSyncing, monitor.waitForBell(nanoseconds: options.gatheringTime) { continue }
         if shared.isSyncing { monitor.wait() } else { syncHoldingMonitor() }
         continue
       }

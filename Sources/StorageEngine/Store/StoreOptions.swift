@@ -11,6 +11,8 @@ package struct StoreOptions: Sendable {
   package var readsMapped: Bool
   /// After how many seconds without a commit a slot notes the durable end, and collated commits are made durable.
   package var idleSeconds: Double = 2
+  /// How long a sync waits for those that write at this moment, in nanoseconds: a few dozen small commits.
+  var gatheringTime: Int64 = 4_000_000
   /// From how many bytes on a store's zeros are written ahead by a thread and not by its transactions.
   var largeStore: UInt64 = 8 << 20
   /// How many bytes a compaction writes between two syncs: few, because commits wait for the same disk meanwhile.

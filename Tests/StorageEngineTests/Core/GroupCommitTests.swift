@@ -56,6 +56,55 @@ struct GroupCommitTests {
     #expect(store.counts.syncs - before.syncs <= 8)
   }
 
+  @Test(
+    "who waits behind a thread that gathers is not forgotten when another one syncs for that", .timeLimit(.minutes(1)))
+  func handedOver() throws {
+    let disk = HookedDisk()
+    var options = StoreOptions()
+    options.gatheringTime = 60_000_000_000
+    // Else idleness would see to what is not durable.
+    options.idleSeconds = 3600
+    let store = try Store.create(at: "store", options: options, disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    func pending(_ number: Int) throws -> PendingCommit {
+      let transaction = try store.beginBlocking()
+      try transaction.put(key(number), bytes("x"), in: people)
+      return try #require(try transaction.commit())
+    }
+    let signals = (0..<3).map { _ in Signal() }
+    let first = try pending(1)
+    let opener = try store.beginBlocking()
+    // It waits for the opener, who may write more.
+    try startThread {
+      try? first.wait()
+      signals[0].fire()
+    }
+    while !store.writing.isGathering { letOthersRun() }
+    let (isSyncing, maySync) = (Signal(), Signal())
+    disk.hooks.withLock { hooks in
+      hooks.sync = {
+        isSyncing.fire()
+        maySync.wait()
+      }
+    }
+    try startThread {
+      try? first.waitAtOnce()
+      signals[1].fire()
+    }
+    isSyncing.wait()
+    disk.hooks.withLock { $0.sync = {} }
+    opener.cancel()
+    let second = try pending(2)
+    try startThread {
+      try? second.wait()
+      signals[2].fire()
+    }
+    while store.writing.waitingThreads == 0 { letOthersRun() }
+    maySync.fire()
+    for signal in signals { signal.wait() }
+    #expect(store.head.commit.number == second.number)
+  }
+
   /// Eight transactions in the queue, of which the third meets with `failure`; what became of each.
   private func queue(
     _ disk: HookedDisk, _ store: Store, failThird: @escaping @Sendable (WriteTransaction) throws -> Void
