@@ -153,14 +153,14 @@ struct LiveTests {
     do {
       let persistence = try DiskPersistence(readWriteURL: place.url, configuration: configuration)
       let blobs = BlobDatastore(persistence: persistence)
-      for round in 1...40 { try await blobs.persist(Data(repeating: UInt8(round), count: 100_000), to: "one") }
+      for round in 1...40 { try await blobs.persist(Data(repeating: UInt8(round), count: 300_000), to: "one") }
       try await persistence.close()
     }
     let persistence = try DiskPersistence(readWriteURL: place.url)
     let commits = try await persistence.commits.all()
     #expect(commits.first?.id.rawValue == 40)
     #expect(commits.count == 5)
-    #expect(try await BlobDatastore(persistence: persistence).load("one") == Data(repeating: 40, count: 100_000))
+    #expect(try await BlobDatastore(persistence: persistence).load("one") == Data(repeating: 40, count: 300_000))
   }
 
   @Test("a backup of a live store is a store of its own, with the history")

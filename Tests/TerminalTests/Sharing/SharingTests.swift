@@ -41,8 +41,7 @@ struct SharingTests {
     second.expect("the head moved #5 → #6 since you began: no field overlaps")
     try second.press("Enter Enter")
     try first.waitFor("HEAD #7")
-    try first.waitUntilIdle()
-    first.expect("Xamar")
+    try first.waitFor("Xamar")
     let record = try store.run("get", "City", "53654")
     #expect(record.contains("3000000") && record.contains("Xamar"))
 
