@@ -8,12 +8,12 @@ extension Store {
     return try? ActivityFile(disk: disk, folder: path).read(session: hold.session)
   }
 
-  /// Says what this writer is busy with (nil: nothing any more). At most ten times a second reach the file; the last one always
-  /// does, by the next call or when the lock is let go.
+  /// Says what this writer is busy with (nil: nothing any more). At most ten of them a second reach the file, and what comes sooner
+  /// is left out; that nothing is done any more is always told, at the latest when the lock is let go.
   package func setActivity(_ bytes: [UInt8]?) { writing.setActivity(bytes) }
 }
 
-/// How often what a writer is busy with reaches the file: at most ten times a second, and at the end.
+/// How often what a writer is busy with reaches the file: at most ten times a second, and when it is busy no more.
 struct ActivityPace {
   private static let distance: Int64 = 100_000_000
 
