@@ -14,15 +14,20 @@ extension VerbRun {
       try Store.verify(at: path, disk: SystemDisk()) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
     }
     meter.finish()
-    let store = try? openStore(path, readOnly: true)
-    let words = TreeWords(store as? OwnStore)
+    let opened = Result { () throws(ModelError) in try openStore(path, readOnly: true) }
+    let words = TreeWords((try? opened.get()) as? OwnStore)
     for finding in bytes.findings {
       try printFinding(finding.severity == .damage ? "damage" : "note", words.sentence(finding))
     }
     let unlisted = bytes.findingCount - bytes.findings.count
     if unlisted > 0 { try printFinding("damage", "and \(unlisted) more") }
     var isClean = bytes.isClean
-    if isClean || store != nil { isClean = try verifyModel(path, afterDamage: !isClean) && isClean }
+    switch opened {
+    case .success(let store): isClean = try verifyModel(of: store, afterDamage: !isClean) && isClean
+    case .failure(let error) where isClean: throw error
+    // What keeps it from being opened was told of.
+    case .failure: break
+    }
     for leftover in try describingStorageErrors({ () throws(StorageError) in try Store.leftovers(at: path) }) {
       try printFinding("note", "\(leftover)")
     }
@@ -34,9 +39,8 @@ extension VerbRun {
   }
 
   /// Indexes against records, as of the head; whether all is right. In a damaged store what cannot be read was told of already.
-  private func verifyModel(_ path: String, afterDamage: Bool) throws -> Bool {
+  private func verifyModel(of store: any ReadableStore, afterDamage: Bool) throws -> Bool {
     let meter = ProgressMeter("verifying")
-    let store = try openStore(path, readOnly: true)
     do {
       let model = try store.verifyModel(at: store.head.commit, progress: meter.report)
       meter.finish()
