@@ -1,4 +1,5 @@
 import DatastoreModel
+import StorageEngine
 import TerminalKit
 import Testing
 
@@ -234,6 +235,25 @@ struct ScanTests {
     driver.browser.table.order(by: "alternatenames")
     driver.press("V")
     #expect(driver.status.contains("verify ✓ 16 entries, 10 records"))
+  }
+
+  @Test("an index that is stale says so in the table, and disagrees with its records without being wrong")
+  func stale() throws {
+    let store = try Sample.store()
+    var descriptor = try #require(try store.refresh().datastore("City")).descriptor
+    var index = try #require(descriptor.index("name"))
+    index.isStale = true
+    descriptor.setIndex("name", to: index)
+    let transaction = try store.engine.beginBlocking()
+    try DatastoreWriter.store(descriptor, in: transaction)
+    try transaction.commit(CommitInfo(action: "mark stale"))?.wait()
+    try Sample.change(store, "City", "2661552", ".name", to: "Berna")
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.browser.table.order(by: "name")
+    #expect(driver.shows("by name ⚠ stale"))
+    driver.press("V")
+    #expect(driver.status.contains("verify ✓ 10 entries, 10 records"), "\(driver.status)")
+    #expect(driver.status.contains("stale: name (2 entries disagree)"), "\(driver.status)")
   }
 
   @Test("copying goes through the terminal: value, path, key, record, Swift range")

@@ -1,5 +1,5 @@
 /// Verifies a datastore through the reading interface: each record decodes, and each index agrees with the records both
-/// ways, as far as its rule is known.
+/// ways, as far as its rule is known. An index that is marked stale, which nobody takes for the truth, need not agree.
 ///
 /// Reads every record and every entry once; memory does not grow with them.
 package struct DatastoreVerifier {
@@ -61,15 +61,12 @@ package struct DatastoreVerifier {
     let outcomes = try RuleProof(datastore: datastore, progress: askedOnly).outcomes(of: open)
     for index in indexes {
       var subject = IndexSubject(index)
-      if index.descriptor.isStale {
-        subject.findings.append(
-          Finding(
-            .note, datastore: descriptor.key, index: subject.name, "it is stale",
-            advice: "the app rebuilds it at its next warm-up"))
-      } else if format != nil {
+      if format != nil {
         subject.source = .format
       } else if let rule = index.descriptor.declaredRule {
         subject.source = .rule(rule)
+      } else if index.descriptor.isStale {
+        // A rule is found by the entries, and these are not to be trusted.
       } else if case .proven(let rule)? = outcomes[subject.name] {
         subject.source = .rule(rule)
       } else if let rule = try RuleProof(datastore: datastore).likelyRule(of: index) {
@@ -188,7 +185,7 @@ package struct DatastoreVerifier {
 
   private mutating func checkUniqueness(_ position: Int) throws(ModelError) {
     let index = subjects[position].index
-    guard index.descriptor.kind.meansOneRecord || index.descriptor.isUnique else { return }
+    guard index.descriptor.kind.meansOneRecord || index.descriptor.isUnique, !index.descriptor.isStale else { return }
     let count = try index.count
     var rank = 0
     var owners: [IndexEntry] = []

@@ -14,6 +14,7 @@ struct IndexSubject {
   private(set) var foundValues = 0
   private var missing = 0
   private var strays = 0
+  private var disordered = 0
   private var duplicates = 0
 
   init(_ index: any ReadableIndex) {
@@ -33,29 +34,26 @@ struct IndexSubject {
   mutating func check(_ key: StoredKey, _ document: Document, _ given: [String: [[UInt8]]]?) throws(ModelError) {
     guard source != nil else { return }
     guard let values = values(of: document, given) else {
-      return add(.wrong, key, "the record has no value that the index could hold", "mend the record")
+      return add(key, "the record has no value that the index could hold", "mend the record")
     }
     for value in values {
       if try index.contains(value, of: key) {
         foundValues += 1
       } else {
         missing += 1
-        if missing <= DatastoreVerifier.listLimit {
-          add(.wrong, key, "the entry \(index.descriptor.shownValue(value)) is missing", "rebuild the index")
-        }
+        tell(missing, key, "the entry \(index.descriptor.shownValue(value)) is missing")
       }
     }
   }
 
   mutating func stray(_ entry: IndexEntry, _ reason: String) {
     strays += 1
-    if strays <= DatastoreVerifier.listLimit {
-      add(.wrong, entry.identifier, "the entry \(entry.value) is too many: \(reason)", "rebuild the index")
-    }
+    tell(strays, entry.identifier, "the entry \(entry.value) is too many: \(reason)")
   }
 
   mutating func disorder(_ entry: IndexEntry) {
-    add(.wrong, entry.identifier, "the entry \(entry.value) does not come after the one before it", "rebuild the index")
+    disordered += 1
+    tell(disordered, entry.identifier, "the entry \(entry.value) does not come after the one before it")
   }
 
   mutating func duplicate(_ owners: [IndexEntry], isEnforced: Bool, in datastore: String) {
@@ -76,15 +74,35 @@ struct IndexSubject {
       finding.datastore = datastore
       return finding
     }
-    for (count, name) in [(missing, "missing entries"), (strays, "entries too many")]
-    where count > DatastoreVerifier.listLimit {
-      findings.append(Finding(.wrong, datastore: datastore, index: self.name, "\(count) \(name) in all"))
+    if index.descriptor.isStale {
+      findings.append(staleness(in: datastore))
+    } else {
+      for (count, name) in [
+        (missing, "missing entries"), (strays, "entries too many"), (disordered, "entries out of order"),
+      ] where count > DatastoreVerifier.listLimit {
+        findings.append(Finding(.wrong, datastore: datastore, index: self.name, "\(count) \(name) in all"))
+      }
     }
     return IndexVerification(
       name: name, entries: entries, strays: strays, missing: missing, rule: rule, findings: findings)
   }
 
-  private mutating func add(_ severity: Finding.Severity, _ record: StoredKey, _ text: String, _ advice: String?) {
-    findings.append(Finding(severity, datastore: "", index: name, record: record, text, advice: advice))
+  private func staleness(in datastore: String) -> Finding {
+    let count = missing + strays + disordered
+    let disagreeing = count == 1 ? "1 entry disagrees" : "\(count) entries disagree"
+    return Finding(
+      .note, datastore: datastore, index: name,
+      count == 0 ? "it is stale" : "it is stale, and \(disagreeing) with the records",
+      advice: "the app rebuilds it when it opens the store")
+  }
+
+  /// Tells of an entry, where it is among the first of its kind; of an index that is to be rebuilt only how many there are is told.
+  private mutating func tell(_ count: Int, _ record: StoredKey, _ text: String) {
+    guard !index.descriptor.isStale, count <= DatastoreVerifier.listLimit else { return }
+    add(record, text, "rebuild the index")
+  }
+
+  private mutating func add(_ record: StoredKey, _ text: String, _ advice: String) {
+    findings.append(Finding(.wrong, datastore: "", index: name, record: record, text, advice: advice))
   }
 }

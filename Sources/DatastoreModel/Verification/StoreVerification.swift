@@ -35,7 +35,9 @@ extension OwnView {
       named.formUnion([.records(of: key), .leftOut(of: key)])
       for index in datastore.descriptor.indexes {
         named.insert(.index(index.name, of: key))
-        guard wanted == nil || wanted == key, try tree(.index(index.name, of: key)) == nil else { continue }
+        guard wanted == nil || wanted == key, !index.isStale, try tree(.index(index.name, of: key)) == nil else {
+          continue
+        }
         findings.append(
           Finding(.wrong, datastore: key, index: index.name, "its tree is missing", advice: "rebuild the index"))
       }

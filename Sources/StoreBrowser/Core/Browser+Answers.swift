@@ -231,7 +231,7 @@ extension Browser {
   private mutating func say(_ answer: VerifyAnswer) {
     let read = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
     if answer.isClean {
-      session.say("verify ✓ \(read): 0 orphans, 0 missing")
+      session.say("verify ✓ \(read)" + (answer.staleness.map { "; \($0)" } ?? ": 0 orphans, 0 missing"))
     } else {
       session.complain(
         "verify ✗ \(read): \(answer.orphanCount) orphans, \(answer.missingCount) missing, \(answer.unreadableCount) unreadable"
@@ -239,6 +239,7 @@ extension Browser {
       let lines =
         answer.orphans.map { "entry without its record: \($0.value) → \($0.identifier)" }
         + answer.missing.map { "record without its entry: \($0)" } + answer.unreadable.map { "cannot be read: \($0)" }
+        + [answer.staleness].compactMap(\.self)
       overlays.append(.text(TextOverlay(title: "Verify \(answer.request.datastore)", lines: lines)))
     }
   }

@@ -271,7 +271,9 @@ struct IndexPane: Pane {
   private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme)
   {
     let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
-    let compared = answer.comparedValues ? "" : "; values of computed indexes not compared"
+    let compared =
+      (answer.comparedValues ? "" : "; values of computed indexes not compared")
+      + (answer.staleness.map { "; \($0)" } ?? "")
     let text =
       answer.isClean
       ? "verify \(theme.check) \(counts) · 0 orphans · 0 missing\(compared)"

@@ -22,8 +22,42 @@ package struct VerifyAnswer: Sendable {
   package var orphanCount: Int
   package var missingCount: Int
   package var unreadableCount: Int
+  /// Indexes that the app will rebuild, and how much in them disagrees with the records: that is no fault.
+  package var staleIndexes: [String]
+  package var staleCount: Int
 
   package var isClean: Bool { orphanCount == 0 && missingCount == 0 && unreadableCount == 0 }
+
+  /// How many findings are kept for showing; all are counted.
+  private static let findingLimit = 100
+
+  /// What there is to say of indexes that are stale; nil where none is.
+  var staleness: String? {
+    guard !staleIndexes.isEmpty else { return nil }
+    let names = "stale: " + staleIndexes.joined(separator: ", ")
+    switch staleCount {
+    case 0: return names
+    case 1: return names + " (1 entry disagrees)"
+    default: return names + " (\(NumberFormat.count(staleCount)) entries disagree)"
+    }
+  }
+
+  fileprivate mutating func add(orphan entry: IndexEntry, of index: IndexDescriptor) {
+    if index.isStale { return staleCount += 1 }
+    orphanCount += 1
+    if orphans.count < Self.findingLimit { orphans.append(entry) }
+  }
+
+  fileprivate mutating func add(missing identifier: StoredKey, in index: IndexDescriptor) {
+    if index.isStale { return staleCount += 1 }
+    missingCount += 1
+    if missing.count < Self.findingLimit { missing.append(identifier) }
+  }
+
+  fileprivate mutating func add(unreadable identifier: StoredKey) {
+    unreadableCount += 1
+    if unreadable.count < Self.findingLimit { unreadable.append(identifier) }
+  }
 }
 
 /// Who refers to a record by the value of an index.
@@ -46,15 +80,13 @@ package struct ReferrersAnswer: Sendable {
 }
 
 extension WorkContext {
-  /// How many findings are kept for showing; all are counted.
-  private static var findingLimit: Int { 100 }
-
   func verify(_ request: VerifyRequest) throws(ModelError) -> VerifyAnswer {
     let datastore = try datastore(request.datastore, at: request.commit)
     var answer = VerifyAnswer(
       request: request, entriesRead: 0, recordsRead: 0, orphans: [], missing: [], unreadable: [], comparedValues: true,
-      orphanCount: 0, missingCount: 0, unreadableCount: 0)
+      orphanCount: 0, missingCount: 0, unreadableCount: 0, staleIndexes: [], staleCount: 0)
     let indexes = datastore.indexes.filter { request.index == nil || $0.descriptor.name == request.index }
+    answer.staleIndexes = indexes.filter(\.descriptor.isStale).map(\.descriptor.name)
     var total = try datastore.count
     for index in indexes { total += try index.count }
     for index in indexes { try verifyEntries(of: index, in: datastore, total: total, answer: &answer) }
@@ -74,8 +106,7 @@ extension WorkContext {
       for entry in try index.entries(at: start..<min(count, start + 128)) {
         answer.entriesRead += 1
         if try isRight(entry, path: path, index: index, in: datastore) { continue }
-        answer.orphanCount += 1
-        if answer.orphans.count < Self.findingLimit { answer.orphans.append(entry) }
+        answer.add(orphan: entry, of: index.descriptor)
       }
       report(Progress(done: answer.entriesRead + answer.recordsRead, total: total))
     }
@@ -101,16 +132,14 @@ extension WorkContext {
       for entry in try datastore.primary.entries(at: start..<min(count, start + 128)) {
         answer.recordsRead += 1
         guard let record = try? datastore.record(entry.identifier), let document = try? record.document() else {
-          answer.unreadableCount += 1
-          if answer.unreadable.count < Self.findingLimit { answer.unreadable.append(entry.identifier) }
+          answer.add(unreadable: entry.identifier)
           continue
         }
         for index in indexes {
           guard let path = index.descriptor.documentPath else { continue }
           for value in Self.values(of: document[path], kind: index.descriptor.kind) {
             guard (try? index.rank(of: entry.identifier, value: value)) == .some(nil) else { continue }
-            answer.missingCount += 1
-            if answer.missing.count < Self.findingLimit { answer.missing.append(entry.identifier) }
+            answer.add(missing: entry.identifier, in: index.descriptor)
           }
         }
       }

@@ -116,9 +116,14 @@ extension VerbRun {
 
   private func index(of datastore: any ReadableDatastore) throws -> any ReadableIndex {
     guard let name = arguments.value("--index") else { return datastore.primary }
-    if let index = datastore.indexes.first(where: { $0.descriptor.name == name }) { return index }
-    throw ModelError.noSuchIndex(
-      name, datastore: datastore.descriptor.key, known: datastore.indexes.map(\.descriptor.name))
+    guard let index = datastore.indexes.first(where: { $0.descriptor.name == name }) else {
+      throw ModelError.noSuchIndex(
+        name, datastore: datastore.descriptor.key, known: datastore.indexes.map(\.descriptor.name))
+    }
+    if index.descriptor.isStale {
+      complain("index \(name) is stale: records may be missing or at the wrong place until the app rebuilds it")
+    }
+    return index
   }
 
   /// The ranks between the bounds that the options name.

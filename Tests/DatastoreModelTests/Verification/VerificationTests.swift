@@ -1,3 +1,4 @@
+import DiskSimulation
 import StorageEngine
 import Testing
 
@@ -67,6 +68,82 @@ struct VerificationTests {
     #expect(texts.contains { $0.hasPrefix("City index population 5: the entry 500 refers to an older version") })
     #expect(texts.contains("City index ghost: there is a tree, and no descriptor names it"))
     #expect(texts.contains { $0.hasPrefix("City index tags: its tree is missing") })
+  }
+
+  private func markStale(_ names: [String], in store: OwnStore) throws {
+    var descriptor = try store.headView.requiredDatastore("City").descriptor
+    for name in names {
+      var index = try #require(descriptor.index(name))
+      index.isStale = true
+      descriptor.setIndex(name, to: index)
+    }
+    _ = try store.transact(CommitInfo(action: "mark stale")) { transaction throws(ModelError) in
+      try DatastoreWriter.store(descriptor, in: transaction)
+    }
+  }
+
+  @Test("what disagrees in an index that is stale is no fault, but a number in one note, until it is stale no more")
+  func stale() throws {
+    let store = try Cities.store(60)
+    let strays = [try entry("Nowhere", 999), try entry("City 7", 998)]
+    try damage(store) { transaction throws(StorageError) in
+      for key in strays { _ = try transaction.insert(key, .none, in: .index("name", of: "City")) }
+      try transaction.dropTree(.index("tags", of: "City"))
+    }
+    #expect(try !store.verifyModel(at: store.head.commit).isClean)
+    try markStale(["name", "tags"], in: store)
+    let report = try store.verifyModel(at: store.head.commit)
+    #expect(report.isClean)
+    #expect(
+      report.allFindings.map(\.description) == [
+        "City index name: it is stale, and 2 entries disagree with the records (the app rebuilds it when it opens the store)",
+        "City index tags: it is stale (the app rebuilds it when it opens the store)",
+      ])
+    #expect(report.datastores.first?.indexes.first { $0.name == "name" }?.strays == 2)
+  }
+
+  @Test("records that cannot be read, in an index that is stale or not, are faults")
+  func staleAndDamaged() throws {
+    let store = try Cities.store(60)
+    try markStale(["country", "name", "population", "tags"], in: store)
+    try damage(store) { transaction throws(StorageError) in
+      _ = try transaction.put(
+        Cities.key(3).bytes, RecordBytes.make(version: "1", content: [0x7B]), in: .records(of: "City"))
+    }
+    let report = try store.verifyModel(at: store.head.commit)
+    #expect(report.allFindings.filter { $0.severity == .wrong }.map(\.record) == [Cities.key(3)])
+  }
+
+  @Test("what is salvaged of a store whose indexes only the app can build is clean, though a record is lost")
+  func salvaged() throws {
+    let disk = ImageDisk()
+    let store = try OwnStore.open(path: "/Cities.strata", creates: true, disk: disk)
+    var descriptor = Cities.descriptor
+    for name in descriptor.indexes.map(\.name) {
+      var index = try #require(descriptor.index(name))
+      index.keyPathName = nil
+      descriptor.setIndex(name, to: index)
+    }
+    try Cities.write((1...60).map { Cities.document($0) }, to: store, as: descriptor)
+    try store.engine.close()
+    let file = try disk.open("/Cities.strata/data", .readWrite)
+    var contents = [UInt8](repeating: 0, count: Int(try file.status.size))
+    _ = try contents.withUnsafeMutableBytes { try file.read(into: $0, at: 0) }
+    let text = Array(#""name":"City 7""#.utf8)
+    let place = try #require((0..<contents.count).first { contents[$0...].starts(with: text) })
+    try [0xFF].withUnsafeBytes { try file.write($0, at: UInt64(place)) }
+
+    let summary = try OwnStore.salvage(
+      from: "/Cities.strata", to: "/Saved.strata", program: "Tests", author: "", disk: disk)
+    #expect(summary.losses.contains { $0.contains("record 7 of City") }, "\(summary.losses)")
+    let saved = try OwnStore.open(path: "/Saved.strata", disk: disk)
+    #expect(try saved.headView.requiredDatastore("City").count == 59)
+    let report = try saved.verifyModel(at: saved.head.commit)
+    #expect(report.isClean, "\(report.allFindings)")
+    #expect(
+      report.allFindings.contains {
+        $0.index == "name" && $0.text == "it is stale, and 1 entry disagrees with the records"
+      })
   }
 
   @Test("duplicates of a kind that is meant for one record are a note")

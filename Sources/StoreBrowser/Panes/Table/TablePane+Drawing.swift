@@ -44,6 +44,9 @@ extension TablePane {
   private func title(_ session: Session) -> String {
     guard let source else { return "Records" }
     var parts = ["\(source.datastore)", source.index.map { "by \($0)" } ?? "primary"]
+    if session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true {
+      parts[1] += " \(session.theme.warningSign) stale"
+    }
     if let range = source.range { parts.append("range \(range)") }
     if let filter = source.filter { parts.append("filter \(filter)") }
     if let sort = source.sort { parts.append("sorted by \(sort.path.dropFirst())\(sort.isDescending ? " ▼" : " ▲")") }
