@@ -90,6 +90,26 @@ struct FixtureVerbTests {
     return options
   }
 
+  @Test("who reads along an index that conversion left to the app is told that it is stale", arguments: Fixture.all)
+  func converted(fixture: Fixture) throws {
+    let folder = try TemporaryFolder()
+    let path = try fixture.unpack(into: folder)
+    let newPath = folder.path("Converted.strata")
+    #expect(try ProgramRun(["convert", path, newPath]).status == 0)
+    #expect(try ProgramRun(["verify", newPath]).status == 0)
+    let info = try ProgramRun(["info", newPath, "--json"])
+    for datastore in try #require(info.objects.first?["datastores"] as? [[String: Any]]) {
+      let key = try #require(datastore["key"] as? String)
+      for index in datastore["indexes"] as? [[String: Any]] ?? [] {
+        let name = try #require(index["name"] as? String)
+        let run = try ProgramRun(["records", newPath, key, "--index", name])
+        #expect(run.status == 0)
+        #expect(
+          run.complaint.contains("index \(name) is stale") == (index["stale"] as? Bool == true), "\(run.complaint)")
+      }
+    }
+  }
+
   @Test("the history has every iteration but the registrations", arguments: Fixture.all)
   func history(fixture: Fixture) throws {
     let folder = try TemporaryFolder()
