@@ -7,6 +7,9 @@ struct TolerantWalk {
   }
 
   private let file: DataFile
+  /// Where the nodes lie that were walked. A node has one place in a tree; what forged pointers lead to many times over would be walked
+  /// as often as there are ways to it.
+  private var seen: Set<UInt64> = []
   private(set) var items: [Item] = []
 
   init(_ root: NodePointer, in file: DataFile) {
@@ -22,6 +25,7 @@ struct TolerantWalk {
     do {
       let node = try file.node(at: pointer)
       if let level, node.view.level != level { throw node.view.damage }
+      guard seen.insert(pointer.offset).inserted else { throw node.view.damage }
       // Read whole before any of it is kept.
       var found: [Item] = []
       var children: [NodePointer] = []

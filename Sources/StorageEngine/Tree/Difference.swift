@@ -113,6 +113,7 @@ struct OrderedDifference: Sendable {
 struct SubtreeWalk: Sendable {
   let file: DataFile
   private var path: [(node: Node, index: Int)] = []
+  private var extent = TreeExtent()
   /// The root while it has not been read.
   private var unread: NodePointer?
   /// Its level, where it is known; an unread root counts as higher than all.
@@ -152,10 +153,27 @@ struct SubtreeWalk: Sendable {
   mutating func open() throws(StorageError) {
     if let pointer = unread {
       unread = nil
-      path.append((try file.node(at: pointer), 0))
+      try enter(try file.node(at: pointer))
     } else if let (node, index) = path.last, node.view.form == .inner {
-      path.append((try node.child(index, in: file), 0))
+      try enter(try node.child(index, in: file))
     }
+  }
+
+  private mutating func enter(_ node: Node) throws(StorageError) {
+    try extent.add(node, of: file)
+    path.append((node, 0))
+  }
+}
+
+/// How many bytes the nodes of a tree have that a walk came to. A tree has no more than its file, but forged pointers can lead to
+/// the same nodes so many times that a walk would never end.
+struct TreeExtent: Sendable {
+  private var bytes: UInt64 = 0
+
+  /// Throws where the tree is larger than its file.
+  mutating func add(_ node: Node, of file: DataFile) throws(StorageError) {
+    bytes += UInt64(node.view.length)
+    if bytes > file.end { throw node.view.damage }
   }
 }
 
@@ -183,6 +201,7 @@ struct UnorderedDifference: Sendable {
   }
 
   private func compare() throws(StorageError) -> [Difference] {
+    var (oldExtent, newExtent) = (TreeExtent(), TreeExtent())
     var oldNodes = try roots(old)
     var newNodes = try roots(new)
     if sharesNodes, let left = oldNodes.first, let right = newNodes.first,
@@ -204,8 +223,8 @@ struct UnorderedDifference: Sendable {
       if sharesNodes, opensOld, opensNew {
         shared = Set(oldPointers.map(\.offset)).intersection(newPointers.map(\.offset))
       }
-      if opensOld { oldNodes = try read(oldPointers.filter { !shared.contains($0.offset) }, old.file, below: oldLevel) }
-      if opensNew { newNodes = try read(newPointers.filter { !shared.contains($0.offset) }, new.file, below: newLevel) }
+      if opensOld { oldNodes = try read(oldPointers, except: shared, old.file, below: oldLevel, &oldExtent) }
+      if opensNew { newNodes = try read(newPointers, except: shared, new.file, below: newLevel, &newExtent) }
     }
     return try match(oldNodes, newNodes)
   }
@@ -223,11 +242,15 @@ struct UnorderedDifference: Sendable {
     return pointers
   }
 
-  private func read(_ pointers: [NodePointer], _ file: DataFile, below level: UInt8) throws(StorageError) -> [Node] {
+  private func read(
+    _ pointers: [NodePointer], except shared: Set<UInt64>, _ file: DataFile, below level: UInt8,
+    _ extent: inout TreeExtent
+  ) throws(StorageError) -> [Node] {
     var nodes: [Node] = []
-    for pointer in pointers {
+    for pointer in pointers where !shared.contains(pointer.offset) {
       let node = try file.node(at: pointer)
       guard Int(node.view.level) + 1 == Int(level) else { throw node.view.damage }
+      try extent.add(node, of: file)
       nodes.append(node)
     }
     return nodes

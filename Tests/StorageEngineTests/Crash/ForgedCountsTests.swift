@@ -20,71 +20,37 @@ struct ForgedCountsTests {
 
   // MARK: Records of commits
 
-  /// The last frame of a store's bytes with another record and number, every check made right. Slots are lost, being hints.
-  private func replacingRecord(_ bytes: [UInt8], number: UInt64? = nil, _ change: ([UInt8]) -> [UInt8]) throws
-    -> [UInt8]
-  {
-    let frame = try #require(FrameMap(bytes).frames.last)
-    let seed = bytes.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 64) }
-    let old = try #require(bytes[frame.header].withUnsafeBytes { FrameHeader($0, seed: seed) })
-    let record = change(Array(bytes[frame.record]))
-    let padding = (8 - (frame.changes.count + frame.nodes.count + record.count) % 8) % 8
-    let body = Array(bytes[frame.changes]) + bytes[frame.nodes] + record + [UInt8](repeating: 0, count: padding)
-    let header = FrameHeader(
-      number: number ?? old.number, length: UInt64(FrameHeader.size + body.count + FrameHeader.trailerSize),
-      previousOffset: old.previousOffset, previousHash: old.previousHash, recordLength: UInt32(record.count),
-      changesLength: old.changesLength, nodesLength: old.nodesLength,
-      recordCheck: record.withUnsafeBytes { checksum(seed, $0) }
-    ).encoded(seed: seed)
-    let hash = header.withUnsafeBytes { header in checksum(body.withUnsafeBytes { checksum(seed, $0) }, header) }
-    let trailer = ByteBuffer()
-    trailer.append(FrameHeader.trailerMagic)
-    trailer.append(hash)
-    trailer.append(number ?? old.number)
-    var forged = Array(bytes[..<frame.header.lowerBound]) + header + body + [UInt8](trailer.bytes)
-    for place in 4_096..<12_288 { forged[place] = 0 }
-    return forged
-  }
-
-  private func image(of bytes: [UInt8]) -> DiskImage {
-    var image = DiskImage()
-    let folder = image.make(directory: true)
-    image.link(folder, as: "fuzzed.strata", in: DiskImage.root)
-    let file = image.make(directory: false)
-    image.link(file, as: "data", in: folder)
-    image.change(file) { contents in bytes.withUnsafeBytes { contents.write($0, at: 0) } }
-    return image
-  }
-
   @Test("each number of a commit's record, and of its frame, as large as it can be", arguments: [false, true])
   func records(isCompacted: Bool) throws {
     let store = isCompacted ? try DamagedStore.make(DamagedStore.compacted) : try DamagedStore.make()
     let record = Array(store.bytes[try #require(FrameMap(store.bytes).frames.last).record])
     let numbers = RecordNumbers(record)
     #expect(numbers.varints.count > 30, "the record is taken apart by the letter of the format")
-    let whole = try replacingRecord(store.bytes) { $0 }
-    #expect(try Store.verify(at: FuzzTarget.path, disk: ImageDisk(image(of: whole))).isClean)
+    let whole = try ForgedFrame.last(of: store.bytes) { $0 }
+    #expect(try Store.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: whole))).isClean)
     var unclean = 0
     var forgeries = 0
     for varint in numbers.varints {
       for extreme in Self.extremes {
-        let forged = try replacingRecord(store.bytes) { record in
+        let forged = try ForgedFrame.last(of: store.bytes) { record in
           Array(record[..<varint.lowerBound]) + Self.varint(extreme) + record[varint.upperBound...]
         }
         forgeries += 1
-        FuzzTarget.useAll(image(of: forged))
-        if try !Store.verify(at: FuzzTarget.path, disk: ImageDisk(image(of: forged))).isClean { unclean += 1 }
+        FuzzTarget.useAll(FuzzTarget.image(of: forged))
+        if try !Store.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: forged))).isClean {
+          unclean += 1
+        }
       }
     }
     for place in numbers.fixed {
       for extreme in [.max, 1 << 63, (1 << 63) - 1] as [UInt64] {
-        let forged = try replacingRecord(store.bytes) { record in
+        let forged = try ForgedFrame.last(of: store.bytes) { record in
           var record = record
           withUnsafeBytes(of: extreme.littleEndian) { for index in 0..<8 { record[place + index] = $0[index] } }
           return record
         }
         forgeries += 1
-        FuzzTarget.useAll(image(of: forged))
+        FuzzTarget.useAll(FuzzTarget.image(of: forged))
       }
     }
     print("forged numbers in a record: \(forgeries), found by verification: \(unclean)")
@@ -92,14 +58,15 @@ struct ForgedCountsTests {
     guard !isCompacted else { return }
     // The last number that there is: no commit can follow.
     let own = Array(record[numbers.varints[0]])
-    let newest = try replacingRecord(store.bytes, number: .max) { record in
+    let newest = try ForgedFrame.last(of: store.bytes, number: .max) { record in
       // Wherever the commit speaks of itself.
       numbers.varints.reversed().reduce(into: record) { record, varint in
         if Array(record[varint]) == own { record.replaceSubrange(varint, with: Self.varint(.max)) }
       }
     }
-    FuzzTarget.useAll(image(of: newest))
-    let last = try Store.open(at: FuzzTarget.path, options: StoreOptions(), disk: ImageDisk(image(of: newest)))
+    FuzzTarget.useAll(FuzzTarget.image(of: newest))
+    let last = try Store.open(
+      at: FuzzTarget.path, options: StoreOptions(), disk: ImageDisk(FuzzTarget.image(of: newest)))
     #expect(last.publication.current.newest.number == .max)
     #expect(throws: StorageError.self) { try last.beginBlocking() }
   }
@@ -307,16 +274,12 @@ struct ForgedCountsTests {
         try store.close()
         var forged = data
         forged.replaceSubrange(Int(root.offset)..<(Int(root.offset) + node.count), with: node)
-        forged = try replacingRecord(forged) { record in
-          // The pointer to the names, with the check that the node has now.
-          let pointer = ByteBuffer()
-          pointer.append(root)
-          let place = (0...(record.count - 17)).first { Array(record[$0..<($0 + 17)]) == [UInt8](pointer.bytes) } ?? 0
-          let new = ByteBuffer()
-          new.append(NodePointer(offset: root.offset, length: root.length, check: check, count: root.count))
-          return Array(record[..<place]) + [UInt8](new.bytes) + record[(place + 17)...]
+        forged = try ForgedFrame.last(of: forged) { record in
+          try ForgedFrame.replacing(
+            root, by: NodePointer(offset: root.offset, length: root.length, check: check, count: root.count), in: record
+          )
         }
-        try expectTold(image(of: forged), "a name leads to \(named.number) at \(named.offset)")
+        try expectTold(FuzzTarget.image(of: forged), "a name leads to \(named.number) at \(named.offset)")
       }
     }
   }
@@ -345,7 +308,7 @@ struct ForgedCountsTests {
           withUnsafeBytes(of: check.littleEndian) { number in
             for index in 0..<4 { forged[block.start + 508 + index] = number[index] }
           }
-          FuzzTarget.useAll(image(of: forged))
+          FuzzTarget.useAll(FuzzTarget.image(of: forged))
         }
       }
     }
@@ -357,7 +320,7 @@ struct ForgedCountsTests {
         case 1: hold.durableEnd = extreme
         default: hold.since = Int64(bitPattern: extreme)
         }
-        FuzzTarget.useAll(adding(hold.encoded(), as: "lock", to: honest))
+        FuzzTarget.useAll(FuzzTarget.adding(hold.encoded(), as: "lock", to: honest))
       }
       for place in 0..<6 {
         let disk = ImageDisk(honest)
@@ -379,18 +342,9 @@ struct ForgedCountsTests {
         copy.replaceSubrange(0..<page.count, with: page)
         let planned = plan.encoded(seed: 77)
         copy.replaceSubrange(Int(CompactionPlan.offset)..<(Int(CompactionPlan.offset) + planned.count), with: planned)
-        FuzzTarget.useAll(adding(copy, as: "data.compact", to: honest))
+        FuzzTarget.useAll(FuzzTarget.adding(copy, as: "data.compact", to: honest))
       }
     }
-  }
-
-  private func adding(_ bytes: [UInt8], as name: String, to image: DiskImage) -> DiskImage {
-    var image = image
-    guard let folder = image.number(at: FuzzTarget.path) else { return image }
-    let file = image.make(directory: false)
-    image.link(file, as: name, in: folder)
-    image.change(file) { contents in bytes.withUnsafeBytes { contents.write($0, at: 0) } }
-    return image
   }
 }
 

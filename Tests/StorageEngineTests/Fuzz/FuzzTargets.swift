@@ -13,13 +13,25 @@ enum FuzzTarget {
     guard let flags = input.first else { return }
     var data = Array(input.dropFirst())
     if flags & 1 == 1 { MendedChecks.mend(&data) }
+    useAll(image(of: data))
+  }
+
+  /// A disk with a store at `path` whose data file has these bytes, and nothing else.
+  static func image(of data: [UInt8]) -> DiskImage {
     var image = DiskImage()
     let folder = image.make(directory: true)
     image.link(folder, as: "fuzzed.strata", in: DiskImage.root)
+    return adding(data, as: "data", to: image)
+  }
+
+  /// The disk with a file more in the store's folder.
+  static func adding(_ bytes: [UInt8], as name: String, to image: DiskImage) -> DiskImage {
+    var image = image
+    guard let folder = image.number(at: path) else { return image }
     let file = image.make(directory: false)
-    image.link(file, as: "data", in: folder)
-    image.change(file) { contents in data.withUnsafeBytes { contents.write($0, at: 0) } }
-    useAll(image)
+    image.link(file, as: name, in: folder)
+    image.change(file) { contents in bytes.withUnsafeBytes { contents.write($0, at: 0) } }
+    return image
   }
 
   /// What came of using a store in every way.
