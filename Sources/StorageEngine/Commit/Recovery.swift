@@ -28,7 +28,10 @@ struct Recovery {
     let status = try engineCall { () throws(DiskError) in try file.file.status }
     file.extend(to: status.size)
     let slot = try Opening(file: file, limit: status.size).readSlots().first
-    let (chain, adopted) = try wholeFrames(after: current.chain, limit: status.size, in: file)
+    // Forward from what is known here: another writer may have appended since.
+    var chain = current.chain
+    let adopted = try FrameScanner(file: file).advance(&chain, limit: status.size, verifiesHash: true)
+    guard chain.end <= status.size else { throw .damaged(what: "end of the file", offset: status.size) }
     if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
     let newest = chain.offset == 0 ? CommitRecord.beginning(of: file.header) : try file.record(at: chain.offset)
     let head = try newest.head(in: file)
@@ -53,21 +56,6 @@ struct Recovery {
   private func newestGeneration(_ known: Publication.State) throws(StorageError) -> Publication.State {
     guard try Reading.isReplaced(known.file, disk: disk, folder: folder) else { return known }
     return try Reading.open(disk: disk, folder: folder, options: options, counters: counters, limit: nil).state
-  }
-
-  /// Forward from what is known here: another writer may have appended since.
-  private func wholeFrames(
-    after known: ChainEnd, limit: UInt64, in file: DataFile
-  ) throws(StorageError) -> (end: ChainEnd, count: Int) {
-    let scanner = FrameScanner(file: file)
-    var chain = known
-    var count = 0
-    while let next = try scanner.next(after: chain, limit: limit, verifiesHash: true) {
-      chain = next
-      count += 1
-    }
-    guard chain.end <= limit else { throw .damaged(what: "end of the file", offset: limit) }
-    return (chain, count)
   }
 
   /// Makes zeros of what lies behind the last whole frame; whether there was anything.

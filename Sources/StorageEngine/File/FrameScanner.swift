@@ -2,6 +2,16 @@
 struct FrameScanner {
   let file: DataFile
 
+  /// Adds all the whole frames that follow to a chain; how many there were. `verifiesHash`: as for `next`.
+  func advance(_ chain: inout ChainEnd, limit: UInt64, verifiesHash: Bool) throws(StorageError) -> Int {
+    var count = 0
+    while let next = try next(after: chain, limit: limit, verifiesHash: verifiesHash) {
+      chain = next
+      count += 1
+    }
+    return count
+  }
+
   /// The chain with the next frame added, or nil where no whole frame that fits lies there.
   ///
   /// `verifiesHash`: whether to read all of the frame; not needed before a durable end.

@@ -60,13 +60,8 @@ struct Opening {
   private func follow(from start: ChainEnd, best: Slot?, slot: Slot?, damage: StorageError?) throws(StorageError)
     -> Result
   {
-    let scanner = FrameScanner(file: file)
     var chain = start
-    var adopted = 0
-    while let next = try scanner.next(after: chain, limit: limit, verifiesHash: true) {
-      chain = next
-      adopted += 1
-    }
+    let adopted = try FrameScanner(file: file).advance(&chain, limit: limit, verifiesHash: true)
     var damage = damage
     if let best, chain.end < best.durableEnd, chain.end < limit {
       damage = damage ?? .damaged(what: "frame", offset: chain.end)

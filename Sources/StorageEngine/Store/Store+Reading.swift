@@ -45,12 +45,8 @@ extension Store {
       }
       limit = min(size, hold.durableEnd)
     }
-    let scanner = FrameScanner(file: file)
-    let before = state.chain
-    while let next = try scanner.next(after: state.chain, limit: limit, verifiesHash: !look.isHeld) {
-      state.chain = next
-    }
-    guard state.chain != before else { return isReplaced ? state : nil }
+    let added = try FrameScanner(file: file).advance(&state.chain, limit: limit, verifiesHash: !look.isHeld)
+    guard added > 0 else { return isReplaced ? state : nil }
     state.newest = try file.record(at: state.chain.offset)
     state.head = try state.newest.head(in: file)
     return state
