@@ -37,18 +37,19 @@ extension Verifier {
 
   /// What a slot promised must be there.
   private mutating func checkDurableEnd(_ slots: [Slot], _ store: RawStore) {
-    guard
-      let newest = slots.filter({ $0.generation == file.header.identity.generation }).max(by: {
-        $0.sequence < $1.sequence
-      })
-    else { return }
+    // A living writer may have written a slot since, which speaks of frames behind those that are looked at.
+    let slots = slots.filter {
+      $0.generation == file.header.identity.generation && !(store.isBeingWritten && $0.durableEnd > store.end)
+    }
+    guard let newest = slots.max(by: { $0.sequence < $1.sequence }) else { return }
     if newest.durableEnd > survey.end {
       let last = survey.frames.last?.header.number ?? file.header.firstNumber &- 1
       promisedEnd = newest.durableEnd
       damage(
         "frame header", survey.end, commit: last &+ 1,
         (survey.leftover.map { "no frame can be made out in the \($0.count) bytes from here on" }
-          ?? "the file holds nothing from here on") + ", and a slot says that it is durable up to byte \(newest.durableEnd)",
+          ?? "the file holds nothing from here on")
+          + ", and a slot says that it is durable up to byte \(newest.durableEnd)",
         saved: survey.leftover == nil
           ? "commits up to #\(last) are there, those after it up to #\(newest.number) are lost"
           : "commits up to #\(last) are there; of those up to #\(newest.number) the changes may be saved")

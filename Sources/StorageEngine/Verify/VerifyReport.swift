@@ -14,13 +14,14 @@ package struct VerifyReport: Sendable {
 
   package static let limit = 10_000
 
-  package init() {}
-
   /// Whether nothing is damaged; notes do not count.
-  package var isClean: Bool { findings.allSatisfy { $0.severity == .note } }
+  package private(set) var isClean = true
+
+  package init() {}
 
   package mutating func add(_ finding: VerifyFinding) {
     findingCount += 1
+    if finding.severity == .damage { isClean = false }
     if findings.count < VerifyReport.limit { findings.append(finding) }
   }
 }
@@ -50,7 +51,8 @@ package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   package var saved: String
 
   package init(
-    _ severity: Severity, what: String, offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil, key: [UInt8]? = nil,
+    _ severity: Severity, what: String, offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil,
+    key: [UInt8]? = nil,
     problem: String, saved: String = ""
   ) {
     self.severity = severity

@@ -25,6 +25,28 @@ struct VerifyTests {
     transaction.cancel()
   }
 
+  @Test("what a writer commits, and notes in a slot, while its store is verified, is no damage")
+  func besideBusyWriter() throws {
+    let disk = SimulatedDisk()
+    try disk.makeDirectory("/library")
+    var runner = try ScriptRunner(creating: RecordedWorkload.path, on: disk)
+    try runner.run(.random(seed: 8, count: 20, reopens: false))
+    let store = runner.store
+    let transaction = try store.beginBlocking()
+    var isWriting = true
+    let report = try Store.verify(at: RecordedWorkload.path, disk: disk) { _ in
+      if isWriting {
+        transaction.cancel()
+        try? store.change { try $0.createTree(TreeName([1, 2, 3]), kind: .records) }
+        store.releaseLock()
+      }
+      isWriting = false
+      return true
+    }
+    #expect(!isWriting)
+    #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
+  }
+
   @Test("every flipped bit is noticed, and where it lies in a commit it counts as damage")
   func everyFlippedBit() async throws {
     let store = try DamagedStore.make()
