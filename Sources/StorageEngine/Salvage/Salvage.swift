@@ -29,10 +29,10 @@ struct Salvage {
     learnNames()
     var last = FileLayout.firstFrame
     for (index, frame) in survey.frames.enumerated() {
-      if index % 16 == 0 {
-        guard progress(VerifyProgress(phase: .trees, done: UInt64(index), total: UInt64(survey.frames.count))) else {
-          break
-        }
+      if index % 16 == 0,
+        !progress(VerifyProgress(phase: .trees, done: UInt64(index), total: UInt64(survey.frames.count)))
+      {
+        return try countRecords()
       }
       if frame.offset > last { try mend(gap: last..<frame.offset, before: frame) }
       last = frame.end
@@ -43,11 +43,13 @@ struct Salvage {
       }
     }
     if let gap = survey.leftover { try mend(gap: gap, before: nil) }
-    try setHead()
+    try mendNames()
+    try tellCommitsBeyondTheEnd()
+    try countRecords()
   }
 
   /// Where the file was cut short a slot still tells how far it went.
-  mutating func tellCommitsBeyondTheEnd() throws(StorageError) {
+  private mutating func tellCommitsBeyondTheEnd() throws(StorageError) {
     let known = max(survey.frames.last?.header.number ?? 0, report.losses.map(\.commit).max() ?? 0)
     let slots = try Opening(file: source, limit: source.end).readSlots()
     guard let promised = slots.map(\.number).max(), promised > known else { return }
@@ -108,7 +110,7 @@ struct Salvage {
     var info = CommitInfo(
       date: record.date, action: record.action, program: record.program, author: record.author,
       flags: record.flags.intersection([.squashed, .maintenance, .undo]), undoes: record.undoes.flatMap { places[$0] })
-    for change in record.names {
+    for change in record.names where Self.isName(change.name) {
       guard let commit = change.commit else {
         info.names[change.name] = .some(nil)
         continue
@@ -209,8 +211,40 @@ struct Salvage {
 
   // MARK: The end
 
-  /// The head is what became of the old head, or the newest that was saved.
-  private mutating func setHead() throws(StorageError) {
+  /// Brings the names to what the last list of them says, where commits that set or took them cannot be read: each commit lists all.
+  private mutating func mendNames() throws(StorageError) {
+    guard let frame = survey.frames.last(where: { records[$0.header.number] != nil }),
+      let newest = records[frame.header.number]
+    else { return }
+    let present = try target.names
+    var info = CommitInfo(action: "mend names", flags: .maintenance, durability: .collated)
+    let list = TolerantWalk(newest.links.names, in: source)
+    // Where a part of the list cannot be read, what is not in it may have been.
+    if list.gapCount == 0 { info.names = present.mapValues { _ -> UInt64? in nil } }
+    for item in list.items {
+      guard case .entry(let key, let payload) = item,
+        let named = try? NamedCommit(payload, at: newest.links.names.offset)
+      else { continue }
+      let name = String(decoding: key, as: UTF8.self)
+      guard Self.isName(name) else { continue }
+      let place = places[named.number]
+      if place == nil { report.losses.append(SalvageLoss(.name(name), commit: named.number)) }
+      info.names[name] = place == present[name] ? nil : .some(place)
+    }
+    guard !info.names.isEmpty else { return }
+    let transaction = try target.beginBlocking()
+    do {
+      try transaction.commit(info)
+    } catch {
+      transaction.cancel()
+      throw error
+    }
+  }
+
+  /// Whether a commit can have this name: a store whose bytes were made up may have others.
+  private static func isName(_ name: String) -> Bool { !name.isEmpty && name.utf8.count <= 1024 && name != "head" }
+
+  private mutating func countRecords() throws(StorageError) {
     for name in try target.head.trees() {
       if let tree = try target.head.tree(name), tree.kind == .records { report.records += tree.count }
     }
@@ -235,7 +269,6 @@ extension Store {
     return try SalvageDraft(path: newPath, disk: disk).make(options) { target throws(StorageError) in
       var salvage = Salvage(source: raw.file, survey: survey, target: target)
       try salvage.run(progress)
-      try salvage.tellCommitsBeyondTheEnd()
       finishing(target)
       return salvage.report
     }
@@ -247,7 +280,7 @@ extension Store {
 private struct SalvageDraft {
   let path: String
   let disk: any Disk
-  private var folder: String { path + "/salvage" }
+  private var folder: String { path + "/data.salvage" }
 
   init(path: String, disk: any Disk) {
     self.path = path

@@ -22,6 +22,8 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     case commit
     /// The commits up to a number are not in the file.
     case commits(to: UInt64)
+    /// A name led to a commit that cannot be read.
+    case name(String)
     /// A record's value cannot be read; an older one was kept where there is one.
     case record(keptOlder: Bool)
     /// An index entry refers to a record that cannot be read.
@@ -58,6 +60,7 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     case .commit: "commit #\(commit) cannot be read"
     case .commits(let last) where last == commit: "commit #\(commit) is not in the file any more"
     case .commits(let last): "commits #\(commit) to #\(last) are not in the file any more"
+    case .name(let name): "the name \(name) led to commit #\(commit), which is lost"
     case .record(let keptOlder):
       "\(key.map { "record \($0)" } ?? "a record")\(place) cannot be read as of commit #\(commit)"
         + (keptOlder ? "; its version before is kept" : "")

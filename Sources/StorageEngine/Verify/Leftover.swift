@@ -26,6 +26,7 @@ extension Store {
     switch name {
     case "data.compact": "a compaction that is not finished; the next one with the same --keep goes on from there"
     case "data.new": "the beginning of a store or a copy that was not finished; it may be deleted"
+    case "data.salvage": "what a salvage that did not come to its end has left; it may be deleted"
     default:
       name.hasPrefix("cut-after-")
         ? "bytes after the last whole commit, kept aside when the store was opened; they may be deleted" : nil
