@@ -72,7 +72,7 @@ let package = Package(
       name: "StoreBrowserTests", dependencies: ["StoreBrowser", "DatastoreModel", "StorageEngine", "TerminalKit"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "StrataTests", dependencies: ["Atlas", "CodableDatastore", "StoreBrowser", "strata"],
+      name: "StrataTests", dependencies: ["Atlas", "CodableDatastore", "DiskSimulation", "StoreBrowser", "strata"],
       swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),
     .executableTarget(

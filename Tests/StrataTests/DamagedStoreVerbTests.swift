@@ -1,45 +1,10 @@
+import DiskSimulation
 import Foundation
 import Testing
 
 /// What `verify` and `salvage` say and save of stores that were made by the verbs and damaged afterwards.
 @Suite("Verbs on damaged stores")
 struct DamagedStoreVerbTests {
-  /// Where the parts of each commit lie, by the letter of FORMAT.md.
-  private struct Frame {
-    var header: Range<Int>
-    var changes: Range<Int>
-    var nodes: Range<Int>
-    var record: Range<Int>
-    var trailer: Range<Int>
-
-    subscript(part: String) -> Range<Int> {
-      switch part {
-      case "header": header
-      case "changes": changes
-      case "nodes": nodes
-      case "record": record
-      default: trailer
-      }
-    }
-
-    static func all(in data: Data) -> [Frame] {
-      func number(_ place: Int, _ count: Int) -> Int { data[place..<(place + count)].reversed().reduce(0) { $0 << 8 | Int($1) } }
-      var frames: [Frame] = []
-      var place = 16_384
-      while place + 64 <= data.count, data[place..<(place + 4)].elementsEqual("Fram".utf8) {
-        let (changes, end) = (place + 64, place + number(place + 16, 8))
-        let nodes = changes + number(place + 40, 8)
-        let record = nodes + number(place + 48, 8)
-        frames.append(
-          Frame(
-            header: place..<changes, changes: changes..<nodes, nodes: nodes..<record,
-            record: record..<(record + number(place + 36, 4)), trailer: (end - 16)..<end))
-        place = end
-      }
-      return frames
-    }
-  }
-
   private let folder: TemporaryFolder
   private var path: String { folder.path("Rivers.strata") }
 
@@ -72,12 +37,14 @@ struct DamagedStoreVerbTests {
     try data.write(to: url)
   }
 
-  private func frames() throws -> [Frame] { Frame.all(in: try Data(contentsOf: URL(filePath: path + "/data"))) }
+  private func frames() throws -> [FrameMap.Frame] {
+    FrameMap([UInt8](try Data(contentsOf: URL(filePath: path + "/data")))).frames
+  }
 
   @Test(
     "each part of a first, a middle and a last commit: verify says so, salvage saves all but what it names, in a clean store",
-    arguments: [0, 3, 6], ["header", "changes", "nodes", "record", "trailer"])
-  func plantedDamage(_ commit: Int, _ part: String) throws {
+    arguments: [0, 3, 6], FrameMap.Part.allCases)
+  func plantedDamage(_ commit: Int, _ part: FrameMap.Part) throws {
     let before = try records(path)
     let frames = try frames()
     #expect(frames.count == 7)
@@ -94,11 +61,11 @@ struct DamagedStoreVerbTests {
     let saved = try ProgramRun(["salvage", path, newPath])
     let lost = saved.lines.filter { $0.hasPrefix("lost: ") }
     #expect(saved.status == (lost.isEmpty ? 0 : 3))
-    #expect(lost.isEmpty == (part == "trailer"))
+    #expect(lost.isEmpty == (part == .trailer))
     #expect(!saved.output.contains("DRiver") && !saved.output.contains("IRiver"))
     let after = try records(newPath)
     let missing = before.subtracting(after)
-    #expect(missing.count <= (part == "changes" ? 1 : 0), "\(missing)")
+    #expect(missing.count <= (part == .changes ? 1 : 0), "\(missing)")
     for record in missing {
       let number = try #require(record.split(separator: ",").first?.split(separator: ":").last)
       #expect(lost.contains { $0.contains("record \(number) of River") }, "\(lost)")
@@ -121,7 +88,8 @@ struct DamagedStoreVerbTests {
     let saved = try ProgramRun(["salvage", path, newPath])
     #expect(saved.status == 3)
     #expect(saved.output.contains("the descriptor of River is lost"))
-    #expect(saved.output.contains("identifiers are Int (.id); indexes that are gone with it: km, name"), "\(saved.output)")
+    #expect(
+      saved.output.contains("identifiers are Int (.id); indexes that are gone with it: km, name"), "\(saved.output)")
     #expect(try records(newPath) == before)
     #expect(try ProgramRun(["verify", newPath]).status == 0)
     #expect(try ProgramRun(["put", newPath, "River"], input: #"{"id": 61, "name": "New", "km": 1}"#).status == 0)

@@ -42,6 +42,23 @@ struct DamagedStore: Sendable {
       image: workload.finish, model: workload.model, end: FrameMap(bytes).frames.last?.trailer.upperBound ?? 0)
   }
 
+  /// What `problem` says of copies of the store that have one bit flipped each, at these places.
+  func problems(
+    flippingBitsAt offsets: [Int], _ problem: @escaping @Sendable (DiskImage, Int) -> String?
+  ) async -> [String] {
+    await withTaskGroup(of: [String].self) { group in
+      for part in 0..<2 {
+        group.addTask {
+          stride(from: part, to: offsets.count, by: 2).compactMap { index in
+            let offset = offsets[index]
+            return problem(flipping(offset, UInt8(1) << UInt8(offset % 8)), offset)
+          }
+        }
+      }
+      return await group.reduce(into: []) { $0 += $1 }
+    }
+  }
+
   /// Every byte of the pages and of all frames.
   var offsets: [Int] { Array(0..<end) }
 
@@ -192,7 +209,8 @@ struct DamageTests {
     }
   }
 
-  @Test("where the newest commit's record, or that of its head, is damaged, the store opens read-only at the commit before")
+  @Test(
+    "where the newest commit's record, or that of its head, is damaged, the store opens read-only at the commit before")
   func newestRecord() throws {
     let store = try DamagedStore.make([
       .commit([.create(tree: 0), .put(tree: 0, key: 1, size: 30)]), .commit([.put(tree: 0, key: 2, size: 30)]),

@@ -1,3 +1,4 @@
+import DiskSimulation
 import Testing
 
 @testable import StorageEngine

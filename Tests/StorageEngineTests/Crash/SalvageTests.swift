@@ -210,21 +210,12 @@ struct SalvageTests {
   func anyFlippedBit() async throws {
     let store = try DamagedStore.make()
     let offsets = Array(stride(from: 16_384, to: store.end, by: 29))
-    let failures = await withTaskGroup(of: [String].self) { group in
-      for part in 0..<2 {
-        group.addTask {
-          stride(from: part, to: offsets.count, by: 2).compactMap { index in
-            problem(flipping: offsets[index], in: store)
-          }
-        }
-      }
-      return await group.reduce(into: []) { $0 += $1 }
-    }
+    let failures = await store.problems(flippingBitsAt: offsets) { problem(in: $0, flipped: $1, of: store) }
     #expect(failures.isEmpty, "\(failures.count) of \(offsets.count), the first: \(failures.prefix(5))")
   }
 
-  private func problem(flipping offset: Int, in store: DamagedStore) -> String? {
-    let disk = ImageDisk(store.flipping(offset, UInt8(1) << UInt8(offset % 8)))
+  private func problem(in image: DiskImage, flipped offset: Int, of store: DamagedStore) -> String? {
+    let disk = ImageDisk(image)
     do {
       let report = try Store.salvage(from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: disk)
       let saved = try Store.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)

@@ -51,21 +51,11 @@ struct VerifyTests {
   func everyFlippedBit() async throws {
     let store = try DamagedStore.make()
     let offsets = Array(stride(from: 0, to: 16_384, by: 97)) + Array(stride(from: 16_384, to: store.end + 64, by: 3))
-    let failures = await withTaskGroup(of: [String].self) { group in
-      for part in 0..<2 {
-        group.addTask {
-          stride(from: part, to: offsets.count, by: 2).compactMap { index in
-            problem(flipping: offsets[index], in: store)
-          }
-        }
-      }
-      return await group.reduce(into: []) { $0 += $1 }
-    }
+    let failures = await store.problems(flippingBitsAt: offsets) { problem(in: $0, flipped: $1, of: store) }
     #expect(failures.isEmpty, "\(failures.count) of \(offsets.count), the first: \(failures.prefix(5))")
   }
 
-  private func problem(flipping offset: Int, in store: DamagedStore) -> String? {
-    let image = store.flipping(offset, UInt8(1) << UInt8(offset % 8))
+  private func problem(in image: DiskImage, flipped offset: Int, of store: DamagedStore) -> String? {
     do {
       let report = try Store.verify(at: DamagedStore.path, disk: ImageDisk(image))
       if report.findings.isEmpty { return "byte \(offset) was not noticed" }

@@ -18,16 +18,6 @@ struct SystemDiskTests {
     return try await body(path)
   }
 
-  private func write(_ bytes: [UInt8], at offset: UInt64, to file: any DiskFile) throws {
-    try bytes.withUnsafeBytes { try file.write($0, at: offset) }
-  }
-
-  private func read(_ count: Int, at offset: UInt64, from file: any DiskFile) throws -> [UInt8] {
-    var bytes = [UInt8](repeating: 0xEE, count: count)
-    let found = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: offset) }
-    return Array(bytes[..<found])
-  }
-
   @Test("bytes written are read back, through the file and through its mapping")
   func readsBack() async throws {
     try await withDirectory { directory in

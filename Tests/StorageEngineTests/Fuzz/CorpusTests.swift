@@ -1,3 +1,4 @@
+import DiskSimulation
 import Glibc
 import StorageEngine
 import Testing

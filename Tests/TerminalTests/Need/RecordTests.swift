@@ -4,21 +4,6 @@ import Testing
 
 @Suite("Needs: records and edits")
 struct RecordTests {
-  /// The browser with the cursor on the population of Mogadishu.
-  private func onPopulation(_ store: SampleStore, environment: [String: String?] = [:]) throws -> TerminalProcess {
-    let browser = try store.browse(environment: environment)
-    try browser.run("6")
-    try browser.press("Enter j j j j j")
-    return browser
-  }
-
-  /// Sets the population of Mogadishu, staged.
-  private func stage(_ population: Int, in browser: TerminalProcess) throws {
-    try browser.press("e ^u")
-    try browser.type("\(population)")
-    try browser.press("Enter")
-  }
-
   @Test("record detail, tree")
   func detail() throws {
     let browser = try SampleStore().browse()
@@ -40,7 +25,7 @@ struct RecordTests {
   @Test("edit in place")
   func editing() throws {
     let store = try SampleStore()
-    let browser = try onPopulation(store)
+    let browser = try store.browseToPopulation()
     try browser.press("e")
     browser.expect("population : Int", "2800000")
     try browser.press("^u")
@@ -62,7 +47,7 @@ struct RecordTests {
   func externalEditor() throws {
     let fix = Scratch.file(
       named: "editor", "#!/bin/sh\ngrep -q '^// ' \"$1\" || exit 9\nsed -i 's/2800000/3100000/' \"$1\"\n", mode: 0o755)
-    let browser = try onPopulation(try SampleStore(), environment: ["EDITOR": fix])
+    let browser = try SampleStore().browseToPopulation(environment: ["EDITOR": fix])
     try browser.press("E")
     browser.expect("→ 3100000", "staged")
     let record = try SampleStore().browse(environment: ["VISUAL": fix])
@@ -91,7 +76,7 @@ struct RecordTests {
 
   @Test("validation at edit time")
   func validation() throws {
-    let browser = try onPopulation(try SampleStore())
+    let browser = try SampleStore().browseToPopulation()
     try browser.press("e ^u")
     try browser.type("12x")
     try browser.press("Enter")
@@ -103,8 +88,8 @@ struct RecordTests {
   @Test("staged changes")
   func staging() throws {
     let store = try SampleStore()
-    let browser = try onPopulation(store)
-    try stage(3_000_000, in: browser)
+    let browser = try store.browseToPopulation()
+    try browser.stage("3000000")
     try browser.press("2 j dd")
     browser.expect("STAGED", "▶-       54225", " ~       53654")
     browser.signal(SIGKILL)
@@ -128,8 +113,8 @@ struct RecordTests {
   @Test("preview before write")
   func preview() throws {
     let store = try SampleStore()
-    let browser = try onPopulation(store)
-    try stage(3_000_000, in: browser)
+    let browser = try store.browseToPopulation()
+    try browser.stage("3000000")
     try browser.press("w")
     browser.expect("- 2800000", "+ 3000000", "population → -2800000", "index entries", "✓")
     try store.count(53654, 2_900_000)

@@ -24,6 +24,16 @@ struct SampleStore {
     return process
   }
 
+  /// The browser with the cursor on the population of Mogadishu.
+  func browseToPopulation(
+    environment: [String: String?] = [:], size: Size = Size(columns: 80, rows: 24)
+  ) throws -> TerminalProcess {
+    let browser = try browse(environment: environment, size: size)
+    try browser.run("6")
+    try browser.press("3 j j j j j")
+    return browser
+  }
+
   /// Another program commits a new population of a city; answers what it printed.
   @discardableResult
   func count(_ identifier: Int, _ population: Int) throws -> String {
@@ -94,6 +104,13 @@ extension TerminalProcess {
   func run(_ command: String) throws {
     try press(":")
     try type(command)
+    try press("Enter")
+  }
+
+  /// Puts a text in the place of the value under the cursor, staged.
+  func stage(_ text: String) throws {
+    try press("e ^u")
+    try type(text)
     try press("Enter")
   }
 

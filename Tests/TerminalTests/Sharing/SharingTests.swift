@@ -7,29 +7,16 @@ import Testing
 /// Several programs on one store, and programs that die.
 @Suite("Needs: sharing a store")
 struct SharingTests {
-  /// A browser with the cursor on the population of Mogadishu.
-  private func onPopulation(_ store: SampleStore) throws -> TerminalProcess {
-    let browser = try store.browse(size: Size(columns: 110, rows: 30))
-    try browser.run("6")
-    try browser.press("3 j j j j j")
-    return browser
-  }
-
-  private func stage(_ text: String, in browser: TerminalProcess) throws {
-    try browser.press("e ^u")
-    try browser.type(text)
-    try browser.press("Enter")
-  }
+  private static let size = Size(columns: 110, rows: 30)
 
   @Test("two browsers: each sees the other's commit by itself, and what is staged is put on top of it")
   func twoBrowsers() throws {
     let store = try SampleStore()
-    let first = try onPopulation(store)
-    let second = try onPopulation(store)
-    try stage("3000000", in: first)
-    try second.press("gg j e ^u")
-    try second.type("Xamar")
-    try second.press("Enter")
+    let first = try store.browseToPopulation(size: Self.size)
+    let second = try store.browseToPopulation(size: Self.size)
+    try first.stage("3000000")
+    try second.press("gg j")
+    try second.stage("Xamar")
     second.expect("Xamar", "staged")
     second.expectNot("3000000")
     try first.press("w Enter Enter")
@@ -46,9 +33,9 @@ struct SharingTests {
     #expect(record.contains("3000000") && record.contains("Xamar"))
 
     // The same field: base, mine and theirs, and nothing is written before it is decided.
-    try stage("1", in: first)
+    try first.stage("1")
     try second.press("gg j j j j j")
-    try stage("2", in: second)
+    try second.stage("2")
     try second.press("w Enter Enter")
     try first.waitFor("HEAD #8")
     try first.waitUntilIdle()
@@ -70,9 +57,9 @@ struct SharingTests {
     let store = try SampleStore()
     let engine = try Store.open(at: store.path, options: StoreOptions(program: "Ledger"), disk: SystemDisk())
     try engine.beginBlocking().cancel()
-    let browser = try onPopulation(store)
+    let browser = try store.browseToPopulation(size: Self.size)
     browser.expect("held by Ledger (pid \(getpid())) since")
-    try stage("3000000", in: browser)
+    try browser.stage("3000000")
     try browser.press("w Enter Enter")
     browser.expect("✗", "Ledger", "\(getpid())")
     try browser.press("Esc Esc Esc")
@@ -115,7 +102,7 @@ struct SharingTests {
   @Test(":compact shows bytes before and after first, and :copy writes a store that opens")
   func rewriting() throws {
     let store = try SampleStore()
-    let browser = try onPopulation(store)
+    let browser = try store.browseToPopulation(size: Self.size)
     let copy = Scratch.folder(named: "copies") + "/Copy.strata"
     try browser.run("copy \(copy)")
     browser.expect("5 commits")

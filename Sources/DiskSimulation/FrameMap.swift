@@ -1,17 +1,15 @@
-import StorageEngine
-
 /// Where the parts of each commit lie in a data file, read by the letter of FORMAT.md and not by the engine's own code.
-struct FrameMap {
-  struct Frame {
-    var number: UInt64
-    var header: Range<Int>
-    var changes: Range<Int>
-    var nodes: Range<Int>
-    var record: Range<Int>
-    var trailer: Range<Int>
+package struct FrameMap: Sendable {
+  package struct Frame: Sendable {
+    package var number: UInt64
+    package var header: Range<Int>
+    package var changes: Range<Int>
+    package var nodes: Range<Int>
+    package var record: Range<Int>
+    package var trailer: Range<Int>
 
     /// The part by name.
-    subscript(part: Part) -> Range<Int> {
+    package subscript(part: Part) -> Range<Int> {
       switch part {
       case .header: header
       case .changes: changes
@@ -22,11 +20,11 @@ struct FrameMap {
     }
   }
 
-  enum Part: String, CaseIterable, Sendable { case header, changes, nodes, record, trailer }
+  package enum Part: String, CaseIterable, Sendable { case header, changes, nodes, record, trailer }
 
-  private(set) var frames: [Frame] = []
+  package private(set) var frames: [Frame] = []
 
-  init(_ bytes: [UInt8]) {
+  package init(_ bytes: [UInt8]) {
     func number(_ place: Int, _ count: Int) -> Int {
       bytes[place..<(place + count)].reversed().reduce(0) { $0 << 8 | Int($1) }
     }
