@@ -24,6 +24,7 @@ final class ZeroAhead: @unchecked Sendable {
     var step: UInt64 = 0
   }
 
+  private static let pageSize: UInt64 = 4096
   private static let pieceSize: UInt64 = 1 << 20
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
@@ -80,7 +81,9 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func pageEnd(_ offset: UInt64) -> UInt64 { (offset + 4095) / 4096 * 4096 }
+  private func pageEnd(_ offset: UInt64) -> UInt64 {
+    (offset + ZeroAhead.pageSize - 1) / ZeroAhead.pageSize * ZeroAhead.pageSize
+  }
 
   private func provideAtOnce(_ goal: UInt64, behind end: UInt64, _ file: DataFile) {
     let start = monitor.withLock { state.end }
@@ -91,8 +94,14 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   private func run(_ file: DataFile, _ failed: (DiskError) -> Void) {
-    while let piece = nextPiece() {
+    var reached: UInt64 = 0
+    while let (piece, goal) = nextPiece() {
       do {
+        // The system holds the file, and so every commit, while it writes, and finding memory is the slow part of it. The
+        // memory of a file that reaches so far already can be found before.
+        if reached < goal { try file.file.zero(goal - min(goal - piece.lowerBound, ZeroAhead.pageSize)..<goal) }
+        reached = goal
+        file.fetch(piece)
         try file.file.zero(piece)
       } catch {
         return finish(nil)
@@ -110,7 +119,8 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func nextPiece() -> Range<UInt64>? {
+  /// The next piece, and where the last one will end.
+  private func nextPiece() -> (piece: Range<UInt64>, goal: UInt64)? {
     monitor.withLock {
       guard let goal = state.goal, goal > state.end else {
         state.goal = nil
@@ -118,7 +128,7 @@ final class ZeroAhead: @unchecked Sendable {
       }
       let piece = state.end..<min(goal, state.end + ZeroAhead.pieceSize)
       state.piece = piece.upperBound
-      return piece
+      return (piece, goal)
     }
   }
 

@@ -73,6 +73,12 @@ final class DataFile: Sendable {
     return block
   }
 
+  /// Brings a range into memory that is about to be written.
+  func fetch(_ range: Range<UInt64>) {
+    guard range.upperBound <= mappedBytes else { return }
+    mapping?.fetch(Int(range.lowerBound)..<Int(range.upperBound))
+  }
+
   /// Lets go of the memory of what was read of a mapping; it stays readable.
   func releaseMemory() { mapping?.release() }
 
