@@ -46,8 +46,8 @@ struct Committing {
     record.author = info.author ?? transaction.store.options.author
     record.action = info.action
     record.flags = flags
-    record.undoes = info.undoes
-    record.restores = transaction.state.pointee.restores
+    record.undoes = info.undoes?.nonzero
+    record.restores = transaction.state.pointee.restores?.nonzero
     record.names = names
     record.counts = counts
     record.liveBytes = liveBytes
@@ -56,24 +56,21 @@ struct Committing {
     record.links = try links(of: record, parents: parents, catalog: catalog, names: namesRoot)
 
     let buffer = ByteBuffer()
-    record.encode(into: buffer, superseded: transaction.state.pointee.superseded.sorted())
+    let superseded = transaction.state.pointee.superseded.sorted()
+    let list = record.encode(into: buffer, superseded: superseded)
     _ = try draft.append(buffer.bytes)
     let chain = try draft.finish(
       number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
       recordCheck: file.header.check(buffer.bytes))
-    return try published(record, buffer, chain)
-  }
 
-  /// The record as it is read back, so that what is known here is what others will read.
-  private func published(_ record: CommitRecord, _ buffer: ByteBuffer, _ chain: ChainEnd) throws(StorageError)
-    -> Publication.State
-  {
-    var record = record
-    record.frameBytes = chain.end - chain.offset
-    let stored = try file.record(at: own)
-    let head =
-      stored.links.head.number == number ? stored : try file.headRecord(of: stored, known: transaction.beginning.head)
-    return Publication.State(file: file, newest: stored, head: head, chain: chain)
+    // What the frame says besides the record, so that the record is what others will read.
+    record.frameBytes = chain.end - own
+    record.links.frameEnd = chain.end
+    record.links.changesEnd = changesEnd
+    record.links.superseded = SupersededList(
+      count: UInt64(superseded.count), offset: nodesEnd + UInt64(list), length: buffer.count - list)
+    let head = try file.headRecord(of: record, known: transaction.beginning.head)
+    return Publication.State(file: file, newest: record, head: head, chain: chain)
   }
 
   // MARK: Trees
@@ -98,6 +95,7 @@ struct Committing {
       entry.nodeBytes = LiveBytes(entry.nodeBytes, changedBy: nodeChange).count
       entry.entryBytes = LiveBytes(entry.entryBytes, changedBy: tree.tally.entryBytes).count
       live.change(by: nodeChange + tree.tally.entryBytes)
+      transaction.state.pointee.trees[place].entry = entry
       try setInCatalog(tree.name, .bytes(entry.encoded()))
     }
     let before = writer.nodeBytes
@@ -242,7 +240,7 @@ struct Committing {
 }
 
 extension DataFile {
-  /// The record of `head` after a commit that did not move it.
+  /// The record of `head` after a commit; `known` was `head` before it.
   func headRecord(of record: CommitRecord, known: CommitRecord) throws(StorageError) -> CommitRecord {
     record.links.head.number == known.number ? known : try record.head(in: self)
   }

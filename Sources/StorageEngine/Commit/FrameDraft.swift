@@ -1,10 +1,12 @@
+import Synchronization
+
 /// The frame that a transaction is writing: header, changes, then nodes and record, with places in the file known from the
 /// start because frames follow each other.
 ///
 /// It is kept in memory up to a limit and then spills into the tail of the file, where it means nothing until its header is
 /// there. Values in it can be read back by the transaction's snapshots, from any thread.
 final class FrameDraft: @unchecked Sendable {
-  // `@unchecked`: `state` is only touched while `monitor` is held.
+  // `@unchecked`: `state` is only touched while `mutex` is held.
   /// The frame's first byte in the file.
   let start: UInt64
   private let file: DataFile
@@ -12,8 +14,9 @@ final class FrameDraft: @unchecked Sendable {
   private let zeros: ZeroAhead?
   /// Before this the file may hold what is to be written already.
   private let keptEnd: UInt64
-  private let monitor = Monitor()
-  private var state: State
+  private let mutex = Mutex(())
+  // Unchecked exclusivity: the mutex is not held twice.
+  @exclusivity(unchecked) private var state: State
 
   /// Bytes kept in memory.
   private let spillSize: Int
@@ -50,9 +53,9 @@ final class FrameDraft: @unchecked Sendable {
   var targetFile: DataFile { file }
 
   /// Where the next byte goes.
-  var position: UInt64 { monitor.withLock { state.position } }
+  var position: UInt64 { mutex.withLock { _ in state.position } }
   /// The end of what was written to the file, whole or not.
-  var writtenEnd: UInt64 { monitor.withLock { state.writtenEnd } }
+  var writtenEnd: UInt64 { mutex.withLock { _ in state.writtenEnd } }
 
   /// Appends an entry and tells where it is.
   func append(
@@ -231,9 +234,7 @@ final class FrameDraft: @unchecked Sendable {
     file.extend(to: end)
   }
 
-  private func withState<R>(_ body: (inout State) throws(StorageError) -> R) throws(StorageError) -> R {
-    monitor.lock()
-    defer { monitor.unlock() }
-    return try body(&state)
+  private func withState<R: Sendable>(_ body: (inout State) throws(StorageError) -> R) throws(StorageError) -> R {
+    try mutex.withLock { _ throws(StorageError) in try body(&state) }
   }
 }

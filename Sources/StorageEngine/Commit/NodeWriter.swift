@@ -4,6 +4,7 @@ struct NodeWriter {
   let file: DataFile
   private(set) var nodeBytes: UInt64 = 0
   private let buffer = ByteBuffer()
+  private var pointers: [(index: Int, pointer: NodePointer)] = []
 
   init(draft: FrameDraft, file: DataFile) {
     self.draft = draft
@@ -18,7 +19,8 @@ struct NodeWriter {
 
   private mutating func write(_ node: FreshNode, count: UInt64) throws(StorageError) -> NodePointer {
     let view = try node.view
-    var pointers: [(index: Int, pointer: NodePointer)] = []
+    // Those of the node's fresh children, above those of nodes that wait for theirs.
+    let first = pointers.count
     if view.form == .inner {
       for index in 0..<view.count {
         guard let child = node.children[index] else { continue }
@@ -28,17 +30,20 @@ struct NodeWriter {
     buffer.removeAll()
     buffer.append(node.bytes)
     let copy = buffer.mutableBytes
-    for (index, pointer) in pointers {
+    for (index, pointer) in pointers[first...] {
       let start = view.heap + (index == 0 ? 0 : view.end(index - 1))
       guard start + NodePointer.size <= copy.count, let base = copy.baseAddress else { throw view.damage }
       pointer.store(into: base + start)
     }
+    pointers.removeSubrange(first...)
     guard let length = UInt16(exactly: buffer.count) else { throw .damaged(what: "tree node", offset: draft.position) }
     let offset = try draft.append(buffer.bytes)
     nodeBytes += UInt64(length)
     file.counters.nodesWritten.add(1)
     file.counters.nodeBytesWritten.add(UInt64(length))
-    return NodePointer(
+    let pointer = NodePointer(
       offset: offset, length: length, check: file.header.nodeCheck(buffer.bytes, at: offset), count: count)
+    file.trust(pointer)
+    return pointer
   }
 }

@@ -50,6 +50,8 @@ extension TreeEditor {
 
 /// Everything in a transaction that a rollback brings back.
 struct TransactionState: Sendable {
+  /// The stored catalog that the state began with.
+  let storedCatalog: NodePointer
   var catalog: TreeEditor
   var trees: [TreeState] = []
   var places: [TreeName: Int] = [:]
@@ -60,6 +62,13 @@ struct TransactionState: Sendable {
   var restores: UInt64?
   /// Bytes of nodes and entries that the state began with.
   var liveBytes: UInt64
+
+  init(catalog stored: NodePointer, nextTree: UInt32, liveBytes: UInt64) {
+    storedCatalog = stored
+    catalog = TreeEditor(root: TreeRoot(pointer: stored), order: .bytes, isReferences: false)
+    self.nextTree = nextTree
+    self.liveBytes = liveBytes
+  }
 
   var isChanged: Bool { catalog.isChanged || restores != nil || trees.contains { $0.isChanged } }
 }

@@ -267,13 +267,17 @@ extension WriteTransaction {
     return try locked { () throws(StorageError) in
       let place = try existing(name, kind: .entries, probe)
       return try withProbe(key, probe) { probe throws(StorageError) in
-        // In a tree that changes anyway a copied path costs less than looking twice.
+        // The path is copied at once: to look first would cost every new payload a second descent. Of a tree that the
+        // transaction has not changed yet a copy that nobody needs is given up again.
         let isChanged = state.pointee.trees[place].primary.root.fresh != nil
-        if !isChanged, try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root) == payload {
-          return false
+        let before = isChanged ? TreeEditor.none : state.pointee.trees[place].primary
+        var isSame = false
+        let isNew = try state.pointee.trees[place].primary.set(key, at: probe, in: file) { old throws(StorageError) in
+          isSame = old == payload
+          return payload
         }
-        return try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in payload
-        }
+        if isSame, !isChanged { state.pointee.trees[place].primary = before }
+        return isNew
       }
     }
   }

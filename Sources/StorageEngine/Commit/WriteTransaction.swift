@@ -1,9 +1,11 @@
+import Synchronization
+
 /// One writer's turn: changes that become one commit, or nothing.
 ///
 /// Calls may come from any thread; they are serialised inside. Reads through `tree(_:)` see the transaction's own changes as
 /// of the moment of the call. It ends with `commit`, `cancel`, or its last reference, which cancels.
 package final class WriteTransaction: @unchecked Sendable {
-  // `@unchecked`: all that changes is touched only while `monitor` is held.
+  // `@unchecked`: all that changes is touched only while `mutex` is held.
   package let base: CommitRecord
   let store: Store
   /// What the transaction began from.
@@ -12,8 +14,9 @@ package final class WriteTransaction: @unchecked Sendable {
   let origin: UInt64
   let file: DataFile
   let draft: FrameDraft
-  private let monitor = Monitor()
-  // A pointer, because each access to a class's own property is checked at run time. Touched only while `monitor` is held.
+  private let mutex = Mutex(())
+  // A pointer, because each access to a class's own property is checked at run time. Touched only while `mutex` is
+  // held.
   let state: UnsafeMutablePointer<TransactionState>
   private var hasEnded = false
 
@@ -28,8 +31,7 @@ package final class WriteTransaction: @unchecked Sendable {
     state = UnsafeMutablePointer.allocate(capacity: 1)
     state.initialize(
       to: TransactionState(
-        catalog: TreeEditor(root: TreeRoot(pointer: base.links.catalog), order: .bytes, isReferences: false),
-        nextTree: max(1, beginning.newest.links.nextTree), liveBytes: base.liveBytes))
+        catalog: base.links.catalog, nextTree: max(1, beginning.newest.links.nextTree), liveBytes: base.liveBytes))
   }
 
   deinit {
@@ -137,6 +139,10 @@ package final class WriteTransaction: @unchecked Sendable {
   /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
   func place(of name: TreeName) throws(StorageError) -> Int? {
     if let place = state.pointee.places[name] { return state.pointee.trees[place].isDropped ? nil : place }
+    if let known = store.writing.known(name, in: state.pointee.storedCatalog) {
+      add(TreeState(name: name, entry: known.entry, attributes: known.attributes))
+      return state.pointee.trees.count - 1
+    }
     let probe = KeyProbe.bytes(name.bytes)
     let payload = try probe.withProbe { probe throws(StorageError) in
       try TreeSearch(file: file).find(probe, in: state.pointee.catalog.root)
@@ -184,8 +190,7 @@ package final class WriteTransaction: @unchecked Sendable {
         }
         let nextTree = state.pointee.nextTree
         state.pointee = TransactionState(
-          catalog: TreeEditor(root: TreeRoot(pointer: view.commit.links.catalog), order: .bytes, isReferences: false),
-          nextTree: nextTree, liveBytes: view.commit.liveBytes)
+          catalog: view.commit.links.catalog, nextTree: nextTree, liveBytes: view.commit.liveBytes)
         state.pointee.restores = view.commit.number
         return
       }
@@ -237,11 +242,11 @@ package final class WriteTransaction: @unchecked Sendable {
   // MARK: What would be committed
 
   /// Whether `commit` would write anything.
-  package var isChanged: Bool { monitor.withLock { state.pointee.isChanged } }
+  package var isChanged: Bool { mutex.withLock { _ in state.pointee.isChanged } }
 
   /// What the changes so far add up to, per tree of records.
   package var changeCounts: [ChangeCounts] {
-    monitor.withLock { state.pointee.trees.filter { !$0.isDropped }.compactMap { $0.counts() } }
+    mutex.withLock { _ in state.pointee.trees.filter { !$0.isDropped }.compactMap { $0.counts() } }
   }
 
   // MARK: Ending
@@ -263,7 +268,8 @@ package final class WriteTransaction: @unchecked Sendable {
         finish()
         throw error
       }
-      store.writing.append(new, durability: info.durability)
+      store.writing.append(
+        new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
       hasEnded = true
       store.writing.turns.pass()
       return PendingCommit(number: new.newest.number, writer: store.writing)
@@ -274,7 +280,7 @@ package final class WriteTransaction: @unchecked Sendable {
   package func cancel() { end() }
 
   private func end() {
-    monitor.withLock { if !hasEnded { finish() } }
+    mutex.withLock { _ in if !hasEnded { finish() } }
   }
 
   private func finish() {
@@ -284,9 +290,9 @@ package final class WriteTransaction: @unchecked Sendable {
   }
 
   func locked<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
-    monitor.lock()
-    defer { monitor.unlock() }
-    guard !hasEnded else { throw .transactionEnded }
-    return try body()
+    try mutex.withLock { _ throws(StorageError) in
+      guard !hasEnded else { throw .transactionEnded }
+      return try body()
+    }
   }
 }

@@ -59,6 +59,7 @@ final class Writer: @unchecked Sendable {
   private struct Tail {
     var origin: UInt64 = 0
     var jumps: [UInt64: Lineage] = [:]
+    var trees = KnownTrees()
   }
 
   init(
@@ -183,8 +184,13 @@ final class Writer: @unchecked Sendable {
     return isOrder ? record.links.order : record.links.ancestry
   }
 
-  /// Takes a frame that was written into the chain. The caller has the turn.
-  func append(_ state: Publication.State, durability: Durability) {
+  /// What a catalog says about a tree, where that is known without reading it; the caller has the turn.
+  func known(_ name: TreeName, in catalog: NodePointer) -> KnownTrees.Known? { tail.trees.tree(name, in: catalog) }
+
+  /// Takes a frame that was written into the chain, with what its catalog says about the trees that it changed or read. The
+  /// caller has the turn.
+  func append(_ state: Publication.State, trees: [TreeState], from catalog: NodePointer, durability: Durability) {
+    tail.trees.note(trees, from: catalog, to: state.newest.links.catalog)
     zeros.provide(behind: state.chain.end, in: state.file) { self.poison($0) }
     counters.commits.add(1)
     monitor.withLock {
@@ -332,7 +338,7 @@ final class Writer: @unchecked Sendable {
   /// caller has the turn.
   func adopt(_ state: Publication.State, zeroedEnd: UInt64) {
     zeros.begin(at: zeroedEnd)
-    tail.jumps.removeAll()
+    tail = Tail(origin: tail.origin)
     monitor.withLock {
       while shared.isSyncing { monitor.wait() }
       shared.appended = state

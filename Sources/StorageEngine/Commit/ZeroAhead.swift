@@ -65,11 +65,11 @@ final class ZeroAhead: @unchecked Sendable {
     let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
     guard end >= largeStore else { return provideAtOnce(pageEnd(end + usual), behind: end, file) }
     let isNeeded = monitor.withLock {
-      let step = max(usual, min(state.step, end / 16, ZeroAhead.mostStep))
+      let step = max(usual, min(state.step, end / 8, ZeroAhead.mostStep))
       guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else {
         return false
       }
-      state.step = step * 2
+      state.step = step * 4
       state.goal = pageEnd(end + step)
       return true
     }
@@ -94,15 +94,15 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   private func run(_ file: DataFile, _ failed: (DiskError) -> Void) {
-    var reached: UInt64 = 0
+    var hasBegun = false
     while let (piece, goal) = nextPiece() {
       do {
-        // The system holds the file, and so every commit, while it writes, and finding memory is the slow part of it. The
-        // memory of a file that reaches so far already can be found before.
-        if reached < goal { try file.file.zero(goal - min(goal - piece.lowerBound, ZeroAhead.pageSize)..<goal) }
-        reached = goal
-        file.fetch(piece)
+        // The system holds the file, and so every commit, while it writes, and finding memory is the slow part of that. It can
+        // be found before where the file reaches so far already: so the last page comes with the first piece.
+        if hasBegun { file.fetch(piece) }
         try file.file.zero(piece)
+        if !hasBegun, piece.upperBound < goal { try file.file.zero(goal - ZeroAhead.pageSize..<goal) }
+        hasBegun = true
       } catch {
         return finish(nil)
       }

@@ -186,7 +186,7 @@ final class GenerationCopy {
       try target.file.sync()
     }
     target.extend(to: zeroedEnd)
-    return Publication.State(file: target, newest: newest, head: try newest.head(in: target), chain: chain)
+    return try Publication.State(file: target, newest: newest, chain: chain)
   }
 
   private func copy(_ commit: CommitRecord, names: [NameChange]) throws(StorageError) {

@@ -25,9 +25,9 @@ struct Lineage: Hashable, Sendable {
     previousJump = its.jump
     jump = previous
     // Two trees of equal size in front, and this commit becomes the root above both.
-    if let near = its.jump, let far = try jumpOf(near), previous.depth &- near.depth == near.depth &- far.depth {
-      jump = far
-    }
+    guard let near = its.jump else { return }
+    let far = near == its.previous ? its.previousJump : try jumpOf(near)
+    if let far, previous.depth &- near.depth == near.depth &- far.depth { jump = far }
   }
 
   init(previous: CommitLink?, jump: CommitLink?, previousJump: CommitLink?) {

@@ -1,8 +1,10 @@
 extension CommitRecord {
   static let currentVersion: UInt8 = 1
 
-  /// Appends the record, with the distances of superseded entries from the frame's beginning, in ascending order.
-  func encode(into buffer: ByteBuffer, superseded: [UInt64]) {
+  /// Appends the record, with the distances of superseded entries from the frame's beginning, in ascending order. Tells where
+  /// in the buffer their list begins.
+  @discardableResult
+  func encode(into buffer: ByteBuffer, superseded: [UInt64]) -> Int {
     buffer.append(byte: CommitRecord.currentVersion)
     buffer.append(varint: number)
     buffer.append(origin)
@@ -43,11 +45,13 @@ extension CommitRecord {
       buffer.append(varint: count.deleted)
     }
     buffer.append(varint: UInt64(superseded.count))
+    let list = buffer.count
     var last: UInt64 = 0
     for distance in superseded {
       buffer.append(varint: distance &- last)
       last = distance
     }
+    return list
   }
 
   /// The record of the frame at `frameOffset`.

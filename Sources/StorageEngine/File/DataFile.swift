@@ -79,6 +79,11 @@ final class DataFile: Sendable {
     mapping?.fetch(Int(range.lowerBound)..<Int(range.upperBound))
   }
 
+  /// Notes a node that is about to be written, with its check computed from the same bytes.
+  func trust(_ pointer: NodePointer) {
+    if base != nil { verified.insert(pointer) }
+  }
+
   /// Lets go of the memory of what was read of a mapping; it stays readable.
   func releaseMemory() { mapping?.release() }
 
@@ -89,6 +94,15 @@ final class DataFile: Sendable {
     let view = try view(at: pointer, keeping: &block)
     if let block { return Node(view: view, owner: .block(block)) }
     return Node(view: view, owner: .file(self))
+  }
+
+  /// A copy of a node that a transaction may change, with its check verified.
+  func freshNode(at pointer: NodePointer) throws(StorageError) -> FreshNode {
+    counters.nodeReads.add(1)
+    var block: MemoryBlock?
+    let view = try view(at: pointer, keeping: &block)
+    defer { withExtendedLifetime(block) {} }
+    return try FreshNode(copyingStored: view)
   }
 
   /// A node, with its check verified and not counted. The view is valid while the file is, or the block where there is one.

@@ -2,14 +2,27 @@ import Synchronization
 
 /// What the readers of this process see: the file, and the newest commit in it that may be seen.
 final class Publication: Sendable {
-  struct State: Sendable {
-    var file: DataFile
+  /// A class, because it is handed on with every commit and every view, and has much to copy.
+  final class State: Sendable {
+    let file: DataFile
     /// The newest commit in the order of the file.
-    var newest: CommitRecord
+    let newest: CommitRecord
     /// The commit that is `head`.
-    var head: CommitRecord
+    let head: CommitRecord
     /// Where the frames known here end.
-    var chain: ChainEnd
+    let chain: ChainEnd
+
+    init(file: DataFile, newest: CommitRecord, head: CommitRecord, chain: ChainEnd) {
+      self.file = file
+      self.newest = newest
+      self.head = head
+      self.chain = chain
+    }
+
+    /// A chain's state by its newest commit, which says what `head` is.
+    convenience init(file: DataFile, newest: CommitRecord, chain: ChainEnd) throws(StorageError) {
+      self.init(file: file, newest: newest, head: try newest.head(in: file), chain: chain)
+    }
   }
 
   private let state: Mutex<State>

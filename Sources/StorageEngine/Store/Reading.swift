@@ -62,8 +62,7 @@ enum Reading {
     file.extend(to: size)
     let result = try Opening(file: file, limit: min(limit ?? size, size)).run()
     if let damage = result.damage { reason = "\(damage)" }
-    let state = Publication.State(
-      file: file, newest: result.newest, head: try result.newest.head(in: file), chain: result.chain)
+    let state = try Publication.State(file: file, newest: result.newest, chain: result.chain)
     return Opened(state: state, result: result, readOnlyReason: reason)
   }
 

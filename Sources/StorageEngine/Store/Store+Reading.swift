@@ -45,11 +45,10 @@ extension Store {
       }
       limit = min(size, hold.durableEnd)
     }
-    let added = try FrameScanner(file: file).advance(&state.chain, limit: limit, verifiesHash: !look.isHeld)
+    var chain = state.chain
+    let added = try FrameScanner(file: file).advance(&chain, limit: limit, verifiesHash: !look.isHeld)
     guard added > 0 else { return isReplaced ? state : nil }
-    state.newest = try file.record(at: state.chain.offset)
-    state.head = try state.newest.head(in: file)
-    return state
+    return try Publication.State(file: file, newest: try file.record(at: chain.offset), chain: chain)
   }
 
   /// The state as of a commit, of any branch. At most about 2 log₂ n frame reads.

@@ -12,10 +12,9 @@ final class FreshNode: @unchecked Sendable {
   @exclusivity(unchecked) private(set) var memory: UnsafeMutableRawPointer
   @exclusivity(unchecked) private(set) var capacity: Int
   @exclusivity(unchecked) private(set) var length: Int
-  /// One for each cell of an inner node; empty in leaves.
-  @exclusivity(unchecked) var children: [FreshNode?]
+  @exclusivity(unchecked) var children: FreshChildren
 
-  private init(capacity: Int, length: Int, children: [FreshNode?]) {
+  private init(capacity: Int, length: Int, children: FreshChildren = FreshChildren()) {
     memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
     self.capacity = capacity
     self.length = length
@@ -27,9 +26,7 @@ final class FreshNode: @unchecked Sendable {
   /// A copy of a stored node, whose cells are all checked first: what changes it goes by them.
   convenience init(copyingStored view: NodeView) throws(StorageError) {
     for index in 0..<view.count { _ = try view.suffix(index) }
-    self.init(
-      capacity: max(view.length + 160, FreshNode.usualCapacity), length: view.length,
-      children: view.form == .inner ? [FreshNode?](repeating: nil, count: view.count) : [])
+    self.init(capacity: max(view.length + 160, FreshNode.usualCapacity), length: view.length)
     memory.copyMemory(from: view.base, byteCount: view.length)
   }
 
@@ -41,7 +38,7 @@ final class FreshNode: @unchecked Sendable {
 
   /// A node without cells; it must get one before it is looked at.
   convenience init(form: NodeForm, level: UInt8) {
-    self.init(capacity: FreshNode.usualCapacity, length: NodeView.headerSize, children: [])
+    self.init(capacity: FreshNode.usualCapacity, length: NodeView.headerSize)
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: NodeView.headerSize)
     memory.storeBytes(of: form.rawValue, as: UInt8.self)
     memory.storeBytes(of: level, toByteOffset: 1, as: UInt8.self)
@@ -236,7 +233,7 @@ final class FreshNode: @unchecked Sendable {
     let growth = max(0, view.prefixLength - prefixLength) * range.count
     guard heap + (view.length - view.heap) + growth <= UInt16.max else { throw view.damage }
     let result = FreshNode(
-      capacity: max(heap + (view.length - view.heap) + growth + 160, usualCapacity), length: heap, children: [])
+      capacity: max(heap + (view.length - view.heap) + growth + 160, usualCapacity), length: heap)
     let memory = result.memory
     memory.storeBytes(of: view.form.rawValue, as: UInt8.self)
     memory.storeBytes(of: view.level, toByteOffset: 1, as: UInt8.self)

@@ -176,8 +176,8 @@ struct TreeEditor: Sendable {
     if isInner {
       count = 0
       for index in cut..<view.count { count += try view.childCount(index) }
-      right.children = Array(node.children[cut...])
-      left.children = Array(node.children[..<cut])
+      right.children = node.children.part(cut..<view.count)
+      left.children = node.children.part(0..<cut)
     }
     node.take(left)
     return Split(key: key, right: right, count: count)
@@ -253,8 +253,7 @@ struct TreeEditor: Sendable {
 
   private mutating func makeRootFresh(in file: DataFile) throws(StorageError) {
     if root.fresh == nil {
-      let stored = try file.node(at: root.pointer)
-      root.fresh = try FreshNode(copyingStored: stored.view)
+      root.fresh = try file.freshNode(at: root.pointer)
       dropStoredRoot()
     } else if !isKnownUniquelyReferenced(&root.fresh) {
       root.fresh = root.fresh.map { FreshNode(copying: $0) }
@@ -271,18 +270,14 @@ struct TreeEditor: Sendable {
   private mutating func freshChild(
     _ index: Int, of node: FreshNode, file: DataFile
   ) throws(StorageError) -> FreshNode {
-    if node.children[index] == nil {
-      let stored = try Node(node).child(index, in: file)
-      let pointer = try node.view.pointer(index)
-      replacedNodeBytes += UInt64(pointer.length)
-      let copy = try FreshNode(copyingStored: stored.view)
-      node.setChild(copy, count: pointer.count, at: index)
-      return copy
-    }
-    if !isKnownUniquelyReferenced(&node.children[index]) {
-      node.children[index] = node.children[index].map { FreshNode(copying: $0) }
-    }
-    guard let child = node.children[index] else { throw .damaged(what: "tree", offset: 0) }
-    return child
+    if let child = node.children.unshared(at: index) { return child }
+    let view = try node.view
+    let pointer = try view.pointer(index)
+    let copy = try file.freshNode(at: pointer)
+    // Levels fall by one, so that no damage makes a walk endless.
+    guard Int(try copy.view.level) + 1 == Int(view.level) else { throw view.damage }
+    replacedNodeBytes += UInt64(pointer.length)
+    node.setChild(copy, count: pointer.count, at: index)
+    return copy
   }
 }

@@ -1,0 +1,75 @@
+/// The fresh nodes among the children of a fresh inner node, by the places of their cells.
+///
+/// A small transaction changes one child of a node, a large one soon most of them: one is kept in place, more in an array.
+struct FreshChildren {
+  private var place = 0
+  private var one: FreshNode?
+  /// Empty as long as there is at most one; ends with the last one's place or later.
+  private var all: [FreshNode?] = []
+
+  subscript(index: Int) -> FreshNode? {
+    get {
+      if all.isEmpty { return index == place ? one : nil }
+      return index < all.count ? all[index] : nil
+    }
+    set {
+      if all.isEmpty, one == nil || index == place {
+        place = index
+        one = newValue
+      } else {
+        reach(index)
+        all[index] = newValue
+      }
+    }
+  }
+
+  /// The one at a place, if there is one, as it may be changed: a copy of it where something else holds it too.
+  mutating func unshared(at index: Int) -> FreshNode? {
+    if all.isEmpty {
+      guard index == place, one != nil else { return nil }
+      if !isKnownUniquelyReferenced(&one) { one = one.map { FreshNode(copying: $0) } }
+      return one
+    }
+    guard index < all.count, all[index] != nil else { return nil }
+    if !isKnownUniquelyReferenced(&all[index]) { all[index] = all[index].map { FreshNode(copying: $0) } }
+    return all[index]
+  }
+
+  /// A cell comes in at a place, and the later ones move up.
+  mutating func insert(_ child: FreshNode?, at index: Int) {
+    if all.isEmpty {
+      if place >= index { place += 1 }
+    } else if index < all.count {
+      all.insert(nil, at: index)
+    }
+    if let child { self[index] = child }
+  }
+
+  /// A cell goes away, and the later ones move down.
+  mutating func remove(at index: Int) {
+    if all.isEmpty {
+      if place == index { one = nil }
+      if place > index { place -= 1 }
+    } else if index < all.count {
+      all.remove(at: index)
+    }
+  }
+
+  /// Those of some of the cells, counted from the first of them.
+  func part(_ range: Range<Int>) -> FreshChildren {
+    var part = FreshChildren()
+    for index in range {
+      if let child = self[index] { part[index - range.lowerBound] = child }
+    }
+    return part
+  }
+
+  private mutating func reach(_ index: Int) {
+    if all.isEmpty {
+      all = [FreshNode?](repeating: nil, count: max(place, index) + 1)
+      all[place] = one
+      one = nil
+    }
+    while all.count <= index { all.append(nil) }
+  }
+}
