@@ -31,6 +31,8 @@ final class SharedWriting: Sendable {
     var jobs: [Job] = []
     /// A thread works, or is about to.
     var isLed = false
+    /// Threads whose commits are durable and that do not run again yet. What they write next belongs to the next sync.
+    var returning = 0
   }
 
   private let state = Mutex(State())
@@ -40,8 +42,9 @@ final class SharedWriting: Sendable {
 
   /// After so many commits the next thread goes on while this one syncs for those that it did.
   private static let most = 32
-  /// How often the one that leads lets others run to see whether they bring more, once there was more than its own to do.
-  private static let looks = 5
+  /// How often the one that leads lets others run to see whether they bring more: where nothing tells of any, once there was
+  /// more than its own to do, and where threads are on their way.
+  private static let looks = (usual: 5, returning: 100)
 
   /// `body` answers whether to commit.
   func write(to store: Store, _ info: CommitInfo, _ body: (WriteTransaction) -> Bool) throws(StorageError) -> UInt64? {
@@ -52,13 +55,21 @@ final class SharedWriting: Sendable {
         defer { state.isLed = true }
         return !state.isLed
       }
-      if leads { lead(store) } else if job.isToLead() { lead(store) }
+      if leads {
+        lead(store, job)
+      } else if job.isToLead() {
+        // Where both share a processor, whoever led before must come to its sync before the next batch is worked on.
+        letOthersRun()
+        lead(store, job)
+      } else {
+        state.withLock { $0.returning -= 1 }
+      }
       return try job.outcome.get()
     }
   }
 
-  /// Does what there is to do, the caller's own first, and syncs for all of it.
-  private func lead(_ store: Store) {
+  /// Does what there is to do, the caller's `own` first, and syncs for all of it.
+  private func lead(_ store: Store, _ own: Job) {
     var done: [Job] = []
     while let job = next(after: done.count) {
       job.run(store)
@@ -66,12 +77,13 @@ final class SharedWriting: Sendable {
     }
     // The last commit's sync serves all.
     for job in done.reversed() { job.settle() }
-    for job in done { job.signal.fire() }
+    state.withLock { $0.returning += done.count - 1 }
+    for job in done where job !== own { job.signal.fire() }
   }
 
   /// The next job, or nil where there is none, or where the thread that waits for it leads from now on.
   private func next(after done: Int) -> Job? {
-    if done > 1 { waitForMore() }
+    waitForMore(after: done)
     let (job, leader) = state.withLock { state -> (Job?, Job?) in
       guard let first = state.jobs.first else {
         state.isLed = false
@@ -85,9 +97,11 @@ final class SharedWriting: Sendable {
     return job
   }
 
-  private func waitForMore() {
-    for _ in 0..<Self.looks {
-      if state.withLock({ !$0.jobs.isEmpty }) { return }
+  private func waitForMore(after done: Int) {
+    guard done > 0 else { return }
+    for look in 0..<Self.looks.returning {
+      let (isMore, returning) = state.withLock { (!$0.jobs.isEmpty, $0.returning) }
+      if isMore || returning == 0 && (done == 1 || look >= Self.looks.usual) { return }
       letOthersRun()
     }
   }
