@@ -219,13 +219,13 @@ struct Committing {
     var ancestry = Lineage.none
     if let first {
       ancestry = try Lineage(after: first.links.own, its: first.links.ancestry) { jump throws(StorageError) in
-        try writing.lineage(jump, isOrder: false, in: file).jump
+        try writing.jump(of: jump, isOrder: false, in: file)
       }
     }
     var order = Lineage.none
     if newest.number > 0 {
       order = try Lineage(after: newest.orderLink, its: newest.links.order) { jump throws(StorageError) in
-        try writing.lineage(jump, isOrder: true, in: file).jump
+        try writing.jump(of: jump, isOrder: true, in: file)
       }
     }
     let movesHead = info.movesHead ?? !transaction.isFork

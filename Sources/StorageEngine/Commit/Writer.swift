@@ -52,13 +52,15 @@ final class Writer: @unchecked Sendable {
   /// The writer's lock while it is held.
   struct HeldLock {
     let file: any DiskFile
-    var since: Int64
+    let since: Int64
+    /// What the file says.
+    var hold = EncodedHold()
   }
 
   /// Owned by the holder of the turn.
   private struct Tail {
     var origin: UInt64 = 0
-    var jumps: [UInt64: Lineage] = [:]
+    var jumps = KnownJumps()
     var trees = KnownTrees()
   }
 
@@ -156,32 +158,36 @@ final class Writer: @unchecked Sendable {
       shared.slotIsClean = found.slot?.isClean ?? false
     }
     publication.show(found.state)
-    writeHold(durableEnd: chain.end)
+    writeHold(found.state)
     if found.report.cutBytes > 0 { report(found.report) }
   }
 
+  /// Says in the lock file who writes which generation, and how far it is durable.
+  private func writeHold(_ state: Publication.State) {
+    monitor.withLock {
+      guard let since = shared.lock?.since else { return }
+      shared.lock?.hold = EncodedHold(
+        LockHold(
+          processIdentifier: processIdentifier(), program: options.program, since: since,
+          generation: state.file.header.identity.generation, durableEnd: state.chain.end, session: session))
+    }
+    moveHold(to: state.chain.end)
+  }
+
   /// Tells other processes how far the data is durable. Failing is harmless: they find out a commit later.
-  private func writeHold(durableEnd: UInt64) {
-    let (lock, generation) = monitor.withLock { (shared.lock, shared.appended.file.header.identity.generation) }
-    guard let lock else { return }
-    let hold = LockHold(
-      processIdentifier: processIdentifier(), program: options.program, since: lock.since, generation: generation,
-      durableEnd: durableEnd, session: session
-    ).encoded()
-    hold.withUnsafeBytes { try? lock.file.write($0, at: 0) }
+  private func moveHold(to durableEnd: UInt64) {
+    let held = monitor.withLock {
+      shared.lock?.hold.move(to: durableEnd)
+      return shared.lock
+    }
+    held?.hold.bytes.withUnsafeBytes { try? held?.file.write($0, at: 0) }
   }
 
   // MARK: Appending
 
-  /// Lineages of commits that were looked up for jumps; the caller has the turn.
-  func lineage(_ link: CommitLink, isOrder: Bool, in file: DataFile) throws(StorageError) -> Lineage {
-    let key = link.offset << 1 | (isOrder ? 1 : 0)
-    if let known = tail.jumps[key] { return known }
-    let record = try file.record(link)
-    if tail.jumps.count > 512 { tail.jumps.removeAll(keepingCapacity: true) }
-    tail.jumps[link.offset << 1] = record.links.ancestry
-    tail.jumps[link.offset << 1 | 1] = record.links.order
-    return isOrder ? record.links.order : record.links.ancestry
+  /// The jump of a commit, among its ancestors or in the order of the file; the caller has the turn.
+  func jump(of link: CommitLink, isOrder: Bool, in file: DataFile) throws(StorageError) -> CommitLink? {
+    try tail.jumps.jump(of: link, isOrder: isOrder, in: file)
   }
 
   /// What a catalog says about a tree, where that is known without reading it; the caller has the turn.
@@ -191,6 +197,7 @@ final class Writer: @unchecked Sendable {
   /// caller has the turn.
   func append(_ state: Publication.State, trees: [TreeState], from catalog: NodePointer, durability: Durability) {
     tail.trees.note(trees, from: catalog, to: state.newest.links.catalog)
+    tail.jumps.note(state.newest)
     zeros.provide(behind: state.chain.end, in: state.file) { self.poison($0) }
     counters.commits.add(1)
     monitor.withLock {
@@ -283,7 +290,7 @@ final class Writer: @unchecked Sendable {
       try target.file.file.sync()
       counters.syncs.add(1)
       publication.show(target)
-      writeHold(durableEnd: target.chain.end)
+      moveHold(to: target.chain.end)
     } catch {
       failure = error
     }
@@ -347,7 +354,7 @@ final class Writer: @unchecked Sendable {
       shared.slotIsClean = true
     }
     publication.show(state)
-    writeHold(durableEnd: state.chain.end)
+    writeHold(state)
     // Who is told that a commit is durable may look for it at once.
     monitor.withLock {
       shared.durableEnd = state.chain.end

@@ -26,6 +26,7 @@ final class ZeroAhead: @unchecked Sendable {
 
   private static let pageSize: UInt64 = 4096
   private static let pieceSize: UInt64 = 1 << 20
+  private static let firstPieceSize: UInt64 = 64 << 10
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
@@ -95,7 +96,7 @@ final class ZeroAhead: @unchecked Sendable {
 
   private func run(_ file: DataFile, _ failed: (DiskError) -> Void) {
     var hasBegun = false
-    while let (piece, goal) = nextPiece() {
+    while let (piece, goal) = nextPiece(isFirst: !hasBegun) {
       do {
         // The system holds the file, and so every commit, while it writes, and finding memory is the slow part of that. It can
         // be found before where the file reaches so far already: so the last page comes with the first piece.
@@ -120,13 +121,13 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   /// The next piece, and where the last one will end.
-  private func nextPiece() -> (piece: Range<UInt64>, goal: UInt64)? {
+  private func nextPiece(isFirst: Bool) -> (piece: Range<UInt64>, goal: UInt64)? {
     monitor.withLock {
       guard let goal = state.goal, goal > state.end else {
         state.goal = nil
         return nil
       }
-      let piece = state.end..<min(goal, state.end + ZeroAhead.pieceSize)
+      let piece = state.end..<min(goal, state.end + (isFirst ? ZeroAhead.firstPieceSize : ZeroAhead.pieceSize))
       state.piece = piece.upperBound
       return (piece, goal)
     }

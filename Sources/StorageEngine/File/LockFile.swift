@@ -2,6 +2,7 @@ extension LockHold {
   static let size = 512
   static let magic: [UInt8] = [0x4C, 0x6F, 0x63, 0x6B, 0x20, 0x20, 0x20, 0x0A]
   private static let longestProgram = 400
+  static let durableEndOffset = 16
   private static let changedOffset = 496
   /// A byte between the program's name and the check that is zero in every hold.
   static let idleByte: UInt64 = 507
@@ -31,7 +32,26 @@ extension LockHold {
     guard let program = try? reader.text() else { return nil }
     self.init(
       processIdentifier: block.number(32), program: program, since: block.number(40), generation: block.number(8),
-      durableEnd: block.number(16), session: block.number(24), changed: block.number(LockHold.changedOffset))
+      durableEnd: block.number(LockHold.durableEndOffset), session: block.number(24),
+      changed: block.number(LockHold.changedOffset))
+  }
+}
+
+/// The bytes of a hold, of which only the durable end changes from sync to sync.
+struct EncodedHold: Sendable {
+  private(set) var bytes: [UInt8] = []
+
+  init() {}
+
+  init(_ hold: LockHold) { bytes = hold.encoded() }
+
+  mutating func move(to durableEnd: UInt64) {
+    bytes.withUnsafeMutableBytes { bytes in
+      guard bytes.count == LockHold.size else { return }
+      bytes.storeBytes(of: durableEnd.littleEndian, toByteOffset: LockHold.durableEndOffset, as: UInt64.self)
+      let check = checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<(LockHold.size - 4)]))
+      bytes.storeBytes(of: check.littleEndian, toByteOffset: LockHold.size - 4, as: UInt32.self)
+    }
   }
 }
 
