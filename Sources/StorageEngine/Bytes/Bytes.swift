@@ -32,7 +32,7 @@ package struct Bytes: @unchecked Sendable {
   }
 
   /// Bytes inside of memory that `owner` keeps in place and that nobody writes any more.
-  init(owner: AnyObject, bytes: UnsafeRawBufferPointer) {
+  init(owner: AnyObject?, bytes: UnsafeRawBufferPointer) {
     self.owner = owner
     start = bytes.baseAddress
     count = bytes.count

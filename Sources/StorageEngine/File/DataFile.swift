@@ -57,9 +57,10 @@ final class DataFile: Sendable {
     guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else {
       throw .damaged(what: what, offset: offset)
     }
-    if let base, let mapping, offset + UInt64(count) <= mappedBytes {
+    if let base, offset + UInt64(count) <= mappedBytes {
       let bytes = UnsafeRawBufferPointer(start: base + Int(offset), count: count)
-      return Bytes(owner: mapping, bytes: UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)]))
+      let found = UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)])
+      return Bytes(owner: mapping, bytes: found)
     }
     let block = try read(at: offset, count: count, what: what)
     let bytes = UnsafeRawBufferPointer(block.bytes)
@@ -174,7 +175,7 @@ struct VerifiedNodes: ~Copyable, Sendable {
 struct Counter: ~Copyable, Sendable {
   private let total = Atomic<UInt64>(0)
 
-  func add(_ more: UInt64) { total.add(more, ordering: .relaxed) }
+  func add(_ more: UInt64) { total.wrappingAdd(more, ordering: .relaxed) }
   var value: UInt64 { total.load(ordering: .relaxed) }
 }
 
