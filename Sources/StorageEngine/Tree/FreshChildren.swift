@@ -26,11 +26,11 @@ struct FreshChildren {
   /// The one at a place, if there is one, as it may be changed: a copy of it where something else holds it too.
   mutating func unshared(at index: Int) -> FreshNode? {
     if all.isEmpty {
-      guard index == place, one != nil else { return nil }
+      guard index == place else { return nil }
       if !isKnownUniquelyReferenced(&one) { one = one.map { FreshNode(copying: $0) } }
       return one
     }
-    guard index < all.count, all[index] != nil else { return nil }
+    guard index < all.count else { return nil }
     if !isKnownUniquelyReferenced(&all[index]) { all[index] = all[index].map { FreshNode(copying: $0) } }
     return all[index]
   }
