@@ -144,7 +144,7 @@ extension TerminalProcess {
     #if arch(x86_64)
       var words: [Substring] = []
       repeat {
-        words = Scratch.text(of: "/proc/\(process)/syscall").split(separator: " ")
+        words = Scratch.text(of: "/proc/\(process)/syscall").split(whereSeparator: \.isWhitespace)
       } while words.first == "running"
       return words.first == "7" && words.count > 3 && words[3].hasSuffix("ffffffff")
     #else
