@@ -24,9 +24,7 @@ final class ZeroAhead: @unchecked Sendable {
     var step: UInt64 = 0
   }
 
-  private static let pageSize: UInt64 = 4096
   private static let pieceSize: UInt64 = 1 << 20
-  private static let firstPieceSize: UInt64 = 64 << 10
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
@@ -66,11 +64,11 @@ final class ZeroAhead: @unchecked Sendable {
     let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
     guard end >= largeStore else { return provideAtOnce(pageEnd(end + usual), behind: end, file) }
     let isNeeded = monitor.withLock {
-      let step = max(usual, min(state.step, end / 8, ZeroAhead.mostStep))
+      let step = max(usual, min(state.step, end / 16, ZeroAhead.mostStep))
       guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else {
         return false
       }
-      state.step = step * 4
+      state.step = step * 2
       state.goal = pageEnd(end + step)
       return true
     }
@@ -82,9 +80,7 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func pageEnd(_ offset: UInt64) -> UInt64 {
-    (offset + ZeroAhead.pageSize - 1) / ZeroAhead.pageSize * ZeroAhead.pageSize
-  }
+  private func pageEnd(_ offset: UInt64) -> UInt64 { (offset + 4095) / 4096 * 4096 }
 
   private func provideAtOnce(_ goal: UInt64, behind end: UInt64, _ file: DataFile) {
     let start = monitor.withLock { state.end }
@@ -95,15 +91,9 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   private func run(_ file: DataFile, _ failed: (DiskError) -> Void) {
-    var hasBegun = false
-    while let (piece, goal) = nextPiece(isFirst: !hasBegun) {
+    while let piece = nextPiece() {
       do {
-        // The system holds the file, and so every commit, while it writes, and finding memory is the slow part of that. It can
-        // be found before where the file reaches so far already: so the last page comes with the first piece.
-        if hasBegun { file.fetch(piece) }
         try file.file.zero(piece)
-        if !hasBegun, piece.upperBound < goal { try file.file.zero(goal - ZeroAhead.pageSize..<goal) }
-        hasBegun = true
       } catch {
         return finish(nil)
       }
@@ -120,16 +110,15 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  /// The next piece, and where the last one will end.
-  private func nextPiece(isFirst: Bool) -> (piece: Range<UInt64>, goal: UInt64)? {
+  private func nextPiece() -> Range<UInt64>? {
     monitor.withLock {
       guard let goal = state.goal, goal > state.end else {
         state.goal = nil
         return nil
       }
-      let piece = state.end..<min(goal, state.end + (isFirst ? ZeroAhead.firstPieceSize : ZeroAhead.pieceSize))
+      let piece = state.end..<min(goal, state.end + ZeroAhead.pieceSize)
       state.piece = piece.upperBound
-      return (piece, goal)
+      return piece
     }
   }
 

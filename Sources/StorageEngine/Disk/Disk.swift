@@ -101,14 +101,10 @@ package protocol DiskMapping: AnyObject, Sendable {
   /// Lets go of the memory of what was read, which is read anew from the system's cache where it is needed again. The
   /// bytes stay valid. Cost: that of what was read since the last time.
   func release()
-  /// Brings a range into memory now, which may reach beyond the file's end; for speed only, so that it cannot fail. Holds
-  /// the thread.
-  func fetch(_ range: Range<Int>)
 }
 
 extension DiskMapping {
   package func release() {}
-  package func fetch(_ range: Range<Int>) {}
 }
 
 /// A system call that failed.

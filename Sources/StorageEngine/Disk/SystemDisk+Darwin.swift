@@ -6,7 +6,6 @@
   // open-file-description locks have other numbers; and a file is watched through a dispatch source.
   let contentSyncName = "fcntl(F_FULLFSYNC)"
   func changeTime(of status: stat) -> timespec { status.st_ctimespec }
-  let fetchAdvice = MADV_WILLNEED
   let getOpenFileLock: Int32 = 92
   let setOpenFileLock: Int32 = 90
 

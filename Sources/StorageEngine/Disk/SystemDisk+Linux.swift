@@ -7,8 +7,6 @@
   let contentSyncName = "fdatasync"
   func syncContents(of descriptor: Int32) -> Int32 { fdatasync(descriptor) }
   func changeTime(of status: stat) -> timespec { status.st_ctim }
-  /// `MADV_POPULATE_READ`, since Linux 5.14; refused by those before it.
-  let fetchAdvice: Int32 = 22
   let getOpenFileLock: Int32 = 36
   let setOpenFileLock: Int32 = 37
 

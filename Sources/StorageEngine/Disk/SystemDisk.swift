@@ -278,8 +278,6 @@ private final class SystemFile: DiskFile {
 
 private let zeros = [UInt8](repeating: 0, count: 1 << 20)
 
-private let pageSize = Int(sysconf(Int32(_SC_PAGESIZE)))
-
 private func wholeFileLock(_ kind: Int32) -> flock {
   var lock = flock()
   lock.l_type = Int16(kind)
@@ -295,14 +293,6 @@ private final class SystemMapping: DiskMapping, @unchecked Sendable {
 
   /// A shared mapping of a file that is only read has nothing to lose by it.
   func release() { madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED) }
-
-  func fetch(_ range: Range<Int>) {
-    // The system wants whole pages.
-    let range = (range.lowerBound / pageSize * pageSize..<range.upperBound).clamped(to: 0..<bytes.count)
-    guard !range.isEmpty else { return }
-    let start = UnsafeMutableRawPointer(mutating: bytes.baseAddress.map { $0 + range.lowerBound })
-    madvise(start, range.count, fetchAdvice)
-  }
 
   deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 }

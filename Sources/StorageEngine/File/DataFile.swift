@@ -74,12 +74,6 @@ final class DataFile: Sendable {
     return block
   }
 
-  /// Brings a range into memory that is about to be written.
-  func fetch(_ range: Range<UInt64>) {
-    guard range.upperBound <= mappedBytes else { return }
-    mapping?.fetch(Int(range.lowerBound)..<Int(range.upperBound))
-  }
-
   /// Notes a node that is about to be written, with its check computed from the same bytes.
   func trust(_ pointer: NodePointer) {
     if base != nil { verified.insert(pointer) }
