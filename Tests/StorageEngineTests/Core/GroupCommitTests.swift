@@ -170,6 +170,41 @@ struct GroupCommitTests {
     #expect(again.openingReport.damage == nil)
   }
 
+  @Test(
+    "after a write that failed for another reason than want of room the store takes no more, and opening it again does")
+  func failedWrite() throws {
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    try store.change { try $0.put(key(1), bytes("1"), in: people) }
+    let cause = DiskError(operation: "pwrite", path: "store/data", code: 5)
+    disk.failNextWrite(cause)
+    #expect(throws: StorageError.io(cause)) { try store.change { try $0.put(key(2), bytes("2"), in: people) } }
+    try expectPoison(cause, store, disk)
+  }
+
+  @Test("where the place of a frame that failed cannot be made zero again, the store takes no more")
+  func failedZeros() throws {
+    let disk = HookedDisk()
+    let store = try store(on: disk)
+    try store.change { try $0.put(key(1), bytes("1"), in: people) }
+    let cause = DiskError(operation: "fallocate", path: "store/data", code: 5)
+    disk.failNextWrite(DiskError(operation: "pwrite", path: "store/data", code: MemoryDiskCode.tooLarge))
+    disk.hooks.withLock { $0.zero = { () throws(DiskError) in throw cause } }
+    #expect(throws: StorageError.self) { try store.change { try $0.put(key(2), bytes("2"), in: people) } }
+    try expectPoison(cause, store, disk)
+  }
+
+  private func expectPoison(_ cause: DiskError, _ store: Store, _ disk: HookedDisk) throws {
+    disk.hooks.withLock { $0 = HookedDisk.Hooks() }
+    #expect(throws: StorageError.poisoned(cause: cause)) { try store.beginBlocking() }
+    try store.close()
+    let again = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    try again.change { try $0.put(key(3), bytes("3"), in: people) }
+    #expect(try again.head.text(key(1)) == "1")
+    #expect(try again.head.text(key(2)) == nil)
+    #expect(try again.head.text(key(3)) == "3")
+  }
+
   @Test("a failed sync fails all that wait, poisons the store, and opening again finds whole commits")
   func failedSync() async throws {
     let disk = HookedDisk()
