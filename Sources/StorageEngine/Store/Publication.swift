@@ -2,7 +2,7 @@ import Synchronization
 
 /// What the readers of this process see: the file, and the newest commit in it that may be seen.
 final class Publication: Sendable {
-  /// A class, because it is handed on with every commit and every view, and has much to copy.
+  /// A class, because it is handed on several times with every commit, and has much to copy.
   final class State: Sendable {
     let file: DataFile
     /// The newest commit in the order of the file.

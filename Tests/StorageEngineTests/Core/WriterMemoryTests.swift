@@ -92,7 +92,7 @@ struct WriterMemoryTests {
     #expect(try Store.verify(at: path, disk: disk).isClean)
   }
 
-  @Test("of trees it knows needs no search of the catalog, and what it wrote no check")
+  @Test("of trees and commits spares it the search of the catalog, and reading any commit's record")
   func nodeReads() throws {
     let store = try store()
     try store.change { transaction in
