@@ -83,8 +83,8 @@ final class ZeroAhead: @unchecked Sendable {
   private func pageEnd(_ offset: UInt64) -> UInt64 { (offset + 4095) / 4096 * 4096 }
 
   private func provideAtOnce(_ goal: UInt64, behind end: UInt64, _ file: DataFile) {
-    let start = monitor.withLock { state.end }
-    guard end > start else { return }
+    // The frame claimed its own place, so where it used the zeros up they end where it does.
+    guard monitor.withLock({ state.end }) <= end else { return }
     guard (try? file.file.zero(end..<goal)) != nil else { return }
     file.extend(to: goal)
     claim(goal)

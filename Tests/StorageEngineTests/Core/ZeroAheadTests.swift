@@ -45,6 +45,26 @@ struct ZeroAheadTests {
     #expect(try Store.verify(at: "large", disk: disk).isClean)
   }
 
+  @Test("in a small store nearly every commit finds zeros where it is written, and leaves the file as long as it was")
+  func small() throws {
+    let disk = HookedDisk()
+    let zeros = Mutex(0)
+    let store = try Store.create(at: "small", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    disk.hooks.withLock { hooks in hooks.zero = { zeros.withLock { $0 += 1 } } }
+    var lengths = [store.fileBytes]
+    let begin = store.dataBytes
+    for number in 0..<200 {
+      try store.change { try $0.put(key(number), bytes("\(number)"), in: people) }
+      #expect(store.fileBytes > store.dataBytes)
+      if store.fileBytes != lengths.last { lengths.append(store.fileBytes) }
+    }
+    let most = Int((store.dataBytes - begin) / (128 << 10)) + 1
+    #expect(lengths.count - 1 <= most, "the file grew \(lengths.count - 1) times")
+    #expect(zeros.withLock { $0 } <= most)
+    #expect(most < 20)
+  }
+
   @Test("a failed sync of zeros poisons the store, because it may have been a commit's")
   func failedSync() throws {
     let disk = HookedDisk()
