@@ -32,7 +32,7 @@ final class TurnQueue: Sendable {
   }
 
   /// Waits for the turn without holding a thread.
-  func take() async {
+  nonisolated(nonsending) func take() async {
     if tryTake() { return }
     await withCheckedContinuation { continuation in
       let isFree = state.withLock { state in

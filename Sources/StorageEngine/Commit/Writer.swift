@@ -19,15 +19,16 @@ final class Writer: @unchecked Sendable {
   private let activity = Mutex(ActivityPace())
   private let monitor = Monitor()
   private var shared: Shared
+  /// The newest commit that is durable, as tasks that go on ask for it without the monitor. Set while that is held.
+  private let durableNumber: Atomic<UInt64>
   private var tail: Tail
 
   /// Guarded by `monitor`.
   private struct Shared {
     /// The end of the frames that were appended, and the newest commit in them.
     var appended: Publication.State
-    /// The end of what is durable, and the newest commit in it. Who waits goes by the number: a compaction moves the ends.
+    /// The end of what is durable. Who waits goes by the number of the newest commit in it: a compaction moves the ends.
     var durableEnd: UInt64
-    var durableNumber: UInt64
     var isSyncing = false
     var poison: DiskError?
     var isClosed = false
@@ -76,7 +77,8 @@ final class Writer: @unchecked Sendable {
     session = disk.randomNumber() | 1
     zeros = ZeroAhead(largeStore: options.largeStore, counters: counters)
     let current = publication.current
-    shared = Shared(appended: current, durableEnd: durableEnd, durableNumber: current.newest.number)
+    shared = Shared(appended: current, durableEnd: durableEnd)
+    durableNumber = Atomic(current.newest.number)
     shared.slotEnd = shared.durableEnd
     tail = Tail()
     self.readOnlyReason = readOnlyReason
@@ -152,7 +154,7 @@ final class Writer: @unchecked Sendable {
     monitor.withLock {
       shared.appended = found.state
       shared.durableEnd = chain.end
-      shared.durableNumber = chain.number
+      durableNumber.store(chain.number, ordering: .releasing)
       shared.slotSequence = found.slot?.sequence ?? 0
       shared.slotEnd = found.slot?.durableEnd ?? 0
       shared.slotIsClean = found.slot?.isClean ?? false
@@ -219,11 +221,12 @@ final class Writer: @unchecked Sendable {
   }
 
   func poison(_ error: DiskError) {
-    monitor.withLock {
+    let settled = monitor.withLock {
       shared.poison = shared.poison ?? error
-      resumeWaiters()
       monitor.notifyAll()
+      return takeSettled()
     }
+    settled.wake()
   }
 
   // MARK: Durability
@@ -237,10 +240,11 @@ final class Writer: @unchecked Sendable {
     monitor.lock()
     defer {
       // One that led and has what it wants leaves the rest to another.
-      appointLeader()
+      let leader = takeLeader()
       monitor.unlock()
+      leader?.fire()
     }
-    while shared.durableNumber < number {
+    while durableNumber.load(ordering: .relaxed) < number {
       if let poison = shared.poison { throw .poisoned(cause: poison) }
       let othersWrite = gathers && turns.isTaken
       if shared.isSyncing || (shared.isLed && othersWrite) {
@@ -267,20 +271,20 @@ final class Writer: @unchecked Sendable {
   var waitingThreads: Int { monitor.withLock { shared.waitingThreads.count } }
 
   /// As `waitUntilDurable`, without holding a thread.
-  func untilDurable(_ number: UInt64) async throws(StorageError) {
+  nonisolated(nonsending) func untilDurable(_ number: UInt64) async throws(StorageError) {
     await withCheckedContinuation { continuation in
       let isSettled = monitor.withLock {
-        if shared.durableNumber >= number || shared.poison != nil { return true }
+        if durableNumber.load(ordering: .relaxed) >= number || shared.poison != nil { return true }
         shared.waitingTasks.append((number, continuation))
         return false
       }
       if isSettled { continuation.resume() } else { wakeThread(always: true) }
     }
-    let (durableNumber, poison) = monitor.withLock { (shared.durableNumber, shared.poison) }
-    if durableNumber < number, let poison { throw .poisoned(cause: poison) }
+    if durableNumber.load(ordering: .acquiring) >= number { return }
+    if let poison = monitor.withLock({ shared.poison }) { throw .poisoned(cause: poison) }
   }
 
-  /// Called with the monitor held and nobody syncing; lets go of it meanwhile.
+  /// Called with the monitor held and nobody syncing; lets go of it meanwhile, and to wake those that waited.
   private func syncHoldingMonitor() {
     shared.isSyncing = true
     let target = shared.appended
@@ -300,31 +304,57 @@ final class Writer: @unchecked Sendable {
       shared.poison = shared.poison ?? failure
     } else {
       shared.durableEnd = max(shared.durableEnd, target.chain.end)
-      shared.durableNumber = max(shared.durableNumber, target.chain.number)
+      raiseDurableNumber(to: target.chain.number)
       if shared.durableEnd &- shared.slotEnd >= Writer.slotDistance { writeSlotHoldingMonitor(target, isClean: false) }
     }
-    resumeWaiters()
+    let settled = takeSettled()
     monitor.notifyAll()
+    monitor.unlock()
+    settled.wake()
+    monitor.lock()
   }
 
   private static let slotDistance: UInt64 = 4 << 20
 
-  /// Wakes those whose commit is durable or never will be, and of the other threads one that leads the rest.
-  private func resumeWaiters() {
-    let isOver = { [shared] (number: UInt64) in number <= shared.durableNumber || shared.poison != nil }
-    let tasks = shared.waitingTasks.filter { isOver($0.number) }
-    if !tasks.isEmpty { shared.waitingTasks.removeAll { isOver($0.number) } }
-    for task in tasks { task.continuation.resume() }
-    let threads = shared.waitingThreads.filter { isOver($0.number) }
-    if !threads.isEmpty { shared.waitingThreads.removeAll { isOver($0.number) } }
-    for thread in threads { thread.signal.fire() }
-    appointLeader()
+  /// Called with the monitor held.
+  private func raiseDurableNumber(to number: UInt64) {
+    durableNumber.store(max(durableNumber.load(ordering: .relaxed), number), ordering: .releasing)
   }
 
-  /// Wakes one of the threads that wait, to sync for the others, where nobody does or is about to.
-  private func appointLeader() {
-    guard !shared.isSyncing, !shared.isLed, !shared.waitingThreads.isEmpty else { return }
-    shared.waitingThreads.removeFirst().signal.fire()
+  /// Some that waited and may go on. They are woken when the monitor is free: a thread that wakes often takes the place of the
+  /// one that woke it, and would at once have to wait for what that one holds.
+  private struct Settled {
+    var tasks: [CheckedContinuation<Void, Never>] = []
+    var threads: [Signal] = []
+
+    func wake() {
+      for task in tasks { task.resume() }
+      for thread in threads { thread.fire() }
+    }
+  }
+
+  /// Those whose commit is durable or never will be, and of the other threads one that leads the rest.
+  private func takeSettled() -> Settled {
+    let limit = shared.poison == nil ? durableNumber.load(ordering: .relaxed) : .max
+    var settled = Settled()
+    shared.waitingTasks.removeAll { waiting in
+      guard waiting.number <= limit else { return false }
+      settled.tasks.append(waiting.continuation)
+      return true
+    }
+    shared.waitingThreads.removeAll { waiting in
+      guard waiting.number <= limit else { return false }
+      settled.threads.append(waiting.signal)
+      return true
+    }
+    if let leader = takeLeader() { settled.threads.append(leader) }
+    return settled
+  }
+
+  /// One of the threads that wait, to sync for the others, where nobody does or is about to.
+  private func takeLeader() -> Signal? {
+    guard !shared.isSyncing, !shared.isLed, !shared.waitingThreads.isEmpty else { return nil }
+    return shared.waitingThreads.removeFirst().signal
   }
 
   /// Notes a durable state in the older slot. A slot is a hint, so failing is harmless.
@@ -356,12 +386,13 @@ final class Writer: @unchecked Sendable {
     publication.show(state)
     writeHold(state)
     // Who is told that a commit is durable may look for it at once.
-    monitor.withLock {
+    let settled = monitor.withLock {
       shared.durableEnd = state.chain.end
-      shared.durableNumber = state.chain.number
-      resumeWaiters()
+      durableNumber.store(state.chain.number, ordering: .releasing)
       monitor.notifyAll()
+      return takeSettled()
     }
+    settled.wake()
   }
 
   // MARK: Activity
@@ -423,7 +454,7 @@ final class Writer: @unchecked Sendable {
   // MARK: The thread
 
   /// Runs a job on the writer's own thread, so that no thread of a pool blocks.
-  func run<R: Sendable>(_ job: @escaping @Sendable () -> R) async -> R {
+  nonisolated(nonsending) func run<R: Sendable>(_ job: @escaping @Sendable () -> R) async -> R {
     let result = await withCheckedContinuation { continuation in
       monitor.withLock {
         shared.jobs.append {
@@ -442,11 +473,12 @@ final class Writer: @unchecked Sendable {
 
   /// Starts the thread where it is not there, and wakes it where it rests. `always`: also out of its wait for idleness.
   private func wakeThread(always: Bool = false) {
-    let isNew = monitor.withLock {
-      if shared.isThreadResting || always { monitor.ring() }
+    let (isNew, isToRing) = monitor.withLock {
       defer { shared.hasThread = true }
-      return !shared.hasThread
+      return (!shared.hasThread, always || shared.isThreadResting)
     }
+    // When the monitor is free, for the thread takes it first of all.
+    if isToRing { monitor.ring() }
     guard isNew else { return }
     do {
       try startThread { self.work() }

@@ -1,7 +1,8 @@
 extension Store {
   /// Waits for its turn, and for the writer's lock where another process holds it (for `lockPatience`), without holding a
-  /// thread; then begins a transaction on the newest commit, or on `base` (a fork).
-  package func begin(on base: UInt64? = nil) async throws(StorageError) -> WriteTransaction {
+  /// thread; then begins a transaction on the newest commit, or on `base` (a fork). It runs where its caller does: a way to the
+  /// pool and back takes an actor's task longer than to begin.
+  package nonisolated(nonsending) func begin(on base: UInt64? = nil) async throws(StorageError) -> WriteTransaction {
     await writing.turns.take()
     if writing.holdsLock { return try beginInTurn(on: base) }
     // Taking the lock may wait and recovers the file: not on a thread of the pool.
