@@ -89,7 +89,7 @@ package final class ImageDisk: Disk {
 
   package func status(_ path: String) throws(DiskError) -> FileStatus? {
     state.withLock { state in
-      state.image.number(at: path).map { status(of: $0, isWritable: !state.isReadOnly, in: state) }
+      state.image.number(at: path).map { status(of: $0, in: state) }
     }
   }
 
@@ -167,16 +167,16 @@ package final class ImageDisk: Disk {
     return try state.withLock { state throws(DiskError) in try body(&state) }
   }
 
-  private func status(of number: DiskImage.Number, isWritable: Bool, in state: borrowing State) -> FileStatus {
+  private func status(of number: DiskImage.Number, in state: borrowing State) -> FileStatus {
     FileStatus(
       identity: FileIdentity(device: device, inode: number), size: state.image.contents(of: number)?.size ?? 0,
-      isDirectory: state.image.isDirectory(number), isWritable: isWritable)
+      isDirectory: state.image.isDirectory(number))
   }
 
   // MARK: Files
 
   fileprivate func status(of file: ImageFile) -> FileStatus {
-    state.withLock { status(of: file.number, isWritable: file.isWritable, in: $0) }
+    state.withLock { status(of: file.number, in: $0) }
   }
 
   fileprivate func read(_ file: ImageFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {

@@ -47,17 +47,14 @@ package struct FileStatus: Sendable, Hashable {
   package var identity: FileIdentity
   package var size: UInt64
   package var isDirectory: Bool
-  /// Whether this process may write to it.
-  package var isWritable: Bool
   /// When contents or anything else of it last changed, in nanoseconds since 1970, as nobody can set it; 0 where the disk does
   /// not tell.
   package var changed: Int64
 
-  package init(identity: FileIdentity, size: UInt64, isDirectory: Bool, isWritable: Bool, changed: Int64 = 0) {
+  package init(identity: FileIdentity, size: UInt64, isDirectory: Bool, changed: Int64 = 0) {
     self.identity = identity
     self.size = size
     self.isDirectory = isDirectory
-    self.isWritable = isWritable
     self.changed = changed
   }
 }

@@ -34,7 +34,7 @@ package struct SystemDisk: Disk {
       }
     let descriptor = try calling("open", path) { systemOpen($0, flags | O_CLOEXEC) }
     return SystemFile(
-      descriptor: descriptor, path: path, isWritable: mode != .read, interference: interference)
+      descriptor: descriptor, path: path, interference: interference)
   }
 
   package func makeDirectory(_ path: String) throws(DiskError) {
@@ -74,9 +74,7 @@ package struct SystemDisk: Disk {
       if error.code == ENOENT || error.code == ENOTDIR { return nil }
       throw error
     }
-    // Asked, not computed from the mode: read-only mounts and access lists count too.
-    let isWritable = faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0
-    return FileStatus(found, isWritable: isWritable)
+    return FileStatus(found)
   }
 
   package func rename(_ source: String, to target: String) throws(DiskError) {
@@ -135,11 +133,11 @@ func calling(
 }
 
 extension FileStatus {
-  fileprivate init(_ found: stat, isWritable: Bool) {
+  fileprivate init(_ found: stat) {
     self.init(
       identity: FileIdentity(
         device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(truncatingIfNeeded: found.st_ino)),
-      size: UInt64(max(0, found.st_size)), isDirectory: found.st_mode & S_IFMT == S_IFDIR, isWritable: isWritable,
+      size: UInt64(max(0, found.st_size)), isDirectory: found.st_mode & S_IFMT == S_IFDIR,
       changed: Int64(changeTime(of: found).tv_sec) &* 1_000_000_000 &+ Int64(changeTime(of: found).tv_nsec))
   }
 }
@@ -148,13 +146,11 @@ extension FileStatus {
 private final class SystemFile: DiskFile {
   private let descriptor: Int32
   private let path: String
-  private let isWritable: Bool
   private let interference: SystemDisk.Interference?
 
-  init(descriptor: Int32, path: String, isWritable: Bool, interference: SystemDisk.Interference?) {
+  init(descriptor: Int32, path: String, interference: SystemDisk.Interference?) {
     self.descriptor = descriptor
     self.path = path
-    self.isWritable = isWritable
     self.interference = interference
   }
 
@@ -164,7 +160,7 @@ private final class SystemFile: DiskFile {
     get throws(DiskError) {
       var found = stat()
       try call("fstat") { Int(fstat(descriptor, &found)) }
-      return FileStatus(found, isWritable: isWritable)
+      return FileStatus(found)
     }
   }
 

@@ -81,11 +81,16 @@ struct LockFile: Sendable {
   static func look(_ file: any DiskFile) throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
     // The lock first: a hold that is read after it is at least as new.
     let isHeld = try engineCall { () throws(DiskError) in try file.isLockedElsewhere() }
+    return (try hold(in: file), isHeld)
+  }
+
+  /// What an open lock file says.
+  static func hold(in file: any DiskFile) throws(StorageError) -> LockHold? {
     // A writer may just be replacing the block; it is one small write.
     for _ in 0..<8 {
-      if let hold = try LockFile.read(file) { return (hold, isHeld) }
+      if let hold = try LockFile.read(file) { return hold }
     }
-    return (nil, isHeld)
+    return nil
   }
 
   static func read(_ file: any DiskFile) throws(StorageError) -> LockHold? {

@@ -13,7 +13,7 @@ final class LockLook: Sendable {
 
   init(_ lockFile: LockFile) { self.lockFile = lockFile }
 
-  /// What the lock file says and whether its writer lives. Takes nothing.
+  /// Whether a writer lives, and what it says in the lock file. Takes nothing.
   func look() throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
     let status = try engineCall { () throws(DiskError) in try lockFile.disk.status(lockFile.path) }
     guard let status else {
@@ -21,13 +21,19 @@ final class LockLook: Sendable {
       return (nil, false)
     }
     if let opened = opened.withLock({ $0 }), opened.identity == status.identity {
-      return try LockFile.look(opened.file)
+      return try Self.look(opened.file)
     }
     guard let file = try? lockFile.disk.open(lockFile.path, .read), let identity = try? file.status.identity else {
       // It went meanwhile, or may not be read: the usual way tells which.
       return try lockFile.look()
     }
     opened.withLock { $0 = Opened(file: file, identity: identity) }
-    return try LockFile.look(file)
+    return try Self.look(file)
+  }
+
+  /// What a writer that is gone has left there says nothing to a reader, so it is not read.
+  private static func look(_ file: any DiskFile) throws(StorageError) -> (hold: LockHold?, isHeld: Bool) {
+    let isHeld = try engineCall { () throws(DiskError) in try file.isLockedElsewhere() }
+    return (isHeld ? try LockFile.hold(in: file) : nil, isHeld)
   }
 }

@@ -79,8 +79,7 @@ final class MemoryFile: Sendable {
 
   var status: FileStatus {
     FileStatus(
-      identity: FileIdentity(device: 0, inode: inode), size: state.withLock { $0.size }, isDirectory: false,
-      isWritable: true)
+      identity: FileIdentity(device: 0, inode: inode), size: state.withLock { $0.size }, isDirectory: false)
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {

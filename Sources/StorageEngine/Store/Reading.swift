@@ -75,8 +75,12 @@ enum Reading {
   }
 
   /// Whether another file than `file` has taken the store's name.
-  static func isReplaced(_ file: DataFile, disk: any Disk, folder: String) throws(StorageError) -> Bool {
-    let found = try engineCall { () throws(DiskError) in try disk.status(dataPath(folder)) }
-    return found.map { $0.identity != file.identity } ?? false
+  static func isReplaced(_ file: DataFile, disk: any Disk) throws(StorageError) -> Bool {
+    try statusByName(of: file, disk: disk).map { $0.identity != file.identity } ?? false
+  }
+
+  /// What the file is that has the name of `file` now, which another one may have taken; nil where there is none.
+  static func statusByName(of file: DataFile, disk: any Disk) throws(StorageError) -> FileStatus? {
+    try engineCall { () throws(DiskError) in try disk.status(file.path) }
   }
 }

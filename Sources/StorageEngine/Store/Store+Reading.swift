@@ -31,12 +31,15 @@ extension Store {
   /// The newest state by what the lock file said; nil where that is the one that is shown.
   private func advanced(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Publication.State? {
     var state = publication.current
-    let isReplaced = try Reading.isReplaced(state.file, disk: disk, folder: path)
+    let found = try Reading.statusByName(of: state.file, disk: disk)
+    let isReplaced = found.map { $0.identity != state.file.identity } ?? false
     if isReplaced {
       state = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look).state
     }
     let file = state.file
-    let size = try engineCall { () throws(DiskError) in try file.file.status.size }
+    // The look by the name told the size too, where the file is still the one that is open.
+    var size = found?.size ?? 0
+    if isReplaced || found == nil { size = try engineCall { () throws(DiskError) in try file.file.status.size } }
     file.extend(to: size)
     var limit = size
     if look.isHeld {

@@ -29,6 +29,50 @@ struct FollowingTests {
     #expect(throws: StorageError.readOnly(reason: "it was opened so")) { try reader.beginBlocking() }
   }
 
+  @Test("to look whether another process has committed asks the disk three things, and a fourth while that one writes")
+  func questions() throws {
+    let disk = MemoryDisk()
+    let writer = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try writer.change { try $0.createTree(people, kind: .records) }
+    let asked = AskedDisk(disk)
+    let reader = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: asked)
+    try reader.refresh()
+
+    _ = asked.questions()
+    #expect(try reader.refresh().commit.number == 1)
+    #expect(asked.questions() == ["status lock", "lock query lock", "read lock", "status data"])
+    try writer.change { try $0.put(key(1), bytes("1"), in: people) }
+    #expect(try reader.refresh().text(key(1)) == "1")
+
+    writer.releaseLock()
+    try reader.refresh()
+    _ = asked.questions()
+    #expect(try reader.refresh().commit.number == 2)
+    #expect(asked.questions() == ["status lock", "lock query lock", "status data"])
+    try writer.change { try $0.put(key(1), bytes("2"), in: people) }
+    writer.releaseLock()
+    #expect(try reader.refresh().text(key(1)) == "2")
+  }
+
+  @Test("a reader sees the commits of a store that took the place of the one it had open, under the same lock file")
+  func replaced() throws {
+    let disk = MemoryDisk()
+    let first = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try first.change { try $0.createTree(people, kind: .records) }
+    for number in 1...20 { try first.change { try $0.put(key(number), bytes("first"), in: people) } }
+    let reader = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
+    try first.close()
+    #expect(try reader.refresh().commit.number == 21)
+    try disk.unlink("store/data")
+    let second = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try second.change { try $0.createTree(people, kind: .records) }
+    try second.change { try $0.put(key(1), bytes("second"), in: people) }
+    // The same generation, and less of it.
+    let view = try reader.refresh()
+    #expect(view.commit.number == 2)
+    #expect(try view.text(key(1)) == "second")
+  }
+
   @Test("a reader follows forks, merges, names that come, move and go, restores and compactions")
   func forks() throws {
     let folder = TemporaryFolder()
