@@ -14,6 +14,8 @@ final class HookedDisk: Disk {
 
   let base: any Disk
   let hooks = Mutex(Hooks())
+  /// What changed the data file, counted: when it last did, as a disk tells.
+  fileprivate let changes = Atomic<Int64>(1)
 
   init(_ base: any Disk = MemoryDisk()) { self.base = base }
 
@@ -73,7 +75,13 @@ private final class HookedFile: DiskFile {
     self.disk = disk
   }
 
-  var status: FileStatus { get throws(DiskError) { try base.status } }
+  var status: FileStatus {
+    get throws(DiskError) {
+      var status = try base.status
+      status.changed = disk.changes.load(ordering: .acquiring)
+      return status
+    }
+  }
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     try base.read(into: buffer, at: offset)
   }
@@ -81,11 +89,13 @@ private final class HookedFile: DiskFile {
     let hook = disk.hooks.withLock { $0.write }
     try hook()
     try base.write(bytes, at: offset)
+    disk.changes.add(1, ordering: .releasing)
   }
   func zero(_ range: Range<UInt64>) throws(DiskError) {
     let hook = disk.hooks.withLock { $0.zero }
     try hook()
     try base.zero(range)
+    disk.changes.add(1, ordering: .releasing)
   }
   func sync() throws(DiskError) {
     let hook = disk.hooks.withLock { $0.sync }

@@ -105,6 +105,33 @@ struct WriterMemoryTests {
     #expect(store.counts.frameReads == before.frameReads)
   }
 
+  @Test("is what it wrote: its own nodes are not checked again, and by nobody else left unchecked")
+  func ownNodes() throws {
+    let store = try store()
+    for number in 0..<5 {
+      try store.change { try $0.put(key(number), bytes("x"), in: people) }
+      let state = store.publication.current
+      let catalog = state.newest.links.catalog
+      // Only a check can tell that the last byte is another.
+      let last = catalog.offset + UInt64(catalog.length) - 1
+      let before = try state.file.bytes(at: last, count: 1, what: "byte").array[0]
+      let file = try disk.open(path + "/data", .readWrite)
+      func write(_ byte: UInt8) throws {
+        let written = [byte].withUnsafeBytes { bytes in
+          Result { () throws(DiskError) in try file.write(bytes, at: last) }
+        }
+        try written.get()
+      }
+      try write(before ^ 1)
+      _ = try state.file.node(at: catalog)
+      let other = try Store.open(at: path, options: StoreOptions(), disk: disk)
+      #expect(throws: StorageError.damaged(what: "tree node", offset: catalog.offset)) {
+        try other.publication.current.file.node(at: catalog)
+      }
+      try write(before)
+    }
+  }
+
   @Test("of a hold moves to where a new one would say that the data ends")
   func hold() {
     var hold = LockHold(

@@ -89,6 +89,135 @@ struct ZeroAheadTests {
     }
   }
 
+  /// Holds the first zeros back that are written, until `goesOn` fires; then `body` runs, and they are written.
+  private func holdBackZeros(
+    on disk: HookedDisk, until goesOn: Signal, _ body: @escaping @Sendable () throws(DiskError) -> Void
+  ) -> Signal {
+    let begins = Signal()
+    let isFirst = Mutex(true)
+    disk.hooks.withLock { hooks in
+      hooks.zero = { () throws(DiskError) in
+        let isHeldBack = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        guard isHeldBack else { return }
+        begins.fire()
+        goesOn.wait()
+        try body()
+      }
+    }
+    return begins
+  }
+
+  /// Lets others run until something is so, or so often that they would have made it so.
+  private func look(for condition: () throws(DiskError) -> Bool) throws(DiskError) -> Bool {
+    for _ in 0..<10_000 {
+      if try condition() { return true }
+      letOthersRun()
+    }
+    return false
+  }
+
+  @Test(
+    "the writer's lock is held until the zeros that a thread writes are there, also where a sync failed",
+    arguments: [false, true])
+  func release(afterFailure: Bool) throws {
+    let disk = HookedDisk()
+    let own = pthread_self()
+    let goesOn = Signal()
+    let wasLetGo = Mutex<Bool?>(nil)
+    let begins = holdBackZeros(on: disk, until: goesOn) { [self] () throws(DiskError) in
+      let lock = try disk.open("large/lock", .read)
+      let isFree = try look { () throws(DiskError) in try !lock.isLockedElsewhere() }
+      wasLetGo.withLock { $0 = isFree }
+    }
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    begins.wait()
+    if afterFailure {
+      let cause = DiskError(operation: "fdatasync", path: "data", code: EIO)
+      disk.hooks.withLock { hooks in
+        hooks.sync = { () throws(DiskError) in if pthread_equal(pthread_self(), own) != 0 { throw cause } }
+      }
+      #expect(throws: StorageError.poisoned(cause: cause)) {
+        try store.change { try $0.put(key(1), bytes("x"), in: people) }
+      }
+    }
+    goesOn.fire()
+    store.releaseLock()
+    #expect(wasLetGo.withLock { $0 } == false)
+
+    disk.hooks.withLock { $0.sync = {} }
+    let next = try Store.open(at: "large", options: options, disk: disk)
+    try next.change { try $0.createTree(TreeName(Array("towns".utf8)), kind: .entries) }
+    #expect(try Store.verify(at: "large", disk: disk).isClean)
+    guard !afterFailure else { return }
+    // Had the file changed after the lock was let go of, the next writer would take it for a copy.
+    #expect(try next.commit(2).origin == next.commit(1).origin)
+  }
+
+  @Test("a compaction ends once no zeros are written any more to the file that it replaced")
+  func compaction() throws {
+    let disk = HookedDisk()
+    let goesOn = Signal()
+    let isOver = Mutex(false)
+    let wasOver = Mutex<Bool?>(nil)
+    let before = Mutex<FileIdentity?>(nil)
+    let begins = holdBackZeros(on: disk, until: goesOn) { [self] () throws(DiskError) in
+      let old = before.withLock { $0 }
+      while try disk.status("large/data")?.identity == old { letOthersRun() }
+      let found = try look { () throws(DiskError) in isOver.withLock { $0 } }
+      wasOver.withLock { $0 = found }
+    }
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    let identity = try disk.status("large/data")?.identity
+    before.withLock { $0 = identity }
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.put(key(1), bytes("one"), in: people)
+    }
+    begins.wait()
+    goesOn.fire()
+    _ = try store.compact(.all)
+    isOver.withLock { $0 = true }
+    #expect(wasOver.withLock { $0 } == false)
+    for number in 0..<50 { try store.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
+    try store.close()
+    #expect(try Store.verify(at: "large", disk: disk).isClean)
+  }
+
+  @Test("there are zeros behind the frames of each commit, also of a compacted store that is shorter than it was")
+  func always() throws {
+    let store = try Store.create(at: "small", options: StoreOptions(), disk: MemoryDisk())
+    try store.change { try $0.createTree(people, kind: .records) }
+    func write(_ count: Int) throws {
+      for number in 0..<count {
+        try store.change { try $0.put(key(1), [UInt8](repeating: UInt8(number), count: 10_000), in: people) }
+        #expect(store.fileBytes > store.dataBytes, "commit \(store.head.commit.number)")
+      }
+    }
+    try write(60)
+    _ = try store.compact(.last(1))
+    let shorter = store.fileBytes
+    try write(30)
+    #expect(store.fileBytes > shorter)
+  }
+
+  @Test("a writer that finds zeros behind the frames writes no others")
+  func found() throws {
+    let disk = HookedDisk()
+    let store = try Store.create(at: "small", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    try store.close()
+    let zeros = Mutex(0)
+    disk.hooks.withLock { $0.zero = { zeros.withLock { $0 += 1 } } }
+    let next = try Store.open(at: "small", options: StoreOptions(), disk: disk)
+    for number in 0..<5 { try next.change { try $0.put(key(number), bytes("x"), in: people) } }
+    #expect(zeros.withLock { $0 } == 0)
+    #expect(next.fileBytes > next.dataBytes)
+  }
+
   @Test("power cuts while a thread writes zeros")
   func powerCuts() async throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 21)
