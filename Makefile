@@ -93,12 +93,17 @@ mutation:
 fuzz:
 	Tests/Fuzz/fuzz 60
 
-# Data races: everything in the engine that has threads, and the typed library's transactions, observers and warm-up. What is one
-# thread's work, however much of it, is left to `test`, and so is what measures memory.
+# Data races: everything in the engine that has threads, the typed library's transactions, observers and warm-up, and random events
+# on the program itself, whose reports would be lost on its screen. What is one thread's work, however much of it, is left to
+# `test`, and so is what measures memory.
+RACES = .build/thread/races
 thread: requirements
-	$(SWIFT) test $(CHECKED) --sanitize=thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build/thread \
-	  --filter 'StorageEngineTests|CodableDatastoreTests' \
-	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests'
+	rm -f $(RACES).*
+	STRATA_MONKEY=$${STRATA_MONKEY:-1500x1} TSAN_OPTIONS=log_path=$(CURDIR)/$(RACES) \
+	  $(SWIFT) test $(CHECKED) --sanitize=thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build/thread \
+	  --filter 'StorageEngineTests|CodableDatastoreTests|TerminalTests.MonkeyTests' \
+	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests'; \
+	  status=$$?; ! cat $(RACES).* 2>/dev/null && exit $$status
 
 # Memory: the engine's tests whole, damaged files among them, the typed library's, and the keys' and documents' bytes. Values that
 # live as long as the program are no leaks.

@@ -10,7 +10,10 @@ enum Spawning {
       "HOME": Scratch.home, "XDG_STATE_HOME": Scratch.home + "/state", "XDG_DATA_HOME": Scratch.home + "/data",
       "XDG_CONFIG_HOME": Scratch.home + "/config", "STRATA_IDLE_FD": "1",
     ]
-    if let path = getenv("LD_LIBRARY_PATH") { all["LD_LIBRARY_PATH"] = String(cString: path) }
+    // The sanitizer's: where its reports go to, which would be lost on the program's screen.
+    for name in ["LD_LIBRARY_PATH", "TSAN_OPTIONS"] {
+      if let value = getenv(name) { all[name] = String(cString: value) }
+    }
     for (name, value) in changes { all[name] = value }
     return all
   }
