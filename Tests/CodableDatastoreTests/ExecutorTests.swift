@@ -7,7 +7,9 @@ import Testing
 struct ExecutorTests {
   @Test("a persist from an actor leaves it at most once, for the sync, and a load not at all")
   func actors() async throws {
-    let books = BookFormat.datastore(MemoryPersistence())
+    // On a disk, because a sync in memory may be over before anybody waits for it.
+    let place = TemporaryPlace()
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
     try await books.persist(Book(id: 0, title: "The first takes the store's lock"))
     let shop = Shop(books)
     let own = shop.executor.jobs.withLock { $0 }
