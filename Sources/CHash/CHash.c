@@ -96,6 +96,8 @@ static uint32_t by_table(uint32_t sum, const uint8_t *bytes, size_t length) {
 #include <nmmintrin.h>
 #define BY_INSTRUCTION __attribute__((target("sse4.2")))
 #define STEP_8(sum, word) _mm_crc32_u64((sum), (word))
+#define STEP_4(sum, word) _mm_crc32_u32((uint32_t)(sum), (word))
+#define STEP_2(sum, word) _mm_crc32_u16((uint32_t)(sum), (word))
 #define STEP_1(sum, byte) _mm_crc32_u8((uint32_t)(sum), (byte))
 
 static int has_instruction(void) { return __builtin_cpu_supports("sse4.2"); }
@@ -112,6 +114,8 @@ static int has_instruction(void) { return (getauxval(AT_HWCAP) >> 7) & 1; }
 #endif
 #if defined(BY_INSTRUCTION)
 #define STEP_8(sum, word) __builtin_arm_crc32cd((uint32_t)(sum), (word))
+#define STEP_4(sum, word) __builtin_arm_crc32cw((uint32_t)(sum), (word))
+#define STEP_2(sum, word) __builtin_arm_crc32ch((uint32_t)(sum), (word))
 #define STEP_1(sum, byte) __builtin_arm_crc32cb((uint32_t)(sum), (byte))
 #endif
 #endif
@@ -148,7 +152,20 @@ static uint32_t by_instruction(uint32_t sum, const uint8_t *bytes, size_t length
   uint64_t wide = sum;
   for (; length >= 8; bytes += 8, length -= 8) wide = STEP_8(wide, load(bytes));
   sum = (uint32_t)wide;
-  for (; length; bytes++, length--) sum = STEP_1(sum, *bytes);
+  // Fewer than eight are left; each step takes as long, however few bytes it is for.
+  if (length & 4) {
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    sum = STEP_4(sum, word);
+    bytes += 4;
+  }
+  if (length & 2) {
+    uint16_t word;
+    memcpy(&word, bytes, sizeof word);
+    sum = STEP_2(sum, word);
+    bytes += 2;
+  }
+  if (length & 1) sum = STEP_1(sum, *bytes);
   return sum;
 }
 #endif

@@ -272,7 +272,8 @@ private final class SystemFile: DiskFile {
   }
 }
 
-private let zeros = [UInt8](repeating: 0, count: 1 << 20)
+// Written piece by piece, so that a commit that comes meanwhile does not wait for the file longer than for one of them.
+private let zeros = [UInt8](repeating: 0, count: 64 << 10)
 
 private func wholeFileLock(_ kind: Int32) -> flock {
   var lock = flock()

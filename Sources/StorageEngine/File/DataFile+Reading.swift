@@ -2,7 +2,7 @@ extension DataFile {
   /// The header of the frame at an offset. Checks the header only.
   func frameHeader(at offset: UInt64) throws(StorageError) -> FrameHeader {
     let bytes = try bytes(at: offset, count: FrameHeader.size, what: "frame header")
-    counters.frameReads.add(1)
+    counters.frameReads.addLoosely(1)
     guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: self.header.seed) }) else {
       throw .damaged(what: "frame header", offset: offset)
     }
@@ -33,7 +33,7 @@ extension DataFile {
   /// The bytes of a change entry, with its check verified; a large value's bytes are verified too.
   func entry(_ reference: RecordReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
     let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
-    counters.valueReads.add(1)
+    counters.valueReads.addLoosely(1)
     return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }, bytes)
   }
 
@@ -88,7 +88,7 @@ extension DataFile {
 
   /// The value of a put.
   func value(_ reference: RecordReference) throws(StorageError) -> Bytes {
-    counters.valueReads.add(1)
+    counters.valueReads.addLoosely(1)
     return try part(at: reference.offset, count: Int(reference.length), what: "change entry") {
       bytes throws(StorageError) in
       // Two ways, so that of a small entry, read in place, only the range is ever stored.

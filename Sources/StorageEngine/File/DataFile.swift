@@ -84,7 +84,7 @@ final class DataFile: Sendable {
 
   /// A node, with its check verified.
   func node(at pointer: NodePointer) throws(StorageError) -> Node {
-    counters.nodeReads.add(1)
+    counters.nodeReads.addLoosely(1)
     var block: MemoryBlock?
     let view = try view(at: pointer, keeping: &block)
     if let block { return Node(view: view, owner: .block(block)) }
@@ -93,7 +93,7 @@ final class DataFile: Sendable {
 
   /// A copy of a node that a transaction may change, with its check verified.
   func freshNode(at pointer: NodePointer) throws(StorageError) -> FreshNode {
-    counters.nodeReads.add(1)
+    counters.nodeReads.addLoosely(1)
     var block: MemoryBlock?
     let view = try view(at: pointer, keeping: &block)
     defer { withExtendedLifetime(block) {} }
@@ -170,6 +170,10 @@ struct Counter: ~Copyable, Sendable {
   private let total = Atomic<UInt64>(0)
 
   func add(_ more: UInt64) { total.wrappingAdd(more, ordering: .relaxed) }
+  /// As `add`, a few nanoseconds cheaper: of two threads that add at the same moment one may be lost. For reads, which are many.
+  func addLoosely(_ more: UInt64) {
+    total.store(total.load(ordering: .relaxed) &+ more, ordering: .relaxed)
+  }
   var value: UInt64 { total.load(ordering: .relaxed) }
 }
 

@@ -26,7 +26,7 @@ struct FrameScanner {
       header.previousHash == chain.hash,
       header.length >= least
     else { return nil }
-    file.counters.frameReads.add(1)
+    file.counters.frameReads.addLoosely(1)
     guard let hash = try trailerHash(of: header, at: offset) else { return nil }
     if verifiesHash, try self.hash(of: header, bytes, at: offset) != hash { return nil }
     return ChainEnd(offset: offset, number: header.number, hash: hash, end: offset + header.length)

@@ -23,16 +23,16 @@ struct FreshChildren {
     }
   }
 
-  /// The one at a place, if there is one, as it may be changed: a copy of it where something else holds it too.
-  mutating func unshared(at index: Int) -> FreshNode? {
+  /// Takes out the one at a place, if there is one, so that it can be changed: a copy of it where something else holds it
+  /// too. It must be put back.
+  mutating func take(at index: Int) -> FreshNode? {
+    var taken: FreshNode?
     if all.isEmpty {
-      guard index == place else { return nil }
-      if !isKnownUniquelyReferenced(&one) { one = one.map { FreshNode(copying: $0) } }
-      return one
+      if index == place { swap(&taken, &one) }
+    } else if index < all.count {
+      swap(&taken, &all[index])
     }
-    guard index < all.count else { return nil }
-    if !isKnownUniquelyReferenced(&all[index]) { all[index] = all[index].map { FreshNode(copying: $0) } }
-    return all[index]
+    return isKnownUniquelyReferenced(&taken) ? taken : taken.map { FreshNode(copying: $0) }
   }
 
   /// A cell comes in at a place, and the later ones move up.

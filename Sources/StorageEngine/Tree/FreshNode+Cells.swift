@@ -10,10 +10,9 @@ extension FreshNode {
     try result.get()
   }
 
-  /// Puts a fresh child in the place of a stored one.
-  func setChild(_ child: FreshNode, count: UInt64, at index: Int) {
+  /// Empties the pointer of a cell whose child is fresh from now on.
+  func emptyPointer(at index: Int, count: UInt64) {
     withPointer(NodePointer(offset: 0, length: 0, check: 0, count: count)) { replaceFixed(at: index, $0) }
-    children[index] = child
   }
 
   func replaceReference(at index: Int, _ reference: RecordReference) {

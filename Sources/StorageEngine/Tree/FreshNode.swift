@@ -73,6 +73,17 @@ final class FreshNode: @unchecked Sendable {
       of: UInt16(truncatingIfNeeded: end).littleEndian, toByteOffset: NodeView.headerSize + 2 * index, as: UInt16.self)
   }
 
+  /// The cells of a range move by so many bytes.
+  private func moveEnds(_ cells: Range<Int>, by size: Int) {
+    // From memory that is not looked up again with each cell, so that many are moved at a time.
+    let ends = memory + NodeView.headerSize
+    let change = UInt16(truncatingIfNeeded: size)
+    for index in cells {
+      let end = UInt16(littleEndian: ends.loadUnaligned(fromByteOffset: 2 * index, as: UInt16.self))
+      ends.storeBytes(of: (end &+ change).littleEndian, toByteOffset: 2 * index, as: UInt16.self)
+    }
+  }
+
   private func grow(to needed: Int) {
     guard needed > capacity else { return }
     let newCapacity = max(needed, capacity + capacity / 2)
@@ -138,11 +149,7 @@ final class FreshNode: @unchecked Sendable {
     (memory + (slot + 2)).copyMemory(from: memory + slot, byteCount: heap + start - slot)
     count = cells + 1
     setEnd(index, start + size)
-    var later = index + 1
-    while later <= cells {
-      setEnd(later, end(later) + size)
-      later += 1
-    }
+    moveEnds(index + 1..<cells + 1, by: size)
     let target = memory + (heap + 2 + start)
     if let source = fixed.baseAddress { target.copyMemory(from: source, byteCount: fixed.count) }
     if let source = suffix.baseAddress { (target + fixed.count).copyMemory(from: source, byteCount: suffix.count) }
@@ -172,11 +179,7 @@ final class FreshNode: @unchecked Sendable {
     let start = index == 0 ? 0 : end(index - 1)
     let size = end(index) - start
     let slot = NodeView.headerSize + 2 * index
-    var later = index + 1
-    while later < cells {
-      setEnd(later, end(later) - size)
-      later += 1
-    }
+    moveEnds(index + 1..<cells, by: -size)
     (memory + slot).copyMemory(from: memory + (slot + 2), byteCount: heap + start - slot - 2)
     (memory + (heap + start - 2)).copyMemory(
       from: memory + (heap + start + size), byteCount: length - heap - start - size)

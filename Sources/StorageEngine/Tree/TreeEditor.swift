@@ -83,8 +83,9 @@ struct TreeEditor: Sendable {
     guard view.form == .inner else { return try set(&change, inLeaf: node, view, payload: payload) }
     let index = try view.childIndex(change.probe)
     let count = try view.childCount(index)
-    let child = try freshChild(index, of: node, file: file)
-    let split = try set(&change, in: child, file: file, payload: payload)
+    let split = try withFreshChild(index, of: node, file: file) { editor, child throws(StorageError) in
+      try editor.set(&change, in: child, file: file, payload: payload)
+    }
     let newCount = change.isNew ? count + 1 : count
     guard let split else {
       if change.isNew { node.setChildCount(at: index, newCount) }
@@ -206,13 +207,14 @@ struct TreeEditor: Sendable {
     let index = try view.childIndex(probe)
     let count = try view.childCount(index)
     guard count > 0 else { throw view.damage }
-    let child = try freshChild(index, of: node, file: file)
-    let payload = try remove(probe, from: child, file: file)
+    let (payload, length) = try withFreshChild(index, of: node, file: file) { editor, child throws(StorageError) in
+      (try editor.remove(probe, from: child, file: file), child.length)
+    }
     if count == 1 {
       try node.removeCell(at: index)
     } else {
       node.setChildCount(at: index, count - 1)
-      if child.length < NodeView.targetSize / 4 { try join(index, of: node, file: file) }
+      if length < NodeView.targetSize / 4 { try join(index, of: node, file: file) }
     }
     return payload
   }
@@ -229,9 +231,10 @@ struct TreeEditor: Sendable {
     guard leftLength + rightView.view.length <= NodeView.targetSize * 3 / 4 else { return }
     let key = try view.key(left + 1)
     let count = try view.childCount(left) + (try view.childCount(left + 1))
-    let target = try freshChild(left, of: node, file: file)
     if let stored = try reader.storedChild(left + 1) { replacedNodeBytes += UInt64(stored.length) }
-    try target.append(rightView, firstKey: key)
+    try withFreshChild(left, of: node, file: file) { _, target throws(StorageError) in
+      try target.append(rightView, firstKey: key)
+    }
     try node.removeCell(at: left + 1)
     node.setChildCount(at: left, count)
   }
@@ -266,18 +269,28 @@ struct TreeEditor: Sendable {
     root.pointer = NodePointer(offset: 0, length: 0, check: 0, count: root.pointer.count)
   }
 
-  /// The child below a cell, in a form that may be changed.
+  /// Changes the child below a cell. The node does not hold it meanwhile: then nothing needs to count who does.
+  @inline(__always)
+  private mutating func withFreshChild<R>(
+    _ index: Int, of node: FreshNode, file: DataFile, _ body: (inout TreeEditor, FreshNode) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    let child =
+      if let child = node.children.take(at: index) { child } else { try freshChild(index, of: node, file: file) }
+    defer { node.children[index] = child }
+    return try body(&self, child)
+  }
+
+  /// A copy of the stored child below a cell, which takes its place.
   private mutating func freshChild(
     _ index: Int, of node: FreshNode, file: DataFile
   ) throws(StorageError) -> FreshNode {
-    if let child = node.children.unshared(at: index) { return child }
     let view = try node.view
     let pointer = try view.pointer(index)
     let copy = try file.freshNode(at: pointer)
     // Levels fall by one, so that no damage makes a walk endless.
     guard Int(try copy.view.level) + 1 == Int(view.level) else { throw view.damage }
     replacedNodeBytes += UInt64(pointer.length)
-    node.setChild(copy, count: pointer.count, at: index)
+    node.emptyPointer(at: index, count: pointer.count)
     return copy
   }
 }

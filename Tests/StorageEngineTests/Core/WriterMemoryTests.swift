@@ -174,17 +174,21 @@ struct FreshChildrenTests {
     }
   }
 
-  @Test("are copied before a change where a snapshot holds them, and only there")
-  func unshared() {
+  @Test("are taken out to be changed, as copies where a snapshot holds them, and only there")
+  func taken() {
     for others in [[], [2], [0, 5]] {
       var children = FreshChildren()
       children[1] = FreshNode(form: .bare, level: 0)
       for place in others { children[place] = FreshNode(form: .bare, level: 0) }
-      let alone = children.unshared(at: 1).map(ObjectIdentifier.init)
-      #expect(children.unshared(at: 1).map(ObjectIdentifier.init) == alone)
+      let alone = children[1].map(ObjectIdentifier.init)
+      children[1] = children.take(at: 1)
+      #expect(children[1].map(ObjectIdentifier.init) == alone)
       let snapshot = children
-      #expect(children.unshared(at: 1) !== snapshot[1])
-      #expect(children.unshared(at: 3) == nil)
+      children[1] = children.take(at: 1)
+      #expect(children[1] !== snapshot[1])
+      #expect(snapshot[1].map(ObjectIdentifier.init) == alone)
+      #expect(children.take(at: 3) == nil)
+      #expect(others.allSatisfy { children[$0] === snapshot[$0] })
     }
   }
 }
