@@ -74,7 +74,7 @@ struct CommitCopy {
     if entry.kind == .records {
       try copyRecords(entry, before, copy, &count, &bytes)
     } else {
-      try copyOrphans(entry, before, copy, &bytes)
+      try copyOrphans(entry.root, copy)
     }
     if count.inserted | count.updated | count.deleted > 0 { counts.append(count) }
     trees.append(TreeCopy(name: name, entry: entry, entryBytes: bytes.count))
@@ -147,12 +147,9 @@ struct CommitCopy {
   }
 
   /// Entries that a tree of entries refers to and no tree of records does.
-  private mutating func copyOrphans(
-    _ entry: CatalogEntry, _ before: CatalogEntry?, _ copy: GenerationCopy, _ bytes: inout LiveBytes
-  ) throws(StorageError) {
-    var cursor = difference(before?.root, entry.root, entry.order)
-    while let found = try cursor.next() {
-      guard let reference = found.new?.payload.record, copy.copiedEntry(reference) == nil else { continue }
+  private mutating func copyOrphans(_ root: NodePointer, _ copy: GenerationCopy) throws(StorageError) {
+    var seen: Set<UInt64> = []
+    try copy.newReferences(in: root, seen: &seen) { reference throws(StorageError) in
       let new = try copy.copyEntry(reference, replaced: nil, replacesDelete: false, into: draft)
       orphans.append(new.offset - draft.start)
     }

@@ -349,12 +349,39 @@ final class GenerationCopy {
     return new
   }
 
+  /// A node of the source; `parent` is the one above it, if any.
+  private func node(at pointer: NodePointer, below parent: Node?) throws(StorageError) -> Node {
+    let node = try source.node(at: pointer)
+    // Levels fall by one, so that no damage makes a walk endless.
+    if let parent, node.view.level &+ 1 != parent.view.level { throw node.view.damage }
+    return node
+  }
+
+  /// The references to records in a tree's nodes that were not copied yet, as far as those records were not either, in the
+  /// order of their keys. `seen`: where the nodes lie that were looked at.
+  func newReferences(
+    in pointer: NodePointer, below parent: Node? = nil, seen: inout Set<UInt64>,
+    _ body: (RecordReference) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    guard !pointer.isNone, nodes[pointer.offset] == nil, seen.insert(pointer.offset).inserted else { return }
+    let node = try node(at: pointer, below: parent)
+    guard node.view.form != .bare else { return }
+    for index in 0..<node.view.count {
+      if node.view.form == .inner {
+        try newReferences(in: try node.view.pointer(index), below: node, seen: &seen, body)
+      } else if case .record(let reference) = try node.view.payload(index), entries[reference.offset] == nil {
+        try body(reference)
+      }
+    }
+  }
+
   /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`.
-  func copyNode(_ pointer: NodePointer, into draft: FrameDraft, bytes: inout UInt64) throws(StorageError) -> NodePointer
-  {
+  func copyNode(
+    _ pointer: NodePointer, below parent: Node? = nil, into draft: FrameDraft, bytes: inout UInt64
+  ) throws(StorageError) -> NodePointer {
     if pointer.isNone { return .none }
     if let known = nodes[pointer.offset] { return known }
-    let node = try source.node(at: pointer)
+    let node = try node(at: pointer, below: parent)
     let view = node.view
     let copy = MemoryBlock(count: view.length)
     copy.bytes.copyMemory(from: UnsafeRawBufferPointer(start: view.base, count: view.length))
@@ -364,8 +391,7 @@ final class GenerationCopy {
       switch view.form {
       case .bare: break
       case .inner:
-        _ = try node.child(index, in: source)  // checks the level
-        let child = try copyNode(try view.pointer(index), into: draft, bytes: &bytes)
+        let child = try copyNode(try view.pointer(index), below: node, into: draft, bytes: &bytes)
         if let base = copy.bytes.baseAddress { child.store(into: base + place) }
       case .references, .mixed:
         let skipped = view.form == .mixed ? 1 : 0

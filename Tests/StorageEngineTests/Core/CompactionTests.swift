@@ -75,6 +75,35 @@ struct CompactionTests {
     #expect(report.findings.isEmpty, "\(report.findings)")
   }
 
+  @Test("reads of each commit the nodes that it wrote and those that they took the place of, not their neighbours")
+  func nodeReads() throws {
+    let store = Store.memory(options: StoreOptions())
+    let ids = 0..<4_000
+    try store.change {
+      try $0.createTree(people, kind: .records)
+      try $0.createTree(byAge, kind: .entries)
+      for id in ids {
+        try $0.put(key(id), bytes("first \(id)"), in: people)
+        try $0.insert(bytes("\(id % 100)") + key(id), in: byAge)
+      }
+    }
+    let changed = stride(from: 0, to: ids.count, by: 41)
+    let whole = store.counts
+    for id in changed {
+      try store.change {
+        try $0.put(key(id), bytes("second \(id)"), in: people)
+        try $0.remove(bytes("\(id % 100)") + key(id), in: byAge)
+        try $0.insert(bytes("x") + key(id), in: byAge)
+      }
+    }
+    let written = store.counts.nodesWritten - whole.nodesWritten
+    let before = store.counts.nodeReads
+    _ = try store.compact(.all)
+    let first = whole.nodesWritten
+    // The first commit's nodes twice, for its entries and for itself; of the others also what the states before had.
+    #expect(store.counts.nodeReads - before < 3 * first + 4 * written)
+  }
+
   @Test(
     "kept commits read as before, pruned ones name the nearest kept, and the file is verified",
     arguments: [1, 7, 40, 1000])
