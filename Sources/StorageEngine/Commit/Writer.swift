@@ -17,14 +17,15 @@ final class Writer: @unchecked Sendable {
   let zeros: ZeroAhead
 
   private let activity = Mutex(ActivityPace())
-  private let monitor = Monitor()
-  private var shared: Shared
+  // What follows is used by the extensions beside this file, and by nothing else.
+  let monitor = Monitor()
+  var shared: Shared
   /// The newest commit that is durable, as tasks that go on ask for it without the monitor. Set while that is held.
-  private let durableNumber: Atomic<UInt64>
+  let durableNumber: Atomic<UInt64>
   private var tail: Tail
 
   /// Guarded by `monitor`.
-  private struct Shared {
+  struct Shared {
     /// The end of the frames that were appended, and the newest commit in them.
     var appended: Publication.State
     /// The end of what is durable. Who waits goes by the number of the newest commit in it: a compaction moves the ends.
@@ -177,7 +178,7 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Tells other processes how far the data is durable. Failing is harmless: they find out a commit later.
-  private func moveHold(to durableEnd: UInt64) {
+  func moveHold(to durableEnd: UInt64) {
     let held = monitor.withLock {
       shared.lock?.hold.move(to: durableEnd)
       return shared.lock
@@ -218,157 +219,6 @@ final class Writer: @unchecked Sendable {
     } catch {
       poison(error)
     }
-  }
-
-  func poison(_ error: DiskError) {
-    let settled = monitor.withLock {
-      shared.poison = shared.poison ?? error
-      monitor.notifyAll()
-      return takeSettled()
-    }
-    settled.wake()
-  }
-
-  // MARK: Durability
-
-  /// How many tasks that wait for a sync are enough to begin it.
-  private static let gatheredTasks = 64
-
-  /// Waits until a commit and all before it are durable, syncing if nobody does. One sync serves all that wait, so it begins
-  /// once nobody writes: the last one in the queue syncs for all before it. `gathers`: whether to wait for those that write.
-  func waitUntilDurable(_ number: UInt64, gathers: Bool = true) throws(StorageError) {
-    monitor.lock()
-    defer {
-      // One that led and has what it wants leaves the rest to another.
-      let leader = takeLeader()
-      monitor.unlock()
-      leader?.fire()
-    }
-    while durableNumber.load(ordering: .relaxed) < number {
-      if let poison = shared.poison { throw .poisoned(cause: poison) }
-      let othersWrite = gathers && turns.isTaken
-      if shared.isSyncing || (shared.isLed && othersWrite) {
-        let signal = Signal()
-        shared.waitingThreads.append((number, signal))
-        monitor.unlock()
-        signal.wait()
-        monitor.lock()
-        continue
-      }
-      if othersWrite {
-        shared.isLed = true
-        let isNews = monitor.wait(nanoseconds: options.gatheringTime)
-        shared.isLed = false
-        if isNews || shared.isSyncing { continue }
-      }
-      syncHoldingMonitor()
-    }
-  }
-
-  /// Whether a thread waits for those that write before it syncs.
-  var isGathering: Bool { monitor.withLock { shared.isLed } }
-  /// How many threads wait for one that syncs.
-  var waitingThreads: Int { monitor.withLock { shared.waitingThreads.count } }
-
-  /// As `waitUntilDurable`, without holding a thread.
-  nonisolated(nonsending) func untilDurable(_ number: UInt64) async throws(StorageError) {
-    await withCheckedContinuation { continuation in
-      let isSettled = monitor.withLock {
-        if durableNumber.load(ordering: .relaxed) >= number || shared.poison != nil { return true }
-        shared.waitingTasks.append((number, continuation))
-        return false
-      }
-      if isSettled { continuation.resume() } else { wakeThread(always: true) }
-    }
-    if durableNumber.load(ordering: .acquiring) >= number { return }
-    if let poison = monitor.withLock({ shared.poison }) { throw .poisoned(cause: poison) }
-  }
-
-  /// Called with the monitor held and nobody syncing; lets go of it meanwhile, and to wake those that waited.
-  private func syncHoldingMonitor() {
-    shared.isSyncing = true
-    let target = shared.appended
-    monitor.unlock()
-    var failure: DiskError?
-    do {
-      try target.file.file.sync()
-      counters.syncs.add(1)
-      publication.show(target)
-      moveHold(to: target.chain.end)
-    } catch {
-      failure = error
-    }
-    monitor.lock()
-    shared.isSyncing = false
-    if let failure {
-      shared.poison = shared.poison ?? failure
-    } else {
-      shared.durableEnd = max(shared.durableEnd, target.chain.end)
-      raiseDurableNumber(to: target.chain.number)
-      if shared.durableEnd &- shared.slotEnd >= Writer.slotDistance { writeSlotHoldingMonitor(target, isClean: false) }
-    }
-    let settled = takeSettled()
-    monitor.notifyAll()
-    monitor.unlock()
-    settled.wake()
-    monitor.lock()
-  }
-
-  private static let slotDistance: UInt64 = 4 << 20
-
-  /// Called with the monitor held.
-  private func raiseDurableNumber(to number: UInt64) {
-    durableNumber.store(max(durableNumber.load(ordering: .relaxed), number), ordering: .releasing)
-  }
-
-  /// Some that waited and may go on. They are woken when the monitor is free: a thread that wakes often takes the place of the
-  /// one that woke it, and would at once have to wait for what that one holds.
-  private struct Settled {
-    var tasks: [CheckedContinuation<Void, Never>] = []
-    var threads: [Signal] = []
-
-    func wake() {
-      for task in tasks { task.resume() }
-      for thread in threads { thread.fire() }
-    }
-  }
-
-  /// Those whose commit is durable or never will be, and of the other threads one that leads the rest.
-  private func takeSettled() -> Settled {
-    let limit = shared.poison == nil ? durableNumber.load(ordering: .relaxed) : .max
-    var settled = Settled()
-    shared.waitingTasks.removeAll { waiting in
-      guard waiting.number <= limit else { return false }
-      settled.tasks.append(waiting.continuation)
-      return true
-    }
-    shared.waitingThreads.removeAll { waiting in
-      guard waiting.number <= limit else { return false }
-      settled.threads.append(waiting.signal)
-      return true
-    }
-    if let leader = takeLeader() { settled.threads.append(leader) }
-    return settled
-  }
-
-  /// One of the threads that wait, to sync for the others, where nobody does or is about to.
-  private func takeLeader() -> Signal? {
-    guard !shared.isSyncing, !shared.isLed, !shared.waitingThreads.isEmpty else { return nil }
-    return shared.waitingThreads.removeFirst().signal
-  }
-
-  /// Notes a durable state in the older slot. A slot is a hint, so failing is harmless.
-  private func writeSlotHoldingMonitor(_ state: Publication.State, isClean: Bool) {
-    let slot = Slot(
-      sequence: shared.slotSequence &+ 1, generation: state.file.header.identity.generation,
-      frameOffset: state.chain.offset, number: state.chain.number, frameHash: state.chain.hash, isClean: isClean,
-      durableEnd: state.chain.end, zeroedEnd: state.chain.end)
-    let place = FileLayout.slotOffsets[Int(slot.sequence % 2)]
-    let bytes = slot.encoded(seed: state.file.header.seed)
-    guard (try? state.file.write(bytes, at: place)) != nil else { return }
-    shared.slotSequence = slot.sequence
-    shared.slotEnd = state.chain.end
-    shared.slotIsClean = isClean
   }
 
   /// Goes on with another file that holds the same commits, all durable, also those that were not in the file before. The
@@ -450,95 +300,6 @@ final class Writer: @unchecked Sendable {
     }
     try release()
   }
-
-  // MARK: The thread
-
-  /// Runs a job on the writer's own thread, so that no thread of a pool blocks.
-  nonisolated(nonsending) func run<R: Sendable>(_ job: @escaping @Sendable () -> R) async -> R {
-    let result = await withCheckedContinuation { continuation in
-      monitor.withLock {
-        shared.jobs.append {
-          let result = job()
-          self.monitor.withLock {}
-          continuation.resume(returning: result)
-        }
-      }
-      wakeThread(always: true)
-    }
-    // Resuming hands the result over. The thread sanitizer does not see that where the task had not gone to sleep yet; the
-    // monitor, passed on both sides, it sees.
-    monitor.withLock {}
-    return result
-  }
-
-  /// Starts the thread where it is not there, and wakes it where it rests. `always`: also out of its wait for idleness.
-  private func wakeThread(always: Bool = false) {
-    let (isNew, isToRing) = monitor.withLock {
-      defer { shared.hasThread = true }
-      return (!shared.hasThread, always || shared.isThreadResting)
-    }
-    // When the monitor is free, for the thread takes it first of all.
-    if isToRing { monitor.ring() }
-    guard isNew else { return }
-    do {
-      try startThread { self.work() }
-    } catch {
-      // Without a thread the caller does the work.
-      work(untilIdle: true)
-      monitor.withLock { shared.hasThread = false }
-    }
-  }
-
-  private var idleTime: Int64 { Int64(min(max(0.001, options.idleSeconds), 1e9) * 1e9) }
-
-  /// Syncs for those that wait without a thread, runs jobs, and after idleness makes collated commits durable and notes
-  /// the end in a slot.
-  private func work(untilIdle: Bool = false) {
-    monitor.lock()
-    defer { monitor.unlock() }
-    while true {
-      if !shared.jobs.isEmpty {
-        let job = shared.jobs.removeFirst()
-        monitor.unlock()
-        job()
-        monitor.lock()
-        continue
-      }
-      let isWaitedFor = !shared.waitingTasks.isEmpty && shared.poison == nil
-      if isWaitedFor {
-        let gathers = shared.waitingTasks.count < Writer.gatheredTasks && turns.isTaken
-        if gathers, !shared.isSyncing, monitor.waitForBell(nanoseconds: options.gatheringTime) { continue }
-        if shared.isSyncing { monitor.wait() } else { syncHoldingMonitor() }
-        continue
-      }
-      if shared.isClosed || untilIdle { return }
-      let appended = shared.appended.chain.end
-      let isSettled =
-        shared.poison != nil || shared.lock == nil
-        || (appended == shared.durableEnd && appended == shared.slotEnd)
-      if isSettled {
-        shared.isThreadResting = true
-        _ = monitor.waitForBell()
-        shared.isThreadResting = false
-        continue
-      }
-      if monitor.waitForBell(nanoseconds: idleTime) || shared.isSyncing || shared.appended.chain.end != appended {
-        continue
-      }
-      if shared.durableEnd < appended { syncHoldingMonitor() }
-      if shared.poison == nil, shared.durableEnd == appended, shared.slotEnd != appended {
-        writeSlotHoldingMonitor(shared.appended, isClean: false)
-      }
-      if shared.poison == nil, let idleWork = shared.idleWork {
-        monitor.unlock()
-        idleWork()
-        monitor.lock()
-      }
-    }
-  }
-
-  /// Says what is to be done each time that nobody has committed for a while. It is called on the writer's thread and must be quick.
-  func setIdleWork(_ work: @escaping @Sendable () -> Void) { monitor.withLock { shared.idleWork = work } }
 }
 
 extension LockHold {
