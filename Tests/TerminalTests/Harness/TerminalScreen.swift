@@ -84,8 +84,14 @@ struct TerminalScreen {
     if mainScreen != nil { mainScreen = Self.blank(size) }
     regionTop = 0
     regionBottom = size.rows - 1
-    cursor = Point(column: min(cursor.column, size.columns - 1), row: min(cursor.row, size.rows - 1))
+    cursor = inside(cursor)
+    // The main screen's, to which a program goes back at its end.
+    savedCursor = inside(savedCursor)
     wrapsNext = false
+  }
+
+  private func inside(_ point: Point) -> Point {
+    Point(column: min(point.column, size.columns - 1), row: min(point.row, size.rows - 1))
   }
 
   /// The rows as text.
