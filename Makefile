@@ -105,11 +105,11 @@ thread: requirements
 	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests'; \
 	  status=$$?; ! cat $(RACES).* 2>/dev/null && exit $$status
 
-# Memory: the engine's tests whole, damaged files among them, the typed library's, and the keys' and documents' bytes. Values that
-# live as long as the program are no leaks.
+# Memory: the engine, damaged files among them, the typed library, the model, folders and the browser. Values that live as long as the
+# program are no leaks.
 address: requirements
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test $(CHECKED) --sanitize=address --scratch-path .build/address \
-	  --filter 'StorageEngineTests|CodableDatastoreTests|DatastoreModelTests.(Key|JSON|Document|PropertyList)' \
+	  --filter 'StorageEngineTests|CodableDatastoreTests|DatastoreModelTests|FolderStoreTests|StoreBrowserTests' \
 	  --skip 'StorageEngineTests.MemoryTests'
 
 # One program as four kinds of client: Swift 5 and 6, with and without NonisolatedNonsendingByDefault.
