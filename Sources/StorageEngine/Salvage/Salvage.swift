@@ -234,7 +234,7 @@ struct Salvage {
     guard !info.names.isEmpty else { return }
     let transaction = try target.beginBlocking()
     do {
-      try transaction.commit(info)
+      _ = try transaction.commit(info)
     } catch {
       transaction.cancel()
       throw error
