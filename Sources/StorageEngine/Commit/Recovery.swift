@@ -54,7 +54,7 @@ struct Recovery {
 
   /// Compaction may have put another file in place.
   private func newestGeneration(_ known: Publication.State) throws(StorageError) -> Publication.State {
-    guard try Reading.isReplaced(known.file, disk: disk) else { return known }
+    guard try Reading.isReplaced(known.file, disk: disk, folder: folder) else { return known }
     return try Reading.open(disk: disk, folder: folder, options: options, counters: counters, limit: nil).state
   }
 

@@ -75,12 +75,13 @@ enum Reading {
   }
 
   /// Whether another file than `file` has taken the store's name.
-  static func isReplaced(_ file: DataFile, disk: any Disk) throws(StorageError) -> Bool {
-    try statusByName(of: file, disk: disk).map { $0.identity != file.identity } ?? false
+  static func isReplaced(_ file: DataFile, disk: any Disk, folder: String) throws(StorageError) -> Bool {
+    try statusByName(disk: disk, folder: folder).map { $0.identity != file.identity } ?? false
   }
 
-  /// What the file is that has the name of `file` now, which another one may have taken; nil where there is none.
-  static func statusByName(of file: DataFile, disk: any Disk) throws(StorageError) -> FileStatus? {
-    try engineCall { () throws(DiskError) in try disk.status(file.path) }
+  /// What the file is that has the name of the store's data now; nil where there is none. Not asked by the path by which a file was
+  /// opened: a compaction's has another one until it is put in place.
+  static func statusByName(disk: any Disk, folder: String) throws(StorageError) -> FileStatus? {
+    try engineCall { () throws(DiskError) in try disk.status(dataPath(folder)) }
   }
 }

@@ -31,7 +31,7 @@ extension Store {
   /// The newest state by what the lock file said; nil where that is the one that is shown.
   private func advanced(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Publication.State? {
     var state = publication.current
-    let found = try Reading.statusByName(of: state.file, disk: disk)
+    let found = try Reading.statusByName(disk: disk, folder: path)
     let isReplaced = found.map { $0.identity != state.file.identity } ?? false
     if isReplaced {
       state = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look).state

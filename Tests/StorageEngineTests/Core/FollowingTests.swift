@@ -73,6 +73,27 @@ struct FollowingTests {
     #expect(try view.text(key(1)) == "second")
   }
 
+  @Test("a store that has compacted notices that another one compacts after it, reading and before it writes")
+  func compactedByBoth() throws {
+    let disk = MemoryDisk()
+    let first = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try first.change { try $0.createTree(people, kind: .records) }
+    try first.change { try $0.put(key(1), bytes("first"), in: people) }
+    _ = try first.compact(.all)
+    first.releaseLock()
+    let second = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    try second.change { try $0.put(key(1), bytes("second"), in: people) }
+    _ = try second.compact(.all)
+    #expect(try first.refresh().text(key(1)) == "second")
+    _ = try second.compact(.all)
+    second.releaseLock()
+    try first.change { try $0.put(key(2), bytes("first again"), in: people) }
+    first.releaseLock()
+    let view = try Store.open(at: "store", options: StoreOptions(), disk: disk).head
+    #expect(try view.text(key(1)) == "second")
+    #expect(try view.text(key(2)) == "first again")
+  }
+
   @Test("a reader follows forks, merges, names that come, move and go, restores and compactions")
   func forks() throws {
     let folder = TemporaryFolder()
