@@ -15,7 +15,7 @@ extension GenerationCopy {
       let start = try plan.start(in: current, retention, now: disk.now())
     else { return nil }
     let target = try DataFile(
-      file: handle, path: path, header: header, readsMapped: options.readsMapped, counters: counters)
+      file: handle, header: header, readsMapped: options.readsMapped, counters: counters)
     let copy = GenerationCopy(from: current.file, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
     try copy.lock()
     // What nobody vouches for is written anew.

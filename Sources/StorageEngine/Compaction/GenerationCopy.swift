@@ -40,7 +40,7 @@ final class GenerationCopy {
       return file
     }
     let target = try DataFile(
-      file: file, path: path, header: header, readsMapped: options.readsMapped, counters: counters)
+      file: file, header: header, readsMapped: options.readsMapped, counters: counters)
     target.extend(to: FileLayout.firstFrame)
     self.init(from: source, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
   }

@@ -5,9 +5,8 @@ import Synchronization
 /// Bytes that were once readable never change, so reading needs no lock. Safe from any thread.
 final class DataFile: Sendable {
   let file: any DiskFile
-  let path: String
   let header: FileHeader
-  /// Which file it is; another one may lie at the path by now.
+  /// Which file it is; another one may have the store's name by now.
   let identity: FileIdentity
   let counters: Counters
   private let mapping: (any DiskMapping)?
@@ -17,10 +16,8 @@ final class DataFile: Sendable {
   private let readableEnd: Atomic<UInt64>
   private let verified = VerifiedNodes()
 
-  init(file: any DiskFile, path: String, header: FileHeader, readsMapped: Bool, counters: Counters) throws(StorageError)
-  {
+  init(file: any DiskFile, header: FileHeader, readsMapped: Bool, counters: Counters) throws(StorageError) {
     self.file = file
-    self.path = path
     self.header = header
     self.counters = counters
     let status = try engineCall { () throws(DiskError) in try file.status }

@@ -57,7 +57,7 @@ enum Reading {
     let header = try FileHeader(reading: handle, path: folder)
     if header.optionalFeatures != 0 { reason = reason ?? "it has features that this program does not know" }
     let file = try DataFile(
-      file: handle, path: dataPath(folder), header: header, readsMapped: options.readsMapped, counters: counters)
+      file: handle, header: header, readsMapped: options.readsMapped, counters: counters)
     let size = try engineCall { () throws(DiskError) in try handle.status.size }
     file.extend(to: size)
     let result = try Opening(file: file, limit: min(limit ?? size, size)).run()
@@ -79,8 +79,7 @@ enum Reading {
     try statusByName(disk: disk, folder: folder).map { $0.identity != file.identity } ?? false
   }
 
-  /// What the file is that has the name of the store's data now; nil where there is none. Not asked by the path by which a file was
-  /// opened: a compaction's has another one until it is put in place.
+  /// What the file is that has the name of the store's data now; nil where there is none.
   static func statusByName(disk: any Disk, folder: String) throws(StorageError) -> FileStatus? {
     try engineCall { () throws(DiskError) in try disk.status(dataPath(folder)) }
   }

@@ -28,7 +28,7 @@ struct RawStore: Sendable {
           saved: "nothing of the commits is lost by it: the seed of their checks was found anew"))
     }
     self.findings = findings
-    self.file = try DataFile(file: file, path: data, header: header, readsMapped: true, counters: Counters())
+    self.file = try DataFile(file: file, header: header, readsMapped: true, counters: Counters())
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
     if isHeld, let hold, hold.generation == header.identity.generation, hold.durableEnd <= size {

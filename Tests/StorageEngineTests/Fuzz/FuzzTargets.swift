@@ -214,7 +214,7 @@ enum FuzzTarget {
     guard let file = try? disk.open("/node", .create) else { return nil }
     node.withUnsafeBytes { try? file.write($0, at: FileLayout.firstFrame) }
     let header = FileHeader(identity: identity, seed: 7)
-    guard let data = try? DataFile(file: file, path: "/node", header: header, readsMapped: false, counters: Counters())
+    guard let data = try? DataFile(file: file, header: header, readsMapped: false, counters: Counters())
     else { return nil }
     data.extend(to: FileLayout.firstFrame + UInt64(node.count))
     return data
