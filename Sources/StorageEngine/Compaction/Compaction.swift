@@ -230,8 +230,8 @@ extension Store {
     writing.adopt(new, zeroedEnd: copy.zeroedEnd)
     let before = state.newest.links.orderDepth
     return CompactionReport(
-      bytesBefore: state.chain.end, bytesAfter: new.chain.end, commitsKept: copy.numbers.count,
-      commitsPruned: Int(clamping: before) - copy.numbers.count)
+      bytesBefore: state.chain.end, bytesAfter: new.chain.end, commitsKept: copy.copied.count,
+      commitsPruned: Int(clamping: before) - copy.copied.count)
   }
 
   /// Writes a new store with the history up to a commit (nil: all commits, as far as they are known here) into another folder.

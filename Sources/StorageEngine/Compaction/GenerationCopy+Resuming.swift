@@ -60,8 +60,8 @@ extension GenerationCopy {
     let search = CommitSearch(file: source, newest: newest)
     while let next = try scanner.next(after: chain, limit: plannedEnd, verifiesHash: true) {
       let commit: CommitRecord
-      if numbers.count < kept.count {
-        commit = kept[numbers.count]
+      if self.copied.count < kept.count {
+        commit = kept[self.copied.count]
       } else {
         commit = try search.commit(next.number)
       }

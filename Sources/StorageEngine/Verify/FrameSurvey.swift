@@ -121,16 +121,3 @@ extension FrameSurvey.Frame {
     return header.number > last.header.number && header.previousOffset >= gap
   }
 }
-
-extension Array {
-  /// The first index whose element meets the condition, where all that follow do too.
-  func partitionIndex(where condition: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
-    while low < high {
-      let middle = (low + high) / 2
-      if condition(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}

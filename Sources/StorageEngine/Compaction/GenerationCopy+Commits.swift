@@ -1,0 +1,122 @@
+/// Copying a commit: what it links to is what of that was copied.
+extension GenerationCopy {
+  /// Copies one commit: its entries, its nodes and its record, as a frame after the last one. `names`: those it is to give.
+  func copy(_ commit: CommitRecord, names: [NameChange]) throws(StorageError) {
+    let parent = try keptAncestor(of: commit.links.parents.first)
+    let newParent = try parent.map { parent throws(StorageError) in try copiedRecord(parent.number) }
+    let draft = nextFrame()
+    var state = CommitCopy(
+      from: View(commit: parent ?? .beginning(of: source.header), file: source),
+      to: View(commit: commit, file: source), onto: newParent ?? .beginning(of: target.header), draft: draft)
+
+    try state.copyEntries(self)
+    let changesEnd = draft.position
+    let catalog = try state.copyNodes(self)
+    let stateBytes = changesEnd - draft.start - UInt64(FrameHeader.size) + state.nodeBytes
+    let namesRoot = try copyNames(names, commit, draft)
+    let nodesEnd = draft.position
+
+    var record = commit
+    record.counts = state.counts
+    record.parents = []
+    record.liveBytes = state.liveBytes
+    record.deadBytes = Int64(truncatingIfNeeded: (newParent?.liveBytes ?? 0) &+ stateBytes &- state.liveBytes)
+    if parent?.number != commit.parents.first { record.flags.insert(.squashed) }
+    record.links = try links(of: &record, commit, parent, newParent, draft.start)
+    record.links.catalog = catalog
+    record.links.names = namesRoot
+
+    let buffer = ByteBuffer()
+    record.encode(into: buffer, superseded: state.orphans.sorted())
+    _ = try draft.append(buffer.bytes)
+    let newChain = try draft.finish(
+      number: commit.number, after: chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
+      recordCheck: target.header.check(buffer.bytes))
+    take(try target.record(at: newChain.offset), chain: newChain)
+  }
+
+  /// The record of a commit in the target.
+  private func copiedRecord(_ number: UInt64) throws(StorageError) -> CommitRecord {
+    if number == newest.number { return newest }
+    guard let offset = copied.offset(of: number) else { throw .noSuchCommit(number: number) }
+    return try target.record(at: offset)
+  }
+
+  /// The newest copied commit at or before a link, along first parents; nil where none was copied.
+  private func keptAncestor(of link: CommitLink?) throws(StorageError) -> CommitRecord? {
+    guard let link, link.number > 0 else { return nil }
+    var record = try source.record(link)
+    while !copied.contains(record.number) {
+      // No ancestor between this one and the newest copied number before it was copied.
+      guard let limit = copied.newest(before: record.number) else { return nil }
+      let search = CommitSearch(file: source, newest: record)
+      guard let next = try search.ancestor(of: record, where: { $0.number <= limit }) else { return nil }
+      record = next
+    }
+    return record
+  }
+
+  private func links(
+    of record: inout CommitRecord, _ commit: CommitRecord, _ parent: CommitRecord?, _ newParent: CommitRecord?,
+    _ offset: UInt64
+  ) throws(StorageError) -> CommitLinks {
+    let own = CommitLink(
+      number: commit.number, offset: offset, depth: (newParent?.links.own.depth ?? 0) &+ 1, date: commit.date)
+    var links = CommitLinks(
+      own: own, frameEnd: 0, orderDepth: newest.links.orderDepth &+ 1, parents: [], ancestry: .none, order: .none,
+      lastRestore: nil, head: own, catalog: .none, names: .none, nextTree: commit.links.nextTree, changesEnd: 0,
+      superseded: .none)
+    if let newParent {
+      links.parents = [newParent.links.own]
+      links.ancestry = try Lineage(after: newParent.links.own, its: newParent.links.ancestry) {
+        jump throws(StorageError) in try target.record(jump).links.ancestry.jump
+      }
+      links.lastRestore = newParent.links.lastRestore
+      if commit.links.parents.count > 1, let second = try keptAncestor(of: commit.links.parents[1]),
+        second.number != newParent.number
+      {
+        links.parents.append(try copiedRecord(second.number).links.own)
+      }
+    }
+    if newest.number > 0 {
+      links.order = try Lineage(after: newest.orderLink, its: newest.links.order) { jump throws(StorageError) in
+        try target.record(jump).links.order.jump
+      }
+    }
+    // A restore among the squashed commits makes this one a place where version chains jump back.
+    if let parent, let restore = commit.links.lastRestore, restore.number > parent.number {
+      links.lastRestore = own
+      if record.restores == nil { record.restores = try source.record(restore).restores }
+    }
+    if commit.links.head.number != commit.number {
+      let head = try keptAncestor(of: commit.links.head)
+      links.head = try head.map { head throws(StorageError) in try copiedRecord(head.number).links.own } ?? own
+    }
+    record.parents = links.parents.map(\.number)
+    return links
+  }
+
+  private func copyNames(
+    _ changes: [NameChange], _ commit: CommitRecord, _ draft: FrameDraft
+  ) throws(StorageError) -> NodePointer {
+    guard !changes.isEmpty else { return newest.links.names }
+    var editor = TreeEditor(root: TreeRoot(pointer: newest.links.names), order: .bytes, isReferences: false)
+    for change in changes {
+      let key = Array(change.name.utf8)
+      let offset = change.commit.flatMap { $0 == commit.number ? draft.start : copied.offset(of: $0) }
+      let result = key.withUnsafeBytes { key in
+        Result { () throws(StorageError) in
+          if let number = change.commit, let offset {
+            let named = NamedCommit(number: number, offset: offset).payload
+            _ = try editor.set(key, at: .bytes(key), in: target) { _ throws(StorageError) in named }
+          } else {
+            _ = try editor.remove(at: .bytes(key), in: target)
+          }
+        }
+      }
+      try result.get()
+    }
+    var writer = NodeWriter(draft: draft, file: target)
+    return try writer.write(editor.root)
+  }
+}

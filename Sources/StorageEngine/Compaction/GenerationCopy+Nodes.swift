@@ -1,0 +1,82 @@
+/// Copying entries and nodes: what an earlier commit brought is found, not copied again.
+extension GenerationCopy {
+  /// Copies an entry into the frame that is being written, as one that replaces what is given.
+  func copyEntry(
+    _ reference: RecordReference, replaced: RecordReference?, replacesDelete: Bool, into draft: FrameDraft
+  ) throws(StorageError) -> RecordReference {
+    let (entry, bytes) = try source.entry(reference)
+    let new = try bytes.withUnsafeBytes { bytes throws(StorageError) in
+      let key = UnsafeRawBufferPointer(rebasing: bytes[entry.keyRange])
+      let value = UnsafeRawBufferPointer(
+        rebasing: bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))])
+      return try draft.append(
+        entry.kind, tree: entry.tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+    }
+    remember(reference, as: new)
+    try step(draft)
+    return new
+  }
+
+  /// A node of the source; `parent` is the one above it, if any.
+  private func node(at pointer: NodePointer, below parent: Node?) throws(StorageError) -> Node {
+    let node = try source.node(at: pointer)
+    // Levels fall by one, so that no damage makes a walk endless.
+    if let parent, node.view.level &+ 1 != parent.view.level { throw node.view.damage }
+    return node
+  }
+
+  /// The references to records in a tree's nodes that were not copied yet, as far as those records were not either, in the
+  /// order of their keys. `seen`: where the nodes lie that were looked at.
+  func newReferences(
+    in pointer: NodePointer, below parent: Node? = nil, seen: inout Set<UInt64>,
+    _ body: (RecordReference) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    guard !pointer.isNone, copiedNode(pointer) == nil, seen.insert(pointer.offset).inserted else { return }
+    let node = try node(at: pointer, below: parent)
+    guard node.view.form != .bare else { return }
+    for index in 0..<node.view.count {
+      if node.view.form == .inner {
+        try newReferences(in: try node.view.pointer(index), below: node, seen: &seen, body)
+      } else if case .record(let reference) = try node.view.payload(index), copiedEntry(reference) == nil {
+        try body(reference)
+      }
+    }
+  }
+
+  /// Copies a tree's nodes as far as they were not copied before; adds the bytes written to `bytes`.
+  func copyNode(
+    _ pointer: NodePointer, below parent: Node? = nil, into draft: FrameDraft, bytes: inout UInt64
+  ) throws(StorageError) -> NodePointer {
+    if pointer.isNone { return .none }
+    if let known = copiedNode(pointer) { return known }
+    let node = try node(at: pointer, below: parent)
+    let view = node.view
+    let copy = MemoryBlock(count: view.length)
+    copy.bytes.copyMemory(from: UnsafeRawBufferPointer(start: view.base, count: view.length))
+    for index in 0..<view.count {
+      let place = view.heap + (index == 0 ? 0 : view.end(index - 1))
+      let fixed = try view.fixed(index)
+      switch view.form {
+      case .bare: break
+      case .inner:
+        let child = try copyNode(try view.pointer(index), below: node, into: draft, bytes: &bytes)
+        if let base = copy.bytes.baseAddress { child.store(into: base + place) }
+      case .references, .mixed:
+        let skipped = view.form == .mixed ? 1 : 0
+        guard case .record(let old) = try view.payload(index) else { continue }
+        guard fixed.count >= skipped + RecordReference.size, let new = copiedEntry(old) else {
+          throw .damaged(what: "reference to a record", offset: pointer.offset)
+        }
+        new.store(into: UnsafeMutableRawBufferPointer(rebasing: copy.bytes[(place + skipped)...]))
+      }
+    }
+    let content = UnsafeRawBufferPointer(copy.bytes)
+    let offset = try draft.append(content)
+    bytes += UInt64(view.length)
+    let new = NodePointer(
+      offset: offset, length: pointer.length, check: target.header.nodeCheck(content, at: offset), count: pointer.count)
+    remember(pointer, as: new)
+    try step(draft)
+    return new
+  }
+}

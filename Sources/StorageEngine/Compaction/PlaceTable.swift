@@ -1,0 +1,45 @@
+/// Where things of one file lie in another one, by their offsets in the first.
+///
+/// A hash table of millions stands still for half a second each time it grows, and scatters what lies together. This one holds a
+/// sorted array for each 64 KiB of the file, so that no insertion takes long, and what was written together is found together.
+/// Cost: a search in one such array; setting in the order of the file appends.
+struct PlaceTable<Place: Sendable>: Sendable {
+  private var pieces: [Piece] = []
+
+  /// Nil for what is not in it. Only what lies in the file may be set: the table is as long as the file up to there.
+  subscript(offset: UInt64) -> Place? {
+    get {
+      guard offset >> 16 < UInt64(pieces.count) else { return nil }
+      return pieces[Int(offset >> 16)].place(at: UInt16(truncatingIfNeeded: offset))
+    }
+    set {
+      guard let newValue else { return }
+      let number = Int(offset >> 16)
+      while pieces.count <= number { pieces.append(Piece()) }
+      pieces[number].set(UInt16(truncatingIfNeeded: offset), newValue)
+    }
+  }
+
+  /// What lies in 64 KiB of the file, by the offsets there.
+  private struct Piece: Sendable {
+    private var items: [(offset: UInt16, place: Place)] = []
+
+    func place(at offset: UInt16) -> Place? {
+      let index = items.partitionIndex { $0.offset >= offset }
+      return index < items.count && items[index].offset == offset ? items[index].place : nil
+    }
+
+    mutating func set(_ offset: UInt16, _ place: Place) {
+      guard let last = items.last, last.offset >= offset else {
+        items.append((offset, place))
+        return
+      }
+      let index = items.partitionIndex { $0.offset >= offset }
+      if items[index].offset == offset {
+        items[index].place = place
+      } else {
+        items.insert((offset, place), at: index)
+      }
+    }
+  }
+}
