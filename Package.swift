@@ -70,7 +70,7 @@ let package = Package(
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(
       name: "StoreBrowserTests", dependencies: ["StoreBrowser", "DatastoreModel", "StorageEngine", "TerminalKit"],
-      swiftSettings: everyTarget),
+      exclude: ["Snapshots"], swiftSettings: everyTarget),
     .testTarget(
       name: "StrataTests", dependencies: ["Atlas", "CodableDatastore", "DiskSimulation", "StoreBrowser", "strata"],
       swiftSettings: everyTarget),

@@ -24,7 +24,7 @@ package struct DiskName: Hashable, Sendable {
 /// The kinds of calls that can be counted and made to fail.
 package enum DiskCall: String, Hashable, Sendable, CaseIterable {
   case open, makeDirectory, list, status, rename, unlink, syncDirectory, watch
-  case read, write, zero, sync, lock
+  case read, write, zero, writeBack, sync, lock
 }
 
 /// A failure to come.

@@ -346,6 +346,8 @@ private final class ImageFile: DiskFile {
     try disk.write(offset..<end, to: self, body)
   }
 
+  func writeBack(_ range: Range<UInt64>) throws(DiskError) {}
+
   func sync() throws(DiskError) {}
 
   func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }

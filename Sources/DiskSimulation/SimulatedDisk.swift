@@ -249,6 +249,10 @@ package final class SimulatedDisk: Disk {
     try result.get()
   }
 
+  fileprivate func writeBack(_ file: SimulatedFile, _ range: Range<UInt64>) throws(DiskError) {
+    try perform(.writeBack, file.path) { _ throws(DiskError) in try file.file.writeBack(range) }
+  }
+
   fileprivate func sync(_ file: SimulatedFile) throws(DiskError) {
     try performSync(.sync, file.path, file.number) { () throws(DiskError) in try file.file.sync() }
   }
@@ -306,6 +310,8 @@ private final class SimulatedFile: DiskFile {
   }
 
   func zero(_ range: Range<UInt64>) throws(DiskError) { try disk.zero(self, range) }
+
+  func writeBack(_ range: Range<UInt64>) throws(DiskError) { try disk.writeBack(self, range) }
 
   func sync() throws(DiskError) { try disk.sync(self) }
 

@@ -24,7 +24,9 @@ final class ZeroAhead: @unchecked Sendable {
     var step: UInt64 = 0
   }
 
-  private static let pieceSize: UInt64 = 1 << 20
+  private static let mostPieceSize: UInt64 = 1 << 20
+  /// So much of a piece is brought to the disk at a time: the sync of a commit that comes meanwhile waits for all that was not.
+  private static let partSize: UInt64 = 64 << 10
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
@@ -56,6 +58,11 @@ final class ZeroAhead: @unchecked Sendable {
       state.goal = nil
       while state.piece != nil { monitor.wait() }
     }
+  }
+
+  /// Waits while a thread writes zeros.
+  func waitWhileBusy() {
+    monitor.withLock { while state.piece != nil { monitor.wait() } }
   }
 
   /// Sees to it that there are zeros behind the frames, which end at `end`. Where there is no room for zeros there may be for
@@ -91,13 +98,16 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   private func run(_ file: DataFile, _ failed: (DiskError) -> Void) {
-    while let piece = nextPiece() {
+    // Little at first: a commit may be waiting, as after a compaction, which leaves only few zeros.
+    var pieceSize = ZeroAhead.partSize
+    while let piece = nextPiece(pieceSize) {
+      pieceSize = min(pieceSize * 2, ZeroAhead.mostPieceSize)
       do {
-        try file.file.zero(piece)
-      } catch {
-        return finish(nil)
-      }
-      do {
+        for start in stride(from: piece.lowerBound, to: piece.upperBound, by: Int(ZeroAhead.partSize)) {
+          let part = start..<min(start + ZeroAhead.partSize, piece.upperBound)
+          do { try file.file.zero(part) } catch { return finish(nil) }
+          try file.file.writeBack(part)
+        }
         try file.file.sync()
       } catch {
         // A later sync would not tell of it again, and it may concern a commit.
@@ -110,13 +120,13 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func nextPiece() -> Range<UInt64>? {
+  private func nextPiece(_ size: UInt64) -> Range<UInt64>? {
     monitor.withLock {
       guard let goal = state.goal, goal > state.end else {
         state.goal = nil
         return nil
       }
-      let piece = state.end..<min(goal, state.end + ZeroAhead.pieceSize)
+      let piece = state.end..<min(goal, state.end + size)
       state.piece = piece.upperBound
       return piece
     }

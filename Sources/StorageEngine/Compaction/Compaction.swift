@@ -84,6 +84,8 @@ extension Store {
       var work = try interrupted(current, retention, keepsMore)
       if work == nil { work = try begun(current, retention) }
       guard let (copy, start, kept) = work else { return nil }
+      // Commits wait for both; for one after the other they wait less.
+      copy.waitForOthers = { [writing] in writing.zeros.waitWhileBusy() }
       do throws(StorageError) {
         try copy.run(kept, names: try names(of: start), progress: progress)
       } catch .cancelled {

@@ -19,9 +19,14 @@ final class GenerationCopy {
   private var progress: (CompactionProgress) -> Bool = { _ in true }
   private var progressMade: CompactionProgress
   private var steps = 0
+  /// Called each time before something is brought to the disk.
+  var waitForOthers: () -> Void = {}
 
   /// So many bytes are written between two syncs.
   private let syncDistance: UInt64
+  /// Up to here the target was brought to the disk, a little at a time, so that no commit waits long for it there.
+  private var writtenBackEnd: UInt64
+  private static let writeBackDistance: UInt64 = 32 << 10
 
   /// A copy that begins with an empty file.
   convenience init(
@@ -50,6 +55,7 @@ final class GenerationCopy {
     self.target = target
     self.plan = plan
     plannedEnd = plan?.syncedEnd ?? 0
+    writtenBackEnd = max(plannedEnd, FileLayout.firstFrame)
     chain = .start(firstNumber: target.header.firstNumber)
     newest = .beginning(of: target.header)
     progressMade = CompactionProgress(commitsDone: 0, commitsToDo: 0, bytesWritten: chain.end)
@@ -94,15 +100,28 @@ final class GenerationCopy {
     guard progress(progressMade) else { throw .cancelled }
   }
 
-  /// Called with each node and each entry: lets those run that wait for the processor, lets the caller end the copy, and syncs
-  /// what was written.
+  /// Called with each node and each entry: lets those run that wait for the processor, brings what was written to the disk, and
+  /// lets the caller end the copy.
   func step(_ draft: FrameDraft) throws(StorageError) {
     steps += 1
     // Else a commit that could go on waits until the system thinks that this thread has had its time: milliseconds.
-    if steps % 16 == 0 { letOthersRun() }
+    if steps % 16 == 0 {
+      letOthersRun()
+      try writeBack(draft.writtenEnd)
+    }
     guard steps % 256 == 0 else { return }
     try sync(draft.writtenEnd, distance: syncDistance)
     try report(draft.writtenEnd)
+  }
+
+  /// Brings whole pages of what was written, which reaches to `end`, to the disk, where there are enough of them.
+  private func writeBack(_ end: UInt64) throws(StorageError) {
+    let end = end / 4096 * 4096
+    guard end >= writtenBackEnd &+ GenerationCopy.writeBackDistance else { return }
+    waitForOthers()
+    let written = target.file
+    try engineCall { () throws(DiskError) in try written.writeBack(writtenBackEnd..<end) }
+    writtenBackEnd = end
   }
 
   /// Syncs what was written, which reaches to `end`, where that is enough to be worth it, and notes it for a copy that goes on
@@ -120,13 +139,16 @@ final class GenerationCopy {
   }
 
   /// Syncs the whole frames where there are enough of them; `all`: where there are any, for who goes on from here.
-  func syncFrames(all: Bool = false) throws(StorageError) { try sync(chain.end, distance: all ? 1 : syncDistance) }
+  func syncFrames(all: Bool = false) throws(StorageError) {
+    try writeBack(chain.end)
+    try sync(chain.end, distance: all ? 1 : syncDistance)
+  }
 
   /// The frame after the last one, with nothing in it yet.
   func nextFrame() -> FrameDraft {
     FrameDraft(
       start: chain.end, file: target, keeping: plannedEnd,
-      spillSize: plan == nil ? FrameDraft.usualSpillSize : Int(clamping: syncDistance))
+      spillSize: Int(clamping: min(syncDistance, GenerationCopy.writeBackDistance)))
   }
 
   // MARK: What was copied

@@ -79,6 +79,10 @@ package protocol DiskFile: AnyObject, Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError)
   /// Writes zeros over a range, so that later writes there change no metadata and ENOSPC comes now.
   func zero(_ range: Range<UInt64>) throws(DiskError)
+  /// Brings what was written to a range to the disk, and waits for it, so that a later sync has little left to do: others that
+  /// use the disk meanwhile wait less. Does nothing where the system knows no such call. Nothing is durable by it; but its
+  /// failure must be taken as that of a sync, because the next sync may not tell of it again.
+  func writeBack(_ range: Range<UInt64>) throws(DiskError)
   /// Makes the file's contents (and size) durable: `fdatasync`, or the platform's full sync.
   func sync() throws(DiskError)
   /// A read-only mapping that reserves `capacity` bytes from the file's start, or nil where the disk does not map.

@@ -5,6 +5,11 @@
   // What Apple's systems do their own way: `fsync` leaves bytes in the drive's cache, so the full sync is asked for;
   // open-file-description locks have other numbers; and a file is watched through a dispatch source.
   let contentSyncName = "fcntl(F_FULLFSYNC)"
+  // Nothing there brings a range to the disk.
+  let writeBackName: String? = nil
+  func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 { 0 }
+  // Nothing there tells, and freeing takes no time worth mentioning.
+  func isOpenNowhereElse(_ descriptor: Int32) -> Bool { false }
   func changeTime(of status: stat) -> timespec { status.st_ctimespec }
   let getOpenFileLock: Int32 = 92
   let setOpenFileLock: Int32 = 90

@@ -6,6 +6,28 @@
   // `_GNU_SOURCE`; the numbers are the kernel's and fixed), and watching files through inotify.
   let contentSyncName = "fdatasync"
   func syncContents(of descriptor: Int32) -> Int32 { fdatasync(descriptor) }
+  let writeBackName: String? = "sync_file_range"
+  func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 {
+    guard let syncFileRange else {
+      errno = ENOSYS
+      return -1
+    }
+    // SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER.
+    return syncFileRange(descriptor, Int64(start), Int64(count), 1 | 2 | 4)
+  }
+  /// Asked for by its name, as the headers show it only to programs that define `_GNU_SOURCE`. The type is the one of its manual
+  /// page: `int sync_file_range(int, off64_t, off64_t, unsigned int)`.
+  private let syncFileRange = dlsym(nil, "sync_file_range").map {
+    unsafeBitCast($0, to: (@convention(c) (Int32, Int64, Int64, UInt32) -> Int32).self)
+  }
+  /// Whether no other open of a file exists that the caller may write to, here or in another process; mappings count as opens.
+  /// The system gives a write lease in that case only (`fcntl(2)`, `F_SETLEASE`). It is given back at once.
+  func isOpenNowhereElse(_ descriptor: Int32) -> Bool {
+    let setLease: Int32 = 1024
+    guard fcntl(descriptor, setLease, F_WRLCK) == 0 else { return false }
+    _ = fcntl(descriptor, setLease, F_UNLCK)
+    return true
+  }
   func changeTime(of status: stat) -> timespec { status.st_ctim }
   let getOpenFileLock: Int32 = 36
   let setOpenFileLock: Int32 = 37

@@ -154,7 +154,7 @@ private final class SystemFile: DiskFile {
     self.interference = interference
   }
 
-  deinit { close(descriptor) }
+  deinit { release(descriptor) }
 
   var status: FileStatus {
     get throws(DiskError) {
@@ -199,6 +199,18 @@ private final class SystemFile: DiskFile {
       }
       try written.get()
       offset += UInt64(count)
+    }
+  }
+
+  func writeBack(_ range: Range<UInt64>) throws(DiskError) {
+    guard let name = writeBackName, !range.isEmpty else { return }
+    let count = Int(clamping: range.upperBound - range.lowerBound)
+    let start = try place(range.lowerBound, count, name)
+    do {
+      try call(name) { Int(writeBackContents(of: descriptor, from: start, count: count)) }
+    } catch {
+      // Some file systems do not know the call. They have not tried anything, so there is nothing to tell of.
+      guard [EINVAL, ENOSYS, ENOTSUP, ESPIPE, EPERM].contains(error.code) else { throw error }
     }
   }
 

@@ -160,6 +160,7 @@ private final class MemoryHandle: DiskFile {
     try file.write(bytes, at: offset)
   }
   func zero(_ range: Range<UInt64>) throws(DiskError) { try file.zero(range) }
+  func writeBack(_ range: Range<UInt64>) throws(DiskError) {}
   func sync() throws(DiskError) {}
   func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { MemoryMapping(file: file) }
   func tryLock() throws(DiskError) -> Bool { file.tryLock(ObjectIdentifier(self)) }

@@ -15,8 +15,9 @@ package struct StoreOptions: Sendable {
   var gatheringTime: Int64 = 4_000_000
   /// From how many bytes on a store's zeros are written ahead by a thread and not by its transactions.
   var largeStore: UInt64 = 8 << 20
-  /// How many bytes a compaction writes between two syncs: few, because commits wait for the same disk meanwhile.
-  var compactionSyncDistance: UInt64 = 512 << 10
+  /// How many bytes a compaction writes between two syncs, which are what it goes on from after a crash. Commits wait for them, so
+  /// they are few, and what they sync was brought to the disk before.
+  var compactionSyncDistance: UInt64 = 16 << 20
   /// What is kept after idleness, and when a written store is closed, where more of it is dead than alive; nil: everything.
   package var retention: Retention?
 
@@ -88,6 +89,7 @@ package struct LockHold: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Work done since the store was opened, for tests that count instead of measuring time.
+/// Reads are exact on one thread; of two threads that read at the same moment, one may not be counted.
 package struct WorkCounts: Sendable, Hashable {
   package var nodeReads: UInt64 = 0
   package var frameReads: UInt64 = 0

@@ -3,8 +3,8 @@ import Synchronization
 @testable import StorageEngine
 
 /// A disk that notes what it is asked: each call by name, with the last part of the file's path.
-final class AskedDisk: Disk {
-  private let base: any Disk
+final class AskedDisk: ForwardingDisk {
+  let base: any Disk
   private let noted = Mutex<[String]>([])
 
   init(_ base: any Disk = MemoryDisk()) { self.base = base }
@@ -26,25 +26,14 @@ final class AskedDisk: Disk {
     note("open", path)
     return AskedFile(try base.open(path, mode), path, self)
   }
-  func makeDirectory(_ path: String) throws(DiskError) { try base.makeDirectory(path) }
-  func list(_ path: String) throws(DiskError) -> [String] { try base.list(path) }
   func status(_ path: String) throws(DiskError) -> FileStatus? {
     note("status", path)
     return try base.status(path)
   }
-  func rename(_ source: String, to target: String) throws(DiskError) { try base.rename(source, to: target) }
-  func unlink(_ path: String) throws(DiskError) { try base.unlink(path) }
-  func removeDirectory(_ path: String) throws(DiskError) { try base.removeDirectory(path) }
-  func syncDirectory(_ path: String) throws(DiskError) { try base.syncDirectory(path) }
-  func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
-    try base.watch(path, change: change)
-  }
-  func now() -> Int64 { base.now() }
-  func randomNumber() -> UInt64 { base.randomNumber() }
 }
 
-private final class AskedFile: DiskFile {
-  private let base: any DiskFile
+private final class AskedFile: ForwardingFile {
+  let base: any DiskFile
   private let path: String
   private let disk: AskedDisk
 
@@ -68,11 +57,6 @@ private final class AskedFile: DiskFile {
     disk.note("write", path)
     try base.write(bytes, at: offset)
   }
-  func zero(_ range: Range<UInt64>) throws(DiskError) { try base.zero(range) }
-  func sync() throws(DiskError) { try base.sync() }
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { try base.map(capacity: capacity) }
-  func tryLock() throws(DiskError) -> Bool { try base.tryLock() }
-  func unlock() throws(DiskError) { try base.unlock() }
   func isLockedElsewhere() throws(DiskError) -> Bool {
     disk.note("lock query", path)
     return try base.isLockedElsewhere()

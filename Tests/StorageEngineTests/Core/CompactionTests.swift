@@ -1,4 +1,5 @@
 import DiskSimulation
+import Glibc
 import Synchronization
 import Testing
 
@@ -397,5 +398,40 @@ struct CompactionTests {
     try early.close()
     try verify(folder.store("early"))
     try verify(folder.store("all"))
+  }
+
+  @Test(
+    "a compaction brings what it writes to the disk little by little; where that fails it ends, and the store is as before"
+  )
+  func writeBack() throws {
+    let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 51)
+    let store = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      for number in 0..<400 { try transaction.put(key(number), [UInt8](repeating: 1, count: 1000), in: people) }
+    }
+    for number in 0..<100 {
+      try store.change { try $0.put(key(number), [UInt8](repeating: 2, count: 900), in: people) }
+    }
+    let before = disk.counts
+    let whole = try store.compact(.all)
+    let calls = disk.counts[.writeBack, default: 0] - before[.writeBack, default: 0]
+    // A frame is written when it is whole, so a piece may be a frame longer.
+    #expect(calls > Int(whole.bytesAfter) / (64 << 10))
+    #expect(disk.counts[.sync, default: 0] - before[.sync, default: 0] == 1)
+
+    disk.plant(DiskFault(call: .writeBack, number: 2, code: EIO))
+    let error = #expect(throws: StorageError.self) { try store.compact(.all) }
+    disk.plant(nil)
+    guard case .io(let cause)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(cause.code == EIO)
+    #expect(try store.head.text(key(7))?.utf8.count == 900)
+    try store.change { try $0.put(key(7), bytes("seven"), in: people) }
+    _ = try store.compact(.last(1))
+    try store.close()
+    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
   }
 }

@@ -3,13 +3,14 @@ import Synchronization
 @testable import StorageEngine
 
 /// A disk that asks before each write and sync of the data file, so that a test can fail one, or hold it back.
-final class HookedDisk: Disk {
+final class HookedDisk: ForwardingDisk {
   typealias Hook = @Sendable () throws(DiskError) -> Void
 
   struct Hooks: Sendable {
     var write: Hook = {}
     var sync: Hook = {}
     var zero: Hook = {}
+    var writeBack: Hook = {}
   }
 
   let base: any Disk
@@ -52,22 +53,10 @@ final class HookedDisk: Disk {
     let file = try base.open(path, mode)
     return path.hasSuffix("/data") ? HookedFile(file, self) : file
   }
-  func makeDirectory(_ path: String) throws(DiskError) { try base.makeDirectory(path) }
-  func list(_ path: String) throws(DiskError) -> [String] { try base.list(path) }
-  func status(_ path: String) throws(DiskError) -> FileStatus? { try base.status(path) }
-  func rename(_ source: String, to target: String) throws(DiskError) { try base.rename(source, to: target) }
-  func unlink(_ path: String) throws(DiskError) { try base.unlink(path) }
-  func removeDirectory(_ path: String) throws(DiskError) { try base.removeDirectory(path) }
-  func syncDirectory(_ path: String) throws(DiskError) { try base.syncDirectory(path) }
-  func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
-    try base.watch(path, change: change)
-  }
-  func now() -> Int64 { base.now() }
-  func randomNumber() -> UInt64 { base.randomNumber() }
 }
 
-private final class HookedFile: DiskFile {
-  private let base: any DiskFile
+private final class HookedFile: ForwardingFile {
+  let base: any DiskFile
   private let disk: HookedDisk
 
   init(_ base: any DiskFile, _ disk: HookedDisk) {
@@ -82,9 +71,6 @@ private final class HookedFile: DiskFile {
       return status
     }
   }
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
-    try base.read(into: buffer, at: offset)
-  }
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) {
     let hook = disk.hooks.withLock { $0.write }
     try hook()
@@ -97,13 +83,14 @@ private final class HookedFile: DiskFile {
     try base.zero(range)
     disk.changes.add(1, ordering: .releasing)
   }
+  func writeBack(_ range: Range<UInt64>) throws(DiskError) {
+    let hook = disk.hooks.withLock { $0.writeBack }
+    try hook()
+    try base.writeBack(range)
+  }
   func sync() throws(DiskError) {
     let hook = disk.hooks.withLock { $0.sync }
     try hook()
     try base.sync()
   }
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { try base.map(capacity: capacity) }
-  func tryLock() throws(DiskError) -> Bool { try base.tryLock() }
-  func unlock() throws(DiskError) { try base.unlock() }
-  func isLockedElsewhere() throws(DiskError) -> Bool { try base.isLockedElsewhere() }
 }

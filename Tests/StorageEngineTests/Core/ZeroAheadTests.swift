@@ -65,14 +65,16 @@ struct ZeroAheadTests {
     #expect(most < 20)
   }
 
-  @Test("a failed sync of zeros poisons the store, because it may have been a commit's")
-  func failedSync() throws {
+  @Test(
+    "a failed sync of zeros poisons the store, because it may have been a commit's; so does one that brings a part of them to the disk",
+    arguments: [\HookedDisk.Hooks.sync, \.writeBack])
+  func failedSync(call: any WritableKeyPath<HookedDisk.Hooks, HookedDisk.Hook> & Sendable) throws {
     let disk = HookedDisk()
     let own = pthread_self()
     let store = try Store.create(at: "large", options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     disk.hooks.withLock { hooks in
-      hooks.sync = { () throws(DiskError) in
+      hooks[keyPath: call] = { () throws(DiskError) in
         if pthread_equal(pthread_self(), own) == 0 { throw DiskError(operation: "fdatasync", path: "data", code: EIO) }
       }
     }

@@ -37,7 +37,7 @@ struct VerifyTests {
     let report = try Store.verify(at: RecordedWorkload.path, disk: disk) { _ in
       if isWriting {
         transaction.cancel()
-        try? store.change { try $0.createTree(TreeName([1, 2, 3]), kind: .records) }
+        _ = try? store.change { try $0.createTree(TreeName([1, 2, 3]), kind: .records) }
         store.releaseLock()
       }
       isWriting = false

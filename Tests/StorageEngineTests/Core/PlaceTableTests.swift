@@ -1,0 +1,37 @@
+import DiskSimulation
+import Testing
+
+@testable import StorageEngine
+
+@Suite("The places of what was copied")
+struct PlaceTableTests {
+  @Test("what was set in any order is found, and nothing else is")
+  func anyOrder() {
+    var table = PlaceTable<UInt64>()
+    var model: [UInt64: UInt64] = [:]
+    var random = RandomSource(seed: 7)
+    #expect(table[0] == nil)
+    for step in 0..<20_000 {
+      // Mostly forward, as a copy goes, and now and then somewhere before; some twice.
+      let offset = step % 3 == 0 ? random.next() % 400_000 : UInt64(step) * 31
+      table[offset] = UInt64(step)
+      model[offset] = UInt64(step)
+    }
+    for offset in UInt64(0)..<700_000 where table[offset] != model[offset] {
+      Issue.record("\(offset): \(String(describing: table[offset])), not \(String(describing: model[offset]))")
+      return
+    }
+    #expect(table[.max] == nil)
+  }
+
+  @Test("copied commits are found by their numbers, and the newest before one")
+  func commits() {
+    var commits = CopiedCommits()
+    #expect(commits.newest(before: 5) == nil)
+    for number in [3, 4, 9] as [UInt64] { commits.append(number, at: number * 100) }
+    #expect(commits.count == 3)
+    #expect((0..<12).map { commits.contains($0) } == (0..<12).map { [3, 4, 9].contains($0) })
+    #expect(commits.offset(of: 9) == 900)
+    #expect([3, 4, 5, 9, 10].map { commits.newest(before: $0) } == [nil, 3, 4, 4, 9])
+  }
+}
