@@ -18,6 +18,8 @@ final class ZeroAhead: @unchecked Sendable {
     var piece: UInt64?
     /// A thread is at work until the zeros reach this.
     var goal: UInt64?
+    /// Numbers the threads. One that was told to end may come to itself late, when another is at work, in another file.
+    var thread: UInt64 = 0
     /// After a failure nothing is tried until the frames reach this.
     var patience: UInt64 = 0
     /// So many zeros are wanted the next time: the more were used up, the more, because each piece delays a commit or two.
@@ -30,15 +32,22 @@ final class ZeroAhead: @unchecked Sendable {
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
-  init(largeStore: UInt64, counters: Counters) {
+  /// Starts a thread; a test may let it begin later.
+  private let start: @Sendable (@escaping @Sendable () -> Void) throws(DiskError) -> Void
+
+  init(
+    largeStore: UInt64, counters: Counters,
+    start: @escaping @Sendable (@escaping @Sendable () -> Void) throws(DiskError) -> Void = startThread
+  ) {
     self.largeStore = largeStore
     self.counters = counters
+    self.start = start
   }
 
   /// Begins with a file whose frames and zeros reach to `end`.
   func begin(at end: UInt64) {
     settle()
-    monitor.withLock { state = State(end: end) }
+    monitor.withLock { state = State(end: end, thread: state.thread) }
   }
 
   /// Takes the place up to `newEnd` for a frame: no zeros will be written there any more.
@@ -70,18 +79,19 @@ final class ZeroAhead: @unchecked Sendable {
   func provide(behind end: UInt64, in file: DataFile, failed: @escaping @Sendable (DiskError) -> Void) {
     let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
     guard end >= largeStore else { return provideAtOnce(pageEnd(end + usual), behind: end, file) }
-    let isNeeded = monitor.withLock {
+    let thread: UInt64? = monitor.withLock {
       let step = max(usual, min(state.step, end / 16, ZeroAhead.mostStep))
       guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else {
-        return false
+        return nil
       }
       state.step = step * 2
       state.goal = pageEnd(end + step)
-      return true
+      state.thread += 1
+      return state.thread
     }
-    guard isNeeded else { return }
+    guard let thread else { return }
     do {
-      try startThread { self.run(file, failed) }
+      try start { self.run(thread, file, failed) }
     } catch {
       settle()
     }
@@ -97,10 +107,10 @@ final class ZeroAhead: @unchecked Sendable {
     claim(goal)
   }
 
-  private func run(_ file: DataFile, _ failed: (DiskError) -> Void) {
+  private func run(_ thread: UInt64, _ file: DataFile, _ failed: (DiskError) -> Void) {
     // Little at first: a commit may be waiting, as after a compaction, which leaves only few zeros.
     var pieceSize = ZeroAhead.partSize
-    while let piece = nextPiece(pieceSize) {
+    while let piece = nextPiece(pieceSize, thread) {
       pieceSize = min(pieceSize * 2, ZeroAhead.mostPieceSize)
       do {
         for start in stride(from: piece.lowerBound, to: piece.upperBound, by: Int(ZeroAhead.partSize)) {
@@ -120,8 +130,9 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func nextPiece(_ size: UInt64) -> Range<UInt64>? {
+  private func nextPiece(_ size: UInt64, _ thread: UInt64) -> Range<UInt64>? {
     monitor.withLock {
+      guard state.thread == thread else { return nil }
       guard let goal = state.goal, goal > state.end else {
         state.goal = nil
         return nil

@@ -91,6 +91,27 @@ struct ZeroAheadTests {
     }
   }
 
+  @Test(
+    "a thread that begins late, when its work was ended and another's begun in another file, leaves both files alone")
+  func late() throws {
+    let disk = HookedDisk()
+    let stores = try ["old", "new"].map { try Store.create(at: $0, options: StoreOptions(), disk: disk) }
+    let files = stores.map(\.publication.current.file)
+    let threads = Mutex<[@Sendable () -> Void]>([])
+    let zeros = ZeroAhead(largeStore: 0, counters: Counters()) { thread in threads.withLock { $0.append(thread) } }
+    let end: UInt64 = 1 << 20
+    zeros.begin(at: end)
+    zeros.provide(behind: end, in: files[0]) { _ in }
+    zeros.begin(at: end / 2)
+    zeros.provide(behind: end / 2, in: files[1]) { _ in }
+    let begun = threads.withLock { $0 }
+    #expect(begun.count == 2)
+    begun[0]()
+    #expect(try files[0].file.status.size < end / 2)
+    begun[1]()
+    #expect(try files[1].file.status.size > end / 2)
+  }
+
   /// Holds the first zeros back that are written, until `goesOn` fires; then `body` runs, and they are written.
   private func holdBackZeros(
     on disk: HookedDisk, until goesOn: Signal, _ body: @escaping @Sendable () throws(DiskError) -> Void
