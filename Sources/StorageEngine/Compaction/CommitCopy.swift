@@ -136,7 +136,7 @@ struct CommitCopy {
       bytes.add(known)
     } else if let before {
       // Deleted before and after: what lay between is gone, so nothing happened.
-      copy.remember(reference, as: before)
+      try copy.remember(reference, as: before)
       bytes.add(before)
     } else {
       let new = try copy.copyEntry(reference, replaced: removed, replacesDelete: false, into: draft)

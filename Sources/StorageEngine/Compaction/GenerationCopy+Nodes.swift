@@ -12,7 +12,7 @@ extension GenerationCopy {
       return try draft.append(
         entry.kind, tree: entry.tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
     }
-    remember(reference, as: new)
+    try remember(reference, as: new)
     try step(draft)
     return new
   }

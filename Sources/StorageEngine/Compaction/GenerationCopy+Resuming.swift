@@ -10,7 +10,7 @@ extension GenerationCopy {
     counters: Counters
   ) throws(StorageError) -> (copy: GenerationCopy, start: Publication.State, plan: CompactionPlan)? {
     guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return nil }
-    let handle = try engineCall { () throws(DiskError) in try disk.open(path, .readWrite) }
+    let handle = try engineCall { () throws(DiskError) in try disk.openByName(path, .readWrite) }
     guard let (header, plan) = try unfinished(handle, path, of: current),
       let start = try plan.start(in: current, retention, now: disk.now())
     else { return nil }
@@ -85,7 +85,7 @@ extension GenerationCopy {
         isSame = false
         return
       }
-      if entry.attributes != .none { remember(entry.attributes, as: other.attributes) }
+      if entry.attributes != .none { try remember(entry.attributes, as: other.attributes) }
     }
     return isSame
   }
@@ -104,7 +104,7 @@ extension GenerationCopy {
         guard try learn(try node.view.pointer(index), try copy.view.pointer(index)) else { return false }
       } else if let reference = try node.view.payload(index).record {
         guard let other = try copy.view.payload(index).record else { return false }
-        remember(reference, as: other)
+        try remember(reference, as: other)
       }
     }
     remember(pointer, as: copied)

@@ -157,7 +157,11 @@ final class GenerationCopy {
 
   func copiedNode(_ pointer: NodePointer) -> NodePointer? { nodes[pointer.offset] }
 
-  func remember(_ reference: RecordReference, as new: RecordReference) { entries[reference.offset] = new }
+  /// Not all that is remembered was read: where the source says so, a copy has it already.
+  func remember(_ reference: RecordReference, as new: RecordReference) throws(StorageError) {
+    guard reference.offset < source.end else { throw .damaged(what: "reference to a record", offset: reference.offset) }
+    entries[reference.offset] = new
+  }
 
   func remember(_ pointer: NodePointer, as new: NodePointer) { nodes[pointer.offset] = new }
 

@@ -24,6 +24,26 @@ struct PlaceTableTests {
     #expect(table[.max] == nil)
   }
 
+  @Test("a place beyond the file, which a forged reference may name, is refused and takes no memory")
+  func forged() throws {
+    let disk = MemoryDisk()
+    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    let file = store.publication.current.file
+    let copy = try GenerationCopy(
+      from: file, to: "store/copy", disk: disk, options: StoreOptions(), generation: 2, firstNumber: 1,
+      counters: Counters())
+    let new = RecordReference(offset: 5, length: 1, check: 0)
+    for offset in [UInt64.max, file.end] {
+      #expect(throws: StorageError.damaged(what: "reference to a record", offset: offset)) {
+        try copy.remember(RecordReference(offset: offset, length: 1, check: 0), as: new)
+      }
+    }
+    let last = RecordReference(offset: file.end - 1, length: 1, check: 0)
+    try copy.remember(last, as: new)
+    #expect(copy.copiedEntry(last) == new)
+  }
+
   @Test("copied commits are found by their numbers, and the newest before one")
   func commits() {
     var commits = CopiedCommits()
