@@ -36,6 +36,20 @@ package protocol Disk: Sendable {
   func randomNumber() -> UInt64
 }
 
+extension Disk {
+  /// Opens the file that has a name, and that still has it when it is open. One that lost it in between may be freed by whoever
+  /// had it open and did not see that it was being opened; one that has it when it is open is not.
+  func openByName(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
+    // Where a file system gives a file another identity by its name, no look would do.
+    for _ in 0..<8 {
+      let file = try open(path, mode)
+      let identity = try file.status.identity
+      if try status(path)?.identity == identity { return file }
+    }
+    return try open(path, mode)
+  }
+}
+
 /// How a file is opened.
 package enum OpenMode: Sendable { case read, readWrite, create }
 

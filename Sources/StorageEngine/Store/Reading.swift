@@ -18,7 +18,7 @@ enum Reading {
     var handle: (any DiskFile)?
     if reason == nil {
       do {
-        handle = try disk.open(path, .readWrite)
+        handle = try disk.openByName(path, .readWrite)
       } catch {
         guard error.isForbidden else { throw try missing(disk, folder, error) }
         reason = systemMessage(error.code)
@@ -43,7 +43,7 @@ enum Reading {
 
   private static func openForReading(_ disk: any Disk, _ folder: String) throws(StorageError) -> any DiskFile {
     do {
-      return try disk.open(dataPath(folder), .read)
+      return try disk.openByName(dataPath(folder), .read)
     } catch {
       throw try missing(disk, folder, error)
     }

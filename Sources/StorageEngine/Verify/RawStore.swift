@@ -41,7 +41,7 @@ struct RawStore: Sendable {
 
   private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> any DiskFile {
     do {
-      return try disk.open(path, .read)
+      return try disk.openByName(path, .read)
     } catch {
       throw error.isNotFound ? .notFound(path: path) : StorageError(error)
     }

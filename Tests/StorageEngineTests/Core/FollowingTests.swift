@@ -29,6 +29,24 @@ struct FollowingTests {
     #expect(throws: StorageError.readOnly(reason: "it was opened so")) { try reader.beginBlocking() }
   }
 
+  @Test(
+    "data that loses its name while it is being opened is not read: whoever let go of it did not see the open, and may free it"
+  )
+  func replacedWhileOpening() throws {
+    let disk = MemoryDisk()
+    for (name, text) in [("store", "old"), ("other", "new")] {
+      let store = try Store.create(at: name, options: StoreOptions(), disk: disk)
+      try store.change { transaction in
+        try transaction.createTree(people, kind: .records)
+        try transaction.put(key(1), bytes(text), in: people)
+      }
+      try store.close()
+    }
+    let replacing = ReplacingDisk(disk) { () throws(DiskError) in try disk.rename("other/data", to: "store/data") }
+    let store = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: replacing)
+    #expect(try store.head.text(key(1)) == "new")
+  }
+
   @Test("to look whether another process has committed asks the disk three things, and a fourth while that one writes")
   func questions() throws {
     let disk = MemoryDisk()
@@ -261,5 +279,22 @@ struct FollowingTests {
     #expect(throws: StorageError.newerFormat(version: 1, requiredFeatures: 6)) {
       try Store.open(at: folder.store(), options: StoreOptions())
     }
+  }
+}
+
+/// A disk that does something each time that it has opened a store's data, before anyone has it.
+private final class ReplacingDisk: ForwardingDisk {
+  let base: any Disk
+  private let replace: @Sendable () throws(DiskError) -> Void
+
+  init(_ base: any Disk, _ replace: @escaping @Sendable () throws(DiskError) -> Void) {
+    self.base = base
+    self.replace = replace
+  }
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
+    let file = try base.open(path, mode)
+    if path.hasSuffix("/data"), try base.status("other/data") != nil { try replace() }
+    return file
   }
 }
