@@ -8,14 +8,26 @@
 ///
 /// A file that has no name any more is freed by it, as the old data is after a compaction; and freeing hundreds of megabytes at
 /// once keeps every sync on the disk waiting, 30 ms and longer where the file system discards what it frees. So a large one is
-/// freed little by little on a thread of its own, if nobody else has it open.
+/// freed little by little on a thread of its own, if nobody else has it open or mapped.
 func release(_ descriptor: Int32) {
-  guard let size = sizeOfUnnamed(descriptor), size > freedAtOnce, isOpenNowhereElse(descriptor),
-    (try? startThread { shrinkAndClose(descriptor, from: size) }) != nil
-  else {
+  guard let (own, size) = takeAlone(descriptor) else { return }
+  if (try? startThread { shrinkAndClose(own, from: size) }) == nil { close(own) }
+}
+
+/// Closes a descriptor; a new one of the same file, and its size, where it is large, has no name, and is in nobody's hands.
+///
+/// A new open, because what the given one shares with others, a forked process or a mapping, counts as one open with it.
+func takeAlone(_ descriptor: Int32) -> (descriptor: Int32, size: off_t)? {
+  guard let size = sizeOfUnnamed(descriptor), size > freedAtOnce, let own = openAnew(descriptor) else {
     close(descriptor)
-    return
+    return nil
   }
+  close(descriptor)
+  guard isOpenNowhereElse(own) else {
+    close(own)
+    return nil
+  }
+  return (own, size)
 }
 
 private let freedAtOnce: off_t = 1 << 20

@@ -8,10 +8,10 @@
   func syncContents(of descriptor: Int32) -> Int32 { fdatasync(descriptor) }
   let writeBackName: String? = "sync_file_range"
   func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 {
-    guard let syncFileRange else {
-      errno = ENOSYS
-      return -1
-    }
+    guard let syncFileRange else { return 0 }
+    // Without a flag it does nothing but tell whether it is known and allowed. Asked so, because of a call with flags that fails it
+    // cannot be told whether it tried, and a file system's own error may have any number.
+    guard syncFileRange(descriptor, Int64(start), Int64(count), 0) == 0 else { return 0 }
     // SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER.
     return syncFileRange(descriptor, Int64(start), Int64(count), 1 | 2 | 4)
   }
@@ -20,13 +20,40 @@
   private let syncFileRange = dlsym(nil, "sync_file_range").map {
     unsafeBitCast($0, to: (@convention(c) (Int32, Int64, Int64, UInt32) -> Int32).self)
   }
+  /// A new open of an open file, for writing; nil where that cannot be.
+  func openAnew(_ descriptor: Int32) -> Int32? {
+    let new = open("/proc/self/fd/\(descriptor)", O_RDWR | O_CLOEXEC)
+    return new < 0 ? nil : new
+  }
+
   /// Whether no other open of a file exists that the caller may write to, here or in another process; mappings count as opens.
   /// The system gives a write lease in that case only (`fcntl(2)`, `F_SETLEASE`). It is given back at once.
   func isOpenNowhereElse(_ descriptor: Int32) -> Bool {
-    let setLease: Int32 = 1024
-    guard fcntl(descriptor, setLease, F_WRLCK) == 0 else { return false }
+    let (setSignal, setLease): (Int32, Int32) = (10, 1024)
+    // Who opens the file in this very moment is told of by a signal, and the usual one would end the process.
+    guard countsOpens(descriptor), fcntl(descriptor, setSignal, SIGURG) == 0,
+      fcntl(descriptor, setLease, F_WRLCK) == 0
+    else { return false }
     _ = fcntl(descriptor, setLease, F_UNLCK)
     return true
+  }
+
+  /// Whether a file lies where this system sees every open of it. Over a network, or shared with the host of a virtual machine,
+  /// others have it open elsewhere; and of a file in layers, as in containers, mappings are counted in the layer only.
+  func countsOpens(_ descriptor: Int32) -> Bool {
+    // `struct statfs`, which begins with the kind, a word.
+    var status = [Int](repeating: 0, count: 32)
+    guard let fileSystemStatus, fileSystemStatus(descriptor, &status) == 0 else { return false }
+    return countingFileSystems.contains(UInt32(truncatingIfNeeded: status[0]))
+  }
+
+  /// ext2 to ext4, XFS, Btrfs, F2FS, bcachefs, and memory, as `statfs(2)` numbers them.
+  private let countingFileSystems: [UInt32] = [
+    0xEF53, 0x5846_5342, 0x9123_683E, 0xF2F5_2010, 0xCA45_1A4E, 0x0102_1994,
+  ]
+  /// `int fstatfs(int, struct statfs *)`, which the headers that Swift knows leave out.
+  private let fileSystemStatus = dlsym(nil, "fstatfs").map {
+    unsafeBitCast($0, to: (@convention(c) (Int32, UnsafeMutableRawPointer) -> Int32).self)
   }
   func changeTime(of status: stat) -> timespec { status.st_ctim }
   let getOpenFileLock: Int32 = 36

@@ -206,12 +206,7 @@ private final class SystemFile: DiskFile {
     guard let name = writeBackName, !range.isEmpty else { return }
     let count = Int(clamping: range.upperBound - range.lowerBound)
     let start = try place(range.lowerBound, count, name)
-    do {
-      try call(name) { Int(writeBackContents(of: descriptor, from: start, count: count)) }
-    } catch {
-      // Some file systems do not know the call. They have not tried anything, so there is nothing to tell of.
-      guard [EINVAL, ENOSYS, ENOTSUP, ESPIPE, EPERM].contains(error.code) else { throw error }
-    }
+    try call(name) { Int(writeBackContents(of: descriptor, from: start, count: count)) }
   }
 
   func sync() throws(DiskError) {
@@ -227,7 +222,7 @@ private final class SystemFile: DiskFile {
       if code == ENODEV { return nil }
       throw DiskError(operation: "mmap", path: path, code: code)
     }
-    return SystemMapping(bytes: UnsafeRawBufferPointer(start: start, count: capacity))
+    return SystemMapping(bytes: UnsafeRawBufferPointer(start: start, count: capacity), file: self)
   }
 
   func tryLock() throws(DiskError) -> Bool {
@@ -297,8 +292,13 @@ private func wholeFileLock(_ kind: Int32) -> flock {
 // `@unchecked`: the pointer is set once, and what it points at is only ever read.
 private final class SystemMapping: DiskMapping, @unchecked Sendable {
   let bytes: UnsafeRawBufferPointer
+  /// Not let go of before the mapping is: what has no name is freed then.
+  private let file: SystemFile
 
-  init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  init(bytes: UnsafeRawBufferPointer, file: SystemFile) {
+    self.bytes = bytes
+    self.file = file
+  }
 
   /// A shared mapping of a file that is only read has nothing to lose by it.
   func release() { madvise(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count, MADV_DONTNEED) }

@@ -81,6 +81,8 @@ struct SystemDiskTests {
       #expect(mkfifo(path, 0o600) == 0)
       let pipe = try disk.open(path, .readWrite)
       #expect(throws: DiskError(operation: "fdatasync", path: path, code: EINVAL)) { try pipe.sync() }
+      // A pipe has no ranges, which the system tells before it tries anything.
+      try pipe.writeBack(0..<4096)
       // The kernel's own directory of processes has nothing to make durable.
       #expect(throws: DiskError(operation: "fsync", path: "/proc", code: EINVAL)) { try disk.syncDirectory("/proc") }
     }
@@ -158,6 +160,14 @@ struct SystemDiskTests {
       let failing = SystemDisk { $0 == "fdatasync" ? .failure(EIO) : .usual }
       let other = try failing.open("\(directory)/data", .readWrite)
       #expect(throws: DiskError(operation: "fdatasync", path: "\(directory)/data", code: EIO)) { try other.sync() }
+      // Whatever its number, an error of bringing bytes to the disk is told once only, so it is told here.
+      for code in [EIO, EINVAL, EPERM] {
+        let failing = SystemDisk { $0 == "sync_file_range" ? .failure(code) : .usual }
+        let file = try failing.open("\(directory)/data", .readWrite)
+        #expect(throws: DiskError(operation: "sync_file_range", path: "\(directory)/data", code: code)) {
+          try file.writeBack(0..<4096)
+        }
+      }
     }
   }
 }
