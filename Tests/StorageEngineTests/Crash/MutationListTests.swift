@@ -21,7 +21,7 @@ struct MutationListTests {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// `KIND FILE: TEXT`, with ` #2` behind it for a second occurrence and ` — why` where it is kept.
+  /// `KIND FILE: TEXT`, with ` #2` behind it for a second occurrence, ` => OTHER` where it is swapped for that, and ` — why` where it is kept.
   private func entries() throws -> [Entry] {
     try text("\(Self.root)/Tests/Mutation/mutations").split(separator: "\n").compactMap { line in
       guard !line.hasPrefix("#"), let colon = line.firstRange(of: ": ") else { return nil }
@@ -29,6 +29,7 @@ struct MutationListTests {
       guard words.count == 2 else { return nil }
       var text = line[colon.upperBound...]
       if let dash = text.firstRange(of: " — ") { text = text[..<dash.lowerBound] }
+      if let arrow = text.firstRange(of: " => ") { text = text[..<arrow.lowerBound] }
       if let mark = text.firstRange(of: " #") { text = text[..<mark.lowerBound] }
       return Entry(kind: String(words[0]), file: String(words[1]), text: String(text), line: String(line))
     }
@@ -97,7 +98,7 @@ struct MutationListTests {
   func current() throws {
     let sources = try sources()
     for entry in try entries() {
-      #expect(["call", "system", "check", "kept"].contains(entry.kind), "\(entry.line)")
+      #expect(["call", "system", "check", "swap", "kept"].contains(entry.kind), "\(entry.line)")
       #expect(sources[entry.file]?.contains(entry.text) == true, "\(entry.line)")
       #expect((entry.kind == "kept") == entry.line.contains(" — "), "\(entry.line)")
     }
