@@ -20,6 +20,9 @@ final class ZeroAhead: @unchecked Sendable {
     var goal: UInt64?
     /// Numbers the threads. One that was told to end may come to itself late, when another is at work, in another file.
     var thread: UInt64 = 0
+    /// So much of it may be written before the next sync: not more than there was room for commits when it began, lest one
+    /// has to wait, as after a compaction, which leaves only few zeros. Then more with each piece.
+    var pieceSize: UInt64 = 0
     /// After a failure nothing is tried until the frames reach this.
     var patience: UInt64 = 0
     /// So many zeros are wanted the next time: the more were used up, the more, because each piece delays a commit or two.
@@ -86,6 +89,7 @@ final class ZeroAhead: @unchecked Sendable {
       }
       state.step = step * 2
       state.goal = pageEnd(end + step)
+      state.pieceSize = min(max(ZeroAhead.partSize, state.end > end ? state.end - end : 0), ZeroAhead.mostPieceSize)
       state.thread += 1
       return state.thread
     }
@@ -108,10 +112,7 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   private func run(_ thread: UInt64, _ file: DataFile, _ failed: (DiskError) -> Void) {
-    // Little at first: a commit may be waiting, as after a compaction, which leaves only few zeros.
-    var pieceSize = ZeroAhead.partSize
-    while let piece = nextPiece(pieceSize, thread) {
-      pieceSize = min(pieceSize * 2, ZeroAhead.mostPieceSize)
+    while let piece = nextPiece(thread) {
       do {
         for start in stride(from: piece.lowerBound, to: piece.upperBound, by: Int(ZeroAhead.partSize)) {
           let part = start..<min(start + ZeroAhead.partSize, piece.upperBound)
@@ -130,14 +131,15 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func nextPiece(_ size: UInt64, _ thread: UInt64) -> Range<UInt64>? {
+  private func nextPiece(_ thread: UInt64) -> Range<UInt64>? {
     monitor.withLock {
       guard state.thread == thread else { return nil }
       guard let goal = state.goal, goal > state.end else {
         state.goal = nil
         return nil
       }
-      let piece = state.end..<min(goal, state.end + size)
+      let piece = state.end..<min(goal, pageEnd(state.end + state.pieceSize))
+      state.pieceSize = min(state.pieceSize * 2, ZeroAhead.mostPieceSize)
       state.piece = piece.upperBound
       return piece
     }
