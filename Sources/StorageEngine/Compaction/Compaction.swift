@@ -84,10 +84,11 @@ extension Store {
       var work = try interrupted(current, retention, keepsMore)
       if work == nil { work = try begun(current, retention) }
       guard let (copy, start, kept) = work else { return nil }
-      // Commits wait for both; for one after the other they wait less.
-      copy.waitForOthers = { [writing] in writing.zeros.waitWhileBusy() }
       do throws(StorageError) {
-        try copy.run(kept, names: try names(of: start), progress: progress)
+        try copy.run(kept, names: try names(of: start)) { step in
+          letZerosBeWritten()
+          return progress(step)
+        }
       } catch .cancelled {
         try copy.syncFrames(all: true)
         throw .cancelled
@@ -193,6 +194,10 @@ extension Store {
     return try inTurn { () throws(StorageError) in try replace(start.file, by: copy, after: copied) }
   }
 
+  /// Commits wait for the disk while zeros are written there, and for a copy; for one after the other they wait less. Not to be called
+  /// in a turn, which others wait for.
+  private func letZerosBeWritten() { writing.zeros.waitWhileBusy() }
+
   /// `inOneTurn`: how many commits are copied in a turn of the writer's; nil: without a turn.
   private func catchUp(_ missing: [CommitRecord], inOneTurn: Int?, _ copy: GenerationCopy) throws(StorageError) {
     let pieceSize = inOneTurn ?? 1
@@ -201,6 +206,7 @@ extension Store {
       if inOneTurn != nil {
         try inTurn { () throws(StorageError) in try copy.catchUp(piece) }
       } else {
+        letZerosBeWritten()
         try copy.catchUp(piece)
       }
       try copy.syncFrames()

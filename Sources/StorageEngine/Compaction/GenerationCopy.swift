@@ -19,8 +19,6 @@ final class GenerationCopy {
   private var progress: (CompactionProgress) -> Bool = { _ in true }
   private var progressMade: CompactionProgress
   private var steps = 0
-  /// Called each time before something is brought to the disk.
-  var waitForOthers: () -> Void = {}
 
   /// So many bytes are written between two syncs.
   private let syncDistance: UInt64
@@ -118,7 +116,6 @@ final class GenerationCopy {
   private func writeBack(_ end: UInt64) throws(StorageError) {
     let end = end / 4096 * 4096
     guard end >= writtenBackEnd &+ GenerationCopy.writeBackDistance else { return }
-    waitForOthers()
     let written = target.file
     try engineCall { () throws(DiskError) in try written.writeBack(writtenBackEnd..<end) }
     writtenBackEnd = end
