@@ -183,27 +183,37 @@ struct ZeroAheadTests {
   @Test("a compaction ends once no zeros are written any more to the file that it replaced")
   func compaction() throws {
     let disk = HookedDisk()
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    let old = try disk.status("large/data")?.identity
+    var room: UInt64 { store.fileBytes - store.dataBytes }
+    func put(_ count: Int) throws {
+      try store.change { try $0.put(key(1), [UInt8](repeating: 1, count: count), in: people) }
+    }
+    try store.change { try $0.createTree(people, kind: .records) }
+    #expect(try look { room > 100 << 10 })
+    store.writing.zeros.settle()
+    // So few are left that one more commit calls for others.
+    while room > 76 << 10 { try put(1_000) }
+
     let goesOn = Signal()
     let isOver = Mutex(false)
     let wasOver = Mutex<Bool?>(nil)
-    let before = Mutex<FileIdentity?>(nil)
     let begins = holdBackZeros(on: disk, until: goesOn) { [self] () throws(DiskError) in
-      let old = before.withLock { $0 }
       while try disk.status("large/data")?.identity == old { letOthersRun() }
       let found = try look { () throws(DiskError) in isOver.withLock { $0 } }
       wasOver.withLock { $0 = found }
     }
-    let store = try Store.create(at: "large", options: options, disk: disk)
-    let identity = try disk.status("large/data")?.identity
-    before.withLock { $0 = identity }
-    try store.change { transaction in
-      try transaction.createTree(people, kind: .records)
-      try transaction.put(key(1), bytes("one"), in: people)
+    // Begun when everything is copied: until then a compaction lets zeros be written.
+    let failure = Mutex<(any Error)?>(nil)
+    _ = try store.compact(.all) { step in
+      guard step.commitsDone == step.commitsToDo else { return true }
+      do { try put(20_000) } catch { failure.withLock { $0 = error } }
+      begins.wait()
+      goesOn.fire()
+      return true
     }
-    begins.wait()
-    goesOn.fire()
-    _ = try store.compact(.all)
     isOver.withLock { $0 = true }
+    #expect(failure.withLock { $0 } == nil)
     #expect(wasOver.withLock { $0 } == false)
     for number in 0..<50 { try store.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
     try store.close()
