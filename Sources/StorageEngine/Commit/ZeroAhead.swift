@@ -31,7 +31,7 @@ final class ZeroAhead: @unchecked Sendable {
 
   private static let mostPieceSize: UInt64 = 1 << 20
   /// So much of a piece is brought to the disk at a time: the sync of a commit that comes meanwhile waits for all that was not.
-  private static let partSize: UInt64 = 64 << 10
+  private static let partSize: UInt64 = 128 << 10
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
