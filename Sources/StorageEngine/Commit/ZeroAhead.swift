@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The zeros between the frames and the end of the file, written ahead of the frames so that the sync of a commit has no
 /// metadata to write.
 ///
@@ -8,6 +10,8 @@ final class ZeroAhead: @unchecked Sendable {
   private let monitor = Monitor()
   private var state = State()
   private let counters: Counters
+  /// How many others use the disk for long.
+  private let others = Atomic(0)
   /// Frames end before this in stores whose zeros the transactions write.
   private let largeStore: UInt64
 
@@ -30,8 +34,10 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   private static let mostPieceSize: UInt64 = 1 << 20
-  /// So much of a piece is brought to the disk at a time: the sync of a commit that comes meanwhile waits for all that was not.
-  private static let partSize: UInt64 = 128 << 10
+  /// So much of a piece is brought to the disk at a time: the sync of a commit that comes meanwhile waits for all that was not. Less
+  /// at a time makes the longest waits shorter and all together longer.
+  private static let partSize: UInt64 = 256 << 10
+  private static let partSizeBesideOthers: UInt64 = 64 << 10
   private static let leastStep: UInt64 = 128 << 10
   private static let mostStep: UInt64 = 16 << 20
 
@@ -72,6 +78,17 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
+  private var partSize: UInt64 {
+    others.load(ordering: .relaxed) > 0 ? ZeroAhead.partSizeBesideOthers : ZeroAhead.partSize
+  }
+
+  /// Does something that uses the disk for long: until it is done, zeros are written in smaller parts.
+  func besideOthers<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+    others.add(1, ordering: .relaxed)
+    defer { others.subtract(1, ordering: .relaxed) }
+    return try body()
+  }
+
   /// Waits while a thread writes zeros.
   func waitWhileBusy() {
     monitor.withLock { while state.piece != nil { monitor.wait() } }
@@ -89,7 +106,8 @@ final class ZeroAhead: @unchecked Sendable {
       }
       state.step = step * 2
       state.goal = pageEnd(end + step)
-      state.pieceSize = min(max(ZeroAhead.partSize, state.end > end ? state.end - end : 0), ZeroAhead.mostPieceSize)
+      let room = max(ZeroAhead.partSizeBesideOthers, state.end > end ? state.end - end : 0)
+      state.pieceSize = min(room, ZeroAhead.mostPieceSize)
       state.thread += 1
       return state.thread
     }
@@ -114,10 +132,12 @@ final class ZeroAhead: @unchecked Sendable {
   private func run(_ thread: UInt64, _ file: DataFile, _ failed: (DiskError) -> Void) {
     while let piece = nextPiece(thread) {
       do {
-        for start in stride(from: piece.lowerBound, to: piece.upperBound, by: Int(ZeroAhead.partSize)) {
-          let part = start..<min(start + ZeroAhead.partSize, piece.upperBound)
+        var start = piece.lowerBound
+        while start < piece.upperBound {
+          let part = start..<min(start + partSize, piece.upperBound)
           do { try file.file.zero(part) } catch { return finish(nil) }
           try file.file.writeBack(part)
+          start = part.upperBound
         }
         try file.file.sync()
       } catch {

@@ -34,7 +34,10 @@ extension Store {
     defer { compactions.pass() }
     try inTurn { () throws(StorageError) in }
     for _ in 0..<4 {
-      if let report = try compactOnce(retention, keepsMore, progress) { return report }
+      let report = try writing.zeros.besideOthers { () throws(StorageError) in
+        try compactOnce(retention, keepsMore, progress)
+      }
+      if let report { return report }
     }
     throw .busy(what: "names were moved while the history was being compacted")
   }
