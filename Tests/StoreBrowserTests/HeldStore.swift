@@ -38,6 +38,7 @@ final class HeldStore: EditableStore {
   var head: any ReadableView { store.head }
   var activity: Activity? { store.activity }
   var pins: [Pin] { get throws(ModelError) { try store.pins } }
+  var commitCount: UInt64 { store.commitCount }
   var byteCount: UInt64 { get throws(ModelError) { try store.byteCount } }
   func refresh() throws(ModelError) -> any ReadableView { try store.refresh() }
   func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject {

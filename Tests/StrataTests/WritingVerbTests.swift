@@ -101,6 +101,10 @@ struct WritingVerbTests {
     #expect(try ProgramRun(["verify", path]).status == 0)
     let history = try ProgramRun(["history", path, "--json"]).objects.compactMap { $0["commit"] as? Int }
     #expect(history == [8, 7, 6, 5, 4, 3, 2, 1])
+    func commits() throws -> Int? { try ProgramRun(["info", path, "--json"]).objects.first?["commits"] as? Int }
+    #expect(try commits() == 8)
+    #expect(try ProgramRun(["compact", path, "--keep", "3"]).status == 0)
+    #expect(try commits() == 3)
   }
 
   @Test("a pin names a commit wherever one is asked for")

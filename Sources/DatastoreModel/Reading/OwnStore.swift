@@ -104,6 +104,8 @@ package final class OwnStore: EditableStore {
 
   package var activity: Activity? { engine.activity.flatMap { Activity(bytes: $0) } }
 
+  package var commitCount: UInt64 { engine.commitCount }
+
   package var byteCount: UInt64 { get throws(ModelError) { engine.fileBytes } }
 
   func view(_ view: View) -> OwnView { OwnView(store: self, view: view) }

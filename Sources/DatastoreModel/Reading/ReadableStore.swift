@@ -42,6 +42,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   var writer: WriterHold? { get }
   /// What the writer of another process is busy with, if it says so.
   var activity: Activity? { get }
+  /// How many commits can be read: as many as the newest one's number, but for those that were squashed.
+  var commitCount: UInt64 { get }
   /// The bytes that the store takes on disk.
   var byteCount: UInt64 { get throws(ModelError) }
   /// Lets go of memory that reading has taken and that can be had again: pages of a mapped file. For programs that stay

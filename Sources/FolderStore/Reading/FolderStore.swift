@@ -49,6 +49,8 @@ package final class FolderStore: ReadableStore {
   package var activity: Activity? { nil }
   package var pins: [Pin] { get throws(ModelError) { [] } }
 
+  package var commitCount: UInt64 { head.commit.rawValue }
+
   package var byteCount: UInt64 {
     get throws(ModelError) {
       var sum: UInt64 = 0

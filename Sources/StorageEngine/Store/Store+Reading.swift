@@ -2,6 +2,9 @@ extension Store {
   /// The newest commit that is durable and known to this process. Looks at no disk.
   package var head: View { publication.head }
 
+  /// How many commits are kept, those that are not in `head`'s ancestry among them. Looks at no disk.
+  package var commitCount: UInt64 { publication.current.newest.links.orderDepth }
+
   /// A number that stays the same for as long as `refresh` would answer the same view; nil while another process may
   /// write, for then only `refresh` can tell.
   package var visibleState: UInt64? { writing.holdsLock ? publication.number : nil }

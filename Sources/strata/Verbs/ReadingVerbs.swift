@@ -8,19 +8,18 @@ extension VerbRun {
     let store = try store()
     let view = store.head
     let datastores = try view.datastores
-    let commit = view.commit
     if isJSON {
       try line([
         "path": .string(store.path),
         "datastores": .array(datastores.map(summary)),
-        "commits": .number(NumberText(Int64(clamping: commit.rawValue))),
+        "commits": .number(NumberText(Int64(clamping: store.commitCount))),
         "bytes": .number(NumberText(Int64(clamping: store.byteCount))),
         "pins": .array(store.pins.map { ["name": .string($0.name), "commit": .commit($0.commit)] }),
         "writer": store.writer.map(document) ?? .null,
       ])
       return 0
     }
-    try output.line("\(store.path): \(counted(commit.rawValue, "commit")), \(try store.byteCount) bytes")
+    try output.line("\(store.path): \(counted(store.commitCount, "commit")), \(try store.byteCount) bytes")
     for sentence in store.openingReport { try output.line("  ⚠ \(sentence)") }
     if let writer = store.writer {
       try output.line(
