@@ -51,7 +51,7 @@ struct CommitsWhileCompacting {
     try limit(&work, contender, &results)
   }
 
-  /// What the disk itself does to overwrites of as many bytes: alone, and while another thread writes and syncs as a compaction does.
+  /// What the disk itself does to overwrites of as many bytes: alone, and while another thread writes and syncs large pieces.
   private func limit(_ work: inout Work, _ contender: StrataContender, _ results: inout Results) throws {
     let before = contender.store.dataBytes
     try contender.insert(work.nextInsert())
