@@ -25,7 +25,8 @@ extension Store {
   /// long as it would keep the same commits; with `keepsMore` also where commits have come since, and then it keeps some more than the
   /// rule asks for.
   ///
-  /// Blocks the thread for as long as the copying takes; memory grows with the number of records kept (about 60 bytes each).
+  /// Blocks the thread for as long as the copying takes; memory grows with the records and the tree nodes that are kept (25 to
+  /// 65 bytes for each, by the layout of `PlaceTable`).
   package func compact(
     _ retention: Retention, keepsMore: Bool = false, progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
@@ -88,10 +89,7 @@ extension Store {
       if work == nil { work = try begun(current, retention) }
       guard let (copy, start, kept) = work else { return nil }
       do throws(StorageError) {
-        try copy.run(kept, names: try names(of: start)) { step in
-          letZerosBeWritten()
-          return progress(step)
-        }
+        try run(copy, kept, names: try names(of: start), progress)
       } catch .cancelled {
         try copy.syncFrames(all: true)
         throw .cancelled
@@ -149,6 +147,15 @@ extension Store {
   ) throws(StorageError) -> Bool {
     let fresh = try KeptCommits(current, now: disk.now()).select(retention, names: try names(of: current))
     return fresh.filter { $0.number <= number }.map(\.number) == kept.map(\.number)
+  }
+
+  private func run(
+    _ copy: GenerationCopy, _ kept: [CommitRecord], names: [String: UInt64], _ progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) {
+    try copy.run(kept, names: names) { step in
+      letZerosBeWritten()
+      return progress(step)
+    }
   }
 
   private func names(of state: Publication.State) throws(StorageError) -> [String: UInt64] {
@@ -269,7 +276,9 @@ extension Store {
       let copy = try GenerationCopy(
         from: current.file, to: temporary, disk: disk, options: options,
         generation: current.file.header.identity.generation, firstNumber: kept.first?.number ?? 1, counters: Counters())
-      try copy.run(kept, names: allNames.filter { numbers.contains($0.value) }, progress: progress)
+      try writing.zeros.besideOthers { () throws(StorageError) in
+        try run(copy, kept, names: allNames.filter { numbers.contains($0.value) }, progress)
+      }
       let new = try copy.finish(session: nil, origin: 0, date: disk.now())
       try creation.putInPlace(temporary)
       return CompactionReport(
