@@ -67,7 +67,7 @@ public struct Commit: Identifiable, Hashable, Sendable {
   init(_ commit: DatastoreModel.Commit) {
     id = Number(commit.number.rawValue)
     parents = commit.parents.map { Number($0.rawValue) }
-    date = Date(timeIntervalSince1970: Double(commit.date) / 1e9)
+    date = Date(commitNanoseconds: commit.date)
     action = commit.action
     program = commit.program
     author = commit.author

@@ -15,9 +15,8 @@ extension DatastoreCore {
     guard let head = try store.currentView(), let store = try store.model()?.engine else {
       throw StoreError(.noSuchCommit, "There is no commit yet.")
     }
-    let nanoseconds = Int64(clamping: Int128((date.timeIntervalSince1970 * 1e9).rounded(.down)))
     let number = try throwingStoreErrors { () throws(StorageError) in
-      try store.ancestor(of: head.commit.number, notLaterThan: nanoseconds).number
+      try store.ancestor(of: head.commit.number, notLaterThan: date.lastNanosecond).number
     }
     return try fixed(at: Commit.Number(number))
   }

@@ -28,9 +28,8 @@ extension Persistence {
   /// The newest commit that is not later than a date.
   public func commit(notLaterThan date: Date) async throws -> Commit {
     let model = try requiredModel()
-    let nanoseconds = Int64(clamping: Int128((date.timeIntervalSince1970 * 1e9).rounded(.down)))
     let number = try throwingStoreErrors { () throws(StorageError) in
-      try model.engine.ancestor(of: model.engine.head.commit.number, notLaterThan: nanoseconds).number
+      try model.engine.ancestor(of: model.engine.head.commit.number, notLaterThan: date.lastNanosecond).number
     }
     return try await commit(Commit.Number(number))
   }
