@@ -24,7 +24,8 @@ struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
       if !isOpened {
         isOpened = true
         walk = try ChangeWalk(
-          from: core.view(at: difference.old), to: core.view(at: difference.new), datastore: core.key)
+          from: core.view(at: difference.old), to: core.view(at: difference.new), datastore: core.key,
+          order: core.identifiers.order)
       }
       while let change = try walk?.next() {
         if let event = try await core.event(of: change) { return event }
@@ -42,23 +43,40 @@ struct ChangeWalk {
   private let old: Tree?
   private let new: Tree?
   private var cursor: DifferenceCursor
+  /// The differences that were put in order, for an order that the engine does not know.
+  private var sorted: ArraySlice<Difference> = []
 
-  init(from old: View, to new: View, datastore: String) throws {
+  /// - Parameter order: The order that the changes come in; with that of the bytes, an order of the caller's comes as none.
+  init(from old: View, to new: View, datastore: String, order: KeyOrder = .bytes) throws {
     let name = TreeName.records(of: datastore)
     self.datastore = datastore
     newest = new.commit.number
     (self.old, self.new, cursor) = try throwingStoreErrors { () throws(StorageError) in
       (try old.tree(name), try new.tree(name), try difference(old, new, tree: name))
     }
+    guard !order.isBytes else { return }
+    while let difference = try throwingStoreErrors({ () throws(StorageError) in try cursor.next() }) {
+      sorted.append(difference)
+    }
+    sorted.sort { order.isBefore($0.key.array, $1.key.array) }
   }
 
   mutating func next() throws -> StoredChange? {
     try throwingStoreErrors { () throws(StorageError) in
-      guard let difference = try cursor.next() else { return nil }
-      return StoredChange(
-        datastore: datastore, key: difference.key.array, commit: newest, old: try record(difference.old, in: old),
-        new: try record(difference.new, in: new))
+      while let difference = try nextDifference() {
+        let (before, after) = (try record(difference.old, in: old), try record(difference.new, in: new))
+        // Changed and changed back: two versions, but no difference.
+        if before == after { continue }
+        return StoredChange(
+          datastore: datastore, key: difference.key.array, commit: newest, old: before, new: after)
+      }
+      return nil
     }
+  }
+
+  private mutating func nextDifference() throws(StorageError) -> Difference? {
+    if let first = sorted.popFirst() { return first }
+    return try cursor.next()
   }
 
   private func record(_ entry: Entry?, in tree: Tree?) throws(StorageError) -> Bytes? {

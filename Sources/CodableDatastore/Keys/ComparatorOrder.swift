@@ -27,6 +27,14 @@ enum KeyOrder: Sendable {
     case .comparator(let comparator): try comparator.comparison(to: key)
     }
   }
+
+  /// Whether a stored key comes before another; one that cannot be read comes where its bytes would.
+  func isBefore(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left.withUnsafeBytes { left in
+      let place = (try? comparison(to: right).place(left)) ?? right.withUnsafeBytes { compareKeys(left, $0) }
+      return place < 0
+    }
+  }
 }
 
 /// Where a stored key lies relative to one that is sought. Throws where the stored key cannot be read.
