@@ -13,7 +13,7 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
   struct Iterator: AsyncIteratorProtocol {
     private let history: InstanceHistory
     private var versions: VersionCursor?
-    private var tree: Tree?
+    private var view: View?
     private var model: OwnStore?
     private var isOpened = false
 
@@ -34,10 +34,10 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
       let key = try core.key(of: history.identifier)
       guard let view = try core.currentView(), let model = try core.store.model() else { return }
       self.model = model
+      self.view = view
       let place = try core.identifiers.order.place(of: key)
       versions = try throwingStoreErrors { () throws(StorageError) in
-        tree = try view.tree(core.recordsTree)
-        return try view.versions(of: place.keptProbe, in: core.recordsTree)
+        try view.versions(of: place.keptProbe, in: core.recordsTree)
       }
     }
 
@@ -47,7 +47,7 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
       }
       let record: Bytes? = try throwingStoreErrors { () throws(StorageError) in
         guard let change = version.change, change.kind == .put else { return nil }
-        return try tree?.value(of: change.reference)
+        return try view?.value(of: change.reference)
       }
       let commit = try throwingModelErrors { () throws(ModelError) in try model.commit(CommitNumber(version.commit)) }
       return (Commit(commit), record)

@@ -73,6 +73,11 @@ extension OwnStore {
   }
 }
 
+extension CommitRecord {
+  /// An undo brings roots back too; and a commit that a restore was squashed into names what that restored.
+  fileprivate var isRestore: Bool { flags.contains(.restore) && !flags.contains(.undo) }
+}
+
 extension Commit {
   init(_ record: CommitRecord) {
     self.init(
@@ -84,7 +89,7 @@ extension Commit {
       author: record.author,
       changes: record.counts.compactMap { ChangeCount($0) }.sorted { $0.datastore < $1.datastore },
       undoes: record.undoes.map { CommitNumber($0) },
-      restores: record.flags.contains(.undo) ? nil : record.restores.map { CommitNumber($0) },
+      restores: record.isRestore ? record.restores.map { CommitNumber($0) } : nil,
       isSquashed: record.flags.contains(.squashed),
       isMaintenance: record.flags.contains(.maintenance),
       byteCount: record.frameBytes)

@@ -22,6 +22,8 @@ package struct VersionCursor: Sendable {
   /// The newest restore at or before `view`, until it is behind.
   private var restore: CommitLink?
   private var isAtEnd = false
+  /// The commit of the version told last.
+  private var told: UInt64?
 
   /// A probe that can be kept.
   private enum SearchKey: Sendable {
@@ -74,6 +76,7 @@ package struct VersionCursor: Sendable {
         }
         reference = change.replaced
         if reference == nil, restore == nil { isAtEnd = true }
+        told = change.commit
         return Version(commit: change.commit, isRestored: false, change: change)
       }
       guard let link = restore else {
@@ -94,9 +97,25 @@ package struct VersionCursor: Sendable {
       }
       let before = try state(in: view)
       reference = before
-      if before != restored { return Version(commit: link.number, isRestored: true, change: change) }
+      // A commit that restored and then wrote the record, or was squashed of such, has one state of it.
+      if link.number != told, try differs(restored, before) {
+        told = link.number
+        return Version(commit: link.number, isRestored: true, change: change)
+      }
     }
     return nil
+  }
+
+  /// Whether two states are not the same: what is deleted is as gone as what never was.
+  private func differs(_ left: RecordReference?, _ right: RecordReference?) throws(StorageError) -> Bool {
+    if left == right { return false }
+    return try value(left) != value(right)
+  }
+
+  /// What the record was; nil where it was not there.
+  private func value(_ reference: RecordReference?) throws(StorageError) -> Bytes? {
+    guard let reference, try view.file.change(reference).kind == .put else { return nil }
+    return try view.file.value(reference)
   }
 }
 
