@@ -4,6 +4,9 @@ package struct EditOptions: Sendable {
   package var marksIndexesStale: Bool
   /// Where a record changed since it was read: put both changes together where no field overlaps, instead of refusing.
   package var mergesFields: Bool
+  /// The contents are such as the records had before, whatever they say of their identifiers: an app may keep an instance
+  /// under another identifier than its own.
+  package var bringsBackContents: Bool
   /// While an index is built: leave the records out that it cannot take, and list them with the datastore, instead of
   /// throwing `ModelError.failures`.
   package var leavesFailuresOut: Bool
@@ -20,12 +23,13 @@ package struct EditOptions: Sendable {
   package var proving: WorkProgress?
 
   package init(
-    marksIndexesStale: Bool = false, mergesFields: Bool = false, leavesFailuresOut: Bool = false,
-    leavingOut: Set<StoredKey> = [], mending: ChangeSet = ChangeSet(), detailLimit: Int = 200,
-    progress: WorkProgress? = nil, proving: WorkProgress? = nil
+    marksIndexesStale: Bool = false, mergesFields: Bool = false, bringsBackContents: Bool = false,
+    leavesFailuresOut: Bool = false, leavingOut: Set<StoredKey> = [], mending: ChangeSet = ChangeSet(),
+    detailLimit: Int = 200, progress: WorkProgress? = nil, proving: WorkProgress? = nil
   ) {
     self.marksIndexesStale = marksIndexesStale
     self.mergesFields = mergesFields
+    self.bringsBackContents = bringsBackContents
     self.leavesFailuresOut = leavesFailuresOut
     self.leavingOut = leavingOut
     self.mending = mending

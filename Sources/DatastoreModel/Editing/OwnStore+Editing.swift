@@ -105,7 +105,7 @@ struct EditApplication {
     // A record that no longer decodes (left out by a warm-up) has no values that could be told: it is searched for.
     let oldValues = theirs.flatMap { try? indexing.values(of: $0) }
     if let new {
-      try indexing.check(new, of: edit.identifier)
+      if !options.bringsBackContents { try indexing.check(new, of: edit.identifier, insteadOf: theirs) }
       let values: [[[UInt8]]]
       do {
         values = try indexing.values(of: new)

@@ -63,7 +63,7 @@ private struct PreviewWork {
     var values: [[[UInt8]]] = []
     if let new {
       do {
-        try indexing.check(new, of: edit.identifier)
+        if !options.bringsBackContents { try indexing.check(new, of: edit.identifier, insteadOf: theirs) }
         values = try indexing.values(of: new)
         try indexing.checkLengths(values, of: edit.identifier.bytes)
       } catch .refused(let reason) {

@@ -19,9 +19,10 @@ extension OwnStore {
     if let number = try undoByRoots(commit, info) { return number }
     let changes = try inverse(of: commit, on: head)
     guard !changes.isEmpty else {
+      if try self.changes(of: commit).next(1).isEmpty { throw .refused(reason: "\(commit) changed no record") }
       throw .refused(reason: "nothing of \(commit) is left to take back: later commits changed all of it")
     }
-    return try self.commit(changes, info, options: EditOptions(mergesFields: true))
+    return try self.commit(changes, info, options: EditOptions(mergesFields: true, bringsBackContents: true))
   }
 
   /// Where the head has the state that the commit made, its parent's roots take it back, whatever the types.

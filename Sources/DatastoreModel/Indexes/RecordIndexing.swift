@@ -108,10 +108,15 @@ struct RecordIndexing {
     try descriptor.coding(of: content.bytes).document(of: content.bytes)
   }
 
-  /// Throws where content is no record of this identifier: it does not parse, or its identifier field is another.
-  func check(_ content: RecordContent, of identifier: StoredKey) throws(ModelError) {
+  /// Throws where content is no record of this identifier: it does not parse, or its identifier field is another. An app
+  /// may keep an instance under another identifier than its own; then its own must stay what it was.
+  func check(
+    _ content: RecordContent, of identifier: StoredKey, insteadOf old: RecordContent?
+  ) throws(ModelError) {
     if let format {
-      guard try format.keys(of: content).identifier == identifier.bytes else { throw otherIdentifier(identifier) }
+      let found = try format.keys(of: content).identifier
+      if found == identifier.bytes { return }
+      guard let old, try found == format.keys(of: old).identifier else { throw otherIdentifier(identifier) }
       return
     }
     let document: Document
