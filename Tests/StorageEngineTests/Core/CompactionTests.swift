@@ -239,6 +239,80 @@ struct CompactionTests {
     try verify(folder.store())
   }
 
+  @Test(
+    "a commit that is kept with its parent counts what it counted, also the records of a tree that a restore took away")
+  func keptCounts() throws {
+    let store = Store.memory(options: StoreOptions())
+    _ = try history(store, commits: 20, seed: 7)
+    let base = store.head
+    let others = TreeName(Array("Dothers".utf8))
+    try store.change { transaction in
+      try transaction.createTree(others, kind: .records)
+      for number in 0..<3 { try transaction.put(key(number), bytes("other"), in: others) }
+    }
+    let newest = try store.change { try $0.restore(nil, from: base) }
+    let before = try (1...newest).map { try store.commit($0).counts }
+    #expect(before.last?.map(\.deleted) == [3])
+    _ = try store.compact(.all)
+    #expect(try (1...newest).map { try store.commit($0).counts } == before)
+  }
+
+  @Test(
+    "a commit that is given a name while a compaction leaves it out is kept; where that happens again and again, the compaction ends"
+  )
+  func namesMeanwhile() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let states = try history(store, commits: 20, seed: 8)
+    var named: UInt64 = 1
+    func compact(naming count: Int) throws {
+      var left = count
+      _ = try store.compact(.last(3)) { progress in
+        if progress.commitsDone == 1, left > 0 {
+          left -= 1
+          named += 1
+          _ = try? store.change(CommitInfo(names: ["late": named])) { _ in }
+        }
+        return true
+      }
+    }
+    #expect(throws: StorageError.busy(what: "names were moved while the history was being compacted")) {
+      try compact(naming: .max)
+    }
+    #expect(store.identity.generation == 1)
+    try compact(naming: 1)
+    #expect(store.identity.generation == 2)
+    #expect(try store.names == ["late": named])
+    try check(try store.view(at: named), states[named])
+    try store.close()
+    try verify(folder.store())
+  }
+
+  @Test("a compaction whose file another process has put its own in the place of ends, and the store is as before")
+  func twoCompactions() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let states = try history(store, commits: 20, seed: 9)
+    let other = try Store.open(at: folder.store(), options: StoreOptions())
+    var isFirst = true
+    #expect(throws: StorageError.busy(what: "someone else has begun to compact the store")) {
+      try store.compact(.last(5)) { _ in
+        guard isFirst else { return true }
+        isFirst = false
+        store.releaseLock()
+        // Ended early, it leaves what it has copied.
+        _ = try? other.compact(.last(3)) { $0.commitsDone < 2 }
+        other.releaseLock()
+        return true
+      }
+    }
+    #expect(store.identity.generation == 1)
+    for (number, state) in states { try check(try store.view(at: number), state) }
+    try store.close()
+    try other.close()
+    try verify(folder.store())
+  }
+
   @Test("a reader elsewhere goes on across a compaction, and a writer goes on during one")
   func meanwhile() throws {
     let folder = TemporaryFolder()
@@ -300,6 +374,26 @@ struct CompactionTests {
     for number in 1...last { #expect(try store.head.text(key(1000 + number)) == "meanwhile") }
     try store.close()
     try verify(folder.store())
+  }
+
+  @Test(
+    "a compaction comes to its end where each commit that is copied brings another one: it copies some while nobody can commit"
+  )
+  func neverDone() throws {
+    let disk = HookedDisk(of: "data.compact")
+    let store = try Store.create(at: "/compacted", options: StoreOptions(), disk: disk)
+    _ = try history(store, commits: 20, seed: 6)
+    let written = Atomic(0)
+    disk.hooks.withLock { hooks in
+      hooks.write = {
+        guard !store.writing.turns.isTaken, written.load(ordering: .relaxed) < 1000 else { return }
+        let number = written.add(1, ordering: .relaxed).newValue
+        _ = try? store.change { try $0.put(key(1000 + number), bytes("meanwhile"), in: people) }
+      }
+    }
+    _ = try store.compact(.all)
+    #expect(store.identity.generation == 2)
+    #expect((20..<1000).contains(written.load(ordering: .relaxed)))
   }
 
   @Test("a cancelled compaction leaves the store as it was")

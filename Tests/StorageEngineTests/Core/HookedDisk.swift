@@ -2,7 +2,8 @@ import Synchronization
 
 @testable import StorageEngine
 
-/// A disk that asks before each write and sync of the data file, so that a test can fail one, or hold it back.
+/// A disk that asks before each write and sync of one file, the data unless another is named, so that a test can fail one, hold it
+/// back, or do something else first.
 final class HookedDisk: ForwardingDisk {
   typealias Hook = @Sendable () throws(DiskError) -> Void
 
@@ -14,11 +15,15 @@ final class HookedDisk: ForwardingDisk {
   }
 
   let base: any Disk
+  private let name: String
   let hooks = Mutex(Hooks())
   /// What changed the data file, counted: when it last did, as a disk tells.
   fileprivate let changes = Atomic<Int64>(1)
 
-  init(_ base: any Disk = MemoryDisk()) { self.base = base }
+  init(_ base: any Disk = MemoryDisk(), of name: String = "data") {
+    self.base = base
+    self.name = "/" + name
+  }
 
   /// Makes each sync wait until so many more writes were made.
   func holdSyncs(untilWritten count: Int) {
@@ -51,7 +56,7 @@ final class HookedDisk: ForwardingDisk {
 
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
     let file = try base.open(path, mode)
-    return path.hasSuffix("/data") ? HookedFile(file, self) : file
+    return path.hasSuffix(name) ? HookedFile(file, self) : file
   }
 }
 

@@ -230,6 +230,26 @@ struct DamageTests {
     }
   }
 
+  @Test("a writer that finds damage in what another one made durable says so, and cuts nothing")
+  func durableFrame() throws {
+    let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 26)
+    let other = try Store.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    try other.change { try $0.createTree(people, kind: .records) }
+    // Knows of the first commit only.
+    let store = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    for number in 0..<3 { try other.change { try $0.put(key(number), bytes("x"), in: people) } }
+    try other.close()
+    let whole = try #require(disk.image.contents(at: DamagedStore.data)?.array)
+    let frame = FrameMap(whole).frames[2]
+    let place = frame.record.lowerBound
+    try write([~whole[place]], at: UInt64(place), to: try disk.open(DamagedStore.data, .readWrite))
+    let damaged = disk.image.contents(at: DamagedStore.data)?.array
+
+    let damage = StorageError.damaged(what: "frame", offset: UInt64(frame.header.lowerBound))
+    #expect(throws: damage) { try store.beginBlocking() }
+    #expect(disk.image.contents(at: DamagedStore.data)?.array == damaged)
+  }
+
   private func probe(
     _ store: DamagedStore, _ count: Int, _ probe: @escaping @Sendable (Int) -> DamageProbe
   ) async -> ([Outcome: Int], [String]) {
