@@ -56,8 +56,7 @@ struct GroupCommitTests {
     #expect(store.counts.syncs - before.syncs <= 8)
   }
 
-  @Test(
-    "who waits behind a thread that gathers is not forgotten when another one syncs for that", .timeLimit(.minutes(1)))
+  @Test("who waits behind a thread that gathers is not forgotten when another one syncs for that")
   func handedOver() throws {
     let disk = HookedDisk()
     var options = StoreOptions()
