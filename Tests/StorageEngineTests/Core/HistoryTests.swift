@@ -187,7 +187,9 @@ struct HistoryTests {
     #expect(store.counts.nodeReads - other <= 10)
   }
 
-  @Test("between any two of many commits the difference is exact, and reads at most 20 nodes for each of its changes and 200")
+  @Test(
+    "between any two of many commits the difference is exact, and reads at most 20 nodes for each of its changes and 200"
+  )
   func anyDifference() throws {
     let store = Store.memory()
     var random = RandomSource(seed: 15)

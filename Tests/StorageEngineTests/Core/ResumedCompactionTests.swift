@@ -133,7 +133,8 @@ struct ResumedCompactionTests {
     #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
   }
 
-  @Test("where commits have come since, it keeps what the rule keeps now, or on request what was begun and all that came")
+  @Test(
+    "where commits have come since, it keeps what the rule keeps now, or on request what was begun and all that came")
   func newCommits() throws {
     for keepsMore in [false, true] {
       let (start, _) = try history()
