@@ -13,17 +13,18 @@ final class Output {
 
   init(descriptor: Int32 = STDOUT_FILENO) {
     self.descriptor = descriptor
+    isTerminal = isatty(descriptor) == 1
     buffer.reserveCapacity(1 << 16)
   }
 
   /// Whether a person reads along, so that lines must not wait in a buffer.
-  var isTerminal: Bool { isatty(descriptor) == 1 }
+  let isTerminal: Bool
 
-  /// Adds a line.
+  /// Adds a line. What a store holds must not steer the terminal that it is shown on; a program gets it as it is.
   ///
   /// - Throws: ``OutputClosed`` once the reader has gone, ``OutputFailed`` where the system refuses the bytes.
   func line(_ text: String) throws {
-    buffer.append(contentsOf: text.utf8)
+    buffer.append(contentsOf: (isTerminal ? text.showingControls : text).utf8)
     buffer.append(UInt8(ascii: "\n"))
     if buffer.count >= 1 << 16 { try flush() }
   }
@@ -64,6 +65,26 @@ struct OutputFailed: Error, CustomStringConvertible {
 
 /// Writes a sentence for the user to standard error.
 func complain(_ sentence: String) {
-  var text = "strata: \(sentence)\n"
+  var text = "strata: \(sentence.showingControls)\n"
   text.withUTF8 { bytes in _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+}
+
+extension String {
+  /// With pictures in the place of control characters, but for tabs and the ends of lines.
+  var showingControls: String {
+    guard unicodeScalars.contains(where: \.steersTerminals) else { return self }
+    var shown = UnicodeScalarView()
+    for scalar in unicodeScalars {
+      let value = scalar.value
+      let picture = value < 0x20 ? Unicode.Scalar(0x2400 + value) : value == 0x7F ? "\u{2421}" : "\u{FFFD}"
+      shown.append(scalar.steersTerminals ? picture ?? "\u{FFFD}" : scalar)
+    }
+    return String(shown)
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var steersTerminals: Bool {
+    properties.generalCategory == .control && self != "\n" && self != "\t"
+  }
 }

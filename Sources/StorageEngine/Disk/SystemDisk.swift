@@ -32,7 +32,8 @@ package struct SystemDisk: Disk {
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
-    let descriptor = try calling("open", path) { systemOpen($0, flags | O_CLOEXEC) }
+    // Not blocking makes no difference to a file; a pipe that lies in its place would be waited for without end.
+    let descriptor = try calling("open", path) { systemOpen($0, flags | O_NONBLOCK | O_CLOEXEC) }
     return SystemFile(
       descriptor: descriptor, path: path, interference: interference)
   }

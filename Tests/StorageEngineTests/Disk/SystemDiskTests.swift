@@ -57,6 +57,18 @@ struct SystemDiskTests {
     }
   }
 
+  @Test("a pipe in the place of a file is an error, and is not waited for")
+  func pipe() async throws {
+    try await withDirectory { directory in
+      let path = "\(directory)/data"
+      try #require(mkfifo(path, 0o600) == 0)
+      #expect(throws: DiskError(operation: "pread", path: path, code: ESPIPE)) {
+        try read(10, at: 0, from: disk.open(path, .read))
+      }
+      #expect(throws: StorageError.self) { try Store.open(at: directory, options: StoreOptions(isReadOnly: true)) }
+    }
+  }
+
   @Test("rename replaces the target, list and status see it, the old file lives on while it is open")
   func renames() async throws {
     try await withDirectory { directory in

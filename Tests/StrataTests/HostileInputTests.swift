@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+@testable import strata
+
+@Suite("What is given with ill will")
+struct HostileInputTests {
+  @Test("control characters steer no terminal: they are shown as pictures")
+  func controls() throws {
+    #expect("a\u{1B}[31mb\u{7F}\u{9B}2J\r\n\té\u{0}".showingControls == "a␛[31mb␡\u{FFFD}2J␍\n\té␀")
+    #expect("plain ⌘ text\n".showingControls == "plain ⌘ text\n")
+    let run = try ProgramRun(["info", "/nowhere/\u{1B}[31m.strata"])
+    #expect(run.status == 1)
+    #expect(run.complaint.contains("/nowhere/␛[31m.strata"))
+  }
+
+  @Test(
+    "a pipe in the place of a store's file is no store, and is not waited for", arguments: ["info", "verify", "watch"])
+  func pipeAsData(verb: String) throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path("Piped.strata")
+    try FileManager.default.createDirectory(atPath: store, withIntermediateDirectories: true)
+    try #require(mkfifo(store + "/data", 0o600) == 0)
+    let run = try ProgramRun([verb, store])
+    #expect([1, 3].contains(run.status))
+    #expect(!run.complaint.isEmpty)
+  }
+}
