@@ -27,12 +27,28 @@ func compareBytes(
     }
     return leftCount - rightCount
   }
-  var position = 0
-  while position < count {
-    let leftByte = left.load(fromByteOffset: position, as: UInt8.self)
-    let rightByte = right.load(fromByteOffset: position, as: UInt8.self)
-    if leftByte != rightByte { return leftByte < rightByte ? -1 : 1 }
-    position += 1
+  // Fewer than eight as two words that overlap: where the first are equal, what they share does not decide the second.
+  if count >= 4 {
+    let leftWord = UInt64(word(left, at: 0)) << 32 | UInt64(word(left, at: count - 4))
+    let rightWord = UInt64(word(right, at: 0)) << 32 | UInt64(word(right, at: count - 4))
+    if leftWord != rightWord { return leftWord < rightWord ? -1 : 1 }
+  } else if count > 0 {
+    let leftWord = bytes(left, count)
+    let rightWord = bytes(right, count)
+    if leftWord != rightWord { return leftWord < rightWord ? -1 : 1 }
   }
   return leftCount - rightCount
+}
+
+@inline(__always)
+private func word(_ bytes: UnsafeRawPointer, at offset: Int) -> UInt32 {
+  UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+}
+
+/// One to three bytes as a number that orders them: the first, the middle one, the last, which may be the same.
+@inline(__always)
+private func bytes(_ bytes: UnsafeRawPointer, _ count: Int) -> UInt32 {
+  UInt32(bytes.load(as: UInt8.self)) << 16
+    | UInt32(bytes.load(fromByteOffset: count >> 1, as: UInt8.self)) << 8
+    | UInt32(bytes.load(fromByteOffset: count - 1, as: UInt8.self))
 }

@@ -54,7 +54,7 @@ struct TransactionState: Sendable {
   let storedCatalog: NodePointer
   var catalog: TreeEditor
   var trees: [TreeState] = []
-  var places: [TreeName: Int] = [:]
+  var places = TreePlaces()
   var nextTree: UInt32
   /// Entries of this frame that a later change took the place of: distances from the frame's first byte.
   var superseded: [UInt64] = []

@@ -270,13 +270,13 @@ extension WriteTransaction {
         // The path is copied at once: to look first would cost every new payload a second descent. Of a tree that the
         // transaction has not changed yet a copy that nobody needs is given up again.
         let isChanged = state.pointee.trees[place].primary.root.fresh != nil
-        let before = isChanged ? TreeEditor.none : state.pointee.trees[place].primary
+        let before = isChanged ? nil : state.pointee.trees[place].primary
         var isSame = false
         let isNew = try state.pointee.trees[place].primary.set(key, at: probe, in: file) { old throws(StorageError) in
           isSame = old == payload
           return payload
         }
-        if isSame, !isChanged { state.pointee.trees[place].primary = before }
+        if isSame, let before { state.pointee.trees[place].primary = before }
         return isNew
       }
     }

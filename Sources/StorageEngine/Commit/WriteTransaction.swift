@@ -133,7 +133,7 @@ package final class WriteTransaction: @unchecked Sendable {
   private func add(_ tree: TreeState) {
     // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.
     state.pointee.trees.append(tree)
-    state.pointee.places[tree.name] = state.pointee.trees.count - 1
+    state.pointee.places.append(tree.name)
   }
 
   /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.

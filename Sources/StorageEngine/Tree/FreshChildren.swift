@@ -23,16 +23,16 @@ struct FreshChildren {
     }
   }
 
-  /// Takes out the one at a place, if there is one, so that it can be changed: a copy of it where something else holds it
-  /// too. It must be put back.
-  mutating func take(at index: Int) -> FreshNode? {
-    var taken: FreshNode?
-    if all.isEmpty {
-      if index == place { swap(&taken, &one) }
-    } else if index < all.count {
-      swap(&taken, &all[index])
-    }
-    return isKnownUniquelyReferenced(&taken) ? taken : taken.map { FreshNode(copying: $0) }
+  /// The one at a place, if there is one, to be changed: where something else holds it too, a copy takes its place.
+  mutating func own(at index: Int) -> Unmanaged<FreshNode>? {
+    if all.isEmpty { return index == place ? Self.own(&one) : nil }
+    return index < all.count ? Self.own(&all[index]) : nil
+  }
+
+  @inline(__always)
+  private static func own(_ node: inout FreshNode?) -> Unmanaged<FreshNode>? {
+    if !isKnownUniquelyReferenced(&node) { node = node.map { FreshNode(copying: $0) } }
+    return node.map { .passUnretained($0) }
   }
 
   /// A cell comes in at a place, and the later ones move up.

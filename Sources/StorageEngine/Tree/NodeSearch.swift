@@ -67,7 +67,27 @@ extension NodeView {
       if order < 0 { return (count, false) }
       rest = UnsafeRawBufferPointer(rebasing: key[prefixLength...])
     }
+    // What is checked here is what `cell` and `fixedSize` check, without asking for the form with each cell. Nothing can
+    // overflow: ends are 16-bit numbers, and so is the count.
+    guard let fixedSize = form.fixedSize else { return try lowerBound(amongMixed: rest) }
+    let room = length - heap
+    let keys = base + (heap + fixedSize)
     var low = first
+    var high = count
+    while low < high {
+      let middle = (low &+ high) &>> 1
+      let start = middle == 0 ? 0 : end(middle &- 1)
+      let size = end(middle) &- start &- fixedSize
+      guard size >= 0, end(middle) <= room else { throw damage }
+      let order = compareBytes(UnsafeRawBufferPointer(start: keys + start, count: size), rest)
+      if order == 0 { return (middle, true) }
+      if order < 0 { low = middle &+ 1 } else { high = middle }
+    }
+    return (low, false)
+  }
+
+  private func lowerBound(amongMixed rest: UnsafeRawBufferPointer) throws(StorageError) -> (index: Int, isEqual: Bool) {
+    var low = 0
     var high = count
     while low < high {
       let middle = (low + high) / 2

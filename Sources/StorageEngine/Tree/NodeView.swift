@@ -8,6 +8,29 @@ enum NodeForm: UInt8 {
   case bare = 3
   /// A byte for the kind, then what it says.
   case mixed = 4
+
+  /// In place: every look at a node begins with it, and the compiler makes a call of its own.
+  @inline(__always)
+  init?(rawValue: UInt8) {
+    switch rawValue {
+    case 1: self = .inner
+    case 2: self = .references
+    case 3: self = .bare
+    case 4: self = .mixed
+    default: return nil
+    }
+  }
+
+  /// The size of a cell's fixed part, where all have the same.
+  @inline(__always)
+  var fixedSize: Int? {
+    switch self {
+    case .inner: NodePointer.size
+    case .references: RecordReference.size
+    case .bare: 0
+    case .mixed: nil
+    }
+  }
 }
 
 /// The bytes of one node, stored or still in memory: both have the same layout.
@@ -63,7 +86,7 @@ struct NodeView {
   /// Where a cell ends, counted from the heap.
   @inline(__always)
   func end(_ index: Int) -> Int {
-    Int(UInt16(littleEndian: base.loadUnaligned(fromByteOffset: NodeView.headerSize + 2 * index, as: UInt16.self)))
+    Int(UInt16(littleEndian: base.loadUnaligned(fromByteOffset: NodeView.headerSize &+ 2 &* index, as: UInt16.self)))
   }
 
   /// The bytes of a cell.
@@ -78,24 +101,21 @@ struct NodeView {
   /// The size of a cell's fixed part.
   @inline(__always)
   func fixedSize(of cell: UnsafeRawBufferPointer) throws(StorageError) -> Int {
-    let size: Int
-    switch form {
-    case .inner: size = NodePointer.size
-    case .references: size = RecordReference.size
-    case .bare: size = 0
-    case .mixed:
-      guard cell.count > 0 else { throw damage }
-      switch cell[0] {
-      case 0: size = 1
-      case 1: size = 1 + RecordReference.size
-      case 2:
-        guard cell.count > 1 else { throw damage }
-        size = 3 + Int(cell[1])  // tag, length minus one, bytes
-      default: throw damage
-      }
-    }
+    let size = if let size = form.fixedSize { size } else { try mixedSize(of: cell) }
     guard size <= cell.count else { throw damage }
     return size
+  }
+
+  private func mixedSize(of cell: UnsafeRawBufferPointer) throws(StorageError) -> Int {
+    guard cell.count > 0 else { throw damage }
+    switch cell[0] {
+    case 0: return 1
+    case 1: return 1 + RecordReference.size
+    case 2:
+      guard cell.count > 1 else { throw damage }
+      return 3 + Int(cell[1])  // tag, length minus one, bytes
+    default: throw damage
+    }
   }
 
   /// The rest of a cell's key after the prefix.

@@ -31,10 +31,14 @@ struct TreeEditor: Sendable {
     try makeRootFresh(in: file)
     guard let top = root.fresh else { throw .damaged(what: "tree", offset: 0) }
     var change = Insertion(key: key, probe: probe)
-    let split = try set(&change, in: top, file: file, payload: payload)
+    let view = try top.view
+    let level = view.level
+    let result = withUnsafeTemporaryAllocation(of: Step.self, capacity: Int(level)) { path in
+      Result { () throws(StorageError) in try set(&change, below: top, view, path, file: file, payload: payload) }
+    }
+    let split = try result.get()
     if change.isNew { root.pointer.count += 1 }
     if let split {
-      let level = try top.view.level
       guard level < UInt8.max, root.count > split.count else { throw .damaged(what: "tree", offset: 0) }
       let newRoot = FreshNode(form: .inner, level: level + 1)
       try newRoot.insertChild(top, count: root.count - split.count, key: [], at: 0)
@@ -75,26 +79,60 @@ struct TreeEditor: Sendable {
     var count: UInt64
   }
 
+  /// An inner node on the way to a leaf, and the cell that the way goes on from.
+  private struct Step {
+    let node: Unmanaged<FreshNode>
+    let cell: Int
+    /// How many entries lie below the cell.
+    let count: UInt64
+  }
+
+  /// Goes down to the leaf, makes the change there, and goes up again as far as it is felt. `path` has room for as many
+  /// steps as the top's level.
+  ///
+  /// A loop over unmanaged nodes: the tree holds them all the while, and counting references on every level, as a recursion
+  /// would do for `payload` too, costs a twentieth of an insertion.
   private mutating func set(
-    _ change: inout Insertion, in node: FreshNode, file: DataFile,
-    payload: (Payload?) throws(StorageError) -> Payload
+    _ change: inout Insertion, below top: FreshNode, _ topView: NodeView, _ path: UnsafeMutableBufferPointer<Step>,
+    file: DataFile, payload: (Payload?) throws(StorageError) -> Payload
   ) throws(StorageError) -> Split? {
-    let view = try node.view
-    guard view.form == .inner else { return try set(&change, inLeaf: node, view, payload: payload) }
-    let index = try view.childIndex(change.probe)
-    let count = try view.childCount(index)
-    let split = try withFreshChild(index, of: node, file: file) { editor, child throws(StorageError) in
-      try editor.set(&change, in: child, file: file, payload: payload)
+    var depth = 0
+    var node = Unmanaged.passUnretained(top)
+    var view = topView
+    while view.form == .inner {
+      guard depth < path.count else { throw view.damage }
+      let cell = try view.childIndex(change.probe)
+      path[depth] = Step(node: node, cell: cell, count: try view.childCount(cell))
+      depth += 1
+      let known = node._withUnsafeGuaranteedRef { $0.children.own(at: cell) }
+      node =
+        if let known { known } else {
+          .passUnretained(try freshChild(cell, of: node.takeUnretainedValue(), file: file))
+        }
+      view = try NodeView(node._withUnsafeGuaranteedRef { $0.bytes }, offset: 0)
     }
-    let newCount = change.isNew ? count + 1 : count
-    guard let split else {
-      if change.isNew { node.setChildCount(at: index, newCount) }
-      return nil
+    var split = try set(&change, inLeaf: node.takeUnretainedValue(), view, payload: payload)
+    while depth > 0, change.isNew || split != nil {
+      depth -= 1
+      let step = path[depth]
+      let count = change.isNew ? step.count + 1 : step.count
+      if let lower = split {
+        split = try insert(lower, count, into: step.node.takeUnretainedValue(), after: step.cell)
+      } else {
+        step.node._withUnsafeGuaranteedRef { $0.setChildCount(at: step.cell, count) }
+      }
     }
-    guard newCount > split.count else { throw view.damage }
-    node.setChildCount(at: index, newCount - split.count)
-    try node.insertChild(split.right, count: split.count, key: split.key, at: index + 1)
-    return try self.split(node, insertedAt: index + 1)
+    return split
+  }
+
+  /// Puts what is right of a child that was split beside it; `count` entries lie in both.
+  private func insert(
+    _ split: Split, _ count: UInt64, into node: FreshNode, after cell: Int
+  ) throws(StorageError) -> Split? {
+    guard count > split.count else { throw try node.view.damage }
+    node.setChildCount(at: cell, count - split.count)
+    try node.insertChild(split.right, count: split.count, key: split.key, at: cell + 1)
+    return try self.split(node, insertedAt: cell + 1)
   }
 
   private mutating func set(
@@ -109,7 +147,7 @@ struct TreeEditor: Sendable {
         return nil
       }
       let key = try view.key(place.index)
-      try prepare(node, for: new)
+      try prepare(node, view.form, for: new)
       try node.removeCell(at: place.index)
       let result = key.withUnsafeBytes { key in
         Result { () throws(StorageError) in try insert(new, key, into: node, at: place.index) }
@@ -117,7 +155,7 @@ struct TreeEditor: Sendable {
       try result.get()
     } else {
       let new = try payload(nil)
-      try prepare(node, for: new)
+      try prepare(node, view.form, for: new)
       try insert(new, change.key, into: node, at: place.index)
       change.isNew = true
     }
@@ -134,9 +172,8 @@ struct TreeEditor: Sendable {
   }
 
   /// Gives a leaf the form that can hold the payload beside what it holds already.
-  private func prepare(_ node: FreshNode, for payload: Payload) throws(StorageError) {
-    let view = try node.view
-    guard view.form != .mixed, view.form != form(for: payload) else { return }
+  private func prepare(_ node: FreshNode, _ form: NodeForm, for payload: Payload) throws(StorageError) {
+    guard form != .mixed, form != self.form(for: payload) else { return }
     try node.makeMixed()
   }
 
@@ -155,9 +192,10 @@ struct TreeEditor: Sendable {
   /// Cuts a node that has grown too long in two. Where the last change came at an end, the cut lies there, so that keys
   /// that come in order fill their nodes.
   private func split(_ node: FreshNode, insertedAt index: Int) throws(StorageError) -> Split? {
+    guard node.length > NodeView.targetSize else { return nil }
     let view = try node.view
     let isInner = view.form == .inner
-    guard view.length > NodeView.targetSize, view.count >= (isInner ? 4 : 2) else { return nil }
+    guard view.count >= (isInner ? 4 : 2) else { return nil }
     let least = isInner ? 2 : 1
     var cut: Int
     if index == view.count - 1 {
@@ -207,8 +245,13 @@ struct TreeEditor: Sendable {
     let index = try view.childIndex(probe)
     let count = try view.childCount(index)
     guard count > 0 else { throw view.damage }
-    let (payload, length) = try withFreshChild(index, of: node, file: file) { editor, child throws(StorageError) in
-      (try editor.remove(probe, from: child, file: file), child.length)
+    let payload: Payload
+    let length: Int
+    do {
+      // Let go of before it is joined: a second reference would make a copy of it necessary.
+      let child = try ownChild(index, of: node, file: file)
+      payload = try remove(probe, from: child, file: file)
+      length = child.length
     }
     if count == 1 {
       try node.removeCell(at: index)
@@ -232,9 +275,7 @@ struct TreeEditor: Sendable {
     let key = try view.key(left + 1)
     let count = try view.childCount(left) + (try view.childCount(left + 1))
     if let stored = try reader.storedChild(left + 1) { replacedNodeBytes += UInt64(stored.length) }
-    try withFreshChild(left, of: node, file: file) { _, target throws(StorageError) in
-      try target.append(rightView, firstKey: key)
-    }
+    try ownChild(left, of: node, file: file).append(rightView, firstKey: key)
     try node.removeCell(at: left + 1)
     node.setChildCount(at: left, count)
   }
@@ -269,21 +310,13 @@ struct TreeEditor: Sendable {
     root.pointer = NodePointer(offset: 0, length: 0, check: 0, count: root.pointer.count)
   }
 
-  /// Changes the child below a cell. The node does not hold it meanwhile: then nothing needs to count who does.
-  @inline(__always)
-  private mutating func withFreshChild<R>(
-    _ index: Int, of node: FreshNode, file: DataFile, _ body: (inout TreeEditor, FreshNode) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    let child =
-      if let child = node.children.take(at: index) { child } else { try freshChild(index, of: node, file: file) }
-    defer { node.children[index] = child }
-    return try body(&self, child)
+  /// The child below a cell, to be changed: where it is a stored one, or something else holds it too, a copy takes its place.
+  private mutating func ownChild(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) -> FreshNode {
+    if let child = node.children.own(at: index) { return child.takeUnretainedValue() }
+    return try freshChild(index, of: node, file: file)
   }
 
-  /// A copy of the stored child below a cell, which takes its place.
-  private mutating func freshChild(
-    _ index: Int, of node: FreshNode, file: DataFile
-  ) throws(StorageError) -> FreshNode {
+  private mutating func freshChild(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) -> FreshNode {
     let view = try node.view
     let pointer = try view.pointer(index)
     let copy = try file.freshNode(at: pointer)
@@ -291,6 +324,7 @@ struct TreeEditor: Sendable {
     guard Int(try copy.view.level) + 1 == Int(view.level) else { throw view.damage }
     replacedNodeBytes += UInt64(pointer.length)
     node.emptyPointer(at: index, count: pointer.count)
+    node.children[index] = copy
     return copy
   }
 }

@@ -174,20 +174,20 @@ struct FreshChildrenTests {
     }
   }
 
-  @Test("are taken out to be changed, as copies where a snapshot holds them, and only there")
-  func taken() {
+  @Test("are copied before they are changed where a snapshot holds them, and only there")
+  func owned() {
     for others in [[], [2], [0, 5]] {
       var children = FreshChildren()
       children[1] = FreshNode(form: .bare, level: 0)
       for place in others { children[place] = FreshNode(form: .bare, level: 0) }
       let alone = children[1].map(ObjectIdentifier.init)
-      children[1] = children.take(at: 1)
+      #expect(children.own(at: 1)?.takeUnretainedValue() === children[1])
       #expect(children[1].map(ObjectIdentifier.init) == alone)
       let snapshot = children
-      children[1] = children.take(at: 1)
+      #expect(children.own(at: 1)?.takeUnretainedValue() === children[1])
       #expect(children[1] !== snapshot[1])
       #expect(snapshot[1].map(ObjectIdentifier.init) == alone)
-      #expect(children.take(at: 3) == nil)
+      #expect(children.own(at: 3) == nil)
       #expect(others.allSatisfy { children[$0] === snapshot[$0] })
     }
   }
