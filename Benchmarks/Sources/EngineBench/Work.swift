@@ -51,12 +51,45 @@ extension BenchRecord {
   }
 
   /// Everything but the identifier as one value: what the key-value stores keep.
-  var value: [UInt8] { author + [0] + year.bigEndianBytes + body }
+  var value: [UInt8] {
+    var bytes = [UInt8](reserving: author.count + 5 + body.count)
+    bytes.append(contentsOf: author)
+    bytes.append(0)
+    bytes.append(bigEndian: year)
+    bytes.append(contentsOf: body)
+    return bytes
+  }
+
   var identifierKey: [UInt8] { identifier.bigEndianBytes }
-  var authorKey: [UInt8] { author + [0] + identifier.bigEndianBytes }
-  var yearKey: [UInt8] { year.bigEndianBytes + identifier.bigEndianBytes }
+
+  var authorKey: [UInt8] {
+    var bytes = [UInt8](reserving: author.count + 9)
+    bytes.append(contentsOf: author)
+    bytes.append(0)
+    bytes.append(bigEndian: identifier)
+    return bytes
+  }
+
+  var yearKey: [UInt8] {
+    var bytes = [UInt8](reserving: 12)
+    bytes.append(bigEndian: year)
+    bytes.append(bigEndian: identifier)
+    return bytes
+  }
 }
 
 extension FixedWidthInteger {
   var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian, Array.init) }
+}
+
+/// One allocation a key: what a contender does with it is measured, not how it came about.
+extension [UInt8] {
+  fileprivate init(reserving count: Int) {
+    self = []
+    reserveCapacity(count)
+  }
+
+  fileprivate mutating func append(bigEndian number: some FixedWidthInteger) {
+    Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+  }
 }
