@@ -6,11 +6,11 @@ final class ByteBuffer {
   @exclusivity(unchecked) private(set) var count = 0
 
   init(capacity: Int = 4096) {
-    memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    memory = allocate(capacity)
     self.capacity = capacity
   }
 
-  deinit { memory.deallocate() }
+  deinit { release(memory) }
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
   var mutableBytes: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: memory, count: count) }
@@ -20,9 +20,9 @@ final class ByteBuffer {
     let needed = count + extra
     if needed > capacity {
       let newCapacity = max(needed, capacity * 2)
-      let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
+      let newMemory = allocate(newCapacity)
       newMemory.copyMemory(from: memory, byteCount: count)
-      memory.deallocate()
+      release(memory)
       memory = newMemory
       capacity = newCapacity
     }

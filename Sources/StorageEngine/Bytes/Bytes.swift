@@ -90,8 +90,8 @@ final class MemoryBlock: @unchecked Sendable {
   let bytes: UnsafeMutableRawBufferPointer
 
   init(count: Int) {
-    bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+    bytes = UnsafeMutableRawBufferPointer(start: allocate(count), count: count)
   }
 
-  deinit { bytes.deallocate() }
+  deinit { if let start = bytes.baseAddress { release(start) } }
 }

@@ -55,7 +55,7 @@ struct Committing {
     record.deadBytes = Int64(truncatingIfNeeded: transaction.base.liveBytes &+ stateBytes &- liveBytes)
     record.links = try links(of: record, parents: parents, catalog: catalog, names: namesRoot)
 
-    let buffer = ByteBuffer()
+    let buffer = ByteBuffer(capacity: 1024)
     let superseded = transaction.state.pointee.superseded.sorted()
     let list = record.encode(into: buffer, superseded: superseded)
     _ = try draft.append(buffer.bytes)
@@ -129,7 +129,7 @@ struct Committing {
 
   /// The transaction's own counts; what a restore by roots changed is counted by the difference.
   private func changeCounts() throws(StorageError) -> [ChangeCounts] {
-    var counts = transaction.state.pointee.trees.filter { !$0.isDropped }.compactMap { $0.counts() }
+    var counts = transaction.state.pointee.changeCounts
     if transaction.state.pointee.restores != nil {
       counts += try RestoreCounts(transaction).counts(besides: Set(counts.map(\.identifier)))
     }

@@ -70,6 +70,12 @@ struct TransactionState: Sendable {
     self.liveBytes = liveBytes
   }
 
+  /// What the changes so far add up to, per tree of records.
+  var changeCounts: [ChangeCounts] {
+    // By their places: a copy of a tree's state is a dozen references more to count.
+    trees.indices.compactMap { trees[$0].isDropped ? nil : trees[$0].counts() }
+  }
+
   var isChanged: Bool { catalog.isChanged || restores != nil || trees.contains { $0.isChanged } }
 }
 

@@ -132,6 +132,8 @@ package final class WriteTransaction: @unchecked Sendable {
 
   private func add(_ tree: TreeState) {
     // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.
+    // Room for a datastore with a few indexes at once.
+    if state.pointee.trees.isEmpty { state.pointee.trees.reserveCapacity(4) }
     state.pointee.trees.append(tree)
     state.pointee.places.append(tree.name)
   }
@@ -246,7 +248,7 @@ package final class WriteTransaction: @unchecked Sendable {
 
   /// What the changes so far add up to, per tree of records.
   package var changeCounts: [ChangeCounts] {
-    mutex.withLock { _ in state.pointee.trees.filter { !$0.isDropped }.compactMap { $0.counts() } }
+    mutex.withLock { _ in state.pointee.changeCounts }
   }
 
   // MARK: Ending

@@ -15,13 +15,6 @@ extension FreshNode {
     withPointer(NodePointer(offset: 0, length: 0, check: 0, count: count)) { replaceFixed(at: index, $0) }
   }
 
-  func replaceReference(at index: Int, _ reference: RecordReference) {
-    withUnsafeTemporaryAllocation(byteCount: RecordReference.size, alignment: 1) { fixed in
-      reference.store(into: fixed)
-      replaceFixed(at: index, UnsafeRawBufferPointer(fixed))
-    }
-  }
-
   private func withPointer<R>(_ pointer: NodePointer, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     withUnsafeTemporaryAllocation(byteCount: NodePointer.size, alignment: 1) { fixed in
       if let start = fixed.baseAddress { pointer.store(into: start) }
@@ -36,12 +29,9 @@ extension FreshNode {
     for index in 0..<view.count {
       let payload = try view.payload(index)
       let key = try view.key(index)
-      let result = withUnsafeTemporaryAllocation(byteCount: 3 + Limits.payload, alignment: 1) { fixed in
-        let count = payload.store(into: fixed, isMixed: true)
-        return key.withUnsafeBytes { key in
-          Result { () throws(StorageError) in
-            try mixed.insertCell(at: index, fixed: UnsafeRawBufferPointer(rebasing: fixed[..<count]), key: key)
-          }
+      let result = payload.withFixedPart(isMixed: true) { fixed in
+        key.withUnsafeBytes { key in
+          Result { () throws(StorageError) in try mixed.insertCell(at: index, fixed: fixed, key: key) }
         }
       }
       try result.get()
@@ -85,8 +75,17 @@ extension RecordReference {
 }
 
 extension Payload {
+  /// The fixed part of a cell with this payload.
+  @inline(__always)
+  func withFixedPart<R>(isMixed: Bool, _ body: (UnsafeRawBufferPointer) -> R) -> R {
+    withUnsafeTemporaryAllocation(byteCount: 3 + Limits.payload, alignment: 1) { fixed in
+      let count = store(into: fixed, isMixed: isMixed)
+      return body(UnsafeRawBufferPointer(rebasing: fixed[..<count]))
+    }
+  }
+
   /// Writes the fixed part of a cell; returns its size.
-  func store(into target: UnsafeMutableRawBufferPointer, isMixed: Bool) -> Int {
+  private func store(into target: UnsafeMutableRawBufferPointer, isMixed: Bool) -> Int {
     switch self {
     case .none:
       guard isMixed else { return 0 }

@@ -15,17 +15,17 @@ final class FreshNode: @unchecked Sendable {
   @exclusivity(unchecked) var children: FreshChildren
 
   private init(capacity: Int, length: Int, children: FreshChildren = FreshChildren()) {
-    memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
+    memory = allocate(capacity)
     self.capacity = capacity
     self.length = length
     self.children = children
   }
 
-  deinit { memory.deallocate() }
+  deinit { release(memory) }
 
   /// A copy of a stored node, whose cells are all checked first: what changes it goes by them.
   convenience init(copyingStored view: NodeView) throws(StorageError) {
-    for index in 0..<view.count { _ = try view.suffix(index) }
+    try view.checkCells()
     self.init(capacity: max(view.length + 160, FreshNode.usualCapacity), length: view.length)
     memory.copyMemory(from: view.base, byteCount: view.length)
   }
@@ -87,9 +87,9 @@ final class FreshNode: @unchecked Sendable {
   private func grow(to needed: Int) {
     guard needed > capacity else { return }
     let newCapacity = max(needed, capacity + capacity / 2)
-    let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
+    let newMemory = allocate(newCapacity)
     newMemory.copyMemory(from: memory, byteCount: length)
-    memory.deallocate()
+    release(memory)
     memory = newMemory
     capacity = newCapacity
   }

@@ -118,6 +118,23 @@ struct NodeView {
     }
   }
 
+  /// Throws where any cell does not lie within the node, or is too short for its fixed part.
+  func checkCells() throws(StorageError) {
+    guard let fixedSize = form.fixedSize else {
+      for index in 0..<count { _ = try suffix(index) }
+      return
+    }
+    // The cells lie one behind the other, so that the last end is the greatest. Nothing can overflow: ends are 16-bit numbers.
+    var start = 0
+    var areLongEnough = true
+    for index in 0..<count {
+      let end = end(index)
+      areLongEnough = areLongEnough && end &- start >= fixedSize
+      start = end
+    }
+    guard areLongEnough, heap + start <= length else { throw damage }
+  }
+
   /// The rest of a cell's key after the prefix.
   @inline(__always)
   func suffix(_ index: Int) throws(StorageError) -> UnsafeRawBufferPointer {

@@ -142,10 +142,7 @@ struct TreeEditor: Sendable {
     let place = try view.lowerBound(change.probe)
     if place.isEqual {
       let new = try payload(try view.payload(place.index))
-      if view.form == .references, case .record(let reference) = new {
-        node.replaceReference(at: place.index, reference)
-        return nil
-      }
+      if try replace(place.index, of: node, view, by: new) { return nil }
       let key = try view.key(place.index)
       try prepare(node, view.form, for: new)
       try node.removeCell(at: place.index)
@@ -181,12 +178,24 @@ struct TreeEditor: Sendable {
     _ payload: Payload, _ key: UnsafeRawBufferPointer, into node: FreshNode, at index: Int
   ) throws(StorageError) {
     let isMixed = NodeForm(rawValue: node.bytes[0]) == .mixed
-    let result = withUnsafeTemporaryAllocation(byteCount: 3 + Limits.payload, alignment: 1) { fixed in
-      let count = payload.store(into: fixed, isMixed: isMixed)
-      let fixed = UnsafeRawBufferPointer(rebasing: fixed[..<count])
-      return Result { () throws(StorageError) in try node.insertCell(at: index, fixed: fixed, key: key) }
+    let result = payload.withFixedPart(isMixed: isMixed) { fixed in
+      Result { () throws(StorageError) in try node.insertCell(at: index, fixed: fixed, key: key) }
     }
     try result.get()
+  }
+
+  /// Puts a payload in the place of another one, where the leaf's form allows it and it takes as many bytes.
+  private func replace(
+    _ index: Int, of node: FreshNode, _ view: NodeView, by payload: Payload
+  ) throws(StorageError) -> Bool {
+    let isMixed = view.form == .mixed
+    guard isMixed || view.form == form(for: payload) else { return false }
+    let size = try view.fixed(index).count
+    return payload.withFixedPart(isMixed: isMixed) { fixed in
+      guard fixed.count == size else { return false }
+      node.replaceFixed(at: index, fixed)
+      return true
+    }
   }
 
   /// Cuts a node that has grown too long in two. Where the last change came at an end, the cut lies there, so that keys
