@@ -4,7 +4,8 @@ import StorageEngine
 public enum HistoryRetention: Hashable, Sendable {
   /// All of them.
   case everything
-  /// The newest so many, and between them those that changed no record, as where only a name was set.
+  /// The newest so many, and between them ordinary ones that changed no record, as where only a name was set. An undo, a
+  /// restore, and a commit that tells those removed before it, count whatever they changed.
   case last(Int)
   /// Those that are not older than a span of time.
   case younger(than: Duration)

@@ -58,7 +58,12 @@ extension OwnStore {
       let changes = try reader.next(512)
       if changes.isEmpty { return inverse }
       for change in changes {
-        guard let datastore = try view.ownDatastore(change.datastore) else { continue }
+        guard let datastore = try view.ownDatastore(change.datastore) else {
+          // What the commit inserted went with the datastore; what was there before has no place to come back to.
+          if change.old == nil { continue }
+          throw .refused(
+            reason: "\(commit) changed records of \(change.datastore), a datastore that is gone: restore that first")
+        }
         let present = try datastore.record(change.identifier)?.stored
         let wanted = Self.content(of: change, takenBackFrom: present, datastore.descriptor)
         guard wanted != present else { continue }

@@ -78,6 +78,32 @@ struct UndoTests {
     #expect(throws: ModelError.self) { try store.undo(number, named: "revert") }
   }
 
+  @Test("what has no datastore any more is not taken back in silence: the refusal names the datastore")
+  func datastoreGone() throws {
+    let store = try Cities.store(5)
+    let first = store.head.commit
+    var source = DocumentList([["iso": "CH"], ["iso": "FR"]])
+    _ = try Importer(store, ImportPlan(datastore: "Country", identifier: DocumentPath(parsing: "iso"))).run(&source)
+    let imported = store.head.commit
+    let dropped = try store.restore(first, datastore: "Country", named: "drop")
+    try Cities.write([Cities.document(1, name: "A")], to: store)
+    #expect {
+      try store.undo(dropped, named: "undo")
+    } throws: { error in
+      guard case ModelError.refused(let reason) = error else { return false }
+      return reason.contains("Country") && reason.contains("restore")
+    }
+    // What it inserted is gone already.
+    #expect {
+      try store.undo(imported, named: "undo")
+    } throws: { error in
+      guard case ModelError.refused(let reason) = error else { return false }
+      return reason.contains("nothing")
+    }
+    _ = try store.restore(imported, datastore: "Country", named: "restore")
+    #expect(try store.head.datastore("Country")?.count == 2)
+  }
+
   @Test("the very first commit can be taken back too")
   func firstCommit() throws {
     let store = try Cities.store(40)
