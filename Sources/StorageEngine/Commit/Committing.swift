@@ -83,8 +83,11 @@ struct Committing {
       guard tree.isChanged else { continue }
       let before = writer.nodeBytes
       if tree.isDropped {
-        if !tree.isNew { live.subtract(tree.entry.liveBytes) }
-        if !tree.isNew, !hasSuccessor(place) { try removeFromCatalog(tree.name) }
+        // A new tree of the name comes after it, and is set then.
+        if !tree.isNew {
+          live.subtract(tree.entry.liveBytes)
+          try removeFromCatalog(tree.name)
+        }
         continue
       }
       var entry = tree.entry
@@ -102,13 +105,6 @@ struct Committing {
     let root = try writer.write(transaction.state.pointee.catalog.root)
     live.change(by: Int64(writer.nodeBytes - before) - Int64(transaction.state.pointee.catalog.replacedNodeBytes))
     return (root, live.count)
-  }
-
-  /// Whether a dropped tree's name was given to a new one later in the transaction, which is there in the end.
-  private func hasSuccessor(_ place: Int) -> Bool {
-    let trees = transaction.state.pointee.trees
-    guard let last = transaction.state.pointee.places[trees[place].name] else { return false }
-    return last != place && !trees[last].isDropped
   }
 
   private func setInCatalog(_ name: TreeName, _ payload: Payload) throws(StorageError) {
