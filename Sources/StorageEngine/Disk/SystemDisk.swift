@@ -32,8 +32,12 @@ package struct SystemDisk: Disk {
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
-    // Not blocking makes no difference to a file; a pipe that lies in its place would be waited for without end.
-    let descriptor = try calling("open", path) { systemOpen($0, flags | O_NONBLOCK | O_CLOEXEC) }
+    // A pipe that lies in the place of a file would be waited for without end. A file is waited for only where another program
+    // has a lease of it, which the system makes it give back.
+    let descriptor = try calling("open", path) { path in
+      let descriptor = systemOpen(path, flags | O_NONBLOCK | O_CLOEXEC)
+      return descriptor >= 0 || errno != EWOULDBLOCK ? descriptor : systemOpen(path, flags | O_CLOEXEC)
+    }
     return SystemFile(
       descriptor: descriptor, path: path, interference: interference)
   }

@@ -42,7 +42,7 @@ struct FileReleaseTests {
   }
 
   /// Whether the system tells here who else has a file open.
-  private static let isKnown: Bool = {
+  static let isKnown: Bool = {
     guard let descriptor = try? FileReleaseTests().makeFile() else { return false }
     defer { close(descriptor) }
     return isOpenNowhereElse(descriptor)

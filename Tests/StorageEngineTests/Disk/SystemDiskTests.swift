@@ -1,7 +1,8 @@
 import Glibc
-import StorageEngine
 import Synchronization
 import Testing
+
+@testable import StorageEngine
 
 @Suite("The real disk")
 struct SystemDiskTests {
@@ -68,6 +69,33 @@ struct SystemDiskTests {
       #expect(throws: StorageError.self) { try Store.open(at: directory, options: StoreOptions(isReadOnly: true)) }
     }
   }
+
+  #if os(Linux)
+    @Test(
+      "a file of which another program has a lease is waited for until that is given back",
+      .enabled(if: FileReleaseTests.isKnown))
+    func lease() async throws {
+      try await withDirectory { directory in
+        let path = "\(directory)/data"
+        try write([1, 2, 3], at: 0, to: disk.open(path, .create))
+        // F_SETSIG, F_SETLEASE and F_GETLEASE; the usual signal for who gives back would end the process.
+        let (setSignal, setLease, getLease): (Int32, Int32, Int32) = (10, 1024, 1025)
+        let holder = open(path, O_RDONLY | O_CLOEXEC)
+        defer { close(holder) }
+        try #require(fcntl(holder, setSignal, SIGURG) == 0 && fcntl(holder, setLease, F_RDLCK) == 0)
+        let isGivenBack = Atomic(false)
+        try startThread {
+          // It says what the lease is to become as soon as somebody waits for it.
+          while fcntl(holder, getLease) == F_RDLCK { sched_yield() }
+          isGivenBack.store(true, ordering: .releasing)
+          _ = fcntl(holder, setLease, F_UNLCK)
+        }
+        #expect(try read(3, at: 0, from: disk.open(path, .readWrite)) == [1, 2, 3])
+        let wasGivenBack = isGivenBack.load(ordering: .acquiring)
+        #expect(wasGivenBack)
+      }
+    }
+  #endif
 
   @Test("rename replaces the target, list and status see it, the old file lives on while it is open")
   func renames() async throws {
