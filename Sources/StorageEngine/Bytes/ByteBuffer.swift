@@ -6,11 +6,11 @@ final class ByteBuffer {
   @exclusivity(unchecked) private(set) var count = 0
 
   init(capacity: Int = 4096) {
-    memory = allocate(capacity)
+    memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
     self.capacity = capacity
   }
 
-  deinit { release(memory) }
+  deinit { memory.deallocate() }
 
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: count) }
   var mutableBytes: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: memory, count: count) }
@@ -20,9 +20,9 @@ final class ByteBuffer {
     let needed = count + extra
     if needed > capacity {
       let newCapacity = max(needed, capacity * 2)
-      let newMemory = allocate(newCapacity)
+      let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
       newMemory.copyMemory(from: memory, byteCount: count)
-      release(memory)
+      memory.deallocate()
       memory = newMemory
       capacity = newCapacity
     }

@@ -90,8 +90,8 @@ final class MemoryBlock: @unchecked Sendable {
   let bytes: UnsafeMutableRawBufferPointer
 
   init(count: Int) {
-    bytes = UnsafeMutableRawBufferPointer(start: allocate(count), count: count)
+    bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
   }
 
-  deinit { if let start = bytes.baseAddress { release(start) } }
+  deinit { bytes.deallocate() }
 }

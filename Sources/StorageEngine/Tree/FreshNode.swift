@@ -15,13 +15,13 @@ final class FreshNode: @unchecked Sendable {
   @exclusivity(unchecked) var children: FreshChildren
 
   private init(capacity: Int, length: Int, children: FreshChildren = FreshChildren()) {
-    memory = allocate(capacity)
+    memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 8)
     self.capacity = capacity
     self.length = length
     self.children = children
   }
 
-  deinit { release(memory) }
+  deinit { memory.deallocate() }
 
   /// A copy of a stored node, whose cells are all checked first: what changes it goes by them.
   convenience init(copyingStored view: NodeView) throws(StorageError) {
@@ -87,9 +87,9 @@ final class FreshNode: @unchecked Sendable {
   private func grow(to needed: Int) {
     guard needed > capacity else { return }
     let newCapacity = max(needed, capacity + capacity / 2)
-    let newMemory = allocate(newCapacity)
+    let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
     newMemory.copyMemory(from: memory, byteCount: length)
-    release(memory)
+    memory.deallocate()
     memory = newMemory
     capacity = newCapacity
   }

@@ -104,11 +104,7 @@ struct TreeEditor: Sendable {
       let cell = try view.childIndex(change.probe)
       path[depth] = Step(node: node, cell: cell, count: try view.childCount(cell))
       depth += 1
-      let known = node._withUnsafeGuaranteedRef { $0.children.own(at: cell) }
-      node =
-        if let known { known } else {
-          .passUnretained(try freshChild(cell, of: node.takeUnretainedValue(), file: file))
-        }
+      node = try ownChild(cell, of: node, file: file)
       view = try NodeView(node._withUnsafeGuaranteedRef { $0.bytes }, offset: 0)
     }
     var split = try set(&change, inLeaf: node.takeUnretainedValue(), view, payload: payload)
@@ -258,7 +254,7 @@ struct TreeEditor: Sendable {
     let length: Int
     do {
       // Let go of before it is joined: a second reference would make a copy of it necessary.
-      let child = try ownChild(index, of: node, file: file)
+      let child = try ownChild(index, of: .passUnretained(node), file: file).takeUnretainedValue()
       payload = try remove(probe, from: child, file: file)
       length = child.length
     }
@@ -284,7 +280,8 @@ struct TreeEditor: Sendable {
     let key = try view.key(left + 1)
     let count = try view.childCount(left) + (try view.childCount(left + 1))
     if let stored = try reader.storedChild(left + 1) { replacedNodeBytes += UInt64(stored.length) }
-    try ownChild(left, of: node, file: file).append(rightView, firstKey: key)
+    let target = try ownChild(left, of: .passUnretained(node), file: file).takeUnretainedValue()
+    try target.append(rightView, firstKey: key)
     try node.removeCell(at: left + 1)
     node.setChildCount(at: left, count)
   }
@@ -320,11 +317,16 @@ struct TreeEditor: Sendable {
   }
 
   /// The child below a cell, to be changed: where it is a stored one, or something else holds it too, a copy takes its place.
-  private mutating func ownChild(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) -> FreshNode {
-    if let child = node.children.own(at: index) { return child.takeUnretainedValue() }
-    return try freshChild(index, of: node, file: file)
+  /// The node holds it.
+  @inline(__always)
+  private mutating func ownChild(
+    _ index: Int, of node: Unmanaged<FreshNode>, file: DataFile
+  ) throws(StorageError) -> Unmanaged<FreshNode> {
+    if let child = node._withUnsafeGuaranteedRef({ $0.children.own(at: index) }) { return child }
+    return .passUnretained(try freshChild(index, of: node.takeUnretainedValue(), file: file))
   }
 
+  /// A copy of the stored child below a cell, which takes its place.
   private mutating func freshChild(_ index: Int, of node: FreshNode, file: DataFile) throws(StorageError) -> FreshNode {
     let view = try node.view
     let pointer = try view.pointer(index)
