@@ -1,5 +1,6 @@
 #include "CAllocations.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -19,6 +20,7 @@ static void note(void) {
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t number, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
 
 void *malloc(size_t size) {
   note();
@@ -33,5 +35,12 @@ void *calloc(size_t number, size_t size) {
 void *realloc(void *memory, size_t size) {
   note();
   return __libc_realloc(memory, size);
+}
+
+// How the standard library asks for memory that is no object.
+int posix_memalign(void **memory, size_t alignment, size_t size) {
+  note();
+  *memory = __libc_memalign(alignment, size);
+  return *memory || !size ? 0 : ENOMEM;
 }
 #endif

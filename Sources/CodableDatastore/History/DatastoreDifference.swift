@@ -43,7 +43,7 @@ struct ChangeWalk {
   private let old: Tree?
   private let new: Tree?
   private var cursor: DifferenceCursor
-  /// The differences that were put in order, for an order that the engine does not know.
+  /// The differences that were put in order, for an order that the engine does not know: all of them, as keys and references.
   private var sorted: ArraySlice<Difference> = []
 
   /// - Parameter order: The order that the changes come in; with that of the bytes, an order of the caller's comes as none.
