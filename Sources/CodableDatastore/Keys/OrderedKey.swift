@@ -38,25 +38,25 @@ extension OrderedKey where KeyForm == Self {
   public init?(keyForm: Self) { self = keyForm }
 }
 
-extension Int: OrderedKey { public typealias KeyForm = Int }
-extension Int8: OrderedKey { public typealias KeyForm = Int8 }
-extension Int16: OrderedKey { public typealias KeyForm = Int16 }
-extension Int32: OrderedKey { public typealias KeyForm = Int32 }
-extension Int64: OrderedKey { public typealias KeyForm = Int64 }
-extension Int128: OrderedKey { public typealias KeyForm = Int128 }
-extension UInt: OrderedKey { public typealias KeyForm = UInt }
-extension UInt8: OrderedKey { public typealias KeyForm = UInt8 }
-extension UInt16: OrderedKey { public typealias KeyForm = UInt16 }
-extension UInt32: OrderedKey { public typealias KeyForm = UInt32 }
-extension UInt64: OrderedKey { public typealias KeyForm = UInt64 }
-extension UInt128: OrderedKey { public typealias KeyForm = UInt128 }
-extension Double: OrderedKey { public typealias KeyForm = Double }
-extension Float: OrderedKey { public typealias KeyForm = Float }
-extension String: OrderedKey { public typealias KeyForm = String }
-extension UUID: OrderedKey { public typealias KeyForm = UUID }
-extension Date: OrderedKey { public typealias KeyForm = Date }
-extension Decimal: OrderedKey { public typealias KeyForm = Decimal }
-extension Duration: OrderedKey { public typealias KeyForm = Duration }
+extension Int: OrderedKey {}
+extension Int8: OrderedKey {}
+extension Int16: OrderedKey {}
+extension Int32: OrderedKey {}
+extension Int64: OrderedKey {}
+extension Int128: OrderedKey {}
+extension UInt: OrderedKey {}
+extension UInt8: OrderedKey {}
+extension UInt16: OrderedKey {}
+extension UInt32: OrderedKey {}
+extension UInt64: OrderedKey {}
+extension UInt128: OrderedKey {}
+extension Double: OrderedKey {}
+extension Float: OrderedKey {}
+extension String: OrderedKey {}
+extension UUID: OrderedKey {}
+extension Date: OrderedKey {}
+extension Decimal: OrderedKey {}
+extension Duration: OrderedKey {}
 
 extension Optional: OrderedKey where Wrapped: OrderedKey {
   /// The wrapped value's form.

@@ -60,7 +60,8 @@ extension OwnStore {
 
   private func guessDescriptor(of key: String) throws(ModelError) -> String {
     var sentence = ""
-    _ = try transact(CommitInfo(action: "describe \(key) anew", flags: .maintenance)) { transaction throws(ModelError) in
+    let info = CommitInfo(action: "describe \(key) anew", flags: .maintenance)
+    _ = try transact(info) { transaction throws(ModelError) in
       let found = try onStorage { () throws(StorageError) in
         try transaction.tree(.records(of: key)).map { tree throws(StorageError) in try DescriptorGuess(tree) }
       }
@@ -74,7 +75,8 @@ extension OwnStore {
         "the descriptor of \(key) is lost, and one was made from its records: identifiers are \(descriptor.identifierType)"
         + (descriptor.identifierPath.map { " (\($0))" } ?? "")
         + (indexes.isEmpty
-          ? "" : "; indexes that are gone with it: " + indexes.compactMap { $0.indexName?.index }.joined(separator: ", "))
+          ? ""
+          : "; indexes that are gone with it: " + indexes.compactMap { $0.indexName?.index }.joined(separator: ", "))
     }
     return sentence
   }

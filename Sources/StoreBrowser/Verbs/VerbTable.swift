@@ -105,7 +105,9 @@ extension Verb {
     Verb(
       "compact", [.required("PATH")],
       [
-        Option(name: "--keep", value: "all|N|AGE", summary: "The history to keep: all, the last N commits (only setting a name is none), or an age."),
+        Option(
+          name: "--keep", value: "all|N|AGE",
+          summary: "The history to keep: all, the last N commits (only setting a name is none), or an age."),
         Option(name: "--dry-run", value: nil, summary: "Say what it would do, and do nothing."),
         .json,
       ],

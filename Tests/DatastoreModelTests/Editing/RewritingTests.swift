@@ -19,7 +19,8 @@ struct RewritingTests {
     _ = try store.preview(
       ChangeSet(changes: [Cities.edit(3, from: try store.city(3), to: Cities.document(3))]), options: EditOptions())
     let estimate = try store.compactionEstimate(HistoryRetention(parsing: "3"))
-    #expect(estimate.commitsKept == 5, "the three newest that the history shows, the one that gave a name, and the named one")
+    // The three newest that the history shows, the one that gave a name, and the named one.
+    #expect(estimate.commitsKept == 5)
     let rows = try store.commits(from: before, limit: 3, folded: true).map(\.number)
     #expect(estimate.bytesAfter < estimate.bytesBefore)
     let report = try store.compact(.last(3), progress: nil)

@@ -23,7 +23,8 @@ extension StoreComparison {
       while let version = try cursor.next() {
         let value = try version.change.flatMap { try $0.kind == .delete ? nil : view.value(of: $0.reference).array }
         guard line.contains(version.commit), model.state(at: version.commit)[name]?.entries[key] == value else {
-          throw Disagreement(description: "a version of \(key) in commit \(version.commit) is not what that commit holds")
+          throw Disagreement(
+            description: "a version of \(key) in commit \(version.commit) is not what that commit holds")
         }
         if let last, version.commit >= last {
           throw Disagreement(description: "versions of \(key): \(version.commit) comes after \(last)")
@@ -32,7 +33,8 @@ extension StoreComparison {
         told.insert(value, at: 0)
       }
       guard changes(told) == changes(states) else {
-        throw Disagreement(description: "the versions of \(key) from \(newest) are \(changes(told)), not \(changes(states))")
+        throw Disagreement(
+          description: "the versions of \(key) from \(newest) are \(changes(told)), not \(changes(states))")
       }
     }
   }

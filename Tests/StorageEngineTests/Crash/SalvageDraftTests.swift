@@ -22,7 +22,8 @@ struct SalvageDraftTests {
     _ = try store.copy(to: newPath)
   }
 
-  @Test("a salvage that is cut off by a power cut leaves all that could be saved, or no store that could be taken for it")
+  @Test(
+    "a salvage that is cut off by a power cut leaves all that could be saved, or no store that could be taken for it")
   func powerCuts() throws {
     let (start, model) = try Self.source()
     let disk = SimulatedDisk(start, seed: 7)

@@ -8,7 +8,10 @@ struct ISBN: RawRepresentable, Codable, Hashable, Comparable, Sendable, Discrete
   static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-extension UUID: @retroactive Identifiable { public var id: Self { self } }
+extension UUID: @retroactive Identifiable {
+  /// A value whose identifier is all that there is to it.
+  public var id: Self { self }
+}
 
 struct Book: Codable, Identifiable, Hashable, Sendable {
   var id: UUID = UUID()
