@@ -217,7 +217,11 @@ package struct CrashImages {
     for start in stride(from: cut, to: bytes.count, by: 512) {
       let sector = start..<min(start + 512, bytes.count)
       guard bytes[sector] != before[sector] else { continue }
-      for index in sector { garbled[index] = UInt8.random(in: 0...255, using: &random) }
+      for word in stride(from: sector.lowerBound, to: sector.upperBound, by: 8) {
+        withUnsafeBytes(of: random.next()) { garbage in
+          for index in word..<min(word + 8, sector.upperBound) { garbled[index] = garbage[index - word] }
+        }
+      }
     }
     return garbled
   }

@@ -8,9 +8,16 @@ struct DamagedStoreVerbTests {
   private let folder: TemporaryFolder
   private var path: String { folder.path("Rivers.strata") }
 
-  /// Sixty rivers with two indexes, and six commits after them.
+  /// A copy for each test: making the store takes seven runs of the program.
   init() throws {
     folder = try TemporaryFolder()
+    try FileManager.default.copyItem(atPath: try Self.source.get().path("Rivers.strata"), toPath: path)
+  }
+
+  /// Sixty rivers with two indexes, and six commits after them.
+  private static let source = Result {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Rivers.strata")
     let rivers = (1...60).map { #"{"id": \#($0), "name": "River \#($0)", "km": \#($0 * 7)}"# }.joined(separator: "\n")
     let file = try folder.file("rivers.jsonl", rivers)
     let made = try ProgramRun(
@@ -21,6 +28,7 @@ struct DamagedStoreVerbTests {
         ["put", path, "River"], input: #"{"id": \#(number), "name": "New \#(number)", "km": \#(number)}"#)
       #expect(run.status == 0, "\(run.complaint)")
     }
+    return folder
   }
 
   private func records(_ path: String) throws -> Set<String> {

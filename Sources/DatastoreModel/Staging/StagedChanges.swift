@@ -31,7 +31,7 @@ package struct StagedChanges: Sendable, Hashable {
   package var canRedo: Bool { position < steps.count }
 
   /// Records in the order in which they were first touched. Sorts.
-  package var order: [RecordPlace] { edits.keys.sorted { turns[$0, default: 0] < turns[$1, default: 0] } }
+  package var order: [RecordPlace] { turns.sorted { $0.value < $1.value }.map(\.key) }
 
   /// The set as the store takes it.
   package var changes: ChangeSet { ChangeSet(base: base, changes: order.compactMap { edits[$0] }) }

@@ -40,7 +40,7 @@ struct StoresPane: Pane {
     }
     if !session.staged.isEmpty {
       lines += [.blank, .heading("STAGED", trailing: "w review")]
-      lines += session.staged.order.prefix(50).filter { session.staged.edits[$0] != nil }.map { .staged($0) }
+      lines += session.staged.order.prefix(50).map { .staged($0) }
     }
     if !outline.pins.isEmpty { lines += [.blank, .heading("PINS", trailing: "")] + outline.pins.map { .pin($0) } }
     return lines

@@ -117,9 +117,9 @@ extension WorkContext {
   ) throws(ModelError) -> Bool {
     guard let record = try datastore.record(entry.identifier) else { return false }
     guard let path, let document = try? record.document() else { return true }
-    return Self.values(of: document[path], kind: index.descriptor.kind).contains {
-      (try? index.descriptor.encoding.encode($0)) == (try? index.descriptor.encoding.encode(entry.value))
-    }
+    let encoding = index.descriptor.encoding
+    let due = try? encoding.encode(entry.value)
+    return Self.values(of: document[path], kind: index.descriptor.kind).contains { (try? encoding.encode($0)) == due }
   }
 
   /// Every record can be read, and has an entry for each of its values.
@@ -151,7 +151,8 @@ extension WorkContext {
   static func values(of document: Document?, kind: IndexKind) -> [KeyValue] {
     guard let document else { return kind.hasManyValues ? [] : [.null] }
     if kind.hasManyValues, case .array(let elements) = document {
-      return elements.map(\.keyValue).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+      var known: Set<KeyValue> = []
+      return elements.map(\.keyValue).filter { known.insert($0).inserted }
     }
     return [document.keyValue]
   }

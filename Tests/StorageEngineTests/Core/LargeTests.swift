@@ -5,9 +5,8 @@ import Testing
 
 @Suite("Large things")
 struct LargeTests {
-  private static func piece(_ position: UInt64, _ count: Int) -> [UInt8] {
-    (0..<count).map { UInt8(truncatingIfNeeded: (position &+ UInt64($0)) &* 31 >> 8) }
-  }
+  private static let pattern = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 8) }
+  private static func value(_ count: Int) -> [UInt8] { Array(pattern.prefix(count)) }
 
   @Test("values of all sizes come back, also before the commit", arguments: [true, false])
   func values(isMapped: Bool) throws {
@@ -16,18 +15,18 @@ struct LargeTests {
     let sizes = [0, 1, 255, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20]
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
-      for size in sizes { try transaction.put(key(size), LargeTests.piece(0, size), in: people) }
+      for size in sizes { try transaction.put(key(size), LargeTests.value(size), in: people) }
       let tree = try #require(try transaction.tree(people))
       for size in sizes {
         let record = try #require(try tree.find(.bytes(key(size)))?.payload.record)
-        #expect(try tree.value(of: record).array == LargeTests.piece(0, size))
+        #expect(try tree.value(of: record).array == LargeTests.value(size))
         #expect(try tree.change(of: record).key.array == key(size))
       }
     }
     let tree = try #require(try store.head.tree(people))
     for size in sizes {
       let record = try #require(try tree.find(.bytes(key(size)))?.payload.record)
-      #expect(try tree.value(of: record).array == LargeTests.piece(0, size))
+      #expect(try tree.value(of: record).array == LargeTests.value(size))
     }
   }
 
@@ -36,7 +35,7 @@ struct LargeTests {
     let folder = TemporaryFolder()
     let store = try Store.create(at: folder.store(), options: StoreOptions())
     let size: UInt64 = 24 << 20
-    let block = LargeTests.piece(0, 1 << 20)
+    let block = LargeTests.value(1 << 20)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       try transaction.put(key(1), bytes("before"), in: people)

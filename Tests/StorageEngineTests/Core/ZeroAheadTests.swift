@@ -200,8 +200,12 @@ struct ZeroAheadTests {
     let wasOver = Mutex<Bool?>(nil)
     let begins = holdBackZeros(on: disk, until: goesOn) { [self] () throws(DiskError) in
       // With an end, so that a compaction that waits for these zeros fails the test instead of holding it up.
-      for _ in 0..<5_000_000 where try disk.status("large/data")?.identity == old { letOthersRun() }
-      guard try disk.status("large/data")?.identity != old else { return }
+      var looks = 0
+      while try disk.status("large/data")?.identity == old {
+        looks += 1
+        if looks == 5_000_000 { return }
+        letOthersRun()
+      }
       let found = try look { () throws(DiskError) in isOver.withLock { $0 } }
       wasOver.withLock { $0 = found }
     }

@@ -100,14 +100,23 @@ struct StoreComparison {
     }
     var cursor = tree.cursor()
     try cursor.seek(rank: 0)
-    for key in expected.entries.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-      guard let entry = cursor.current else { throw Disagreement(description: "\(what) ends before \(text(key))") }
-      guard entry.key.array == key else {
-        throw Disagreement(description: "\(what): \(text(entry.key.array)) where \(text(key)) is due")
+    // So many as are due, each greater than the last and each one of those: all of them, in their order.
+    var last: [UInt8]?
+    for _ in 0..<expected.entries.count {
+      guard let entry = cursor.current else {
+        throw Disagreement(description: "\(what) ends after \(text(last ?? []))")
       }
-      guard try value(of: entry, in: tree) == expected.entries[key] else {
+      let key = entry.key.array
+      if let last, !last.lexicographicallyPrecedes(key) {
+        throw Disagreement(description: "\(what): \(text(key)) lies behind \(text(last))")
+      }
+      guard let due = expected.entries[key] else {
+        throw Disagreement(description: "\(what) has \(text(key)) too many")
+      }
+      guard try value(of: entry, in: tree) == due else {
         throw Disagreement(description: "\(what): \(text(key)) has another value")
       }
+      last = key
       try cursor.next()
     }
     if let extra = cursor.current { throw Disagreement(description: "\(what) has \(text(extra.key.array)) too many") }
