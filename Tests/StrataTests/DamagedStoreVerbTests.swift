@@ -117,6 +117,25 @@ struct DamagedStoreVerbTests {
     #expect(again.status == 1 && again.complaint.contains("something lies at"))
   }
 
+  @Test("a verb that reads what is left of a damaged store, or copies it, says so and ends with status 3")
+  func readingWhatIsLeft() throws {
+    let end = try frames()[3].trailer.upperBound
+    let url = URL(filePath: path + "/data")
+    try Data(contentsOf: url).prefix(end).write(to: url)
+    let verbs = [
+      ["info", path], ["info", path, "--json"], ["records", path, "River"], ["get", path, "River", "9"],
+      ["history", path],
+      ["diff", path, "1", "2"], ["export", path], ["pin", path], ["compact", path, "--dry-run"],
+      ["copy", path, folder.path("Copy.strata")],
+    ]
+    for verb in verbs {
+      let run = try ProgramRun(verb)
+      #expect(run.status == 3, "\(verb)")
+      #expect(run.complaint.contains("the store can be read up to commit #4"), "\(verb): \(run.complaint)")
+    }
+    #expect(try records(folder.path("Copy.strata")).count == 60)
+  }
+
   @Test("what lies in the folder beside the store is named by verify")
   func leftovers() throws {
     try Data(count: 99).write(to: URL(filePath: path + "/data.compact"))

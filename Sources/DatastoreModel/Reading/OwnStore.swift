@@ -88,6 +88,11 @@ package final class OwnStore: EditableStore {
     return report.notes + (report.damage.map { ["\($0)"] } ?? [])
   }
 
+  package var damage: String? {
+    let report = engine.openingReport
+    return report.damage == nil ? nil : report.notes.first
+  }
+
   package var head: any ReadableView { view(engine.head) }
 
   package func refresh() throws(ModelError) -> any ReadableView {

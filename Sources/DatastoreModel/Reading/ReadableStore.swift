@@ -10,6 +10,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   var access: StoreAccess { get }
   /// What the last opening found: recovery, damage.
   var openingReport: [String] { get }
+  /// What of the store cannot be read, and up to which commit it can be; nil where opening found no damage.
+  var damage: String? { get }
   /// The newest commit that is durable and known to this process, without looking at the disk.
   var head: any ReadableView { get }
   /// Looks whether another process has committed and answers the newest view.
@@ -186,4 +188,8 @@ package struct Activity: Hashable, Codable, Sendable {
       self.isComplete = isComplete
     }
   }
+}
+
+extension ReadableStore {
+  package var damage: String? { nil }
 }

@@ -6,7 +6,7 @@ import StoreBrowser
 extension VerbRun {
   func compact() throws -> Int32 {
     let isDryRun = arguments.has("--dry-run")
-    let store = try ownStore(isDryRun ? openStore(required(0), readOnly: true) : editableStore())
+    let store = try ownStore(isDryRun ? store() : editableStore())
     let retention = try retention(arguments.value("--keep") ?? "all")
     let report: RewriteReport
     if isDryRun {
@@ -38,7 +38,7 @@ extension VerbRun {
   }
 
   func copy() throws -> Int32 {
-    let store = try ownStore(openStore(required(0), readOnly: true))
+    let store = try ownStore(store())
     let newPath = try required(1)
     let commit = try arguments.value("--at").map { try store.resolve($0) }
     let meter = ProgressMeter("copying")

@@ -6,6 +6,8 @@ struct VerbRun {
   let arguments: VerbArguments
   let output = Output()
 
+  private let notice = DamageNotice()
+
   init(_ arguments: VerbArguments) { self.arguments = arguments }
 
   /// Whether lines are JSON instead of text for people.
@@ -42,7 +44,7 @@ struct VerbRun {
     default: throw UsageError("“\(arguments.verb.name)” is no verb")
     }
     try output.flush()
-    return status
+    return notice.isGiven && status < 3 ? 3 : status
   }
 
   /// The operand of a place that the verb's description requires.
@@ -53,8 +55,15 @@ struct VerbRun {
     return operand
   }
 
-  /// The store at the first operand, for reading.
-  func store() throws -> any ReadableStore { try openStore(required(0), readOnly: true) }
+  /// The store at the first operand, for reading. Of a damaged one all that can be read is, and nobody must take that for all that
+  /// there was: the damage is told of, and the status says so.
+  func store() throws -> any ReadableStore {
+    let store = try openStore(required(0), readOnly: true)
+    if let damage = store.damage {
+      notice.give("\(store.path): \(damage); strata salvage saves what can be read behind it")
+    }
+    return store
+  }
 
   /// The store at the first operand, for a change.
   func editableStore() throws -> any EditableStore {
@@ -80,4 +89,14 @@ struct VerbRun {
 
   /// Prints a JSON document as a line.
   func line(_ document: Document) throws { try output.line(document.compactJSON) }
+}
+
+/// Tells of damage on standard error, once.
+private final class DamageNotice {
+  private(set) var isGiven = false
+
+  func give(_ sentence: String) {
+    if !isGiven { complain(sentence) }
+    isGiven = true
+  }
 }
