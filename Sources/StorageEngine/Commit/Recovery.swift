@@ -52,22 +52,39 @@ struct Recovery {
       size: status.size, report: report)
   }
 
-  /// Compaction may have put another file in place.
+  /// Compaction may have put another file in place, and somebody may have written an older copy over this one: then it is opened
+  /// anew, and what forbids writing to it is found as at any opening.
   private func newestGeneration(_ known: Publication.State) throws(StorageError) -> Publication.State {
-    guard try Reading.isReplaced(known.file, disk: disk, folder: folder) else { return known }
-    return try Reading.open(disk: disk, folder: folder, options: options, counters: counters, limit: nil).state
+    let isReplaced = try Reading.isReplaced(known.file, disk: disk, folder: folder)
+    if !isReplaced, try isStillThere(known) { return known }
+    let opened = try Reading.open(disk: disk, folder: folder, options: options, counters: counters, limit: nil)
+    if let reason = opened.readOnlyReason { throw .readOnly(reason: reason) }
+    return opened.state
+  }
+
+  /// Whether the file begins as it did and has the newest frame that is known, so that what follows can be built on it.
+  private func isStillThere(_ known: Publication.State) throws(StorageError) -> Bool {
+    let (file, chain) = (known.file, known.chain)
+    let size = try engineCall { () throws(DiskError) in try file.file.status.size }
+    guard size >= chain.end, try FileHeader(reading: file.file, path: folder) == file.header else { return false }
+    guard chain.offset > 0 else { return true }
+    guard let header = try? file.frameHeader(at: chain.offset), header.number == chain.number,
+      header.length == chain.end - chain.offset
+    else { return false }
+    return try FrameScanner(file: file).trailerHash(of: header, at: chain.offset) == chain.hash
   }
 
   /// Makes zeros of what lies behind the last whole frame; whether there was anything.
   private func cut(
     behind chain: ChainEnd, limit: UInt64, of file: DataFile, _ report: inout OpeningReport
   ) throws(StorageError) -> Bool {
-    guard let garbageEnd = try lastNonzero(in: chain.end..<limit, of: file) else { return false }
-    report.cutBytes = garbageEnd - chain.end
-    report.keptAside = keepAside(chain.end..<garbageEnd, of: file, number: chain.number)
+    guard let last = try file.lastNonzero(in: chain.end..<limit) else { return false }
+    let garbage = chain.end..<(last + 1)
+    report.cutBytes = UInt64(garbage.count)
+    report.keptAside = keepAside(garbage, of: file, number: chain.number)
     report.notes.append(
       "\(report.cutBytes) bytes after commit #\(chain.number) belonged to no whole commit and were cut")
-    try engineCall { () throws(DiskError) in try file.file.zero(chain.end..<garbageEnd) }
+    try engineCall { () throws(DiskError) in try file.file.clear(garbage) }
     return true
   }
 
@@ -84,32 +101,23 @@ struct Recovery {
     }
   }
 
-  /// The end of the last byte in a range that is not zero.
-  private func lastNonzero(in range: Range<UInt64>, of file: DataFile) throws(StorageError) -> UInt64? {
-    var end = range.upperBound
-    while end > range.lowerBound {
-      let count = Int(min(1 << 16, end - range.lowerBound))
-      let piece = try file.bytes(at: end - UInt64(count), count: count, what: "tail")
-      if let last = piece.withUnsafeBytes({ $0.lastNonzero }) { return end - UInt64(count) + UInt64(last) + 1 }
-      end -= UInt64(count)
-    }
-    return nil
-  }
-
   /// Puts bytes that are about to be cut into a file beside the data; nil where that is not possible.
   private func keepAside(_ range: Range<UInt64>, of file: DataFile, number: UInt64) -> String? {
     let path = "\(folder)/cut-after-\(number)-\(String(disk.randomNumber(), radix: 16))"
+    guard let aside = try? disk.open(path, .create) else { return nil }
     do {
-      let aside = try disk.open(path, .create)
-      var place = range.lowerBound
-      while place < range.upperBound {
-        let count = Int(min(1 << 20, range.upperBound - place))
-        let piece = try file.bytes(at: place, count: count, what: "tail")
-        try piece.withUnsafeBytes { bytes throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound) }
-        place += UInt64(count)
+      for part in try file.file.writtenParts(of: range) {
+        var place = part.lowerBound
+        while place < part.upperBound {
+          let count = Int(min(1 << 20, part.upperBound - place))
+          let piece = try file.bytes(at: place, count: count, what: "tail")
+          try piece.withUnsafeBytes { bytes throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound) }
+          place += UInt64(count)
+        }
       }
       return path
     } catch {
+      try? disk.unlink(path)
       return nil
     }
   }

@@ -112,7 +112,7 @@ final class Writer: @unchecked Sendable {
   private func takeLock() throws(StorageError) -> HeldLock {
     let lockFile = LockFile(disk: disk, folder: folder)
     let file = try lockFile.openForLocking()
-    let patience = Int64(max(0, options.lockPatience) * 1e9)
+    let patience = Int64(min(max(0, options.lockPatience), 1e9) * 1e9)
     // Another process's lock cannot wake anyone here, so it is asked for again, at growing distances.
     var waited: Int64 = 0
     var pause: Int64 = 500_000

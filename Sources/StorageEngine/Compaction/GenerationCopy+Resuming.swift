@@ -10,7 +10,7 @@ extension GenerationCopy {
     counters: Counters
   ) throws(StorageError) -> (copy: GenerationCopy, start: Publication.State, plan: CompactionPlan)? {
     guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return nil }
-    let handle = try engineCall { () throws(DiskError) in try disk.openByName(path, .readWrite) }
+    let handle = try engineCall { () throws(DiskError) in try disk.openByName(path, .readWriteNoLink) }
     guard let (header, plan) = try unfinished(handle, path, of: current),
       let start = try plan.start(in: current, retention, now: disk.now())
     else { return nil }
@@ -19,7 +19,7 @@ extension GenerationCopy {
     let copy = GenerationCopy(from: current.file, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
     try copy.lock()
     // What nobody vouches for is written anew.
-    try engineCall { () throws(DiskError) in try handle.zero(plan.syncedEnd..<(try handle.status.size)) }
+    try engineCall { () throws(DiskError) in try handle.clear(plan.syncedEnd..<(try handle.status.size)) }
     target.extend(to: plan.syncedEnd)
     return (copy, start, plan)
   }
@@ -46,7 +46,7 @@ extension GenerationCopy {
   /// of commits would keep less. False where someone is at it.
   static func isStale(of current: Publication.State, at path: String, disk: any Disk) throws(StorageError) -> Bool {
     guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return false }
-    let handle = try engineCall { () throws(DiskError) in try disk.open(path, .readWrite) }
+    let handle = try engineCall { () throws(DiskError) in try disk.open(path, .readWriteNoLink) }
     guard try engineCall({ () throws(DiskError) in try handle.tryLock() }) else { return false }
     guard let (_, plan) = try unfinished(handle, path, of: current) else { return true }
     return try plan.start(in: current, plan.retention, now: disk.now()) == nil

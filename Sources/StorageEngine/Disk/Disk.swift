@@ -51,7 +51,12 @@ extension Disk {
 }
 
 /// How a file is opened.
-package enum OpenMode: Sendable { case read, readWrite, create }
+package enum OpenMode: Sendable {
+  case read, readWrite, create
+  /// As `readWrite`, but fails with `ELOOP` where the name is a symbolic link. For the files beside the data: a store may come from
+  /// anywhere, and a link in it must not lead a writer to a file that is none of the store's.
+  case readWriteNoLink
+}
 
 /// A watch on a file; it ends when the last reference is let go.
 package protocol DiskWatch: AnyObject, Sendable {}
@@ -93,6 +98,9 @@ package protocol DiskFile: AnyObject, Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError)
   /// Writes zeros over a range, so that later writes there change no metadata and ENOSPC comes now.
   func zero(_ range: Range<UInt64>) throws(DiskError)
+  /// The parts of a range in which something may have been written, in ascending order; elsewhere it reads as zeros. All of the
+  /// range where the disk cannot tell.
+  func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>]
   /// Brings what was written to a range to the disk, and waits for it, so that a later sync has little left to do: others that
   /// use the disk meanwhile wait less. Does nothing where the system knows no such call. Nothing is durable by it; but its
   /// failure must be taken as that of a sync, because the next sync may not tell of it again.
@@ -107,6 +115,15 @@ package protocol DiskFile: AnyObject, Sendable {
   func unlock() throws(DiskError)
   /// Whether any other open of the file, here or in another process, holds the lock; takes nothing.
   func isLockedElsewhere() throws(DiskError) -> Bool
+}
+
+extension DiskFile {
+  package func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>] { [range] }
+
+  /// Writes zeros over what was written in a range. Of a range that is all but empty that takes little time and no room.
+  func clear(_ range: Range<UInt64>) throws(DiskError) {
+    for part in try writtenParts(of: range) { try zero(part) }
+  }
 }
 
 /// A read-only mapping of a file, unmapped when the last reference is let go.

@@ -14,6 +14,8 @@
   func changeTime(of status: stat) -> timespec { status.st_ctimespec }
   let getOpenFileLock: Int32 = 92
   let setOpenFileLock: Int32 = 90
+  let seekData = SEEK_DATA
+  let seekHole = SEEK_HOLE
 
   func syncContents(of descriptor: Int32) -> Int32 {
     let result = fcntl(descriptor, F_FULLFSYNC)

@@ -58,6 +58,9 @@
   func changeTime(of status: stat) -> timespec { status.st_ctim }
   let getOpenFileLock: Int32 = 36
   let setOpenFileLock: Int32 = 37
+  // `lseek(2)`.
+  let seekData: Int32 = 3
+  let seekHole: Int32 = 4
 
   func startWatch(_ path: String, _ change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
     try FileWatcher.shared.get().watch(path, change)

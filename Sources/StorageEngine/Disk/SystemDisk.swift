@@ -30,6 +30,7 @@ package struct SystemDisk: Disk {
       switch mode {
       case .read: O_RDONLY
       case .readWrite: O_RDWR
+      case .readWriteNoLink: O_RDWR | O_NOFOLLOW
       case .create: O_RDWR | O_CREAT | O_EXCL
       }
     // A pipe that lies in the place of a file would be waited for without end. A file is waited for only where another program
@@ -205,6 +206,21 @@ private final class SystemFile: DiskFile {
       try written.get()
       offset += UInt64(count)
     }
+  }
+
+  func writtenParts(of range: Range<UInt64>) -> [Range<UInt64>] {
+    var parts: [Range<UInt64>] = []
+    var place = range.lowerBound
+    while place < range.upperBound {
+      guard let start = off_t(exactly: place) else { return [range] }
+      let data = lseek(descriptor, start, seekData)
+      if data < 0 { return errno == ENXIO ? parts : [range] }
+      let hole = lseek(descriptor, data, seekHole)
+      guard data >= start, hole > data else { return [range] }
+      if UInt64(data) < range.upperBound { parts.append(UInt64(data)..<min(UInt64(hole), range.upperBound)) }
+      place = UInt64(hole)
+    }
+    return parts
   }
 
   func writeBack(_ range: Range<UInt64>) throws(DiskError) {

@@ -103,7 +103,7 @@ struct LockFile: Sendable {
   func openForLocking() throws(StorageError) -> any DiskFile {
     for _ in 0..<4 {
       do {
-        return try disk.open(path, .readWrite)
+        return try disk.open(path, .readWriteNoLink)
       } catch {
         guard error.isNotFound else { throw StorageError(error) }
       }

@@ -15,7 +15,7 @@ final class MemoryDisk: Disk {
       let file = MemoryFile(space: space, path: path, inode: randomNumber())
       files.withLock { $0[path] = file }
       return MemoryHandle(file: file)
-    case .read, .readWrite:
+    case .read, .readWrite, .readWriteNoLink:
       guard let found else { throw DiskError(operation: "open", path: path, code: MemoryDiskCode.notFound) }
       return MemoryHandle(file: found)
     }

@@ -44,7 +44,7 @@ struct ActivityFile {
 
   func write(_ bytes: [UInt8], session: UInt64) throws(StorageError) {
     try engineCall { () throws(DiskError) in
-      let file = try disk.status(path) == nil ? try disk.open(path, .create) : try disk.open(path, .readWrite)
+      let file = try disk.status(path) == nil ? try disk.open(path, .create) : try disk.open(path, .readWriteNoLink)
       let buffer = ByteBuffer()
       buffer.append(ActivityFile.magic)
       buffer.append(session)

@@ -46,11 +46,20 @@ final class Publication: Sendable {
   var number: UInt64 { shown.load(ordering: .acquiring) }
 
   /// Shows a newer state; an older one of the same file changes nothing.
-  func show(_ new: State) {
+  func show(_ new: State) { _ = show(new, after: nil) }
+
+  /// As `show`, by one who has only read: false where another file has been shown since `known` was, because nobody can tell then
+  /// which of the two is newer.
+  func show(_ new: State, after known: State?) -> Bool {
     state.withLock { state in
-      guard state.file !== new.file || new.newest.number >= state.newest.number else { return }
+      if state.file === new.file {
+        guard new.newest.number >= state.newest.number else { return true }
+      } else if let known, state.file !== known.file {
+        return false
+      }
       state = new
       shown.store(Self.nextNumber, ordering: .releasing)
+      return true
     }
   }
 }

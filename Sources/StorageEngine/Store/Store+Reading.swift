@@ -19,21 +19,24 @@ extension Store {
     if writing.holdsLock { return head }
     var look = try lockLook.look()
     while true {
-      guard let state = try advanced(look) else { return head }
+      let known = publication.current
+      guard let state = try advanced(known, look) else { return head }
       // Where a writer came while the tail was being read, what was read may not be durable yet.
       let after = try lockLook.look()
       if !look.isHeld, after.isHeld {
         look = after
         continue
       }
-      publication.show(state)
-      return head
+      if publication.show(state, after: known) || writing.holdsLock { return head }
+      look = after
     }
   }
 
   /// The newest state by what the lock file said; nil where that is the one that is shown.
-  private func advanced(_ look: (hold: LockHold?, isHeld: Bool)) throws(StorageError) -> Publication.State? {
-    var state = publication.current
+  private func advanced(
+    _ known: Publication.State, _ look: (hold: LockHold?, isHeld: Bool)
+  ) throws(StorageError) -> Publication.State? {
+    var state = known
     let found = try Reading.statusByName(disk: disk, folder: path)
     let isReplaced = found.map { $0.identity != state.file.identity } ?? false
     if isReplaced {
@@ -98,13 +101,7 @@ extension Store {
   /// The names given to commits, as of the newest commit known here; `head` is not among them.
   package var names: [String: UInt64] {
     get throws(StorageError) {
-      let current = publication.current
-      var names: [String: UInt64] = [:]
-      let root = TreeRoot(pointer: current.newest.links.names)
-      try CatalogScan(file: current.file).forEach(in: root, prefix: []) { name, payload throws(StorageError) in
-        names[String(decoding: name.bytes, as: UTF8.self)] = try NamedCommit(payload, at: root.pointer.offset).number
-      }
-      return names
+      Dictionary(try publication.current.names().map { ($0.name, $0.commit) }) { first, _ in first }
     }
   }
 
@@ -132,6 +129,19 @@ extension Store {
 private final class FollowToken: DiskWatch {
   private let watches: [any DiskWatch]
   init(watches: [any DiskWatch]) { self.watches = watches }
+}
+
+extension Publication.State {
+  /// The names given to commits, by their bytes; texts that are equal may be among them twice, in stores of older programs.
+  func names() throws(StorageError) -> [(name: String, commit: UInt64)] {
+    var names: [(name: String, commit: UInt64)] = []
+    let root = TreeRoot(pointer: newest.links.names)
+    try CatalogScan(file: file).forEach(in: root, prefix: []) { name, payload throws(StorageError) in
+      let number = try NamedCommit(payload, at: root.pointer.offset).number
+      names.append((String(decoding: name.bytes, as: UTF8.self), number))
+    }
+    return names
+  }
 }
 
 /// What the names tree holds for a name.

@@ -1,7 +1,7 @@
 /// How a store is opened.
 package struct StoreOptions: Sendable {
   package var isReadOnly: Bool
-  /// How long a writer waits for another process's lock, in seconds.
+  /// How long a writer waits for another process's lock, in seconds; more than 10⁹ counts as so many.
   package var lockPatience: Double
   /// Written into each commit unless its information says otherwise.
   package var program: String

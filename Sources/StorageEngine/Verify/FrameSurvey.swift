@@ -42,7 +42,7 @@ struct FrameSurvey: Sendable {
       end = place
       guard progress(place) else { return }
     }
-    if let last = try lastNonzero(in: place..<max(place, limit)) { leftover = place..<(last + 1) }
+    if let last = try scanner.file.lastNonzero(in: place..<max(place, limit)) { leftover = place..<(last + 1) }
   }
 
   /// The frame whose number is this, where it was made out. Frames are in ascending order of their numbers.
@@ -62,7 +62,7 @@ struct FrameSurvey: Sendable {
   private func frame(near place: UInt64) throws(StorageError) -> Frame? {
     if let found = try frame(at: place) { return found }
     // The rest may be the tail: what is zero to the end holds no frame.
-    guard let last = try lastNonzero(in: place..<max(place, limit)) else { return nil }
+    guard let last = try scanner.file.lastNonzero(in: place..<max(place, limit)) else { return nil }
     let window = 1 << 20
     var start = place + 8
     while start < last {
@@ -98,18 +98,6 @@ struct FrameSurvey: Sendable {
     var isWhole = false
     if let hash { isWhole = try scanner.hash(of: header, bytes, at: offset) == hash }
     return Frame(offset: offset, header: header, hash: hash, isWhole: isWhole)
-  }
-
-  private func lastNonzero(in range: Range<UInt64>) throws(StorageError) -> UInt64? {
-    var end = range.upperBound
-    while end > range.lowerBound {
-      let count = Int(min(1 << 20, end - range.lowerBound))
-      let start = end - UInt64(count)
-      let bytes = try scanner.file.bytes(at: start, count: count, what: "tail")
-      if let last = bytes.withUnsafeBytes({ $0.lastNonzero }) { return start + UInt64(last) }
-      end = start
-    }
-    return nil
   }
 }
 
