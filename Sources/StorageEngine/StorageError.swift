@@ -33,6 +33,8 @@ package enum StorageError: Error, Hashable, Sendable {
   case valueTooLong(count: UInt64, limit: UInt64)
   case payloadTooLong(count: Int, limit: Int)
   case textTooLong(what: String, limit: Int)
+  /// No tree or commit can have this name: it is empty, or means something else.
+  case invalidName(String)
   /// The transaction was committed or cancelled before.
   case transactionEnded
   /// The caller's order and the tree's do not agree at these two neighbouring keys.
@@ -75,6 +77,7 @@ extension StorageError: CustomStringConvertible {
     case .payloadTooLong(let count, let limit):
       "a payload of \(count) bytes is longer than the \(limit) that are allowed"
     case .textTooLong(let what, let limit): "the \(what) is longer than the \(limit) bytes that are allowed"
+    case .invalidName(let name): name.isEmpty ? "a name has at least one byte" : "“\(name)” cannot be given as a name"
     case .transactionEnded: "the transaction has ended"
     case .disorder: "two keys of the tree lie in another order than the one asked for"
     case .closed: "the store is closed"

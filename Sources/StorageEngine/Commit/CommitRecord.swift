@@ -86,7 +86,8 @@ package struct CommitInfo: Sendable {
   package var flags: CommitFlags
   /// The commit that this one takes back.
   package var undoes: UInt64?
-  /// Names to set, move, or (with nil) remove; 0 stands for this commit. The name `head` is reserved.
+  /// Names to set, move, or (with nil) remove; 0 stands for this commit. The name `head` is reserved. Texts that are equal are one
+  /// name, though their bytes may differ.
   package var names: [String: UInt64?]
   /// Nil: the commit that the transaction was begun on. The first must be that one.
   package var parents: [UInt64]?

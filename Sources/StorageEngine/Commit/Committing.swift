@@ -137,9 +137,8 @@ struct Committing {
   private func nameChanges() throws(StorageError) -> [NameChange] {
     var changes: [NameChange] = []
     for (name, target) in info.names.sorted(by: { $0.key < $1.key }) {
-      guard !name.isEmpty, name.utf8.count <= 1024, name != "head" else {
-        throw .textTooLong(what: "name", limit: 1024)
-      }
+      guard !name.isEmpty, name != "head" else { throw .invalidName(name) }
+      guard name.utf8.count <= Limits.name else { throw .textTooLong(what: "name", limit: Limits.name) }
       changes.append(NameChange(name: name, commit: target == 0 ? number : target))
     }
     return changes
@@ -147,25 +146,15 @@ struct Committing {
 
   private func writeNames(_ changes: [NameChange], _ writer: inout NodeWriter) throws(StorageError) -> NodePointer {
     guard !changes.isEmpty else { return newest.links.names }
-    var editor = TreeEditor(root: TreeRoot(pointer: newest.links.names), order: .bytes, isReferences: false)
+    var editor = NamesEditor(newest.links.names, in: file)
     for change in changes {
-      let key = Array(change.name.utf8)
       var named: NamedCommit?
       if let target = change.commit {
         named = NamedCommit(number: target, offset: target == number ? own : try find(target).links.own.offset)
       }
-      let result = key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in
-          if let named {
-            _ = try editor.set(key, at: .bytes(key), in: file) { _ throws(StorageError) in named.payload }
-          } else {
-            _ = try editor.remove(at: .bytes(key), in: file)
-          }
-        }
-      }
-      try result.get()
+      try editor.set(change.name, to: named)
     }
-    return try writer.write(editor.root)
+    return try editor.write(&writer)
   }
 
   // MARK: Record

@@ -50,8 +50,8 @@ extension Store {
   package func compactionEstimate(_ retention: Retention) throws(StorageError) -> CompactionReport {
     let current = publication.current
     let choice = KeptCommits(current, now: disk.now())
-    let kept = Set(try choice.select(retention, names: try names).map(\.number))
-    let all = try choice.select(.all, names: [:])
+    let kept = Set(try choice.select(retention, named: try current.names().map(\.commit)).map(\.number))
+    let all = try choice.select(.all, named: [])
     var after: UInt64 = 0
     var squashedBytes: UInt64 = 0
     for commit in all {
@@ -89,7 +89,7 @@ extension Store {
       if work == nil { work = try begun(current, retention) }
       guard let (copy, start, kept) = work else { return nil }
       do throws(StorageError) {
-        try run(copy, kept, names: try names(of: start), progress)
+        try run(copy, kept, names: try start.names(), progress)
       } catch .cancelled {
         try copy.syncFrames(all: true)
         throw .cancelled
@@ -111,7 +111,7 @@ extension Store {
 
   private func begun(_ start: Publication.State, _ retention: Retention) throws(StorageError) -> Work {
     let now = disk.now()
-    let kept = try KeptCommits(start, now: now).select(retention, names: try names(of: start))
+    let kept = try KeptCommits(start, now: now).select(retention, named: try start.names().map(\.commit))
     try removeLeftover(compactionPath)
     let copy = try GenerationCopy(
       from: start.file, to: compactionPath, disk: disk, options: options,
@@ -131,7 +131,7 @@ extension Store {
         let (copy, start, plan) = try GenerationCopy.interrupted(
           of: current, at: compactionPath, retention, disk: disk, options: options, counters: counters)
       else { return nil }
-      let kept = try KeptCommits(start, now: plan.date).select(retention, names: try names(of: start))
+      let kept = try KeptCommits(start, now: plan.date).select(retention, named: try start.names().map(\.commit))
       if !keepsMore, try !isWhatIsKept(now: current, retention, kept, after: start.newest.number) { return nil }
       guard try copy.takeFrames(kept, newest: current.newest) else { return nil }
       return (copy, start, kept)
@@ -145,26 +145,18 @@ extension Store {
   private func isWhatIsKept(
     now current: Publication.State, _ retention: Retention, _ kept: [CommitRecord], after number: UInt64
   ) throws(StorageError) -> Bool {
-    let fresh = try KeptCommits(current, now: disk.now()).select(retention, names: try names(of: current))
+    let fresh = try KeptCommits(current, now: disk.now()).select(retention, named: try current.names().map(\.commit))
     return fresh.filter { $0.number <= number }.map(\.number) == kept.map(\.number)
   }
 
   private func run(
-    _ copy: GenerationCopy, _ kept: [CommitRecord], names: [String: UInt64], _ progress: (CompactionProgress) -> Bool
+    _ copy: GenerationCopy, _ kept: [CommitRecord], names: [(name: String, commit: UInt64)],
+    _ progress: (CompactionProgress) -> Bool
   ) throws(StorageError) {
     try copy.run(kept, names: names) { step in
       letZerosBeWritten()
       return progress(step)
     }
-  }
-
-  private func names(of state: Publication.State) throws(StorageError) -> [String: UInt64] {
-    var names: [String: UInt64] = [:]
-    let root = TreeRoot(pointer: state.newest.links.names)
-    try CatalogScan(file: state.file).forEach(in: root, prefix: []) { name, payload throws(StorageError) in
-      names[String(decoding: name.bytes, as: UTF8.self)] = try NamedCommit(payload, at: root.pointer.offset).number
-    }
-    return names
   }
 
   private func removeLeftover(_ path: String) throws(StorageError) {
@@ -260,12 +252,11 @@ extension Store {
   ) throws(StorageError) -> CompactionReport {
     guard !Store.exists(at: folder, disk: disk) else { throw .alreadyExists(path: folder) }
     let current = publication.current
-    let allNames = try names
     let kept: [CommitRecord]
     if let commit {
       kept = try KeptCommits(current, now: disk.now()).ancestry(of: try self.commit(commit))
     } else {
-      kept = try KeptCommits(current, now: disk.now()).select(.all, names: [:])
+      kept = try KeptCommits(current, now: disk.now()).select(.all, named: [])
     }
     let numbers = Set(kept.map(\.number))
     let creation = Creation(disk: disk, folder: folder)
@@ -277,7 +268,7 @@ extension Store {
         from: current.file, to: temporary, disk: disk, options: options,
         generation: current.file.header.identity.generation, firstNumber: kept.first?.number ?? 1, counters: Counters())
       try writing.zeros.besideOthers { () throws(StorageError) in
-        try run(copy, kept, names: allNames.filter { numbers.contains($0.value) }, progress)
+        try run(copy, kept, names: try current.names().filter { numbers.contains($0.commit) }, progress)
       }
       let new = try copy.finish(session: nil, origin: 0, date: disk.now())
       try creation.putInPlace(temporary)

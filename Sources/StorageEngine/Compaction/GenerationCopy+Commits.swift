@@ -100,23 +100,14 @@ extension GenerationCopy {
     _ changes: [NameChange], _ commit: CommitRecord, _ draft: FrameDraft
   ) throws(StorageError) -> NodePointer {
     guard !changes.isEmpty else { return newest.links.names }
-    var editor = TreeEditor(root: TreeRoot(pointer: newest.links.names), order: .bytes, isReferences: false)
+    var editor = NamesEditor(newest.links.names, in: target)
     for change in changes {
-      let key = Array(change.name.utf8)
       let offset = change.commit.flatMap { $0 == commit.number ? draft.start : copied.offset(of: $0) }
-      let result = key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in
-          if let number = change.commit, let offset {
-            let named = NamedCommit(number: number, offset: offset).payload
-            _ = try editor.set(key, at: .bytes(key), in: target) { _ throws(StorageError) in named }
-          } else {
-            _ = try editor.remove(at: .bytes(key), in: target)
-          }
-        }
-      }
-      try result.get()
+      var named: NamedCommit?
+      if let number = change.commit, let offset { named = NamedCommit(number: number, offset: offset) }
+      try editor.set(change.name, to: named)
     }
     var writer = NodeWriter(draft: draft, file: target)
-    return try writer.write(editor.root)
+    return try editor.write(&writer)
   }
 }

@@ -70,7 +70,7 @@ final class GenerationCopy {
 
   /// Copies commits, the oldest first. `names`: those that exist now.
   func run(
-    _ commits: [CommitRecord], names: [String: UInt64], progress: (CompactionProgress) -> Bool
+    _ commits: [CommitRecord], names: [(name: String, commit: UInt64)], progress: (CompactionProgress) -> Bool
   ) throws(StorageError) {
     // Kept for the duration of the call only.
     let result = withoutActuallyEscaping(progress) { progress in
@@ -81,12 +81,12 @@ final class GenerationCopy {
     try result.get()
   }
 
-  private func run(_ commits: [CommitRecord], _ names: [String: UInt64]) throws(StorageError) {
+  private func run(_ commits: [CommitRecord], _ names: [(name: String, commit: UInt64)]) throws(StorageError) {
     progressMade.commitsToDo = commits.count
     progressMade.commitsDone = min(copied.count, commits.count)
-    let names = Dictionary(grouping: names.sorted { $0.key < $1.key }, by: \.value)
+    let names = Dictionary(grouping: names, by: \.commit)
     for (index, commit) in commits.enumerated() where !copied.contains(commit.number) {
-      try copy(commit, names: (names[commit.number] ?? []).map { NameChange(name: $0.key, commit: $0.value) })
+      try copy(commit, names: (names[commit.number] ?? []).map { NameChange(name: $0.name, commit: $0.commit) })
       try syncFrames()
       progressMade.commitsDone = index + 1
       try report(chain.end)

@@ -10,14 +10,14 @@ struct KeptCommits {
 
   /// In ascending order of their numbers. `head`, named commits and the newest one are always among them: the newest, so that
   /// its number is never given again.
-  func select(_ retention: Retention, names: [String: UInt64]) throws(StorageError) -> [CommitRecord] {
+  func select(_ retention: Retention, named: [UInt64]) throws(StorageError) -> [CommitRecord] {
     guard state.newest.number > 0 else { return [] }
     var kept: [UInt64: CommitRecord] = [:]
     func keep(_ record: CommitRecord) { if record.number > 0 { kept[record.number] = record } }
     keep(state.newest)
     keep(state.head)
     let search = CommitSearch(file: state.file, newest: state.newest)
-    for number in names.values { keep(try search.commit(number)) }
+    for number in named { keep(try search.commit(number)) }
     switch retention {
     case .all:
       try walk(from: state.newest, along: \.order) { record in

@@ -25,8 +25,8 @@ extension Store {
     guard let retention = options.retention, retention != .all else { return nil }
     let current = publication.current
     let dead = current.chain.end.subtractingClamped(current.head.liveBytes)
-    guard dead > max(Store.leastDeadBytes, current.head.liveBytes), let names = try? names,
-      let kept = try? KeptCommits(current, now: disk.now()).select(retention, names: names),
+    guard dead > max(Store.leastDeadBytes, current.head.liveBytes), let named = try? current.names().map(\.commit),
+      let kept = try? KeptCommits(current, now: disk.now()).select(retention, named: named),
       UInt64(kept.count) < current.newest.links.orderDepth
     else { return nil }
     return retention

@@ -98,6 +98,8 @@ package enum Limits {
   package static let value: UInt64 = 1 << 30
   /// Bytes of a tree's attributes.
   package static let attributes = 1 << 24
-  /// Bytes of UTF-8 of a commit's action, its program, its author, or a name.
+  /// Bytes of UTF-8 of a name given to a commit.
+  package static let name = 1024
+  /// Bytes of UTF-8 of a commit's action, its program or its author.
   package static let text = 4096
 }

@@ -35,6 +35,29 @@ struct ForkTests {
     #expect(try again.head.text(key(2)) == nil)
   }
 
+  @Test("a name is one name however its letters are encoded")
+  func spellings() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<6 { try store.change { try $0.put(key(number), bytes("x"), in: people) } }
+    let (one, two) = ("caf\u{E9}", "cafe\u{301}")
+    try store.change(CommitInfo(names: [one: 2])) { _ in }
+    try store.change(CommitInfo(names: [two: 3])) { _ in }
+    #expect(try store.names == [one: 3])
+    _ = try store.compact(.last(1)) { _ in
+      // Named the other way again while the history is compacted.
+      if (try? store.names)?[one] == 3 { _ = try? store.change(CommitInfo(names: [one: 4])) { _ in } }
+      return true
+    }
+    #expect(try store.names == [one: 4])
+    try store.change(CommitInfo(names: [two: nil])) { _ in }
+    #expect(try store.names == [:])
+    _ = try store.compact(.last(1))
+    try store.close()
+    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+  }
+
   @Test("a random history with forks reads as the model does, also after opening again")
   func model() throws {
     let folder = TemporaryFolder()
