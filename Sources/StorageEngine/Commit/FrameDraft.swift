@@ -64,7 +64,7 @@ final class FrameDraft: @unchecked Sendable {
   ) throws(StorageError) -> RecordReference {
     if value.count > ChangeEntry.largeValue {
       return try appendLarge(
-        tree: tree, key: key, count: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete
+        kind, tree: tree, key: key, count: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete
       ) { position, count in
         Bytes(copying: UnsafeRawBufferPointer(rebasing: value[Int(position)..<Int(position) + count]))
       }
@@ -82,9 +82,10 @@ final class FrameDraft: @unchecked Sendable {
     }
   }
 
-  /// Appends a put of a large value in pieces of at most a MiB each, which `piece` gives: from where, how many bytes.
+  /// Appends an entry with a large value in pieces of at most a MiB each, which `piece` gives: from where, how many bytes.
   func appendLarge(
-    tree: UInt32, key: UnsafeRawBufferPointer, count: UInt64, replaced: RecordReference?, replacesDelete: Bool,
+    _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, count: UInt64, replaced: RecordReference?,
+    replacesDelete: Bool,
     piece: (UInt64, Int) throws(StorageError) -> Bytes
   ) throws(StorageError) -> RecordReference {
     let checks = ByteBuffer()
@@ -94,7 +95,7 @@ final class FrameDraft: @unchecked Sendable {
       let offset = state.position
       let first = state.buffer.count
       ChangeEntry.appendHead(
-        to: state.buffer, kind: .put, distance: offset - start, tree: tree, key: key, valueLength: count,
+        to: state.buffer, kind: kind, distance: offset - start, tree: tree, key: key, valueLength: count,
         replaced: replaced, replacesDelete: replacesDelete)
       check = file.header.check(UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first...]))
       return offset

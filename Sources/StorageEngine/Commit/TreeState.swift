@@ -62,6 +62,8 @@ struct TransactionState: Sendable {
   var restores: UInt64?
   /// Bytes of nodes and entries that the state began with.
   var liveBytes: UInt64
+  /// A change that failed halfway: what it left must not be committed.
+  var failure: StorageError?
 
   init(catalog stored: NodePointer, nextTree: UInt32, liveBytes: UInt64) {
     storedCatalog = stored

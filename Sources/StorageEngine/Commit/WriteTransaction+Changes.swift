@@ -30,7 +30,7 @@ extension WriteTransaction {
 
   /// Sets a value of `count` bytes that comes in pieces, so that it is never in memory whole: `piece` is asked for the bytes from
   /// a position on, at most so many (a MiB), until all are there; it may give fewer only at the end. An error of `piece` is
-  /// passed on, and the transaction must be cancelled or rolled back then.
+  /// passed on, and the transaction can only be cancelled or rolled back then.
   @discardableResult
   package func put(
     _ key: [UInt8], count: UInt64, in name: TreeName, place probe: KeyProbe? = nil,
@@ -45,7 +45,7 @@ extension WriteTransaction {
         try put(keyBytes, in: name, place: probe) { tree, replaced, replacesDelete throws(StorageError) in
           var current: [UInt8] = []
           return try draft.appendLarge(
-            tree: tree, key: keyBytes, count: count, replaced: replaced, replacesDelete: replacesDelete
+            .put, tree: tree, key: keyBytes, count: count, replaced: replaced, replacesDelete: replacesDelete
           ) { position, count throws(StorageError) in
             current = try piece(position, count)
             guard current.count == count else {
@@ -93,16 +93,18 @@ extension WriteTransaction {
     var primary = TreeEditor.none
     swap(&primary, &state.pointee.trees[place].primary)
     defer { swap(&primary, &state.pointee.trees[place].primary) }
-    _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
-      if let old {
-        found = old.record
-        return old
+    try wholly { () throws(StorageError) in
+      _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
+        if let old {
+          found = old.record
+          return old
+        }
+        let new = try appendPut(place, probe, over: nil) { tree, replaced, replacesDelete throws(StorageError) in
+          try draft.append(
+            .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+        }
+        return .record(new)
       }
-      let new = try appendPut(place, probe, over: nil) { tree, replaced, replacesDelete throws(StorageError) in
-        try draft.append(
-          .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
-      }
-      return .record(new)
     }
     return found
   }
@@ -120,9 +122,11 @@ extension WriteTransaction {
         var primary = TreeEditor.none
         swap(&primary, &state.pointee.trees[place].primary)
         defer { swap(&primary, &state.pointee.trees[place].primary) }
-        _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
-          replaced = old?.record
-          return .record(try appendPut(place, probe, over: replaced, append))
+        try wholly { () throws(StorageError) in
+          _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
+            replaced = old?.record
+            return .record(try appendPut(place, probe, over: replaced, append))
+          }
         }
         return replaced
       }
@@ -185,7 +189,9 @@ extension WriteTransaction {
       let place = try existing(name, kind: .records, probe)
       let result = key.withUnsafeBytes { key in
         Result { () throws(StorageError) in
-          try withProbe(key, probe) { probe throws(StorageError) in try delete(key, place, probe) }
+          try wholly { () throws(StorageError) in
+            try withProbe(key, probe) { probe throws(StorageError) in try delete(key, place, probe) }
+          }
         }
       }
       return try result.get()
@@ -272,9 +278,11 @@ extension WriteTransaction {
         let isChanged = state.pointee.trees[place].primary.root.fresh != nil
         let before = isChanged ? nil : state.pointee.trees[place].primary
         var isSame = false
-        let isNew = try state.pointee.trees[place].primary.set(key, at: probe, in: file) { old throws(StorageError) in
-          isSame = old == payload
-          return payload
+        let isNew = try wholly { () throws(StorageError) in
+          try state.pointee.trees[place].primary.set(key, at: probe, in: file) { old throws(StorageError) in
+            isSame = old == payload
+            return payload
+          }
         }
         if isSame, let before { state.pointee.trees[place].primary = before }
         return isNew
@@ -292,7 +300,9 @@ extension WriteTransaction {
       let place = try existing(name, kind: .entries, probe)
       let probe = probe ?? .bytes(key)
       return try probe.withProbe { probe throws(StorageError) in
-        try state.pointee.trees[place].primary.remove(at: probe, in: file) != nil
+        try wholly { () throws(StorageError) in
+          try state.pointee.trees[place].primary.remove(at: probe, in: file) != nil
+        }
       }
     }
   }

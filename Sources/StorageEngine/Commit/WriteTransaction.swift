@@ -71,7 +71,8 @@ package final class WriteTransaction: @unchecked Sendable {
   package func createTree(
     _ name: TreeName, kind: TreeKind, order: TreeOrder = .bytes, attributes: [UInt8] = []
   ) throws(StorageError) {
-    guard name.bytes.count <= Limits.treeName, !name.bytes.isEmpty else {
+    guard !name.bytes.isEmpty else { throw .invalidName("") }
+    guard name.bytes.count <= Limits.treeName else {
       throw .keyTooLong(count: name.bytes.count, limit: Limits.treeName)
     }
     try locked { () throws(StorageError) in
@@ -115,10 +116,12 @@ package final class WriteTransaction: @unchecked Sendable {
     let old = tree.entry.attributes
     var new = RecordReference.none
     if !bytes.isEmpty {
-      new = try bytes.withUnsafeBytes { value throws(StorageError) in
-        try draft.append(
-          .attributes, tree: tree.entry.identifier, key: UnsafeRawBufferPointer(start: nil, count: 0), value: value,
-          replaced: old == .none || draft.contains(old.offset) ? nil : old, replacesDelete: false)
+      new = try wholly { () throws(StorageError) in
+        try bytes.withUnsafeBytes { value throws(StorageError) in
+          try draft.append(
+            .attributes, tree: tree.entry.identifier, key: UnsafeRawBufferPointer(start: nil, count: 0), value: value,
+            replaced: old == .none || draft.contains(old.offset) ? nil : old, replacesDelete: false)
+        }
       }
     }
     if old != .none, draft.contains(old.offset) { supersede(old) }
@@ -176,8 +179,19 @@ package final class WriteTransaction: @unchecked Sendable {
   package func rollback(to savepoint: Savepoint) throws(StorageError) {
     precondition(savepoint.transaction == ObjectIdentifier(self), "a savepoint of another transaction")
     try locked { () throws(StorageError) in
-      try draft.truncate(to: savepoint.position)
+      try wholly { () throws(StorageError) in try draft.truncate(to: savepoint.position) }
       state.pointee = savepoint.state
+    }
+  }
+
+  /// Does what must be done as a whole: where it fails, only a rollback to before it makes the transaction one to commit again.
+  @inline(__always)
+  func wholly<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
+    do throws(StorageError) {
+      return try body()
+    } catch {
+      state.pointee.failure = error
+      throw error
     }
   }
 
@@ -254,9 +268,14 @@ package final class WriteTransaction: @unchecked Sendable {
   // MARK: Ending
 
   /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
-  /// for it. When this throws, nothing is kept and the transaction has ended.
+  /// for it. When this throws, nothing is kept and the transaction has ended; it throws the error of a change that failed halfway and
+  /// was not rolled back.
   package func commit(_ info: CommitInfo = CommitInfo()) throws(StorageError) -> PendingCommit? {
     try locked { () throws(StorageError) -> PendingCommit? in
+      if let failure = state.pointee.failure {
+        finish()
+        throw failure
+      }
       let new: Publication.State
       do throws(StorageError) {
         guard let made = try Committing(self, info).run() else {

@@ -60,6 +60,59 @@ struct LargeTests {
     #expect(keys == [key(1), key(3)])
   }
 
+  @Test("a change that failed halfway is never committed, unless it is rolled back")
+  func failedPieces() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    func putHalf(_ transaction: WriteTransaction) {
+      #expect(throws: StorageError.cancelled) {
+        try transaction.put(key(2), count: 9 << 20, in: people) { position, count throws(StorageError) in
+          if position > 6 << 20 { throw .cancelled }
+          return [UInt8](repeating: 1, count: count)
+        }
+      }
+    }
+    #expect(throws: StorageError.cancelled) {
+      try store.change { transaction in
+        try transaction.put(key(1), bytes("a"), in: people)
+        putHalf(transaction)
+        try transaction.put(key(3), bytes("c"), in: people)
+      }
+    }
+    try store.change { transaction in
+      let savepoint = try transaction.savepoint()
+      putHalf(transaction)
+      try transaction.rollback(to: savepoint)
+      // What is refused before anything is done spoils nothing.
+      #expect(throws: StorageError.self) { try transaction.put(key(4), bytes("d"), in: byAge) }
+      try transaction.put(key(5), bytes("e"), in: people)
+    }
+    #expect(try store.head.tree(people)?.count == 1)
+    try store.close()
+    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+  }
+
+  @Test("attributes of any size are no change of a record", arguments: [1 << 20, (1 << 20) + 1, Limits.attributes])
+  func attributes(size: Int) throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let attributes = [UInt8](repeating: 7, count: size)
+    let number = try store.change { transaction in
+      try transaction.createTree(people, kind: .records, attributes: attributes)
+      try transaction.put(key(1), bytes("a"), in: people)
+    }
+    var cursor = try store.changes(of: store.commit(number))
+    #expect(try cursor.next()?.key.array == key(1))
+    #expect(try cursor.next() == nil)
+    #expect(try store.head.tree(people)?.attributes.array == attributes)
+    _ = try store.compact(.last(1))
+    #expect(try store.head.tree(people)?.attributes.array == attributes)
+    try store.close()
+    let report = try Store.verify(at: folder.store(), disk: SystemDisk())
+    #expect(report.isClean, "\(report.findings)")
+  }
+
   @Test("a cancelled transaction that had spilled leaves zeros behind")
   func cancelledSpill() throws {
     let folder = TemporaryFolder()
