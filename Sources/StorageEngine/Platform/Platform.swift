@@ -18,6 +18,8 @@ func systemMessage(_ code: Int32) -> String {
 extension DiskError {
   /// Whether the call failed for want of room, so that it may succeed later.
   var isFull: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+  /// Whether the disk could not give back what was written to it.
+  var isUnreadable: Bool { code == EIO }
   /// Whether nothing lies at the path.
   var isNotFound: Bool { code == ENOENT || code == ENOTDIR }
   /// Whether something lies at the path already.

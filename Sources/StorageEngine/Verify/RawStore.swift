@@ -28,7 +28,7 @@ struct RawStore: Sendable {
           saved: "nothing of the commits is lost by it: the seed of their checks was found anew"))
     }
     self.findings = findings
-    self.file = try DataFile(file: file, header: header, readsMapped: true, counters: Counters())
+    self.file = try DataFile(file: file, header: header, readsMapped: false, counters: Counters())
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
     if isHeld, let hold, hold.generation == header.identity.generation, hold.durableEnd <= size {
@@ -41,7 +41,7 @@ struct RawStore: Sendable {
 
   private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> any DiskFile {
     do {
-      return try disk.openByName(path, .read)
+      return TolerantFile(try disk.openByName(path, .read))
     } catch {
       throw error.isNotFound ? .notFound(path: path) : StorageError(error)
     }

@@ -14,8 +14,8 @@ extension VerbRun {
       try Store.verify(at: path, disk: SystemDisk()) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
     }
     meter.finish()
-    let opened = Result { () throws(ModelError) in try openStore(path, readOnly: true) }
-    let words = TreeWords((try? opened.get()) as? OwnStore)
+    let opened = Result { () throws(ModelError) in try OwnStore.open(path: path, readOnly: true, readsMapped: false) }
+    let words = TreeWords(try? opened.get())
     for finding in bytes.findings {
       try printFinding(finding.severity == .damage ? "damage" : "note", words.sentence(finding))
     }

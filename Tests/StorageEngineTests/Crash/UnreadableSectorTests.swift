@@ -1,0 +1,78 @@
+import Testing
+
+@testable import StorageEngine
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A disk with a sector in one file that it cannot read any more.
+private struct FailingSector: ForwardingDisk {
+  let base: any Disk
+  let path: String
+  let sector: Range<UInt64>
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
+    let file = try base.open(path, mode)
+    return path == self.path ? FailingFile(base: file, path: path, sector: sector) : file
+  }
+}
+
+private final class FailingFile: ForwardingFile {
+  let base: any DiskFile
+  private let path: String
+  private let sector: Range<UInt64>
+
+  init(base: any DiskFile, path: String, sector: Range<UInt64>) {
+    self.base = base
+    self.path = path
+    self.sector = sector
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
+    if sector.overlaps(offset..<(offset + UInt64(buffer.count))) {
+      throw DiskError(operation: "pread", path: path, code: EIO)
+    }
+    return try base.read(into: buffer, at: offset)
+  }
+
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? {
+    // To touch the sector in a mapping would end the process.
+    throw DiskError(operation: "mmap", path: path, code: EIO)
+  }
+}
+
+@Suite("Sectors that a disk cannot read")
+struct UnreadableSectorTests {
+  @Test("wherever one lies, verify tells of damage and salvage saves what is in the others")
+  func everySector() throws {
+    let disk = MemoryDisk()
+    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    for round in 0..<8 {
+      try store.change { transaction in
+        for number in 0..<20 {
+          try transaction.put(key(round * 20 + number), [UInt8](repeating: UInt8(round), count: 100), in: people)
+        }
+      }
+    }
+    let end = store.dataBytes
+    try store.close()
+    var fewest = 160
+    for start in stride(from: UInt64(0), to: end, by: 4096) {
+      let failing = FailingSector(base: disk, path: "store/data", sector: start..<(start + 4096))
+      let report = try Store.verify(at: "store", disk: failing)
+      // Slots and what is kept free between them are hints.
+      if start == 0 || start >= FileLayout.firstFrame { #expect(!report.isClean, "sector at \(start)") }
+      let path = "saved \(start)"
+      _ = try Store.salvage(from: "store", to: path, options: StoreOptions(), disk: failing)
+      #expect(try Store.verify(at: path, disk: disk).isClean, "sector at \(start)")
+      let saved = try Store.open(at: path, options: StoreOptions(), disk: disk)
+      fewest = min(fewest, Int(try saved.head.tree(people)?.count ?? 0))
+    }
+    // A sector holds less than forty of them.
+    #expect(fewest >= 120)
+  }
+}
