@@ -136,6 +136,28 @@ struct DamagedStoreVerbTests {
     #expect(try records(folder.path("Copy.strata")).count == 60)
   }
 
+  @Test("a verb whose store another program cuts short meanwhile ends with a word and status 3")
+  func cutWhileRead() throws {
+    let padding = String(repeating: "x", count: 300)
+    let rivers = (1...2000).map { #"{"id": \#($0), "name": "\#(padding)", "km": 1}"# }.joined(separator: "\n")
+    let many = folder.path("Many.strata")
+    #expect(try ProgramRun(["import", many, "River", try folder.file("many.jsonl", rivers), "--id", "id"]).status == 0)
+    let process = Process()
+    let (output, complaint) = (Pipe(), Pipe())
+    process.executableURL = ProgramRun.program
+    process.arguments = ["export", many, "River"]
+    (process.standardOutput, process.standardError) = (output, complaint)
+    try process.run()
+    // What it writes is more than a pipe holds, so it waits for this test in the middle of the store.
+    _ = try output.fileHandleForReading.read(upToCount: 1 << 12)
+    try FileHandle(forWritingTo: URL(filePath: many + "/data")).truncate(atOffset: 20_000)
+    _ = try output.fileHandleForReading.readToEnd()
+    let words = String(decoding: try complaint.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationReason == .exit && process.terminationStatus == 3)
+    #expect(words.contains("was cut short while it was read"), "\(words)")
+  }
+
   @Test("what lies in the folder beside the store is named by verify")
   func leftovers() throws {
     try Data(count: 99).write(to: URL(filePath: path + "/data.compact"))
