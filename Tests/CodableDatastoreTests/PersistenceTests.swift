@@ -56,6 +56,43 @@ struct PersistenceTests {
     #expect(try await books.load("isbn-7", from: \.isbn)?.id == 7)
   }
 
+  @Test("a damaged store says so, reads as it was before, and refuses to be written")
+  func damage() async throws {
+    let data = place.url.appending(path: "data")
+    var ends: [Int] = []
+    do {
+      let persistence = try DiskPersistence(readWriteURL: place.url)
+      let books = BookFormat.datastore(persistence)
+      for number in 1...3 {
+        try await books.persist(Book(id: number, title: "A"))
+        ends.append(try Data(contentsOf: data).lastIndex { $0 != 0 } ?? 0)
+      }
+      #expect(try persistence.damage == nil)
+      try await persistence.close()
+    }
+    try Data(contentsOf: data).prefix(ends[1] + 8).write(to: data)
+    let reader = DiskPersistence(readOnlyURL: place.url)
+    #expect(try reader.damage?.contains("the store can be read up to commit #2") == true)
+    let writer = try DiskPersistence(readWriteURL: place.url)
+    #expect(try writer.damage != nil)
+    let books = BookFormat.datastore(writer)
+    #expect(try await books.count == 2)
+    await #expect(throws: StoreError.self) { try await books.persist(Book(id: 4, title: "D")) }
+  }
+
+  @Test("a store is read through calls where its configuration says so")
+  func unmapped() async throws {
+    var configuration = StoreConfiguration()
+    configuration.readsThroughMapping = false
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url, configuration: configuration))
+    try await books.persist(Book(id: 1, title: "A"))
+    #expect(try await books.count == 1)
+    // Cut short by another program, a mapped file would end the process.
+    let file = try FileHandle(forWritingTo: place.url.appending(path: "data"))
+    try file.truncate(atOffset: 100)
+    await #expect(throws: StoreError.self) { try await books.load(1) }
+  }
+
   @Test("a read-only persistence creates nothing, reads nothing as empty, and follows the writer")
   func readOnly() async throws {
     let reader = DiskPersistence(readOnlyURL: place.url)

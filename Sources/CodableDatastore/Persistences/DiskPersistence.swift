@@ -35,7 +35,7 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
     guard readWriteURL.isFileURL else { throw DiskPersistenceError.notFileURL }
     try StoreConnection.refuseFolderOfOriginalLibrary(at: readWriteURL.path)
     let connection = StoreConnection.to(readWriteURL)
-    connection.retention = configuration.retention
+    connection.configuration = configuration
     _store = _StoreHandle(connection: connection, isReadOnly: false)
   }
 

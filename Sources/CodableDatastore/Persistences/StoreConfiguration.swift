@@ -13,6 +13,12 @@ public struct StoreConfiguration: Hashable, Sendable {
   /// shortening it at once.
   public var retention = HistoryRetention.everything
 
+  /// Whether the store's file is read through a mapping into memory, which is the fastest way.
+  ///
+  /// Where a file system's mappings are in doubt, as over a network, or another program may cut the file short, which ends a process
+  /// that has it mapped, let each read be a call: what cannot be read is an error then.
+  public var readsThroughMapping = true
+
   /// The usual configuration.
   public init() {}
 }

@@ -19,7 +19,7 @@ final class StoreConnection: Sendable {
     /// Opened by one that only reads, while none writes.
     var reader: Store?
     var handles = 0
-    var retention = HistoryRetention.everything
+    var configuration = StoreConfiguration()
   }
 
   init(path: String?, writer: Store? = nil) {
@@ -27,10 +27,10 @@ final class StoreConnection: Sendable {
     state = Mutex(State(writer: writer))
   }
 
-  /// Which commits the store keeps by itself, from its next opening on.
-  var retention: HistoryRetention {
-    get { state.withLock { $0.retention } }
-    set { state.withLock { $0.retention = newValue } }
+  /// How the store is kept, from its next opening on.
+  var configuration: StoreConfiguration {
+    get { state.withLock { $0.configuration } }
+    set { state.withLock { $0.configuration = newValue } }
   }
 
   /// The connection to a location; the same one for as long as somebody uses it.
@@ -81,7 +81,7 @@ final class StoreConnection: Sendable {
       }
       let store = try throwingStoreErrors { () throws(StorageError) in
         try Store.open(
-          at: path, options: Self.options(isReadOnly: !forWriter, keeping: state.retention), disk: Self.disk)
+          at: path, options: Self.options(isReadOnly: !forWriter, state.configuration), disk: Self.disk)
       }
       if forWriter { state.writer = store } else { state.reader = store }
       return store
@@ -109,7 +109,7 @@ final class StoreConnection: Sendable {
       guard let path else { throw StoreError.closed }
       try makeParentFolder(of: path)
       let store = try throwingStoreErrors { () throws(StorageError) in
-        try Store.create(at: path, options: Self.options(keeping: state.retention), disk: Self.disk)
+        try Store.create(at: path, options: Self.options(state.configuration), disk: Self.disk)
       }
       state.writer = store
       return store
@@ -153,10 +153,12 @@ final class StoreConnection: Sendable {
   static var programName: String { ProcessInfo.processInfo.processName }
 
   private static func options(
-    isReadOnly: Bool = false, keeping retention: HistoryRetention = .everything
+    isReadOnly: Bool = false, _ configuration: StoreConfiguration = StoreConfiguration()
   ) -> StoreOptions {
-    StoreOptions(
+    let retention = configuration.retention
+    return StoreOptions(
       isReadOnly: isReadOnly, program: programName, author: ProcessInfo.processInfo.userName,
+      readsMapped: configuration.readsThroughMapping,
       retention: isReadOnly || retention == .everything ? nil : retention.engineRetention)
   }
 }
