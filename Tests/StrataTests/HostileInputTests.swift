@@ -25,4 +25,25 @@ struct HostileInputTests {
     #expect([1, 3].contains(run.status))
     #expect(!run.complaint.isEmpty)
   }
+
+  @Test("a store can be read and written where a process may not have many addresses")
+  func fewAddresses() throws {
+    let folder = try TemporaryFolder()
+    let store = folder.path("Small.strata")
+    let file = try folder.file("one.jsonl", #"{"id": 1, "name": "A"}"#)
+    #expect(try ProgramRun(["import", store, "Thing", file, "--id", "id"]).status == 0)
+    for arguments in ["get '\(store)' Thing 1", "delete '\(store)' Thing 1", "compact '\(store)'", "verify '\(store)'"]
+    {
+      let process = Process()
+      let complaint = Pipe()
+      process.executableURL = URL(filePath: "/bin/sh")
+      process.arguments = ["-c", "ulimit -v 8000000 && exec '\(ProgramRun.program.path)' \(arguments)"]
+      process.standardOutput = FileHandle.nullDevice
+      process.standardError = complaint
+      try process.run()
+      let words = String(decoding: try complaint.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0, "\(arguments): \(words)")
+    }
+  }
 }

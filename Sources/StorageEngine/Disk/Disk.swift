@@ -107,7 +107,8 @@ package protocol DiskFile: AnyObject, Sendable {
   func writeBack(_ range: Range<UInt64>) throws(DiskError)
   /// Makes the file's contents (and size) durable: `fdatasync`, or the platform's full sync.
   func sync() throws(DiskError)
-  /// A read-only mapping that reserves `capacity` bytes from the file's start, or nil where the disk does not map.
+  /// A read-only mapping that reserves `capacity` bytes from the file's start, or nil where the disk does not map, or the process has
+  /// no addresses left for so much.
   /// Touching bytes beyond the file's end is the caller's mistake.
   func map(capacity: Int) throws(DiskError) -> (any DiskMapping)?
   /// Tries to take the one exclusive lock of this file (an open-file-description lock); false where another holds it.

@@ -240,7 +240,7 @@ private final class SystemFile: DiskFile {
       let start = mmap(nil, capacity, PROT_READ, MAP_SHARED | MAP_NORESERVE, descriptor, 0), start != MAP_FAILED
     else {
       let code = errno
-      if code == ENODEV { return nil }
+      if code == ENODEV || code == ENOMEM { return nil }
       throw DiskError(operation: "mmap", path: path, code: code)
     }
     return SystemMapping(bytes: UnsafeRawBufferPointer(start: start, count: capacity), file: self)

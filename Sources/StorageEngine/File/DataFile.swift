@@ -22,15 +22,21 @@ final class DataFile: Sendable {
     self.counters = counters
     let status = try engineCall { () throws(DiskError) in try file.status }
     identity = status.identity
-    // Address space costs nothing; what grows beyond it is read by calls.
-    let capacity = max(DataFile.usualMapping, Int(clamping: status.size).multipliedClamped(by: 2))
-    mapping = readsMapped ? try engineCall { () throws(DiskError) in try file.map(capacity: capacity) } : nil
+    // Address space costs nothing where there is enough of it; what grows beyond it is read by calls.
+    let twice = Int(clamping: status.size).multipliedClamped(by: 2)
+    var mapping: (any DiskMapping)?
+    for least in [DataFile.usualMapping, DataFile.leastMapping] where readsMapped && mapping == nil {
+      mapping = try engineCall { () throws(DiskError) in try file.map(capacity: max(least, twice)) }
+    }
+    self.mapping = mapping
     base = mapping?.bytes.baseAddress
     mappedBytes = UInt64(mapping?.bytes.count ?? 0)
     readableEnd = Atomic(0)
   }
 
   private static let usualMapping = 1 << 36
+  /// What is asked for where a process may not have so much.
+  private static let leastMapping = 1 << 28
 
   /// Bytes before this may be read. It only grows, and never beyond the file's end.
   var end: UInt64 { readableEnd.load(ordering: .acquiring) }

@@ -9,7 +9,8 @@ final class MemoryDisk: Disk {
     switch mode {
     case .create:
       guard found == nil else { throw DiskError(operation: "open", path: path, code: MemoryDiskCode.exists) }
-      guard let space = AddressSpace(count: 1 << 34) else {
+      // As much as a process may have.
+      guard let space = [34, 32, 30, 28].lazy.compactMap({ AddressSpace(count: 1 << $0) }).first else {
         throw DiskError(operation: "mmap", path: path, code: MemoryDiskCode.tooLarge)
       }
       let file = MemoryFile(space: space, path: path, inode: randomNumber())

@@ -36,6 +36,15 @@ struct SystemDiskTests {
     }
   }
 
+  @Test("where a process may not have so many addresses, there is no mapping, and that is no error")
+  func tooLarge() async throws {
+    try await withDirectory { directory in
+      let file = try disk.open("\(directory)/data", .create)
+      #expect(try file.map(capacity: 1 << 62) == nil)
+      #expect(try file.map(capacity: 1 << 20) != nil)
+    }
+  }
+
   @Test("a missing file, a second creation and a path with a zero byte are errors that name the call and the path")
   func errors() async throws {
     try await withDirectory { directory in
