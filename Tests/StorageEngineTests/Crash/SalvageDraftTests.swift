@@ -78,7 +78,8 @@ struct SalvageDraftTests {
         if try disk.status(Self.newPath) != nil { leftovers.append("call \(number): \(try disk.list(Self.newPath))") }
       }
     }
-    #expect(failed > calls / 4)
+    // Half of the calls were tried, and a salvage goes on where a read of its source fails.
+    #expect(failed > calls / 6)
     // Where the call that takes something away is the one that fails, it stays.
     #expect(leftovers.isEmpty, "\(leftovers.count) of \(failed), the first: \(leftovers.prefix(3))")
   }
