@@ -34,8 +34,8 @@ struct ManyWriters {
       "durable commits of \(threads) threads: commits a sync", "\(fixed(Double(commits) / Double(syncs))) (\(syncs) syncs)")
   }
 
-  /// One thread for each batch; the seconds from when all are there until all is durable. What is timed is 64 threads, not
-  /// how they come to be: who makes them gets little of the processor beside those that write already.
+  /// One thread for each batch; the seconds from when all are there until all is durable. What is timed is not how they
+  /// come to be: who makes them gets little of the processor beside those that write already.
   private func insert(_ batches: [[BenchRecord]], _ contender: StrataContender) throws -> Double {
     let failures = Mutex<[any Error]>([])
     let line = StartingLine(for: batches.count + 1)

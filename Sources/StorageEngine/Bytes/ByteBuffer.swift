@@ -16,17 +16,20 @@ final class ByteBuffer {
   var mutableBytes: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: memory, count: count) }
 
   /// Makes room for `extra` more bytes and tells where they begin; the caller fills them and calls `advance`.
+  @inline(__always)
   func reserve(_ extra: Int) -> UnsafeMutableRawPointer {
-    let needed = count + extra
-    if needed > capacity {
-      let newCapacity = max(needed, capacity * 2)
-      let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
-      newMemory.copyMemory(from: memory, byteCount: count)
-      memory.deallocate()
-      memory = newMemory
-      capacity = newCapacity
-    }
+    if count &+ extra > capacity { grow(to: count + extra) }
     return memory + count
+  }
+
+  @inline(never)
+  private func grow(to needed: Int) {
+    let newCapacity = max(needed, capacity * 2)
+    let newMemory = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 8)
+    newMemory.copyMemory(from: memory, byteCount: count)
+    memory.deallocate()
+    memory = newMemory
+    capacity = newCapacity
   }
 
   func advance(_ extra: Int) { count += extra }
@@ -55,12 +58,17 @@ final class ByteBuffer {
   }
 
   func append(varint number: UInt64) {
+    // At most ten bytes of seven bits each.
+    let target = reserve(10)
     var rest = number
+    var size = 0
     while rest >= 0x80 {
-      append(byte: UInt8(truncatingIfNeeded: rest) | 0x80)
+      target.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, toByteOffset: size, as: UInt8.self)
       rest >>= 7
+      size &+= 1
     }
-    append(byte: UInt8(truncatingIfNeeded: rest))
+    target.storeBytes(of: UInt8(truncatingIfNeeded: rest), toByteOffset: size, as: UInt8.self)
+    count += size + 1
   }
 
   func append(text: String) {

@@ -128,6 +128,21 @@ final class FrameDraft: @unchecked Sendable {
     }
   }
 
+  /// Appends a node with pointers to its `children` put in, counted from its first byte, which they must lie in; tells where it is,
+  /// and its check.
+  func appendNode(
+    _ bytes: UnsafeRawBufferPointer, children: ArraySlice<(place: Int, pointer: NodePointer)>
+  ) throws(StorageError) -> (offset: UInt64, check: UInt32) {
+    try withState { state throws(StorageError) in
+      try spillIfLarge(&state)
+      let offset = state.position
+      let start = state.buffer.reserve(bytes.count)
+      state.buffer.append(bytes)
+      for (place, pointer) in children { pointer.store(into: start + place) }
+      return (offset, file.header.nodeCheck(UnsafeRawBufferPointer(start: start, count: bytes.count), at: offset))
+    }
+  }
+
   /// Whether an offset lies in this frame.
   func contains(_ offset: UInt64) -> Bool { offset >= start }
 

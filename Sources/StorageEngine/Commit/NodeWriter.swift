@@ -3,8 +3,7 @@ struct NodeWriter {
   let draft: FrameDraft
   let file: DataFile
   private(set) var nodeBytes: UInt64 = 0
-  private let buffer = ByteBuffer()
-  private var pointers: [(index: Int, pointer: NodePointer)] = []
+  private var pointers: [(place: Int, pointer: NodePointer)] = []
 
   init(draft: FrameDraft, file: DataFile) {
     self.draft = draft
@@ -21,28 +20,20 @@ struct NodeWriter {
     let view = try node.view
     // Those of the node's fresh children, above those of nodes that wait for theirs.
     let first = pointers.count
-    if view.form == .inner {
-      for index in 0..<view.count {
-        guard let child = node.children[index] else { continue }
-        pointers.append((index, try write(child, count: try view.childCount(index))))
-      }
+    var next = 0
+    while let (index, child) = node.children.first(from: next) {
+      let place = try view.pointerPlace(index)
+      pointers.append((place, try write(child, count: try view.childCount(index))))
+      next = index + 1
     }
-    buffer.removeAll()
-    buffer.append(node.bytes)
-    let copy = buffer.mutableBytes
-    for (index, pointer) in pointers[first...] {
-      let start = view.heap + (index == 0 ? 0 : view.end(index - 1))
-      guard start + NodePointer.size <= copy.count, let base = copy.baseAddress else { throw view.damage }
-      pointer.store(into: base + start)
-    }
+    guard let length = UInt16(exactly: view.length) else { throw .damaged(what: "tree node", offset: draft.position) }
+    let (offset, check) = try draft.appendNode(node.bytes, children: pointers[first...])
     pointers.removeSubrange(first...)
-    guard let length = UInt16(exactly: buffer.count) else { throw .damaged(what: "tree node", offset: draft.position) }
-    let offset = try draft.append(buffer.bytes)
     nodeBytes += UInt64(length)
     file.counters.nodesWritten.add(1)
     file.counters.nodeBytesWritten.add(UInt64(length))
     let pointer = NodePointer(
-      offset: offset, length: length, check: file.header.nodeCheck(buffer.bytes, at: offset), count: count)
+      offset: offset, length: length, check: check, count: count)
     file.trust(pointer)
     return pointer
   }

@@ -30,7 +30,8 @@ struct CatalogEntry: Sendable, Hashable {
     buffer.append(attributes)
     buffer.append(varint: nodeBytes)
     buffer.append(varint: entryBytes)
-    return Bytes(copying: buffer.bytes)
+    // Nobody writes the buffer any more.
+    return Bytes(owner: buffer, bytes: buffer.bytes)
   }
 
   init(_ payload: Payload, catalogAt offset: UInt64) throws(StorageError) {

@@ -35,6 +35,15 @@ struct FreshChildren {
     return node.map { .passUnretained($0) }
   }
 
+  /// The first child at a place or behind it, and its place.
+  func first(from index: Int) -> (index: Int, child: FreshNode)? {
+    if all.isEmpty { return place >= index ? one.map { (place, $0) } : nil }
+    for place in max(0, index)..<max(0, index, all.count) {
+      if let child = all[place] { return (place, child) }
+    }
+    return nil
+  }
+
   /// A cell comes in at a place, and the later ones move up.
   mutating func insert(_ child: FreshNode?, at index: Int) {
     if all.isEmpty {

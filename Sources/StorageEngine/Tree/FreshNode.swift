@@ -252,6 +252,10 @@ final class FreshNode: @unchecked Sendable {
       (prefixStart + kept).copyMemory(from: start, byteCount: prefixLength - kept)
     }
 
+    if prefixLength == view.prefixLength, firstKeyed == range.lowerBound || range.lowerBound == 0 {
+      try result.takeCells(range, of: view)
+      return result
+    }
     var position = heap
     func copy(_ bytes: UnsafeRawBufferPointer) {
       guard let start = bytes.baseAddress else { return }
@@ -268,6 +272,20 @@ final class FreshNode: @unchecked Sendable {
     }
     result.length = position
     return result
+  }
+}
+
+extension FreshNode {
+  /// Puts cells of another node, with the same prefix and the same rests of keys, where no cell is yet.
+  private func takeCells(_ range: Range<Int>, of view: NodeView) throws(StorageError) {
+    guard let first = range.first, let last = range.last, let start = try view.cell(first).baseAddress else { return }
+    let shift = first == 0 ? 0 : view.end(first - 1)
+    _ = try view.cell(last)
+    let count = view.end(last) - shift
+    guard count >= 0 else { throw view.damage }
+    (memory + length).copyMemory(from: start, byteCount: count)
+    for index in range { setEnd(index - first, view.end(index) &- shift) }
+    length += count
   }
 }
 

@@ -125,14 +125,13 @@ struct NodeView {
       return
     }
     // The cells lie one behind the other, so that the last end is the greatest. Nothing can overflow: ends are 16-bit numbers.
-    var start = 0
-    var areLongEnough = true
-    for index in 0..<count {
-      let end = end(index)
-      areLongEnough = areLongEnough && end &- start >= fixedSize
-      start = end
+    // A cell that is too short leaves a sign; without a branch for each, several are looked at at once.
+    let fixed = Int32(truncatingIfNeeded: fixedSize)
+    var signs = Int32(truncatingIfNeeded: end(0)) &- fixed
+    for index in 1..<count {
+      signs |= Int32(truncatingIfNeeded: end(index)) &- Int32(truncatingIfNeeded: end(index &- 1)) &- fixed
     }
-    guard areLongEnough, heap + start <= length else { throw damage }
+    guard signs >= 0, heap + end(count - 1) <= length else { throw damage }
   }
 
   /// The rest of a cell's key after the prefix.
@@ -175,6 +174,12 @@ struct NodeView {
     let cell = try cell(index)
     guard form == .inner, cell.count >= NodePointer.size else { throw damage }
     return NodePointer(take: cell)
+  }
+
+  /// Where the child pointer of an inner node's cell lies, counted from the node's first byte.
+  func pointerPlace(_ index: Int) throws(StorageError) -> Int {
+    guard index < count, try fixed(index).count == NodePointer.size else { throw damage }
+    return heap + (index == 0 ? 0 : end(index - 1))
   }
 
   /// The number of leaf entries below a cell.
