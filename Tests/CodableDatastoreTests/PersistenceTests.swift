@@ -153,6 +153,25 @@ struct PersistenceTests {
     #expect(try await books.count == 1)
   }
 
+  @Test("keys that are equal as texts are one datastore, however their accents are written")
+  func equalKeys() async throws {
+    let (composed, decomposed): (DatastoreKey, DatastoreKey) = ("caf\u{E9}", "cafe\u{301}")
+    #expect(composed == decomposed)
+    do {
+      let persistence = try DiskPersistence(readWriteURL: place.url)
+      try await BookFormat.datastore(persistence, key: decomposed).persist(Book(id: 1, title: "A", shelf: "x"))
+      try await persistence.close()
+    }
+    let persistence = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(persistence, key: composed)
+    #expect(try await books.load(1)?.title == "A")
+    try await books.persist(Book(id: 2, title: "B", shelf: "x"))
+    #expect(try await books.load("x", from: \.shelf).all().map(\.id).sorted() == [1, 2])
+    #expect(try await persistence.commits.all().first?.changes.map(\.datastore) == [decomposed])
+    #expect(try await persistence.undo() != nil)
+    #expect(try await books.count == 1)
+  }
+
   @Test("the default store needs no bundle identifier")
   func defaultStore() throws {
     _ = try DiskPersistence.defaultStore()

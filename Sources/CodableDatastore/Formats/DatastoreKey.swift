@@ -1,6 +1,7 @@
 /// The name of a datastore within its store.
 ///
-/// Datastores of different keys are independent of each other, also when they share a format. Any text is a key.
+/// Datastores of different keys are independent of each other, also when they share a format. Any text is a key; texts that
+/// are equal are one key, however their accents are written.
 public struct DatastoreKey: RawRepresentable, Hashable, Comparable, Sendable {
   /// The text of the key.
   public var rawValue: String

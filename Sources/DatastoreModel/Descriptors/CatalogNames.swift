@@ -6,6 +6,8 @@ package import StorageEngine
 //   44 'D'  KEY            the records; attributes are the descriptor
 //   49 'I'  KEY 00 INDEX   one secondary index
 //   4C 'L'  KEY            records left out of rebuilt indexes: identifier → the reason
+//
+// Keys and names of indexes are UTF-8 of their NFC: texts that are equal name one tree, however their accents are written.
 
 extension TreeName {
   private static let recordsMark: UInt8 = 0x44
@@ -13,16 +15,22 @@ extension TreeName {
   private static let leftOutMark: UInt8 = 0x4C
 
   /// The tree of a datastore's records.
-  package static func records(of datastore: String) -> TreeName { TreeName([recordsMark] + Array(datastore.utf8)) }
+  package static func records(of datastore: String) -> TreeName { TreeName([recordsMark] + bytes(of: datastore)) }
 
   /// The tree of one secondary index.
   package static func index(_ name: String, of datastore: String) -> TreeName {
-    TreeName([indexMark] + Array(datastore.utf8) + [0] + Array(name.utf8))
+    TreeName([indexMark] + bytes(of: datastore) + [0] + bytes(of: name))
   }
 
   /// The tree of the records that a warm-up left out: identifier → reason (UTF-8, at most 256 bytes). There is one only
   /// while records are left out.
-  package static func leftOut(of datastore: String) -> TreeName { TreeName([leftOutMark] + Array(datastore.utf8)) }
+  package static func leftOut(of datastore: String) -> TreeName { TreeName([leftOutMark] + bytes(of: datastore)) }
+
+  private static func bytes(of text: String) -> [UInt8] {
+    var text = text
+    let bytes = text.withUTF8 { NormalForm.isEvident($0) ? Array($0) : nil }
+    return bytes ?? Array(NormalForm.composed(text).utf8)
+  }
 
   /// The key of the datastore whose records this tree holds; nil for other trees.
   package var datastoreKey: String? {

@@ -79,14 +79,20 @@ extension OwnStore {
 
 extension OwnStore {
   package func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) {
-    try Self.checkPinName(name)
+    // As it is spelt there: texts that are equal are one name, however their accents are written.
+    let known = try pins.first { $0.name == name }?.name
     if let commit {
+      try Self.checkPinName(name)
+      guard commit.rawValue > 0 else {
+        throw .noSuchCommit(commit.description, reason: "it stands for the empty store before the first commit")
+      }
       _ = try commitRecord(commit)
-    } else if try !pins.contains(where: { $0.name == name }) {
+    } else if known == nil {
       throw .noSuchCommit(name, reason: "there is no pin of this name")
     }
     let action = commit.map { "pin \(name) at \($0)" } ?? "unpin \(name)"
-    _ = try transact(CommitInfo(action: action, names: [name: commit?.rawValue])) { _ in }
+    let names = [known ?? NormalForm.composed(name): commit?.rawValue]
+    _ = try transact(CommitInfo(action: action, names: names)) { _ in }
   }
 
   /// A pin is typed wherever a commit is, so its name must mean nothing else.
@@ -95,6 +101,9 @@ extension OwnStore {
     guard !name.isEmpty, name.utf8.count <= 200 else { throw refuse("a pin's name has 1 to 200 bytes") }
     guard !name.contains(where: { $0.isWhitespace || $0 == "~" || $0 == "#" }) else {
       throw refuse("a pin's name has no spaces, “~” or “#”")
+    }
+    guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+      throw refuse("a pin's name has no control characters")
     }
     guard UInt64(name) == nil, !name.lowercased().hasPrefix("head") else {
       throw refuse("“\(name)” means a commit already")
