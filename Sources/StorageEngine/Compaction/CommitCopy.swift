@@ -29,6 +29,9 @@ struct CommitCopy {
     self.base = View(commit: base, file: draft.targetFile)
   }
 
+  /// Whether commits between the two are left out.
+  private var isSquashed: Bool { old.commit.number != new.commit.parents.first ?? 0 }
+
   // MARK: Entries
 
   /// Trees of records first, because entries of other trees refer to what is in them.
@@ -50,7 +53,7 @@ struct CommitCopy {
       }
     }
     // What the commit itself counted is right, but for commits that were squashed into it.
-    if old.commit.number == new.commit.parents.first ?? 0 { counts = new.commit.counts }
+    if !isSquashed { counts = new.commit.counts }
     counts.sort { $0.identifier < $1.identifier }
   }
 
@@ -96,21 +99,30 @@ struct CommitCopy {
       var cursor = difference(before?.gone, entry.gone, entry.order)
       while let found = try cursor.next() { deletes[found.key] = found }
     }
+    let contents = EntryComparison(old: old.file, new: new.file)
     var removed: [Bytes: RecordReference] = [:]
     var cursor = difference(before?.root, entry.root, entry.order)
     while let found = try cursor.next() {
       let oldReference = found.old?.payload.record
       let replaced = oldReference.flatMap { copy.copiedEntry($0) }
       bytes.subtract(replaced)
-      count.add(found)
       guard let reference = found.new?.payload.record else {
+        count.add(found)
         if let replaced { removed[found.key] = replaced }
         continue
       }
       if let known = copy.copiedEntry(reference) {
+        count.add(found)
         bytes.add(known)
         continue
       }
+      if isSquashed, let oldReference, let replaced, try contents.isSame(oldReference, reference) {
+        // Changed and changed back by commits that are gone: nothing happened.
+        try copy.remember(reference, as: replaced)
+        bytes.add(replaced)
+        continue
+      }
+      count.add(found)
       let gone = deletes[found.key]?.old?.payload.record.flatMap { copy.copiedEntry($0) }
       let new = try copy.copyEntry(
         reference, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil, into: draft)

@@ -285,7 +285,7 @@ struct UnorderedDifference: Sendable {
 }
 
 /// Compares entries of two trees with one key.
-private struct EntryComparison {
+struct EntryComparison {
   let old: DataFile
   let new: DataFile
 
@@ -294,11 +294,16 @@ private struct EntryComparison {
     guard old !== new, let leftRecord = left.payload.record, let rightRecord = right.payload.record else {
       return left.payload != right.payload
     }
-    let (leftEntry, leftBytes) = try old.entry(leftRecord)
-    let (rightEntry, rightBytes) = try new.entry(rightRecord)
-    guard leftEntry.kind == rightEntry.kind, leftEntry.valueLength == rightEntry.valueLength else { return true }
+    return try !isSame(leftRecord, rightRecord)
+  }
+
+  /// Whether two records hold the same.
+  func isSame(_ left: RecordReference, _ right: RecordReference) throws(StorageError) -> Bool {
+    let (leftEntry, leftBytes) = try old.entry(left)
+    let (rightEntry, rightBytes) = try new.entry(right)
+    guard leftEntry.kind == rightEntry.kind, leftEntry.valueLength == rightEntry.valueLength else { return false }
     let length = Int(leftEntry.valueLength)
     return leftBytes[leftEntry.valueStart..<(leftEntry.valueStart + length)]
-      != rightBytes[rightEntry.valueStart..<(rightEntry.valueStart + length)]
+      == rightBytes[rightEntry.valueStart..<(rightEntry.valueStart + length)]
   }
 }
