@@ -289,6 +289,8 @@ package final class WriteTransaction: @unchecked Sendable {
         finish()
         throw error
       }
+      // What a rollback took back may have been written already, and further than the frame reaches.
+      store.writing.abandon(new.chain.end..<max(new.chain.end, draft.writtenEnd), of: file)
       store.writing.append(
         new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
       hasEnded = true

@@ -113,6 +113,24 @@ struct LargeTests {
     #expect(report.isClean, "\(report.findings)")
   }
 
+  @Test("what a rollback took back of a large transaction is no garbage behind its commit")
+  func rolledBackSpill() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      let savepoint = try transaction.savepoint()
+      try transaction.put(key(1), count: 20 << 20, in: people) { _, count in [UInt8](repeating: 7, count: count) }
+      try transaction.rollback(to: savepoint)
+      try transaction.put(key(2), bytes("small"), in: people)
+    }
+    try store.close()
+    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).findings.isEmpty)
+    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    try again.change { try $0.put(key(3), bytes("more"), in: people) }
+    #expect(again.openingReport.cutBytes == 0 && again.openingReport.keptAside == nil)
+  }
+
   @Test("a cancelled transaction that had spilled leaves zeros behind")
   func cancelledSpill() throws {
     let folder = TemporaryFolder()
