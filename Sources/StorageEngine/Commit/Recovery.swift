@@ -40,13 +40,14 @@ struct Recovery {
     report.adoptedCommits = adopted
     // The page cache may show bytes that the disk never got, so what no slot vouches for is written again.
     let vouched = max(slot?.durableEnd ?? FileLayout.firstFrame, FileLayout.firstFrame)
-    if chain.end > vouched { try rewrite(vouched..<chain.end, of: file) }
-    let isCut = try cut(behind: chain, limit: status.size, of: file, &report)
-    let (origin, isNew) = try writeSession(in: file, found: status, chain: chain)
-    if chain.end > vouched || isCut || isNew {
+    if chain.end > vouched {
+      try rewrite(vouched..<chain.end, of: file)
       try engineCall { () throws(DiskError) in try file.file.sync() }
       counters.syncs.add(1)
     }
+    // The first commit's sync serves these two: where a crash comes before it, the next recovery does the same again.
+    try cut(behind: chain, limit: status.size, of: file, &report)
+    let origin = try writeSession(in: file, found: status, chain: chain)
     return Found(
       state: Publication.State(file: file, newest: newest, head: head, chain: chain), slot: slot, origin: origin,
       size: status.size, report: report)
@@ -74,18 +75,17 @@ struct Recovery {
     return try FrameScanner(file: file).trailerHash(of: header, at: chain.offset) == chain.hash
   }
 
-  /// Makes zeros of what lies behind the last whole frame; whether there was anything.
+  /// Makes zeros of what lies behind the last whole frame.
   private func cut(
     behind chain: ChainEnd, limit: UInt64, of file: DataFile, _ report: inout OpeningReport
-  ) throws(StorageError) -> Bool {
-    guard let last = try file.lastNonzero(in: chain.end..<limit) else { return false }
+  ) throws(StorageError) {
+    guard let last = try file.lastNonzero(in: chain.end..<limit) else { return }
     let garbage = chain.end..<(last + 1)
     report.cutBytes = UInt64(garbage.count)
     report.keptAside = keepAside(garbage, of: file, number: chain.number)
     report.notes.append(
       "\(report.cutBytes) bytes after commit #\(chain.number) belonged to no whole commit and were cut")
     try engineCall { () throws(DiskError) in try file.file.clear(garbage) }
-    return true
   }
 
   private func rewrite(_ range: Range<UInt64>, of file: DataFile) throws(StorageError) {
@@ -122,11 +122,11 @@ struct Recovery {
     }
   }
 
-  /// Notes the session and its origin in page 0: the origin, and whether anything was written. The file's last session goes on
-  /// with its origin; a copy of the file, or one that was put back, takes a new one. `found`: the file before it was written to.
+  /// Notes the session and its origin in page 0; the origin. The file's last session goes on with its origin; a copy of the file,
+  /// or one that was put back, takes a new one. `found`: the file before it was written to.
   private func writeSession(
     in file: DataFile, found: FileStatus, chain: ChainEnd
-  ) throws(StorageError) -> (origin: UInt64, isNew: Bool) {
+  ) throws(StorageError) -> UInt64 {
     let bytes = try file.bytes(at: FileLayout.sessionOffset, count: SessionBlock.size, what: "session block")
     let old = bytes.withUnsafeBytes { SessionBlock($0) }
     let hold = try LockFile(disk: disk, folder: folder).look().hold
@@ -137,11 +137,11 @@ struct Recovery {
       hold.durableEnd <= chain.end, hold.generation == file.header.identity.generation
     {
       origin = old.origin
-      if old.session == session { return (origin, false) }
+      if old.session == session { return origin }
     }
     let block = SessionBlock(session: session, file: file.identity, origin: origin, date: disk.now()).encoded()
     try file.write(block, at: FileLayout.sessionOffset)
-    return (origin, true)
+    return origin
   }
 }
 

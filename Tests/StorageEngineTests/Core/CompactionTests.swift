@@ -313,6 +313,31 @@ struct CompactionTests {
     try verify(folder.store())
   }
 
+  @Test("a compaction that another process has come before ends, and what that one has put there stays")
+  func overtaken() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let states = try history(store, commits: 20, seed: 9)
+    let other = try Store.open(at: folder.store(), options: StoreOptions())
+    var isFirst = true
+    #expect(throws: StorageError.busy(what: "the store was compacted by someone else")) {
+      try store.compact(.last(5)) { _ in
+        guard isFirst else { return true }
+        isFirst = false
+        store.releaseLock()
+        #expect(throws: Never.self) { try other.compact(.last(8)) }
+        other.releaseLock()
+        return true
+      }
+    }
+    #expect(store.identity.generation == 2)
+    let newest = store.head.commit.number
+    for number in (newest - 7)...newest { try check(try store.view(at: number), states[number]) }
+    try store.close()
+    try other.close()
+    try verify(folder.store())
+  }
+
   @Test("a reader elsewhere goes on across a compaction, and a writer goes on during one")
   func meanwhile() throws {
     let folder = TemporaryFolder()

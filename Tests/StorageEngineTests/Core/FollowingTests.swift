@@ -280,6 +280,42 @@ struct FollowingTests {
       try Store.open(at: folder.store(), options: StoreOptions())
     }
   }
+
+  /// A disk on which something happens once, when it is asked about the data.
+  private final class InterruptedDisk: ForwardingDisk {
+    let base: any Disk
+    let hook = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init(_ base: any Disk) { self.base = base }
+
+    func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile { try base.open(path, mode) }
+    func status(_ path: String) throws(DiskError) -> FileStatus? {
+      if path.hasSuffix("/data") { hook.withLock { $0.take() }?() }
+      return try base.status(path)
+    }
+  }
+
+  @Test("a writer that comes while the tail is read shows no commit that is not durable")
+  func writerWhileReading() throws {
+    let disk = InterruptedDisk(MemoryDisk())
+    let writer = try Store.create(at: "shared", options: StoreOptions(), disk: disk.base)
+    try writer.change { try $0.createTree(people, kind: .records) }
+    writer.releaseLock()
+    let reader = try Store.open(at: "shared", options: StoreOptions(isReadOnly: true), disk: disk)
+    disk.hook.withLock {
+      $0 = {
+        #expect(throws: Never.self) {
+          let transaction = try writer.beginBlocking()
+          try transaction.put(key(1), bytes("not durable"), in: people)
+          _ = try transaction.commit(CommitInfo(durability: .collated))
+        }
+      }
+    }
+    #expect(try reader.refresh().commit.number == 1)
+    #expect(writer.head.commit.number == 2)
+    try writer.change { try $0.put(key(1), bytes("durable"), in: people) }
+    #expect(try reader.refresh().text(key(1)) == "durable")
+  }
 }
 
 /// A disk that does something each time that it has opened a store's data, before anyone has it.

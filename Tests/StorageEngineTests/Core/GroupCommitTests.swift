@@ -257,4 +257,52 @@ struct GroupCommitTests {
     #expect(throws: StorageError.self) { try pending.wait() }
     #expect(throws: StorageError.self) { try store.beginBlocking() }
   }
+
+  @Test("threads that wait for their commits go on when a compaction has made them durable")
+  func compaction() throws {
+    let disk = HookedDisk(of: "data.compact")
+    var options = StoreOptions()
+    // So long that nobody syncs for them.
+    options.gatheringTime = 3_600_000_000_000
+    let store = try Store.create(at: "store", options: options, disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    let pending = try (1...3).map { number in
+      let transaction = try store.beginBlocking()
+      try transaction.put(key(number), bytes("\(number)"), in: people)
+      return try #require(try transaction.commit())
+    }
+    let done = pending.map { _ in Signal() }
+    let hasBegun = Atomic(false)
+    disk.hooks.withLock { hooks in
+      hooks.sync = { () throws(DiskError) in
+        // In the last turn of the compaction, which nobody else has then.
+        guard store.writing.turns.isTaken, !hasBegun.exchange(true, ordering: .relaxed) else { return }
+        for (pending, done) in zip(pending, done) {
+          try startThread {
+            try? pending.wait()
+            done.fire()
+          }
+        }
+        while !store.writing.isGathering || store.writing.waitingThreads < 2 { letOthersRun() }
+      }
+    }
+    _ = try store.compact(.all)
+    let hasWaited = hasBegun.load(ordering: .relaxed)
+    #expect(hasWaited)
+    for signal in done { signal.wait() }
+    #expect(try store.head.text(key(3)) == "3")
+  }
+
+  @Test("closing waits for no other commits before it syncs what is there")
+  func closing() throws {
+    var options = StoreOptions()
+    options.gatheringTime = 3_600_000_000_000
+    let store = try Store.create(at: "store", options: options, disk: HookedDisk())
+    let transaction = try store.beginBlocking()
+    try transaction.createTree(people, kind: .records)
+    let pending = try transaction.commit(CommitInfo(durability: .collated))
+    try store.close()
+    try pending?.wait()
+    #expect(store.counts.syncs == 1)
+  }
 }

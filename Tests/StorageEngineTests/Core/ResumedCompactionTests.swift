@@ -1,4 +1,5 @@
 import DiskSimulation
+import Synchronization
 import Testing
 
 @testable import StorageEngine
@@ -229,5 +230,106 @@ struct ResumedCompactionTests {
     withExtendedLifetime(watch) {}
     try store.close()
     #expect(try Store.verify(at: path, disk: SystemDisk()).isClean)
+  }
+  /// A disk whose clock stands where a test puts it.
+  private final class ClockDisk: ForwardingDisk {
+    let base: any Disk = MemoryDisk()
+    let time = Atomic<Int64>(0)
+
+    func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile { try base.open(path, mode) }
+    func now() -> Int64 { time.load(ordering: .relaxed) }
+  }
+
+  @Test(
+    "a compaction by age goes on while it keeps what the rule keeps, on request as long as anything of it is young enough"
+  )
+  func byAge() throws {
+    let second: Int64 = 1_000_000_000
+    // How much later, on request or not, and whether it goes on.
+    for (later, keepsMore, goesOn) in [(0, false, true), (1, false, false), (10, true, true), (11, true, false)] {
+      let disk = ClockDisk()
+      let store = try Store.create(at: "aged", options: options, disk: disk)
+      try store.change { try $0.createTree(people, kind: .records) }
+      for number in 1...20 {
+        disk.time.store(Int64(number) * second, ordering: .relaxed)
+        try store.change { try $0.put(key(number % 3), bytes("\(number)"), in: people) }
+      }
+      let retention = Retention.younger(10 * second)
+      #expect(throws: StorageError.cancelled) { try store.compact(retention) { $0.commitsDone < 4 } }
+      disk.time.add(Int64(later) * second, ordering: .relaxed)
+      var first: Int?
+      let report = try store.compact(retention, keepsMore: keepsMore) { progress in
+        first = first ?? progress.commitsDone
+        return true
+      }
+      #expect((first ?? 0 > 4) == goesOn, "\(later) seconds later")
+      // From the tenth second on, which is ten seconds old; a begun one anew, from as much later on.
+      let kept = goesOn ? 11 : max(11 - later, 1)
+      #expect(report.commitsKept == kept)
+      #expect(throws: StorageError.prunedCommit(number: UInt64(21 - kept), nearest: UInt64(22 - kept))) {
+        try store.view(at: UInt64(21 - kept))
+      }
+      try store.close()
+      #expect(try Store.verify(at: "aged", disk: disk).findings.isEmpty)
+    }
+  }
+
+  @Test("a copy that someone is at is not taken away by another process's closing, though so much happened since")
+  func attended() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<20 { try store.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
+    var isFirst = true
+    _ = try store.compact(.last(3)) { _ in
+      guard isFirst else { return true }
+      isFirst = false
+      store.releaseLock()
+      do {
+        let other = try Store.open(at: folder.store(), options: StoreOptions())
+        for number in 30..<40 { try other.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
+        try other.close()
+      } catch {
+        Issue.record(error)
+      }
+      return true
+    }
+    #expect(store.identity.generation == 2)
+    #expect(try store.head.text(key(39)) == "39")
+    try store.close()
+    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).findings.isEmpty)
+  }
+
+  @Test("what lies behind the part of a copy that was synced is no part of the store")
+  func garbageBehind() throws {
+    let (start, _) = try history()
+    let disk = SimulatedDisk(start, seed: 38)
+    let store = try open(disk)
+    #expect(throws: StorageError.cancelled) { try store.compact(.last(Self.kept)) { $0.commitsDone < 4 } }
+    let path = RecordedWorkload.path + "/data.compact"
+    let size = try #require(try disk.status(path)).size
+    let file = try disk.open(path, .readWrite)
+    try file.zero(size..<size + (1 << 20))
+    try file.write([UInt8](repeating: 9, count: 4_096), at: size + (1 << 20) - 4_096)
+    #expect(try goOn(store) >= 4)
+    try store.close()
+    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
+    let again = try open(disk)
+    try again.change { try $0.put([1], [1], in: ScriptRunner.name(0)) }
+    #expect(again.openingReport.cutBytes == 0)
+  }
+
+  @Test("a compaction by another rule begins anew, also one that may keep more")
+  func anotherRule() throws {
+    let (start, _) = try history()
+    for retention in [Retention.last(Self.kept - 1), .all, .younger(.max)] {
+      let disk = SimulatedDisk(start, seed: 39)
+      let store = try open(disk)
+      #expect(throws: StorageError.cancelled) { try store.compact(.last(Self.kept)) { $0.commitsDone < 4 } }
+      let estimate = try store.compactionEstimate(retention)
+      #expect(try store.compact(retention, keepsMore: true) { _ in true }.commitsKept == estimate.commitsKept)
+      try store.close()
+      #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    }
   }
 }

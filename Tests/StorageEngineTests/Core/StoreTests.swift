@@ -210,4 +210,159 @@ struct StoreTests {
     #expect(try store.names == ["start": 2])
     #expect(store.head.commit.names == [NameChange(name: "first", commit: nil)])
   }
+
+  @Test("a record that an earlier commit deleted, and one puts twice, is inserted anew")
+  func insertedAnew() throws {
+    let disk = MemoryDisk()
+    let store = try Store.create(at: "anew", options: StoreOptions(), disk: disk)
+    try store.change { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.put(key(1), bytes("a"), in: people)
+    }
+    try store.change { try $0.delete(key(1), in: people) }
+    let number = try store.change { transaction in
+      for value in ["x", "y"] { try transaction.put(key(1), bytes(value), in: people) }
+    }
+    var cursor = try store.changes(of: try store.commit(number))
+    let change = try #require(try cursor.next())
+    #expect(change.isInsertion && change.replacesDelete)
+    #expect(try store.commit(number).counts.map { [$0.inserted, $0.updated, $0.deleted] } == [[1, 0, 0]])
+    // Taken back by its own commit, it is as deleted as it was.
+    let transaction = try store.beginBlocking()
+    try transaction.delete(key(1), in: people)
+    try transaction.put(key(1), bytes("z"), in: people)
+    _ = try transaction.commit()
+    try store.close()
+    #expect(try Store.verify(at: "anew", disk: disk).findings.isEmpty)
+  }
+
+  @Test("the payload that a key has is no change")
+  func samePayload() throws {
+    let store = Store.memory()
+    let payload = Payload.bytes(Bytes(bytes("payload")))
+    try store.change { transaction in
+      try transaction.createTree(byAge, kind: .entries)
+      for number in 0..<200 { try transaction.insert(key(number), payload, in: byAge) }
+    }
+    let transaction = try store.beginBlocking()
+    let isNew = try transaction.insert(key(7), payload, in: byAge)
+    #expect(!isNew)
+    #expect(!transaction.isChanged)
+    #expect(try transaction.commit() == nil)
+  }
+
+  @Test("to attributes that were set twice in one commit the first ones are nothing")
+  func attributes() throws {
+    let store = Store.memory()
+    try store.change { try $0.createTree(people, kind: .records, attributes: bytes("first")) }
+    try store.change { transaction in
+      for text in ["second", "third"] { try transaction.setAttributes(bytes(text), of: people) }
+    }
+    #expect(try store.head.tree(people)?.attributes.text == "third")
+    let reference = try #require(try store.head.catalogEntry(people)).attributes
+    #expect(try store.head.file.entry(reference).entry.replaced == nil)
+    #expect(store.head.commit.liveBytes == (try LiveBytes(store.head).count()))
+  }
+
+  @Test("a commit that says what it was made on is made, though nothing else is in it")
+  func parents() throws {
+    let store = Store.memory()
+    try store.change { try $0.createTree(people, kind: .records) }
+    #expect(try store.change(CommitInfo(action: "seen", parents: [1])) { _ in } == 2)
+    #expect(store.head.commit.parents == [1])
+    #expect(throws: StorageError.noSuchCommit(number: 1)) {
+      try store.change(CommitInfo(parents: [1])) { try $0.dropTree(people) }
+    }
+    #expect(store.head.commit.number == 2)
+  }
+
+  @Test("a text that is too long is refused, and nothing of its commit is kept")
+  func texts() throws {
+    let store = Store.memory()
+    try store.change { try $0.createTree(people, kind: .records) }
+    let (longest, long) = (String(repeating: "é", count: 2_048), String(repeating: "é", count: 2_049))
+    for (what, info) in [
+      ("action", CommitInfo(action: long)), ("program", CommitInfo(program: long)),
+      ("author", CommitInfo(author: long)),
+    ] {
+      #expect(throws: StorageError.textTooLong(what: what, limit: 4_096)) {
+        try store.change(info) { try $0.put(key(1), bytes("a"), in: people) }
+      }
+    }
+    for name in ["", "head", String(repeating: "n", count: 1_025)] {
+      #expect(throws: StorageError.textTooLong(what: "name", limit: 1_024)) {
+        try store.change(CommitInfo(names: [name: 0])) { _ in }
+      }
+    }
+    #expect(try store.head.commit.number == 1 && store.head.text(key(1)) == nil)
+    try store.change(CommitInfo(action: longest, program: longest, author: longest)) {
+      try $0.put(key(1), bytes("a"), in: people)
+    }
+    #expect(store.head.commit.action == longest)
+  }
+
+  @Test("a cursor that has left an end comes back from there")
+  func ends() throws {
+    let store = Store.memory()
+    try store.change { transaction in
+      try transaction.createTree(byAge, kind: .entries)
+      for number in 0..<200 { try transaction.insert(key(number), in: byAge) }
+    }
+    var cursor = try #require(try store.head.tree(byAge)).cursor()
+    for _ in 0..<2 {
+      try cursor.seekToStart()
+      try cursor.previous()
+      #expect(cursor.current == nil)
+      try cursor.previous()
+      try cursor.next()
+      #expect(cursor.current?.key.array == key(0))
+      try cursor.seekToEnd()
+      try cursor.next()
+      #expect(cursor.current == nil)
+      try cursor.next()
+      try cursor.previous()
+      #expect(cursor.current?.key.array == key(199))
+    }
+  }
+
+  @Test("the first commit of a session that finds a closed store costs one sync, as every other does")
+  func firstSync() throws {
+    let disk = MemoryDisk()
+    let store = try Store.create(at: "synced", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    try store.close()
+    let again = try Store.open(at: "synced", options: StoreOptions(), disk: disk)
+    for number in 1...3 as ClosedRange<UInt64> {
+      try again.change { try $0.put(key(1), bytes("\(number)"), in: people) }
+      #expect(again.counts.syncs == number)
+    }
+  }
+
+  @Test("what a writer was busy with is told no more once it has let go of the lock")
+  func activity() throws {
+    let disk = MemoryDisk()
+    let store = try Store.create(at: "busy", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    store.setActivity(bytes("busy"))
+    let file = ActivityFile(disk: disk, folder: "busy")
+    #expect(try file.read(session: store.writing.session) == bytes("busy"))
+    store.releaseLock()
+    #expect(try file.read(session: store.writing.session) == nil)
+  }
+
+  @Test("a commit that brings a record back and then writes it is one version of it")
+  func restoredAndWritten() throws {
+    let store = Store.memory()
+    try store.change { try $0.createTree(people, kind: .records) }
+    for text in ["a", "b"] { try store.change { try $0.put(key(1), bytes(text), in: people) } }
+    let old = try store.view(at: 2)
+    try store.change { transaction in
+      try transaction.restore([people], from: old)
+      try transaction.put(key(1), bytes("c"), in: people)
+    }
+    var cursor = try store.head.versions(of: .bytes(key(1)), in: people)
+    var found: [String] = []
+    while let version = try cursor.next() { found.append("#\(version.commit) \(version.isRestored)") }
+    #expect(found == ["#4 false", "#3 false", "#2 false"])
+  }
 }
