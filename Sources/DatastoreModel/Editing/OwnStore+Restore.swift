@@ -79,20 +79,17 @@ extension OwnStore {
 
 extension OwnStore {
   package func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) {
-    // As it is spelt there: texts that are equal are one name, however their accents are written.
-    let known = try pins.first { $0.name == name }?.name
     if let commit {
       try Self.checkPinName(name)
       guard commit.rawValue > 0 else {
         throw .noSuchCommit(commit.description, reason: "it stands for the empty store before the first commit")
       }
       _ = try commitRecord(commit)
-    } else if known == nil {
+    } else if try !pins.contains(where: { $0.name == name }) {
       throw .noSuchCommit(name, reason: "there is no pin of this name")
     }
     let action = commit.map { "pin \(name) at \($0)" } ?? "unpin \(name)"
-    let names = [known ?? NormalForm.composed(name): commit?.rawValue]
-    _ = try transact(CommitInfo(action: action, names: names)) { _ in }
+    _ = try transact(CommitInfo(action: action, names: [name: commit?.rawValue])) { _ in }
   }
 
   /// A pin is typed wherever a commit is, so its name must mean nothing else.
