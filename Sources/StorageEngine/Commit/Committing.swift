@@ -173,7 +173,7 @@ struct Committing {
 
   private func parentRecords() throws(StorageError) -> [CommitRecord] {
     guard let numbers = info.parents else { return transaction.base.number == 0 ? [] : [transaction.base] }
-    guard numbers.count <= 2, numbers.first == transaction.base.number else {
+    guard numbers.count <= 2, numbers.first == transaction.base.number, !numbers.contains(0) else {
       throw .noSuchCommit(number: numbers.first ?? 0)
     }
     var records: [CommitRecord] = []

@@ -88,7 +88,9 @@ extension GenerationCopy {
       links.lastRestore = own
       if record.restores == nil { record.restores = try source.record(restore).restores }
     }
-    if commit.links.head.number != commit.number {
+    if commit.links.head.number == 0 {
+      links.head = .beginning
+    } else if commit.links.head.number != commit.number {
       let head = try keptAncestor(of: commit.links.head)
       links.head = try head.map { head throws(StorageError) in try copiedRecord(head.number).links.own } ?? own
     }

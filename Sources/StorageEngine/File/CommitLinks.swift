@@ -5,6 +5,9 @@ struct CommitLink: Hashable, Sendable {
   /// Commits from the first one to this.
   var depth: UInt64
   var date: Int64
+
+  /// To what stands before the first commit.
+  static let beginning = CommitLink(number: 0, offset: 0, depth: 0, date: 0)
 }
 
 /// How one order of commits (by first parents, or of the file) is walked: one step back, and far back.

@@ -80,7 +80,7 @@ extension CommitRecord {
     let orderPreviousJump = try reader.link()
     let order = Lineage(previous: try reader.link(), jump: orderJump, previousJump: orderPreviousJump)
     let lastRestore = try reader.link()
-    guard let head = try reader.link() else { throw reader.damage }
+    let head = try reader.link() ?? .beginning
     let catalog = try reader.nodePointer()
     let namesRoot = try reader.nodePointer()
     guard let nextTree = UInt32(exactly: try reader.varint()) else { throw reader.damage }
@@ -125,7 +125,7 @@ extension CommitRecord {
 
 extension ByteBuffer {
   func append(link: CommitLink?) {
-    guard let link else { return append(byte: 0) }
+    guard let link, link.number > 0 else { return append(byte: 0) }
     append(varint: link.number)
     append(varint: link.offset)
     append(varint: link.depth)

@@ -74,7 +74,8 @@ extension CommitRecord {
       liveBytes: 0,
       links: CommitLinks(
         own: own, frameEnd: FileLayout.firstFrame, orderDepth: 0, parents: [], ancestry: .none, order: .none,
-        lastRestore: nil, head: own, catalog: .none, names: .none, nextTree: 1, changesEnd: 0, superseded: .none))
+        lastRestore: nil, head: .beginning, catalog: .none, names: .none, nextTree: 1, changesEnd: 0, superseded: .none)
+    )
   }
 
   /// The commit that was `head` after this one.

@@ -7,7 +7,8 @@ extension Verifier {
       checkJumps(
         record.links.ancestry, of: record, frame, depth: { $0.links.own.depth }, lineage: { $0.links.ancestry })
       checkJumps(record.links.order, of: record, frame, depth: { $0.links.orderDepth }, lineage: { $0.links.order })
-      check(record.links.head, "head", of: record, frame) { $0.links.own.depth }
+      let head = record.links.head
+      if head.number > 0 { check(head, "head", of: record, frame) { $0.links.own.depth } }
       if let restore = record.links.lastRestore { check(restore, "restore", of: record, frame) { $0.links.own.depth } }
     }
   }

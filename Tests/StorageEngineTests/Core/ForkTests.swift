@@ -35,6 +35,40 @@ struct ForkTests {
     #expect(try again.head.text(key(2)) == nil)
   }
 
+  @Test("a commit that leaves an empty store's head where it is can be read again, and compacted")
+  func forkOfNothing() throws {
+    let folder = TemporaryFolder()
+    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    func expectNoHead(_ store: Store) throws {
+      #expect(store.head.commit.number == 0)
+      #expect(try store.names == ["side": 1])
+      #expect(try store.view(at: 1).text(key(1)) == "a")
+    }
+    try store.change(CommitInfo(names: ["side": 0]), on: 0) { transaction in
+      try transaction.createTree(people, kind: .records)
+      try transaction.put(key(1), bytes("a"), in: people)
+    }
+    try store.change(CommitInfo(movesHead: false)) { try $0.createTree(people, kind: .records) }
+    #expect(throws: StorageError.noSuchCommit(number: 0)) {
+      try store.change(CommitInfo(parents: [0, 1])) { try $0.createTree(byAge, kind: .entries) }
+    }
+    try expectNoHead(store)
+    _ = try store.compact(.all)
+    try expectNoHead(store)
+    try store.close()
+    let report = try Store.verify(at: folder.store(), disk: SystemDisk())
+    #expect(report.isClean, "\(report.findings)")
+    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    #expect(again.openingReport.damage == nil)
+    try expectNoHead(again)
+    _ = try again.copy(to: folder.store("Copy"))
+    try expectNoHead(try Store.open(at: folder.store("Copy"), options: StoreOptions()))
+    #expect(try again.change(CommitInfo(movesHead: true), on: 1) { try $0.delete(key(1), in: people) } == 3)
+    #expect(again.head.commit.number == 3)
+    _ = try again.compact(.last(1))
+    #expect(again.head.commit.number == 3)
+  }
+
   @Test("a name is one name however its letters are encoded")
   func spellings() throws {
     let folder = TemporaryFolder()
