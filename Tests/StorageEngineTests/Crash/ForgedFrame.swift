@@ -5,9 +5,11 @@ import Testing
 
 /// Frames whose checks are all right, and whose parts are others than they were.
 enum ForgedFrame {
-  /// A store's bytes with another number, more nodes and another record in the last frame. Slots are lost, being hints.
+  /// A store's bytes with another number, more nodes, another frame before and another record in the last frame. Slots are lost,
+  /// being hints.
   static func last(
-    of bytes: [UInt8], number: UInt64? = nil, addingNodes nodes: [UInt8] = [], _ change: ([UInt8]) throws -> [UInt8]
+    of bytes: [UInt8], number: UInt64? = nil, previousOffset: UInt64? = nil, addingNodes nodes: [UInt8] = [],
+    _ change: ([UInt8]) throws -> [UInt8]
   ) throws -> [UInt8] {
     let frame = try #require(FrameMap(bytes).frames.last)
     let seed = bytes.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 64) }
@@ -17,7 +19,8 @@ enum ForgedFrame {
     let body = parts + [UInt8](repeating: 0, count: (8 - parts.count % 8) % 8)
     let header = FrameHeader(
       number: number ?? old.number, length: UInt64(FrameHeader.size + body.count + FrameHeader.trailerSize),
-      previousOffset: old.previousOffset, previousHash: old.previousHash, recordLength: UInt32(record.count),
+      previousOffset: previousOffset ?? old.previousOffset, previousHash: old.previousHash,
+      recordLength: UInt32(record.count),
       changesLength: old.changesLength, nodesLength: old.nodesLength + UInt64(nodes.count),
       recordCheck: record.withUnsafeBytes { checksum(seed, $0) }
     ).encoded(seed: seed)
