@@ -70,6 +70,15 @@ struct ForgedConsistencyTests {
     try expectStale(store, frames, isStale: number < 7)
   }
 
+  @Test("a frame that names another place of the frame before than that has does not follow it")
+  func previousOffset() throws {
+    var store = try ConsistentStore()
+    let early = UInt64(try #require(FrameMap(store.bytes).frames.first).header.lowerBound)
+    store.bytes = try ForgedFrame.last(of: store.bytes, previousOffset: early) { $0 }
+    let problems = try store.findings.map(\.problem)
+    #expect(problems == ["it does not follow the frame before it"])
+  }
+
   /// Damages the header of the last frame but one, and looks whether the last one is taken for one of the chain.
   private func expectStale(_ store: ConsistentStore, _ frames: [FrameMap.Frame], isStale: Bool = true) throws {
     var damaged = store
@@ -103,6 +112,8 @@ struct ConsistentStore {
         default: try transaction.put(key(Int(number)), StorageEngineTests.bytes("value"), in: people)
         }
         if number == Self.newest {
+          try transaction.put(key(2), StorageEngineTests.bytes("other"), in: people)
+          try transaction.delete(key(4), in: people)
           for name in [people, Self.others, byAge] { _ = try transaction.tree(name) }
           try forge(transaction)
         }
@@ -114,7 +125,7 @@ struct ConsistentStore {
 
   private static func begin(_ transaction: WriteTransaction) throws {
     for name in [people, others] {
-      try transaction.createTree(name, kind: .records)
+      try transaction.createTree(name, kind: .records, attributes: StorageEngineTests.bytes("{}"))
       for number in 1...4 { try transaction.put(key(number), StorageEngineTests.bytes("value"), in: name) }
     }
     try transaction.createTree(byAge, kind: .entries)
@@ -185,7 +196,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
     self.forge = forge
   }
 
-  static let all = counts + references + replacements
+  static let all = counts + references + trees + replacements
 
   private static let counts = [
     TransactionForgery("a commit with a live byte too many", told: "live bytes, and its trees have") {
@@ -212,7 +223,9 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
 
   private static let references = [
     TransactionForgery("an entry that refers to the same key in another tree", told: "of another key, tree or kind") {
-      try set(1, to: reference(1, in: others, $0), \.primary, $0)
+      let (old, other) = (try reference(1, in: people, $0), try reference(1, in: others, $0))
+      try set(1, to: other, \.primary, $0)
+      $0.state.pointee.trees[0].tally.entryBytes += Int64(other.length) - Int64(old.length)
     },
     TransactionForgery("an entry that refers to a delete", told: "of another key, tree or kind") {
       let old = try reference(1, in: people, $0)
@@ -227,7 +240,44 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
     },
   ]
 
+  private static let trees = [
+    TransactionForgery("a tree whose identifier is 0", told: "what it says of a tree makes no sense") {
+      try setCatalog(byAge, $0) { $0.identifier = 0 }
+      $0.state.pointee.liveBytes -= $0.state.pointee.trees[2].entry.liveBytes
+    },
+    TransactionForgery("a tree with the nodes of another", told: "it is part of another tree") {
+      let other = $0.state.pointee.trees[1].entry
+      $0.state.pointee.liveBytes += other.nodeBytes - $0.state.pointee.trees[2].entry.nodeBytes
+      try setCatalog(byAge, $0) { entry in
+        entry.root = other.root
+        entry.nodeBytes = other.nodeBytes
+      }
+    },
+    TransactionForgery("a pointer to no node that counts entries", told: "a pointer to no node counts 1 entries") {
+      try setCatalog(others, $0) { $0.gone.count = 1 }
+    },
+    TransactionForgery("attributes with another check", told: "they are not what was written") {
+      try setCatalog(others, $0) { $0.attributes.check ^= 1 }
+    },
+    TransactionForgery("a tree of byte order whose keys are in another", told: "its keys are out of order") {
+      let name = TreeName(bytes("Dreversed"))
+      try $0.createTree(name, kind: .entries, order: .caller)
+      for number in [2, 1] { try $0.insert(key(number), in: name, place: .compare { _ in -1 }) }
+      $0.state.pointee.trees[3].entry.order = .bytes
+    },
+    TransactionForgery("a tree of records whose entries have none", told: "an entry refers to no record") {
+      let name = TreeName(bytes("Dbare"))
+      try $0.createTree(name, kind: .entries)
+      try $0.insert(key(1), in: name)
+      $0.state.pointee.trees[3].entry.kind = .records
+    },
+  ]
+
   private static let replacements = [
+    TransactionForgery("a change that lies elsewhere than it says", told: "no change can be read here") { transaction in
+      let entry = [1, 7, 1, 4, 0] + key(1)
+      _ = try entry.withUnsafeBytes { try transaction.draft.append($0) }
+    },
     TransactionForgery("a change that replaces one of another tree", told: "which is none of its key") {
       _ = try append(.put, 1, reference(1, in: others, $0), false, $0)
     },
@@ -271,6 +321,20 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
     }
   }
 
+  /// Changes what the catalog says of a tree.
+  private static func setCatalog(
+    _ name: TreeName, _ transaction: WriteTransaction, _ change: (inout CatalogEntry) -> Void
+  ) throws {
+    let place = try transaction.existing(name)
+    var entry = transaction.state.pointee.trees[place].entry
+    change(&entry)
+    try name.bytes.withUnsafeBytes { key in
+      _ = try transaction.state.pointee.catalog.set(key, at: .bytes(key), in: transaction.file) {
+        _ throws(StorageError) in .bytes(entry.encoded())
+      }
+    }
+  }
+
   /// Appends a change of a key in `people` that is not counted.
   private static func append(
     _ kind: ChangeEntry.Kind, _ number: Int, _ replaced: RecordReference?, _ replacesDelete: Bool,
@@ -305,32 +369,53 @@ struct RecordForgery: Sendable, CustomTestStringConvertible {
 
   static let all = facts + links + jumps
 
-  private static let facts =
-    [
-      // A squashed commit may have fewer changes in its frame than it counts, so that only the trees tell.
-      TransactionCount.inserted, .deleted,
-    ].map(\.forgery) + [
-      RecordForgery("a date before the parent's", told: "it is dated earlier than its parent #6") { record, store in
-        record.date = try store.record(6).date - 1
-      },
-      RecordForgery("the frame before the one before", told: "it names another frame before it than the file has") {
-        record, store in record.links.order = try store.lineage(\.order, after: try store.record(6).orderLink)
-      },
-    ]
-
-  private enum TransactionCount {
-    case inserted, deleted
-
-    var forgery: RecordForgery {
-      RecordForgery("a record too many counted as \(self)", told: "entries, and by its changes it has") { record, _ in
-        record.flags.insert(.squashed)
-        switch self {
-        case .inserted: record.counts[0].inserted += 1
-        case .deleted: record.counts[0].deleted += 1
-        }
-      }
-    }
-  }
+  private static let facts = [
+    // A squashed commit may have fewer changes in its frame than it counts, so that only the trees tell.
+    RecordForgery("an insertion too many", told: "entries, and by its changes it has") { record, _ in
+      record.flags.insert(.squashed)
+      record.counts[0].inserted += 1
+    },
+    RecordForgery("a deletion too many", told: "entries, and by its changes it has") { record, _ in
+      record.flags.insert(.squashed)
+      record.counts[0].deleted += 1
+    },
+    RecordForgery("an update too many", told: "and the changes are") { record, _ in record.counts[0].updated += 1 },
+    RecordForgery("an update too few in a squashed commit", told: "and the changes are") { record, _ in
+      record.flags.insert(.squashed)
+      record.counts[0].updated -= 1
+    },
+    RecordForgery("an insertion and a deletion too few in a squashed commit", told: "and the changes are") {
+      record, _ in
+      record.flags.insert(.squashed)
+      record.counts[0].inserted -= 1
+      record.counts[0].deleted -= 1
+    },
+    RecordForgery("a date before the parent's", told: "it is dated earlier than its parent #6") { record, store in
+      record.date = try store.record(6).date - 1
+    },
+    RecordForgery("the frame before the one before", told: "it names another frame before it than the file has") {
+      record, store in record.links.order = try store.lineage(\.order, after: try store.record(6).orderLink)
+    },
+    RecordForgery("a parent that is not there", told: "its parent #100 is not in the file") { record, _ in
+      record.links.parents[0].number = 100
+    },
+    RecordForgery("a frame before that is not there", told: "its frame before #100 is not in the file") { record, _ in
+      record.links.order.previous?.number = 100
+    },
+    RecordForgery("a head that is not there", told: "its head #100 is not in the file") { record, _ in
+      record.links.head.number = 100
+    },
+    RecordForgery("a restore that is not there", told: "its restore #100 is not in the file") { record, _ in
+      record.links.lastRestore?.number = 100
+    },
+    RecordForgery("another place of the parent", told: "its parent #6 is not where and what") { record, store in
+      record.links.parents[0].offset += 8
+      record.links.ancestry = try store.lineage(\.ancestry, after: record.links.parents[0])
+    },
+    RecordForgery("another place of the head", told: "its head #7 is not where and what") { record, _ in
+      record.links.head.offset += 8
+    },
+  ]
 
   // MARK: Links
 
