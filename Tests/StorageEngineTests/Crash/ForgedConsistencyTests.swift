@@ -26,6 +26,25 @@ struct ForgedConsistencyTests {
     #expect(findings.first?.commit == ConsistentStore.newest)
   }
 
+  @Test("a tree that counts an entry too many is told of, with one node and with many", arguments: [1, 300])
+  func rootCount(_ count: Int) throws {
+    let name = TreeName(bytes("Inew"))
+    var store = try ConsistentStore { transaction in
+      try transaction.createTree(name, kind: .entries)
+      for number in 1...count { try transaction.insert(key(number), in: name) }
+    }
+    let record = try store.record(ConsistentStore.newest)
+    try store.forgeCatalogNode { file, node in
+      let root = try #require(try View(commit: record, file: file).catalogEntry(name)).root
+      var forged = root
+      forged.count += 1
+      return try ForgedFrame.replacing(root, by: forged, in: node)
+    }
+    let problems = try store.findings.map(\.problem)
+    let have = count == 1 ? "it has" : "its children"
+    #expect(problems == ["its parent counts \(count + 1) entries, \(have) \(count)"])
+  }
+
   // MARK: Commits
 
   @Test("one untrue fact of a commit's record is told, and nothing else is", arguments: RecordForgery.all)
@@ -162,6 +181,18 @@ struct ConsistentStore {
       try forge(&record, store)
       return Self.encoded(record)
     }
+  }
+
+  /// Changes the bytes of the newest catalog's root, which stay as many.
+  mutating func forgeCatalogNode(_ forge: (DataFile, [UInt8]) throws -> [UInt8]) throws {
+    let file = try RawStore(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: bytes))).file
+    let pointer = try record(Self.newest).links.catalog
+    let place = Int(pointer.offset)..<(Int(pointer.offset) + Int(pointer.length))
+    let node = try forge(file, Array(bytes[place]))
+    var forged = pointer
+    forged.check = node.withUnsafeBytes { file.header.nodeCheck($0, at: pointer.offset) }
+    bytes.replaceSubrange(place, with: node)
+    bytes = try ForgedFrame.last(of: bytes) { try ForgedFrame.replacing(pointer, by: forged, in: $0) }
   }
 
   private static func encoded(_ record: CommitRecord) -> [UInt8] {
@@ -384,10 +415,13 @@ struct RecordForgery: Sendable, CustomTestStringConvertible {
       record.flags.insert(.squashed)
       record.counts[0].updated -= 1
     },
-    RecordForgery("an insertion and a deletion too few in a squashed commit", told: "and the changes are") {
-      record, _ in
-      record.flags.insert(.squashed)
+    // A commit that undoes is not compared with its parent's trees, so that only the changes tell.
+    RecordForgery("an insertion too few in a squashed commit", told: "and the changes are") { record, _ in
+      record.flags.formUnion([.squashed, .undo])
       record.counts[0].inserted -= 1
+    },
+    RecordForgery("a deletion too few in a squashed commit", told: "and the changes are") { record, _ in
+      record.flags.formUnion([.squashed, .undo])
       record.counts[0].deleted -= 1
     },
     RecordForgery("a date before the parent's", told: "it is dated earlier than its parent #6") { record, store in
