@@ -16,6 +16,16 @@ struct ForgedConsistencyTests {
     #expect(store.bytes == honest)
   }
 
+  @Test("a tree that took the place of one of its name is not compared with that")
+  func treeInPlaceOfAnother() throws {
+    let findings = try ConsistentStore { transaction in
+      try transaction.dropTree(ConsistentStore.others)
+      try transaction.createTree(ConsistentStore.others, kind: .records)
+      try transaction.put(key(1), bytes("value"), in: ConsistentStore.others)
+    }.findings
+    #expect(findings.isEmpty, "\(findings)")
+  }
+
   // MARK: Trees and changes
 
   @Test("one untrue fact of trees or changes is told, and nothing else is", arguments: TransactionForgery.all)
@@ -257,6 +267,12 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
       let (old, other) = (try reference(1, in: people, $0), try reference(1, in: others, $0))
       try set(1, to: other, \.primary, $0)
       $0.state.pointee.trees[0].tally.entryBytes += Int64(other.length) - Int64(old.length)
+    },
+    TransactionForgery("an entry that takes its change for longer than it is", told: "it is not what was written") {
+      var longer = try reference(1, in: people, $0)
+      longer.length += 1
+      try set(1, to: longer, \.primary, $0)
+      $0.state.pointee.trees[0].tally.entryBytes += 1
     },
     TransactionForgery("an entry that refers to a delete", told: "of another key, tree or kind") {
       let old = try reference(1, in: people, $0)
