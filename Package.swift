@@ -4,7 +4,7 @@ import PackageDescription
 // The arrows of the house. A module may import what its line names and nothing else:
 //
 //   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
-//                                 ↑      ↖ FolderStore
+//   Documents ← Expressions ←     ↑      ↖ FolderStore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
 let everyTarget: [SwiftSetting] = [
@@ -28,14 +28,17 @@ let package = Package(
       swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
     // The simulated disk of the crash tests; no product has it.
     .target(name: "DiskSimulation", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
-    .target(name: "DatastoreModel", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
+    .target(name: "Documents", swiftSettings: everyTarget),
+    .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
     .target(
-      name: "CodableDatastore", dependencies: ["DatastoreModel", "StorageEngine"],
+      name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
+    .target(
+      name: "CodableDatastore", dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
-    .target(name: "FolderStore", dependencies: ["DatastoreModel"], swiftSettings: everyTarget),
+    .target(name: "FolderStore", dependencies: ["DatastoreModel", "Documents"], swiftSettings: everyTarget),
     .target(name: "TerminalKit", exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
     .target(
       name: "CCurses",
@@ -43,7 +46,8 @@ let package = Package(
     .target(
       name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
     .target(
-      name: "StoreBrowser", dependencies: ["TerminalKit", "DatastoreModel", "CursesTerminal"],
+      name: "StoreBrowser",
+      dependencies: ["TerminalKit", "DatastoreModel", "Documents", "Expressions", "CursesTerminal"],
       swiftSettings: everyTarget),
     .target(
       name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],
@@ -51,28 +55,34 @@ let package = Package(
     .executableTarget(
       name: "strata",
       dependencies: [
-        "StorageEngine", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit", "CursesTerminal",
-        "StoreBrowser", "Atlas",
+        "StorageEngine", "Documents", "Expressions", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit",
+        "CursesTerminal", "StoreBrowser", "Atlas",
       ],
       swiftSettings: everyTarget),
     .testTarget(
       name: "StorageEngineTests", dependencies: ["StorageEngine", "CHash", "DiskSimulation"],
       swiftSettings: everyTarget),
+    .testTarget(name: "DocumentsTests", dependencies: ["Documents"], swiftSettings: everyTarget),
+    .testTarget(name: "ExpressionsTests", dependencies: ["Expressions", "Documents"], swiftSettings: everyTarget),
     .testTarget(
-      name: "DatastoreModelTests", dependencies: ["DatastoreModel", "StorageEngine", "DiskSimulation"],
+      name: "DatastoreModelTests",
+      dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "CodableDatastoreTests", dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine"],
+      name: "CodableDatastoreTests",
+      dependencies: ["CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "StorageEngine"],
+      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(
-      name: "StoreBrowserTests", dependencies: ["StoreBrowser", "DatastoreModel", "StorageEngine", "TerminalKit"],
+      name: "StoreBrowserTests",
+      dependencies: ["StoreBrowser", "DatastoreModel", "Documents", "Expressions", "StorageEngine", "TerminalKit"],
       exclude: ["Snapshots"], swiftSettings: everyTarget),
     .testTarget(
-      name: "StrataTests", dependencies: ["Atlas", "CodableDatastore", "DiskSimulation", "StoreBrowser", "strata"],
+      name: "StrataTests",
+      dependencies: ["Atlas", "CodableDatastore", "DiskSimulation", "Documents", "StoreBrowser", "strata"],
       swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),
     .executableTarget(
@@ -81,7 +91,8 @@ let package = Package(
     .testTarget(
       name: "TerminalTests",
       dependencies: [
-        "strata", "terminal-card", "DatastoreModel", "StorageEngine", "StoreBrowser", "TerminalKit", "PseudoTerminal",
+        "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser", "TerminalKit",
+        "PseudoTerminal",
       ],
       swiftSettings: everyTarget),
   ],

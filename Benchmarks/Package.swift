@@ -18,9 +18,12 @@ let package = Package(
     .target(
       name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
-    .target(name: "DatastoreModel", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
+    .target(name: "Documents", swiftSettings: everyTarget),
+    .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
     .target(
-      name: "CodableDatastore", dependencies: ["DatastoreModel", "StorageEngine"],
+      name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
+    .target(
+      name: "CodableDatastore", dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -30,7 +33,8 @@ let package = Package(
     // Counts what is asked of the allocator.
     .target(name: "CAllocations"),
     .executableTarget(
-      name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CAllocations", "CLMDB", "CSQLite"], swiftSettings: everyTarget),
+      name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CAllocations", "CLMDB", "CSQLite"],
+      swiftSettings: everyTarget),
     .executableTarget(
       name: "TypedBench", dependencies: ["Measuring", "Atlas", "CAllocations", "CodableDatastore"],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),

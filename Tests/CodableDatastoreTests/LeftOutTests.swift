@@ -1,3 +1,4 @@
+import Documents
 @testable import CodableDatastore
 import DatastoreModel
 import Foundation

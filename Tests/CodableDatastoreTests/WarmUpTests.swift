@@ -1,3 +1,5 @@
+import Documents
+
 @testable import CodableDatastore
 import DatastoreModel
 import Foundation

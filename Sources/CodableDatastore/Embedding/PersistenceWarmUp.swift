@@ -1,3 +1,4 @@
+import Expressions
 import DatastoreModel
 import StorageEngine
 import Synchronization

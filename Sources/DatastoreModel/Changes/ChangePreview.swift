@@ -1,3 +1,5 @@
+package import Documents
+
 /// What a commit of a change set would do, found without writing anything.
 package struct ChangePreview: Sendable {
   /// The commit it was found on.

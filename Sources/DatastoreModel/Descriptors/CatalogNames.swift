@@ -1,3 +1,4 @@
+import Documents
 package import StorageEngine
 
 // The names of a datastore's trees in the store's catalog. The first byte says what a tree is, so a prefix scan of the

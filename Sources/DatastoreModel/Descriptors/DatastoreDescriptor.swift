@@ -1,3 +1,5 @@
+package import Documents
+
 /// What a store knows of a datastore without the app's types: its key, version, type names, coding and indexes.
 ///
 /// It is kept as JSON with sorted keys in the attributes of the datastore's tree, so equal descriptors have equal

@@ -1,3 +1,4 @@
+import Documents
 import StorageEngine
 
 /// A descriptor for a datastore whose own is lost, made from what its records show.

@@ -1,3 +1,5 @@
+package import Documents
+
 /// Which side of a conflict is kept.
 package enum MergeSide: Hashable, Sendable { case base, mine, theirs }
 
@@ -9,7 +11,7 @@ extension EditConflict {
   package func resolved(
     by choices: [DocumentPath: MergeSide], coding: RecordCoding
   ) throws(ModelError) -> RecordEdit? {
-    let new = fields.isEmpty ? whole(choices[.root] ?? .mine) : try fieldByField(choices, coding)
+    let new = fields.isEmpty ? whole(choices[.root] ?? .mine) : try onDocument(fieldByField(choices, coding))
     if new == theirs { return nil }
     return RecordEdit(datastore: place.datastore, identifier: place.identifier, old: theirs, new: new)
   }
@@ -24,7 +26,7 @@ extension EditConflict {
 
   private func fieldByField(
     _ choices: [DocumentPath: MergeSide], _ coding: RecordCoding
-  ) throws(ModelError) -> RecordContent? {
+  ) throws(DocumentError) -> RecordContent? {
     guard let base, let mine, let theirs else { return whole(choices[.root] ?? .mine) }
     let present = try coding.document(of: theirs.bytes)
     var merge = DocumentMerge(

@@ -1,3 +1,4 @@
+package import Documents
 import StorageEngine
 
 extension OwnStore {
@@ -42,9 +43,10 @@ extension OwnStore {
     let now = try present.document()
     let value = try earlier.document()[field]
     guard now[field] != value else { return ChangeSet(base: head.commit) }
-    let document = if let value { try now.setting(field, to: value) } else { try now.removing(field) }
+    let document =
+      if let value { try onDocument(now.setting(field, to: value)) } else { try onDocument(now.removing(field)) }
     let content = RecordContent(
-      version: present.version, bytes: try present.coding.encode(document, keeping: present.content))
+      version: present.version, bytes: try onDocument(present.coding.encode(document, keeping: present.content)))
     return ChangeSet(
       base: head.commit,
       changes: [

@@ -1,3 +1,5 @@
+import Documents
+
 /// What becomes of one record's edit where the record may have changed since.
 enum RecordRebase {
   /// The record is still what it was when it was read.

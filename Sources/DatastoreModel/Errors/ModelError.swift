@@ -1,3 +1,6 @@
+import Documents
+import Expressions
+
 /// What went wrong with a store, as one sentence that a user can act on, and the exit status that a verb gives for it.
 package enum ModelError: Error, Hashable, Sendable {
   /// Nothing lies at a path, or what lies there is no store.

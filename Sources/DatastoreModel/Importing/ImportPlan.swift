@@ -1,3 +1,5 @@
+package import Documents
+
 /// What an import makes of its documents.
 package struct ImportPlan: Sendable {
   package struct Index: Sendable, Hashable {

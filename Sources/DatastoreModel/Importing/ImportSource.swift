@@ -1,3 +1,5 @@
+package import Documents
+
 /// Where documents to be imported come from: a file of JSON Lines, a JSON array, an object keyed by identifier, a table.
 ///
 /// A source is read from its start as often as it is asked: once to learn the types, once to write.

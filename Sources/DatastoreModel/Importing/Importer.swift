@@ -1,3 +1,4 @@
+import Documents
 import StorageEngine
 
 /// Imports documents into a datastore, in one transaction: nothing is left of an import that fails.
@@ -156,7 +157,7 @@ private struct ImportWork {
       return report.reject(row.place, "there is a record \(key) already")
     }
     let content = RecordContent(
-      version: indexing.descriptor.version, bytes: try indexing.descriptor.coding.encode(document))
+      version: indexing.descriptor.version, bytes: try onDocument(indexing.descriptor.coding.encode(document)))
     let values = try indexing.values(of: content, document)
     try indexing.checkLengths(values, of: identifier)
     let oldValues = try current.map { current throws(ModelError) in try RecordContent(stored: current.bytes) }

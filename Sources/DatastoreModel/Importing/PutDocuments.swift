@@ -1,3 +1,4 @@
+package import Documents
 import StorageEngine
 
 extension OwnStore {
@@ -11,7 +12,8 @@ extension OwnStore {
     for document in documents {
       let descriptor = present.descriptor
       let content = RecordContent(
-        version: formats[datastore]?.version ?? descriptor.version, bytes: try descriptor.coding.encode(document))
+        version: formats[datastore]?.version ?? descriptor.version,
+        bytes: try onDocument(descriptor.coding.encode(document)))
       let key = descriptor.storedKey(try identifier(of: document, content, in: descriptor))
       let old = try present.record(key)?.stored
       let edit = RecordEdit(datastore: datastore, identifier: key, old: old, new: content)
@@ -51,7 +53,7 @@ extension OwnStore {
       throw .refused(
         reason: "\(descriptor.key) does not say which field is the identifier; only its app can put records into it")
     }
-    let path = try DocumentPath(parsing: text)
+    let path = try onDocument(DocumentPath(parsing: text))
     guard let value = descriptor.identifierEncoding.keyValue(of: document[path]) else {
       throw .refused(
         reason: document[path].map {

@@ -1,3 +1,5 @@
+package import Documents
+
 /// The type of a field, guessed from all values that it has in the documents of an import or the records of a
 /// datastore.
 package struct TypeGuess {

@@ -1,3 +1,5 @@
+package import Documents
+
 extension KeyEncoding {
   /// The key that a field of a record stands for, which may be missing: that is null to an optional and no key to any
   /// other encoding. Nil too where only the app can make the key.

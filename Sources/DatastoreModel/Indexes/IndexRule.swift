@@ -1,3 +1,5 @@
+package import Documents
+
 /// How the values of an index are found in a document, without the app's types: one path, or one per tier.
 package struct IndexRule: Hashable, Sendable {
   /// Why it is believed.

@@ -1,3 +1,4 @@
+import Documents
 import StorageEngine
 
 /// Finds the index values of records of one datastore: by the app's own types where they are compiled in, otherwise by
@@ -105,7 +106,7 @@ struct RecordIndexing {
   }
 
   func document(of content: RecordContent) throws(ModelError) -> Document {
-    try descriptor.coding(of: content.bytes).document(of: content.bytes)
+    try onDocument(descriptor.coding(of: content.bytes).document(of: content.bytes))
   }
 
   /// Throws where content is no record of this identifier: it does not parse, or its identifier field is another. An app
@@ -127,7 +128,7 @@ struct RecordIndexing {
     }
     guard
       let path = try descriptor.identifierPath.map({ text throws(ModelError) in
-        try DocumentPath(parsing: text)
+        try onDocument(DocumentPath(parsing: text))
       })
     else { return }
     guard let value = descriptor.identifierEncoding.keyValue(of: document[path]),

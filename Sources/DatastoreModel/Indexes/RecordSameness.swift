@@ -1,3 +1,4 @@
+package import Documents
 package import StorageEngine
 
 /// Whether two records say the same: same version tag and same canonical document.

@@ -1,3 +1,5 @@
+import Documents
+
 /// Proves which document path an index is made from, by the records themselves.
 ///
 /// A path is proven where its values reproduce the index exactly for all records: every value of every record has its

@@ -1,3 +1,5 @@
+import Documents
+
 /// Reads values from the bytes of a key; answers nil, and never traps, where they are not what `KeyEncoder` makes.
 struct KeyDecoder {
   private let bytes: UnsafeRawBufferPointer

@@ -1,3 +1,5 @@
+package import Documents
+
 extension KeyEncoding {
   /// Appends a value, converting where nothing is lost.
   func append(_ value: KeyValue, to encoder: inout KeyEncoder) throws(ModelError) {
@@ -104,21 +106,5 @@ extension KeyValue {
     case .decimal(let text): DecimalDigits(text)
     default: nil
     }
-  }
-}
-
-extension DecimalDigits {
-  /// The digits of a whole number of at most 40 digits; nil for others.
-  var integerText: String? {
-    guard exponent >= digits.count, exponent <= 40 else { return nil }
-    let text = String(decoding: digits.map { $0 + UInt8(ascii: "0") }, as: UTF8.self)
-    return (isNegative ? "-" : "") + (text.isEmpty ? "0" : text)
-      + String(repeating: "0", count: exponent - digits.count)
-  }
-
-  /// The number times a power of ten, where that is whole and fits.
-  func integer(scaledBy power: Int) -> Int128? {
-    let scaled = DecimalDigits(isNegative: isNegative, coefficient: digits, scale: exponent - digits.count + power)
-    return scaled.integerText.flatMap { Int128($0) }
   }
 }

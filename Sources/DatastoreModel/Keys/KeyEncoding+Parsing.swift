@@ -1,3 +1,5 @@
+package import Documents
+
 extension KeyEncoding {
   /// Reads what a person typed for a value: `1_000_000`, `"Ca"` or `Ca`, `null`, `2026-11-17 09:30`, `0x0a1b`,
   /// `1.5 s`, and for compound and other composite values a JSON literal. Throws `ModelError.invalid` with the column.
@@ -160,14 +162,6 @@ extension KeyEncoding {
 }
 
 extension String {
-  /// Without spaces and tabs at its ends.
-  var trimmingSpaces: String {
-    var part = self[...]
-    while let first = part.first, first.isWhitespace { part.removeFirst() }
-    while let last = part.last, last.isWhitespace { part.removeLast() }
-    return String(part)
-  }
-
   /// Of the bytes: a quotation mark before a combining character is no character of its own.
   fileprivate var beginsWithQuote: Bool { utf8.first == UInt8(ascii: "\"") }
 

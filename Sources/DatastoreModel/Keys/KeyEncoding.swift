@@ -1,3 +1,5 @@
+import Documents
+
 /// How the identifiers or index values of a tree lie in it as bytes.
 ///
 /// All but `comparator` keep the order of the values as the order of their bytes (see `KeyEncoder` for the layout), so

@@ -1,3 +1,5 @@
+package import Documents
+
 extension KeyValue: CustomStringConvertible {
   package var description: String {
     switch self {

@@ -1,3 +1,5 @@
+package import Documents
+
 /// The value of an identifier or of an index entry, independent of the app's types.
 ///
 /// Its `description` is the literal that a person types for it: `"Ca"`, `12`, `null`, `2026-11-17T09:00:00Z`,
@@ -64,35 +66,4 @@ extension UUIDBytes: CustomStringConvertible {
     let low = Hexadecimal.text(of: low, uppercase: true)
     return "\(high.prefix(8))-\(high.dropFirst(8).prefix(4))-\(high.suffix(4))-\(low.prefix(4))-\(low.suffix(12))"
   }
-}
-
-/// Digits of base 16.
-enum Hexadecimal {
-  static func text(of value: UInt64, uppercase: Bool = false) -> String {
-    let digits = String(value, radix: 16, uppercase: uppercase)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-  }
-
-  static func append(_ byte: UInt8, to text: inout String) {
-    text.unicodeScalars.append(Unicode.Scalar(digit(byte >> 4)))
-    text.unicodeScalars.append(Unicode.Scalar(digit(byte & 15)))
-  }
-
-  static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-  }
-}
-
-extension UInt8 {
-  /// The value of an ASCII hexadecimal digit, or nil.
-  var hexDigitValue: UInt8? {
-    switch self {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
-
-  var isDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
 }

@@ -1,3 +1,6 @@
+import Expressions
+import Documents
+
 /// What a person calls a commit: a number, `head`, a step back from it, the name of a pin, or a time.
 package enum CommitName: Hashable, Sendable {
   case number(CommitNumber)

@@ -1,3 +1,5 @@
+package import Documents
+
 // The history of fields, walked along the versions of a record. It costs nothing at write time and as many versions as
 // it has to look at when it is asked for.
 

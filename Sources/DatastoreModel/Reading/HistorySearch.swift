@@ -1,3 +1,5 @@
+package import Documents
+
 /// Searches the values that records have had, commit by commit from the newest, and streams what it finds.
 ///
 ///     var search = HistorySearch(store, from: head) { $0.text.contains("Calvino") }

@@ -1,3 +1,4 @@
+import Documents
 import StorageEngine
 
 /// Folders that the original CodableDatastore library wrote, as far as this module must know them: which they are, and

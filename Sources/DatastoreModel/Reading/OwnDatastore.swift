@@ -1,3 +1,4 @@
+import Documents
 import StorageEngine
 
 /// A datastore of one of our own stores, as of a commit.

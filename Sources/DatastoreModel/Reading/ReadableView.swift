@@ -1,3 +1,5 @@
+package import Documents
+
 /// The whole store as of one commit; immutable, cheap to take, safe from any thread.
 package protocol ReadableView: Sendable {
   var commit: CommitNumber { get }
@@ -131,7 +133,7 @@ package struct Record: Sendable {
   }
 
   /// The content as a document; opaque content gives `.data`. Costs a parse each time.
-  package func document() throws(ModelError) -> Document { try coding.document(of: content) }
+  package func document() throws(ModelError) -> Document { try onDocument(coding.document(of: content)) }
 }
 
 /// A state of a record at a commit.

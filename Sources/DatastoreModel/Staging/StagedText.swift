@@ -1,3 +1,4 @@
+import Documents
 import FoundationEssentials
 
 /// Staged changes as text: one JSON object a line, so that a person can read them when all else fails.

@@ -1,3 +1,5 @@
+import Documents
+
 /// The type of a column of cells, the narrowest that all its cells have.
 package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
   /// All cells are empty.

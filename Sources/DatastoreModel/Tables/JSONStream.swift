@@ -1,3 +1,5 @@
+import Documents
+
 /// Takes JSON documents off a stream one by one.
 struct JSONStream {
   private let stream: ByteStream

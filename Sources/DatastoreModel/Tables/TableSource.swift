@@ -1,3 +1,5 @@
+package import Documents
+
 /// A file of documents to be imported, read as a stream: memory holds one document at a time, whatever the file's size.
 ///
 /// What cannot be read is a row with its reason and place, `FILE:LINE` or `FILE:LINE:COLUMN`, and reading goes on behind

@@ -1,3 +1,5 @@
+package import Documents
+
 /// Writes documents as JSON Lines, a JSON array or comma-separated values, one at a time.
 ///
 /// ```

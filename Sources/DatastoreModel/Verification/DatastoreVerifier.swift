@@ -1,3 +1,5 @@
+import Documents
+
 /// Verifies a datastore through the reading interface: each record decodes, and each index agrees with the records both
 /// ways, as far as its rule is known. An index that is marked stale, which nobody takes for the truth, need not agree.
 ///

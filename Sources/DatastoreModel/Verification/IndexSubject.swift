@@ -1,3 +1,5 @@
+import Documents
+
 /// An index under verification.
 struct IndexSubject {
   enum Source {

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// Moments as the folder's JSON files write them: `2026-11-20T13:53:53.661Z`.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// One commit of the folder (`Iterations/…/ID.json`): all datastores with their roots, and the way back.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// The members of one JSON object of the folder's own files, with errors that name the member.

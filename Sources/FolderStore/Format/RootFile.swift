@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// A state of one datastore (`Root/ID.json`): what the app's code declared, and the manifests of its indexes.

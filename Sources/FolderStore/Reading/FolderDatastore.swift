@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// One datastore as of one iteration.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// Finds the field that an index's values come from, version by version.

@@ -1,3 +1,4 @@
+package import Documents
 package import DatastoreModel
 
 /// How the entries of an index agree with the records.

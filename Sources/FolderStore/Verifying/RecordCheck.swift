@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// Checks the records of a datastore one by one: that each can be read, in order, once.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import TerminalKit
 
@@ -174,7 +175,7 @@ extension Browser {
   mutating func stageField(_ editor: ValueEditor, _ value: Document) {
     if editor.isNew {
       stageDocument(editor.place, title: "\(editor.path.shortText) of \(editor.place.identifier)") {
-        document throws(ModelError) in try document.inserting(value, at: editor.path)
+        document throws(DocumentError) in try document.inserting(value, at: editor.path)
       }
     } else {
       stageField(editor.place, editor.path, value)
@@ -182,17 +183,17 @@ extension Browser {
   }
 
   mutating func stageField(_ place: RecordPlace, _ path: DocumentPath, _ value: Document) {
-    stageDocument(place, title: "\(path.shortText) of \(place.identifier)") { document throws(ModelError) in
+    stageDocument(place, title: "\(path.shortText) of \(place.identifier)") { document throws(DocumentError) in
       try document.setting(path, to: value)
     }
   }
 
   /// Stages another document for the record that the record pane shows.
   private mutating func stageDocument(
-    _ place: RecordPlace, title: String, _ change: (Document) throws(ModelError) -> Document
+    _ place: RecordPlace, title: String, _ change: (Document) throws(DocumentError) -> Document
   ) {
     guard record.place == place, let document = record.document, let coding = record.coding(session) else { return }
-    do throws(ModelError) {
+    do throws(DocumentError) {
       let changed = try change(document)
       guard changed != document else {
         session.say("nothing changed")
@@ -264,7 +265,7 @@ extension Browser {
       session.warn("it is the \(step < 0 ? "first" : "last") already")
       return
     }
-    stageDocument(place, title: "moved \(path.shortText) of \(place.identifier)") { document throws(ModelError) in
+    stageDocument(place, title: "moved \(path.shortText) of \(place.identifier)") { document throws(DocumentError) in
       try document.moving(path, to: index + step)
     }
     record.select(parent.appending(index + step))
@@ -277,7 +278,7 @@ extension Browser {
       return
     }
     stageDocument(place, title: "removed \(line.path.shortText) of \(place.identifier)") {
-      document throws(ModelError) in
+      document throws(DocumentError) in
       try document.removing(line.path)
     }
   }

@@ -1,3 +1,5 @@
+import Documents
+import Expressions
 import DatastoreModel
 import TerminalKit
 

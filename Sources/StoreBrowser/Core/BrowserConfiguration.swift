@@ -1,3 +1,4 @@
+import Expressions
 import DatastoreModel
 
 /// What a browser is told at its start.

@@ -1,3 +1,5 @@
+import Expressions
+import Documents
 import DatastoreModel
 
 /// Times as text, in one zone.

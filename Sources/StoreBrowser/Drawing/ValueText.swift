@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// A value as one line of a table or tree: cut at what can be seen, with its kind.

@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// Who last wrote each field of a record, as seen from a commit.

@@ -1,3 +1,5 @@
+import Expressions
+import Documents
 package import DatastoreModel
 
 /// Changes many records at once.
@@ -61,7 +63,7 @@ extension WorkContext {
   }
 
   static func assignment(_ text: String) throws(ModelError) -> Assignment {
-    try Assignment(parsing: text)
+    try onDocument(Assignment(parsing: text))
   }
 
   private static func set(

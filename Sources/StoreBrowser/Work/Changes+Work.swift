@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// Which difference is looked at.

@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// Counts the distinct values of a column.

@@ -1,3 +1,5 @@
+import Expressions
+package import Documents
 package import DatastoreModel
 
 /// A change of an index from the browser; each is a commit.
@@ -32,7 +34,7 @@ package enum IndexChange: Sendable, Hashable {
       path = String(path[..<colon])
     }
     guard !name.isEmpty else { throw .invalid(text: text, column: 1, reason: "the name is missing") }
-    self = .add(name: name, path: try DocumentPath(parsing: path), kind: kind)
+    self = .add(name: name, path: try onDocument(DocumentPath(parsing: path)), kind: kind)
   }
 }
 

@@ -1,3 +1,4 @@
+import Expressions
 package import DatastoreModel
 
 /// Distinct keys of an index with the number of their entries, from a rank on.

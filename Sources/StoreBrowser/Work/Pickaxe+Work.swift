@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// Searches values through the history: the commits in which a text came or went.

@@ -1,3 +1,4 @@
+package import Documents
 package import DatastoreModel
 
 /// Documents that came back from an editor, to be made edits of the records that they are.
@@ -44,7 +45,7 @@ extension WorkContext {
         answer.unchanged += 1
         return
       }
-      let bytes = try opened.coding.encode(document, keeping: opened.content)
+      let bytes = try onDocument(opened.coding.encode(document, keeping: opened.content))
       answer.edits.append(
         RecordEdit(
           datastore: key, identifier: opened.identifier, old: try datastore.record(opened.identifier)?.stored,
@@ -61,7 +62,7 @@ extension WorkContext {
     guard try datastore.record(identifier) == nil else {
       throw .refused(reason: "\(key) has a record \(identifier) already; give the new one another \(path.shortText)")
     }
-    let bytes = try datastore.descriptor.coding.encode(document)
+    let bytes = try onDocument(datastore.descriptor.coding.encode(document))
     answer.edits.append(
       RecordEdit(
         datastore: key, identifier: identifier, old: nil,

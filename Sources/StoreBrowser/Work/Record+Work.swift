@@ -1,3 +1,4 @@
+package import Documents
 package import DatastoreModel
 
 package struct RecordRequest: Sendable, Hashable {

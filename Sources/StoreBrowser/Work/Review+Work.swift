@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// What would be written, and what is to be said about it before.
@@ -108,8 +109,8 @@ extension WorkContext {
 
   private func fields(of edit: RecordEdit, at commit: CommitNumber) throws(ModelError) -> [FieldRow] {
     let coding = try view(commit).datastore(edit.datastore)?.descriptor.coding ?? .json
-    let old = try edit.old.map { content throws(ModelError) in try coding.document(of: content.bytes) }
-    let new = try edit.new.map { content throws(ModelError) in try coding.document(of: content.bytes) }
+    let old = try edit.old.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }
+    let new = try edit.new.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }
     return Document.difference(old ?? .object([]), new ?? .object([])).map { change in
       FieldRow(
         path: change.path.description, old: change.old.map(ValueText.init(literal:)),

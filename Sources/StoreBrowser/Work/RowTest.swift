@@ -1,3 +1,5 @@
+import Expressions
+import Documents
 import DatastoreModel
 
 /// A filter as it was typed, ready to test records: `EXPR`, or `!EXPR` for the others.

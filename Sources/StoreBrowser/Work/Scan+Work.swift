@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// Looks for the next row with a text.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// What rows are sorted by: missing, null, false, true, numbers, dates, texts, the rest.

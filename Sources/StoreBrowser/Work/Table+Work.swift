@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// Opening a table: the bounds of its range, where the selection went, and the first rows.

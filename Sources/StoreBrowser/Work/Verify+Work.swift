@@ -1,3 +1,4 @@
+import Documents
 package import DatastoreModel
 
 /// Compares an index with the records.

@@ -1,3 +1,4 @@
+package import Documents
 package import DatastoreModel
 
 /// Work against the store, as a value: what is asked, not how. `WorkContext` does it, off the main thread.

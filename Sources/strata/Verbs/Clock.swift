@@ -1,3 +1,5 @@
+import Expressions
+import Documents
 import DatastoreModel
 
 /// Dates of commits, in the two forms that verbs print.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import FoundationEssentials
 import StoreBrowser
@@ -44,7 +45,7 @@ extension VerbRun {
       throw UsageError("--direct \(unknown): there is no --index of that name", verb: arguments.verb)
     }
     return ImportPlan(
-      datastore: try required(1), identifier: try DocumentPath(parsing: identifier), indexes: indexes,
+      datastore: try required(1), identifier: try onDocument(DocumentPath(parsing: identifier)), indexes: indexes,
       isNewOnly: arguments.has("--new-only"), isDryRun: arguments.has("--dry-run"))
   }
 
@@ -63,7 +64,7 @@ extension VerbRun {
       kind = named
       path = String(path[..<colon])
     }
-    return ImportPlan.Index(name: parts[0], path: try DocumentPath(parsing: path), kind: kind)
+    return ImportPlan.Index(name: parts[0], path: try onDocument(DocumentPath(parsing: path)), kind: kind)
   }
 
   private func print(_ report: ImportReport, columns: [TableSource.Column]) throws {

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 // The shapes of the lines that `--json` prints.

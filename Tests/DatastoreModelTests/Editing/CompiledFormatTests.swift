@@ -1,3 +1,4 @@
+import Documents
 import StorageEngine
 import Testing
 
@@ -45,7 +46,7 @@ private struct Shirts: CompiledFormat {
   }
 
   func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]]) {
-    let document = try RecordCoding.json.document(of: content.bytes)
+    let document = try onDocument(RecordCoding.json.document(of: content.bytes))
     guard case .string(let size)? = document[member: "size"], case .string(let next)? = document[member: "next"] else {
       throw .refused(reason: "keyNotFound(size) at .size")
     }

@@ -1,3 +1,4 @@
+import Documents
 @testable import DatastoreModel
 
 /// What the fuzzer of key encodings does with its bytes, and the tests with its corpus. Says what is wrong; nil: nothing.

@@ -1,3 +1,5 @@
+import Expressions
+import Documents
 import Testing
 
 @testable import DatastoreModel

@@ -1,3 +1,4 @@
+import Documents
 import DiskSimulation
 import StorageEngine
 import Testing

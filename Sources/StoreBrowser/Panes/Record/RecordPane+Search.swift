@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// `/` in a record: in all of it, folded branches and the hidden ends of long values too.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 
 /// A line of the record tree.

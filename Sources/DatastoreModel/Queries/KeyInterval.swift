@@ -1,0 +1,191 @@
+package import Expressions
+import Documents
+
+/// A range of an index's values, as it is typed and as Swift writes it.
+///
+/// `"Ca" ..< "Le"` leaves out the upper bound, `1...5` has both, `1 ..> 5` leaves out the lower one, `1 >..< 5` (which
+/// Swift spells as an `IndexRange`) both; either side may be missing (`..<5`, `5...`, `5 ..>` everything above); `...`
+/// or nothing is all; a value alone is just that.
+package struct KeyInterval: Hashable, Sendable {
+  package enum Bound: Hashable, Sendable {
+    case open
+    case including(KeyValue)
+    case excluding(KeyValue)
+  }
+
+  package var lower: Bound
+  package var upper: Bound
+
+  package init(lower: Bound = .open, upper: Bound = .open) {
+    self.lower = lower
+    self.upper = upper
+  }
+
+  /// Reads what was typed, values by the index's encoding.
+  package init(parsing text: String, encoding: KeyEncoding) throws(ExpressionError) {
+    let scalars = Array(text.unicodeScalars)
+    guard let (place, symbol) = Self.operatorPlace(in: scalars) else {
+      let isAll = scalars.allSatisfy(\.properties.isWhitespace)
+      let value: Bound = isAll ? .open : .including(try Self.value(scalars[...], encoding))
+      self.init(lower: value, upper: value)
+      return
+    }
+    let excludesBoth = symbol == "..<" && place > 0 && scalars[place - 1] == ">"
+    let left = scalars[..<(excludesBoth ? place - 1 : place)]
+    let right = scalars[(place + 3)...]
+    if let second = Self.operatorPlace(in: Array(right)) {
+      throw ExpressionError("a second “\(second.symbol)”", column: place + 4 + second.place)
+    }
+    self.init()
+    if !left.allSatisfy(\.properties.isWhitespace) {
+      let value = try Self.value(left, encoding)
+      lower = symbol == "..>" || excludesBoth ? .excluding(value) : .including(value)
+    }
+    if !right.allSatisfy(\.properties.isWhitespace) {
+      let value = try Self.value(right, encoding)
+      upper = symbol == "..<" ? .excluding(value) : .including(value)
+    } else if symbol == "..<" {
+      throw ExpressionError("the upper bound is missing", column: scalars.count + 1)
+    }
+  }
+
+  /// The place before the first entry of the interval.
+  package var start: KeyBound {
+    switch lower {
+    case .open: .start
+    case .including(let value): .before(value)
+    case .excluding(let value): .after(value)
+    }
+  }
+
+  /// The place after the last entry of the interval.
+  package var end: KeyBound {
+    switch upper {
+    case .open: .end
+    case .including(let value): .after(value)
+    case .excluding(let value): .before(value)
+    }
+  }
+
+  /// Finds the operator outside of quotes and brackets.
+  private static func operatorPlace(in scalars: [Unicode.Scalar]) -> (place: Int, symbol: String)? {
+    var isQuoted = false
+    var depth = 0
+    var at = 0
+    while at < scalars.count {
+      switch scalars[at] {
+      case "\\" where isQuoted: at += 1
+      case "\"": isQuoted.toggle()
+      case "[", "{": depth += isQuoted ? 0 : 1
+      case "]", "}": depth -= isQuoted ? 0 : 1
+      case "." where !isQuoted && depth <= 0 && at + 2 < scalars.count && scalars[at + 1] == ".":
+        for (last, symbol) in [("<", "..<"), (".", "..."), (">", "..>")] as [(Unicode.Scalar, String)]
+        where scalars[at + 2] == last { return (at, symbol) }
+      default: break
+      }
+      at += 1
+    }
+    return nil
+  }
+
+  private static func value(_ part: ArraySlice<Unicode.Scalar>, _ encoding: KeyEncoding) throws(ExpressionError)
+    -> KeyValue
+  {
+    let leading = part.prefix { $0.properties.isWhitespace }.count
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: part)
+    do {
+      return try encoding.parse(String(text).trimmingSpaces)
+    } catch {
+      guard case .invalid(_, let column, let reason) = error else {
+        throw ExpressionError(error.description, column: part.startIndex + leading + 1)
+      }
+      throw ExpressionError(reason, column: part.startIndex + leading + (column ?? 1))
+    }
+  }
+}
+
+extension KeyInterval: CustomStringConvertible {
+  /// As it is typed: `"Ca" ..< "Le"`, `1 ... 5`, `..<5`, `5` for a single value, `...` for all.
+  package var description: String {
+    switch (lower, upper) {
+    case (.open, .open): "..."
+    case (.including(let left), .including(let right)) where left == right: left.description
+    case (.open, .including(let right)): "...\(right)"
+    case (.open, .excluding(let right)): "..<\(right)"
+    case (.including(let left), .open): "\(left)..."
+    case (.excluding(let left), .open): "\(left) ..>"
+    case (.including(let left), .including(let right)): "\(left) ... \(right)"
+    case (.including(let left), .excluding(let right)): "\(left) ..< \(right)"
+    case (.excluding(let left), .including(let right)): "\(left) ..> \(right)"
+    case (.excluding(let left), .excluding(let right)): "\(left) >..< \(right)"
+    }
+  }
+
+  /// The range as an expression of the library: `"Ca"..<"Le"`, `IndexRange(only: 5)`, `...`.
+  package var swiftText: String {
+    switch (lower, upper) {
+    case (.open, .open): "..."
+    case (.including(let left), .including(let right)) where left == right: "IndexRange(only: \(left.swiftText))"
+    case (.open, .including(let right)): "...\(right.swiftText)"
+    case (.open, .excluding(let right)): "..<\(right.swiftText)"
+    case (.including(let left), .open): "\(left.swiftText)..."
+    case (.excluding(let left), .open): "\(left.swiftText)..>"
+    case (.including(let left), .including(let right)): "\(left.swiftText)...\(right.swiftText)"
+    case (.including(let left), .excluding(let right)): "\(left.swiftText)..<\(right.swiftText)"
+    case (.excluding(let left), .including(let right)): "\(left.swiftText)..>\(right.swiftText)"
+    case (.excluding(let left), .excluding(let right)):
+      "IndexRange(lower: .excluding(\(left.swiftText)), upper: .excluding(\(right.swiftText)))"
+    }
+  }
+
+  /// The call that loads the range: `load("Ca"..<"Le", from: \.author)`; of the primary order without `from:`.
+  package func swiftCall(from keyPath: String?, isDescending: Bool = false) -> String {
+    let order = isDescending ? ", order: .descending" : ""
+    return "load(\(swiftText)\(order)\(keyPath.map { ", from: \\\($0.hasPrefix(".") ? $0 : "." + $0)" } ?? ""))"
+  }
+}
+
+extension KeyValue {
+  /// The value as a Swift expression: `"Ca"`, `12`, `nil`, `Date(timeIntervalSinceReferenceDate: 60.0)`.
+  package var swiftText: String {
+    switch self {
+    case .null: "nil"
+    case .bool, .integer, .unsigned: description
+    case .double(let value):
+      value.isNaN ? ".nan" : value.isInfinite ? (value < 0 ? "-.infinity" : ".infinity") : "\(value)"
+    case .string(let text): Self.swiftLiteral(text)
+    case .data(let bytes): "Data([\(bytes.map(String.init).joined(separator: ", "))])"
+    case .uuid(let value): "UUID(uuidString: \"\(value)\")!"
+    case .date(let value): "Date(timeIntervalSinceReferenceDate: \(value))"
+    case .decimal(let text): text == "nan" ? "Decimal.nan" : "Decimal(string: \"\(text)\")!"
+    case .duration(let seconds, 0): ".seconds(\(seconds))"
+    case .duration(let seconds, let attoseconds):
+      "Duration(secondsComponent: \(seconds), attosecondsComponent: \(attoseconds))"
+    case .compound(let values): "(\(values.map(\.swiftText).joined(separator: ", ")))"
+    case .document(.string(let text)): Self.swiftLiteral(text)
+    case .document(let document): document.compactJSON
+    }
+  }
+
+  private static func swiftLiteral(_ text: String) -> String {
+    var literal = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": literal += "\\\""
+      case "\\": literal += "\\\\"
+      case "\n": literal += "\\n"
+      case "\r": literal += "\\r"
+      case "\t": literal += "\\t"
+      case "\0": literal += "\\0"
+      default:
+        if scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format {
+          literal += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+        } else {
+          literal.unicodeScalars.append(scalar)
+        }
+      }
+    }
+    return literal + "\""
+  }
+}

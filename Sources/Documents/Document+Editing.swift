@@ -1,0 +1,106 @@
+extension Document {
+  /// The value at a path, or nil where there is none.
+  package subscript(path: DocumentPath) -> Document? { value(at: path.components[...]) }
+
+  private func value(at path: ArraySlice<DocumentPath.Component>) -> Document? {
+    guard let first = path.first else { return self }
+    switch (self, first) {
+    case (.object, .member(let name)): return self[member: name]?.value(at: path.dropFirst())
+    case (.array(let elements), .index(let index)) where elements.indices.contains(index):
+      return elements[index].value(at: path.dropFirst())
+    default: return nil
+    }
+  }
+
+  /// The document with a value at a path. Objects that are missing on the way are made; a list is extended by one where
+  /// the path names the position after its end. Throws `DocumentError.refused` where the path does not fit.
+  package func setting(_ path: DocumentPath, to value: Document) throws(DocumentError) -> Document {
+    try replacing(at: path.components[...], of: path) { _ in value }
+  }
+
+  /// The document without the member or element at a path; unchanged where there is none.
+  package func removing(_ path: DocumentPath) throws(DocumentError) -> Document {
+    guard self[path] != nil, let last = path.components.last, let parent = path.parent else {
+      if path.isRoot { throw .refused(reason: "the whole document cannot be removed from itself") }
+      return self
+    }
+    return try replacing(at: parent.components[...], of: parent) { container in
+      switch (container, last) {
+      case (.object(var members)?, .member(let name)):
+        members.removeAll { $0.name == name }
+        return .object(members)
+      case (.array(var elements)?, .index(let index)):
+        elements.remove(at: index)
+        return .array(elements)
+      default: return container ?? .null
+      }
+    }
+  }
+
+  /// The document with a value inserted: before the element of a list at this position (at the end where it is the
+  /// count), or as a new member at the end of an object.
+  package func inserting(_ value: Document, at path: DocumentPath) throws(DocumentError) -> Document {
+    guard case .index(let index)? = path.components.last, let parent = path.parent else {
+      guard self[path] == nil else { throw .refused(reason: "\(path) is there already") }
+      return try setting(path, to: value)
+    }
+    guard case .array(var elements)? = self[parent], 0...elements.count ~= index else {
+      throw .refused(reason: "\(path) is no place in a list")
+    }
+    elements.insert(value, at: index)
+    return try setting(parent, to: .array(elements))
+  }
+
+  /// The document with an element of the list, or a member of the object, at `path` moved to another position: the one
+  /// that it has afterwards.
+  package func moving(_ path: DocumentPath, to position: Int) throws(DocumentError) -> Document {
+    guard let parent = path.parent, let last = path.components.last, self[path] != nil else {
+      throw .refused(reason: "there is no \(path)")
+    }
+    switch (self[parent], last) {
+    case (.array(var elements)?, .index(let index)) where elements.indices.contains(position):
+      elements.insert(elements.remove(at: index), at: position)
+      return try setting(parent, to: .array(elements))
+    case (.object(var members)?, .member(let name)) where members.indices.contains(position):
+      guard let index = members.firstIndex(where: { $0.name == name }) else { return self }
+      members.insert(members.remove(at: index), at: position)
+      return try setting(parent, to: .object(members))
+    default: throw .refused(reason: "there is no position \(position) in \(parent)")
+    }
+  }
+
+  private func replacing(
+    at path: ArraySlice<DocumentPath.Component>, of whole: DocumentPath, _ change: (Document?) -> Document
+  ) throws(DocumentError) -> Document {
+    guard let first = path.first else { return change(self) }
+    switch (self, first) {
+    case (.object(var members), .member(let name)):
+      if let index = members.firstIndex(where: { $0.name == name }) {
+        members[index].value = try members[index].value.replacing(at: path.dropFirst(), of: whole, change)
+      } else {
+        members.append(Member(name, try Self.made(at: path.dropFirst(), of: whole, change)))
+      }
+      return .object(members)
+    case (.array(var elements), .index(let index)) where elements.indices.contains(index):
+      elements[index] = try elements[index].replacing(at: path.dropFirst(), of: whole, change)
+      return .array(elements)
+    case (.array(let elements), .index(let index)) where index == elements.count:
+      return .array(elements + [try Self.made(at: path.dropFirst(), of: whole, change)])
+    case (.null, .member): return try Self.object([]).replacing(at: path, of: whole, change)
+    default:
+      let here = DocumentPath(Array(whole.components.dropLast(path.count)))
+      throw .refused(reason: "\(here) is \(typeName), so there is no \(whole)")
+    }
+  }
+
+  /// What stands at the end of a path that is not there yet.
+  private static func made(
+    at path: ArraySlice<DocumentPath.Component>, of whole: DocumentPath, _ change: (Document?) -> Document
+  ) throws(DocumentError) -> Document {
+    switch path.first {
+    case nil: change(nil)
+    case .member: try Document.object([]).replacing(at: path, of: whole, change)
+    case .index: try Document.array([]).replacing(at: path, of: whole, change)
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/// Why bytes are no document, a text names no place in one, or a change cannot be made to one.
+package enum DocumentError: Error, Hashable, Sendable {
+  /// Text that a person typed; the column counts characters from 1, nil where there is no one place.
+  case invalid(text: String, column: Int?, reason: String)
+  /// Bytes that are not of their coding, and where.
+  case unreadable(what: String, where: String)
+  /// What was asked does not fit the document; the reason is a sentence.
+  case refused(reason: String)
+}
+
+extension DocumentError: CustomStringConvertible {
+  package var description: String {
+    switch self {
+    case .invalid(_, let column, let reason): column.map { "column \($0): \(reason)" } ?? reason
+    case .unreadable(let what, let place): "\(what) cannot be read: \(place)"
+    case .refused(let reason): reason
+    }
+  }
+}

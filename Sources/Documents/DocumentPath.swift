@@ -1,0 +1,161 @@
+/// The place of a value in a document: `.price`, `.authors[0]`, `.dims.w`, `."odd name"`; `.` is the document itself.
+package struct DocumentPath: Hashable, Sendable {
+  package enum Component: Hashable, Sendable {
+    case member(String)
+    /// From 0.
+    case index(Int)
+  }
+
+  package var components: [Component]
+
+  package init(_ components: [Component] = []) { self.components = components }
+
+  /// Reads a path with or without its first point; throws `DocumentError.invalid` with the column.
+  package init(parsing text: String) throws(DocumentError) {
+    var parser = PathParser(text)
+    components = try parser.path()
+  }
+
+  /// The whole document.
+  package static let root = DocumentPath()
+
+  package func appending(_ component: Component) -> DocumentPath { DocumentPath(components + [component]) }
+
+  package func appending(_ name: String) -> DocumentPath { appending(.member(name)) }
+
+  package func appending(_ index: Int) -> DocumentPath { appending(.index(index)) }
+
+  /// The path without its last component; nil of the root.
+  package var parent: DocumentPath? { components.isEmpty ? nil : DocumentPath(components.dropLast()) }
+
+  package var isRoot: Bool { components.isEmpty }
+
+  /// Whether `other` is this place or lies within it.
+  package func contains(_ other: DocumentPath) -> Bool { other.components.starts(with: components) }
+}
+
+extension DocumentPath: CustomStringConvertible {
+  package var description: String {
+    guard !components.isEmpty else { return "." }
+    return components.reduce(into: "") { text, component in
+      switch component {
+      case .member(let name): text += "." + Self.spelling(of: name)
+      case .index(let index): text += components.first == component && text.isEmpty ? ".[\(index)]" : "[\(index)]"
+      }
+    }
+  }
+
+  /// The path without its first point, as filters and column titles show it: `price`, `authors[0]`. Where a filter would
+  /// take that for something else, the point stays: `."odd name"`.
+  package var shortText: String {
+    guard case .member(let name)? = components.first, Self.isPlain(name) else { return description }
+    return String(description.dropFirst())
+  }
+
+  private static func spelling(of name: String) -> String { isPlain(name) ? name : JSONWriter.literal(name) }
+
+  /// Whether a name needs no quotes: letters, digits, `_` and `$`, not beginning with a digit, and no word of the
+  /// filter language.
+  package static func isPlain(_ name: String) -> Bool {
+    guard let first = name.unicodeScalars.first, isNameStart(first), !reservedWords.contains(name) else { return false }
+    return name.unicodeScalars.allSatisfy { isNamePart($0) }
+  }
+
+  package static let reservedWords: Set<String> = [
+    "and", "or", "not", "in", "has", "is", "null", "nil", "true", "false",
+  ]
+
+  package static func isNameStart(_ scalar: Unicode.Scalar) -> Bool {
+    scalar == "_" || scalar == "$" || (scalar.isASCII ? scalar.properties.isAlphabetic : scalar.properties.isXIDStart)
+  }
+
+  package static func isNamePart(_ scalar: Unicode.Scalar) -> Bool {
+    isNameStart(scalar) || "0"..."9" ~= scalar || (!scalar.isASCII && scalar.properties.isXIDContinue)
+  }
+}
+
+/// Reads paths. Here a bare name may hold anything but points, brackets, quotes and spaces, so that `postal-code` needs
+/// no quotes on a command line.
+private struct PathParser {
+  private let text: String
+  private let scalars: [Unicode.Scalar]
+  private var at = 0
+
+  init(_ text: String) {
+    self.text = text
+    scalars = Array(text.unicodeScalars)
+  }
+
+  mutating func path() throws(DocumentError) -> [DocumentPath.Component] {
+    guard !scalars.isEmpty else { throw error("the path is empty") }
+    if scalars == ["."] { return [] }
+    var components: [DocumentPath.Component] = []
+    if scalars[0] != ".", scalars[0] != "[" { components.append(.member(try name())) }
+    while at < scalars.count {
+      switch scalars[at] {
+      case ".":
+        at += 1
+        if components.isEmpty, at < scalars.count, scalars[at] == "[" { continue }
+        components.append(.member(try name()))
+      case "[": components.append(try subscripted())
+      default: throw error("expected “.” or “[”")
+      }
+    }
+    return components
+  }
+
+  private mutating func name() throws(DocumentError) -> String {
+    guard at < scalars.count else { throw error("the name is missing") }
+    if scalars[at] == "\"" { return try quoted() }
+    var name = String.UnicodeScalarView()
+    while at < scalars.count, !".[]\"".unicodeScalars.contains(scalars[at]), !scalars[at].properties.isWhitespace {
+      name.append(scalars[at])
+      at += 1
+    }
+    guard !name.isEmpty else { throw error("the name is missing") }
+    return String(name)
+  }
+
+  private mutating func quoted() throws(DocumentError) -> String {
+    let start = at
+    at += 1
+    while at < scalars.count, scalars[at] != "\"" { at += scalars[at] == "\\" ? 2 : 1 }
+    guard at < scalars.count else {
+      at = start
+      throw error("the name does not end")
+    }
+    at += 1
+    var literal = String.UnicodeScalarView()
+    literal.append(contentsOf: scalars[start..<at])
+    guard case .string(let name)? = try? JSONParser.parse(String(literal)) else {
+      at = start
+      throw error("not a text in quotes")
+    }
+    return name
+  }
+
+  private mutating func subscripted() throws(DocumentError) -> DocumentPath.Component {
+    at += 1
+    let component: DocumentPath.Component
+    if at < scalars.count, scalars[at] == "\"" {
+      component = .member(try quoted())
+    } else {
+      let start = at
+      var digits = ""
+      while at < scalars.count, "0"..."9" ~= scalars[at] {
+        digits.unicodeScalars.append(scalars[at])
+        at += 1
+      }
+      guard let index = Int(digits) else {
+        at = start
+        throw error("expected a position from 0 or a name in quotes")
+      }
+      component = .index(index)
+    }
+    guard at < scalars.count, scalars[at] == "]" else { throw error("expected “]”") }
+    at += 1
+    return component
+  }
+
+  private func error(_ reason: String) -> DocumentError { .invalid(text: text, column: at + 1, reason: reason) }
+}

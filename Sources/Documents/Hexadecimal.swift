@@ -1,0 +1,16 @@
+/// Digits of base 16.
+package enum Hexadecimal {
+  package static func text(of value: UInt64, uppercase: Bool = false) -> String {
+    let digits = String(value, radix: 16, uppercase: uppercase)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+
+  package static func append(_ byte: UInt8, to text: inout String) {
+    text.unicodeScalars.append(Unicode.Scalar(digit(byte >> 4)))
+    text.unicodeScalars.append(Unicode.Scalar(digit(byte & 15)))
+  }
+
+  package static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+}

@@ -1,0 +1,271 @@
+/// Why a text is no JSON document, and where.
+package struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
+  package var reason: String
+  /// From 1.
+  package var line: Int
+  /// In characters (Unicode scalars), from 1.
+  package var column: Int
+  /// In bytes, from 0.
+  package var offset: Int
+
+  package var description: String { "line \(line), column \(column): \(reason)" }
+
+  /// Finds line and column of an offset.
+  init(reason: String, at offset: Int, in bytes: some RandomAccessCollection<UInt8>) {
+    let before = bytes.prefix(offset)
+    let line = before.reversed().prefix { $0 != UInt8(ascii: "\n") }
+    self.reason = reason
+    self.line = 1 + before.count { $0 == UInt8(ascii: "\n") }
+    column = 1 + line.count { $0 & 0xC0 != 0x80 }
+    self.offset = offset
+  }
+}
+
+/// Reads JSON text (RFC 8259, UTF-8, with or without byte order mark) into documents that keep numbers as they are
+/// written and members in their order.
+///
+/// One pass over the bytes; nesting is limited to `depthLimit`. A text of 200 bytes takes a few microseconds.
+package struct JSONParser {
+  /// How many lists and objects may be nested.
+  package static let depthLimit = 512
+
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private var at: Int
+  private var depth = 0
+
+  private init(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int = 0) {
+    self.bytes = bytes
+    at = start
+  }
+
+  /// The document of a whole text.
+  package static func parse(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> Document {
+    var parser = Self(bytes.bindMemory(to: UInt8.self))
+    if parser.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.at = 3 }
+    let document = try parser.value()
+    parser.skipSpace()
+    guard parser.at == bytes.count else { throw parser.error("unexpected \(parser.found) after the value") }
+    return document
+  }
+
+  /// The document of a whole text.
+  package static func parse(_ bytes: [UInt8]) throws(JSONError) -> Document {
+    let result: Result<Document, JSONError> = bytes.withUnsafeBytes { buffer in
+      do throws(JSONError) { return .success(try parse(buffer)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+
+  /// The document of a whole text.
+  package static func parse(_ text: String) throws(JSONError) -> Document {
+    var text = text
+    let result: Result<Document, JSONError> = text.withUTF8 { buffer in
+      do throws(JSONError) { return .success(try parse(UnsafeRawBufferPointer(buffer))) } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  // MARK: Values
+
+  private mutating func value() throws(JSONError) -> Document {
+    skipSpace()
+    guard at < bytes.count else { throw error("the value is missing") }
+    switch bytes[at] {
+    case UInt8(ascii: "\""): return .string(try string())
+    case UInt8(ascii: "{"): return try object()
+    case UInt8(ascii: "["): return try array()
+    case UInt8(ascii: "t"): return try literal("true", .bool(true))
+    case UInt8(ascii: "f"): return try literal("false", .bool(false))
+    case UInt8(ascii: "n"): return try literal("null", .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
+    default: throw error("unexpected \(found)")
+    }
+  }
+
+  private mutating func object() throws(JSONError) -> Document {
+    try enter()
+    skipSpace()
+    if take(UInt8(ascii: "}")) { return .object([]) }
+    var members: [Document.Member] = []
+    members.reserveCapacity(8)
+    repeat {
+      skipSpace()
+      guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { throw error("expected a member's name in quotes") }
+      let name = try string()
+      skipSpace()
+      guard take(UInt8(ascii: ":")) else { throw error("expected “:” after the name") }
+      members.append(Document.Member(name, try value()))
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    guard take(UInt8(ascii: "}")) else { throw error("expected “,” or “}”, not \(found)") }
+    depth -= 1
+    return .object(members)
+  }
+
+  private mutating func array() throws(JSONError) -> Document {
+    try enter()
+    skipSpace()
+    if take(UInt8(ascii: "]")) { return .array([]) }
+    var elements: [Document] = []
+    repeat {
+      elements.append(try value())
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    guard take(UInt8(ascii: "]")) else { throw error("expected “,” or “]”, not \(found)") }
+    depth -= 1
+    return .array(elements)
+  }
+
+  private mutating func enter() throws(JSONError) {
+    guard depth < Self.depthLimit else { throw error("nested deeper than \(Self.depthLimit)") }
+    depth += 1
+    at += 1
+  }
+
+  private mutating func literal(_ word: StaticString, _ value: Document) throws(JSONError) -> Document {
+    let length = word.utf8CodeUnitCount
+    for offset in 0..<length {
+      guard at + offset < bytes.count, bytes[at + offset] == word.utf8Start[offset] else {
+        throw error("expected “\(word)”")
+      }
+    }
+    at += length
+    return value
+  }
+
+  private mutating func number() throws(JSONError) -> Document {
+    let length = JSONNumber.length(in: bytes, at: at)
+    guard length > 0 else { throw error("not a number") }
+    let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[at..<(at + length)]), as: UTF8.self)
+    at += length
+    return .number(NumberText(unchecked: text))
+  }
+
+  // MARK: Strings
+
+  private mutating func string() throws(JSONError) -> String {
+    at += 1
+    let start = at
+    while at < bytes.count {
+      let byte = bytes[at]
+      if byte == UInt8(ascii: "\"") {
+        let text = try text(start..<at)
+        at += 1
+        return text
+      }
+      if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
+      guard byte >= 0x20 else { throw error("a control character in a text must be escaped") }
+      at += 1
+    }
+    throw error("the text does not end", at: start - 1)
+  }
+
+  private mutating func escapedString(from start: Int) throws(JSONError) -> String {
+    var text = try text(start..<at)
+    while at < bytes.count {
+      switch bytes[at] {
+      case UInt8(ascii: "\""):
+        at += 1
+        return text
+      case UInt8(ascii: "\\"): text.unicodeScalars.append(try escape())
+      case 0..<0x20: throw error("a control character in a text must be escaped")
+      default:
+        let plain = at
+        while at < bytes.count, bytes[at] >= 0x20, bytes[at] != UInt8(ascii: "\""), bytes[at] != UInt8(ascii: "\\") {
+          at += 1
+        }
+        text += try self.text(plain..<at)
+      }
+    }
+    throw error("the text does not end", at: start - 1)
+  }
+
+  private func text(_ range: Range<Int>) throws(JSONError) -> String {
+    guard let text = String(exactly: UnsafeBufferPointer(rebasing: bytes[range])) else {
+      throw error("the text is not UTF-8", at: range.lowerBound)
+    }
+    return text
+  }
+
+  private mutating func escape() throws(JSONError) -> Unicode.Scalar {
+    let start = at
+    at += 1
+    guard at < bytes.count else { throw error("the text does not end") }
+    let kind = bytes[at]
+    at += 1
+    switch kind {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return Unicode.Scalar(kind)
+    case UInt8(ascii: "b"): return "\u{8}"
+    case UInt8(ascii: "f"): return "\u{C}"
+    case UInt8(ascii: "n"): return "\n"
+    case UInt8(ascii: "r"): return "\r"
+    case UInt8(ascii: "t"): return "\t"
+    case UInt8(ascii: "u"):
+      var code = try fourDigits(of: start)
+      if 0xD800..<0xDC00 ~= code, at + 1 < bytes.count, bytes[at] == UInt8(ascii: "\\"),
+        bytes[at + 1] == UInt8(ascii: "u")
+      {
+        at += 2
+        let low = try fourDigits(of: start)
+        guard 0xDC00..<0xE000 ~= low else { throw error("half of a surrogate pair", at: start) }
+        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(code) else { throw error("half of a surrogate pair", at: start) }
+      return scalar
+    default: throw error("unknown escape", at: start)
+    }
+  }
+
+  private mutating func fourDigits(of escape: Int) throws(JSONError) -> UInt32 {
+    var code: UInt32 = 0
+    for _ in 0..<4 {
+      guard at < bytes.count, let digit = bytes[at].hexDigitValue else {
+        throw error("“\\u” needs four hexadecimal digits", at: escape)
+      }
+      code = code << 4 | UInt32(digit)
+      at += 1
+    }
+    return code
+  }
+
+  // MARK: Bytes
+
+  private mutating func skipSpace() {
+    while at < bytes.count {
+      switch bytes[at] {
+      case 0x20, 0x0A, 0x0D, 0x09: at += 1
+      default: return
+      }
+    }
+  }
+
+  private mutating func take(_ byte: UInt8) -> Bool {
+    guard at < bytes.count, bytes[at] == byte else { return false }
+    at += 1
+    return true
+  }
+
+  private var found: String {
+    guard at < bytes.count else { return "end" }
+    let rest = String(decoding: bytes[at..<min(at + 4, bytes.count)], as: UTF8.self)
+    return rest.first.map { "“\($0)”" } ?? "end"
+  }
+
+  private func error(_ reason: String, at offset: Int? = nil) -> JSONError {
+    JSONError(reason: reason, at: min(offset ?? at, bytes.count), in: bytes)
+  }
+}
+
+extension String {
+  /// The text of bytes that are UTF-8; nil of others. Several times as fast as `String(validating:as:)`, which is not
+  /// specialised.
+  package init?(exactly bytes: UnsafeBufferPointer<UInt8>) {
+    self.init(decoding: bytes, as: UTF8.self)
+    guard bytes.reduce(0, |) >= 0x80 else { return }
+    // What had to be repaired is not what was there.
+    let isExact = withUTF8 { $0.count == bytes.count && $0.elementsEqual(bytes) }
+    guard isExact else { return nil }
+  }
+}

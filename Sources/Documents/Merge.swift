@@ -1,0 +1,80 @@
+/// Two edits of one document put together.
+package struct DocumentMerge: Hashable, Sendable {
+  /// Both edits; where they overlap, mine.
+  package var merged: Document
+  /// The places that both changed, and not to the same.
+  package var overlaps: [Overlap]
+
+  /// A place for a person to choose.
+  package struct Overlap: Hashable, Sendable {
+    package var path: DocumentPath
+    /// Nil: it is not there.
+    package var base: Document?
+    package var mine: Document?
+    package var theirs: Document?
+
+    package init(path: DocumentPath, base: Document?, mine: Document?, theirs: Document?) {
+      self.path = path
+      self.base = base
+      self.mine = mine
+      self.theirs = theirs
+    }
+  }
+
+  /// Puts the changes from `base` to `mine` and those from `base` to `theirs` together, field by field. Lists are merged
+  /// element by element where neither edit changed their length, and otherwise are one field. Members stand in the order
+  /// of `theirs`, then those that only mine has.
+  package init(base: Document, mine: Document, theirs: Document) {
+    overlaps = []
+    merged = mine
+    merged = merge(base, mine, theirs, at: .root) ?? .null
+  }
+
+  /// The merge with one overlap decided: the value there, or nil for none.
+  package func choosing(_ value: Document?, at path: DocumentPath) throws(DocumentError) -> DocumentMerge {
+    var choice = self
+    choice.overlaps.removeAll { $0.path == path }
+    if let value {
+      choice.merged = try merged.setting(path, to: value)
+    } else {
+      choice.merged = try merged.removing(path)
+    }
+    return choice
+  }
+
+  private mutating func merge(
+    _ base: Document?, _ mine: Document?, _ theirs: Document?, at path: DocumentPath
+  ) -> Document? {
+    if mine == theirs || base == mine { return theirs }
+    if base == theirs { return mine }
+    switch (base, mine, theirs) {
+    case (.object(let base)?, .object(let mine)?, .object(let theirs)?): return merge(base, mine, theirs, at: path)
+    case (.array(let base)?, .array(let mine)?, .array(let theirs)?)
+    where base.count == mine.count && base.count == theirs.count:
+      return .array(
+        base.indices.compactMap { merge(base[$0], mine[$0], theirs[$0], at: path.appending($0)) })
+    default:
+      overlaps.append(Overlap(path: path, base: base, mine: mine, theirs: theirs))
+      return mine
+    }
+  }
+
+  private mutating func merge(
+    _ base: [Document.Member], _ mine: [Document.Member], _ theirs: [Document.Member], at path: DocumentPath
+  ) -> Document {
+    let baseValues = base.valuesByName
+    let mineValues = mine.valuesByName
+    let theirValues = theirs.valuesByName
+    var members: [Document.Member] = []
+    let names =
+      theirs.firstOfEachName.map(\.name)
+      + mine.firstOfEachName.map(\.name).filter { theirValues[Array($0.utf8)] == nil }
+    for name in names {
+      let key = Array(name.utf8)
+      if let value = merge(baseValues[key], mineValues[key], theirValues[key], at: path.appending(name)) {
+        members.append(Document.Member(name, value))
+      }
+    }
+    return .object(members)
+  }
+}

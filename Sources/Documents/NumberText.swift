@@ -1,0 +1,68 @@
+/// A number with the digits that are stored, so that nothing is lost to a conversion: `0.10`, `1e400`, `12`.
+///
+/// Equality and hash are those of the exact decimal number: `1`, `1.0` and `1e0` are equal, `-0` equals `0`. Property
+/// lists may also hold `nan`, `inf` and `-inf`.
+package struct NumberText: Sendable {
+  /// The digits as stored: a JSON number, or `nan`, `inf`, `-inf`.
+  package let text: String
+
+  /// Takes a text that is known to be a JSON number or one of the three special ones.
+  package init(unchecked text: String) { self.text = text }
+
+  /// Takes a JSON number, `nan`, `inf` or `-inf`; nil for anything else.
+  package init?(_ text: String) {
+    var text = text
+    guard
+      text == "nan" || text == "inf" || text == "-inf"
+        || text.withUTF8({ JSONNumber.length(in: $0, at: 0) == $0.count })
+    else { return nil }
+    self.text = text
+  }
+
+  package init(_ value: some FixedWidthInteger) { text = String(value) }
+
+  /// The shortest digits that give the same number back; whole numbers up to 2^53 are written as `12.0`.
+  package init(_ value: Double) {
+    text = value.isFinite ? "\(value)" : value.isNaN ? "nan" : value < 0 ? "-inf" : "inf"
+  }
+
+  /// The number as an integer, where it is written as one (`12`, not `12.0`) and fits.
+  package var integer: Int64? { Int64(text) }
+  /// The number as an unsigned integer, where it is written as one and fits.
+  package var unsigned: UInt64? { UInt64(text) }
+  /// The nearest double; infinite where it is out of range.
+  package var double: Double { Double(text) ?? .nan }
+  /// Whether it is written without fraction and exponent.
+  package var isInteger: Bool { text.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: "-") } }
+}
+
+extension NumberText: CustomStringConvertible {
+  package var description: String { text }
+}
+
+/// The grammar of a JSON number.
+enum JSONNumber {
+  /// The length of the number that starts at an offset, or 0 where none does.
+  static func length(in bytes: UnsafeBufferPointer<UInt8>, at start: Int) -> Int {
+    var at = start
+    func digits() -> Int {
+      let first = at
+      while at < bytes.count, bytes[at].isDigit { at += 1 }
+      return at - first
+    }
+    if at < bytes.count, bytes[at] == UInt8(ascii: "-") { at += 1 }
+    let first = at
+    let count = digits()
+    guard count > 0, count == 1 || bytes[first] != UInt8(ascii: "0") else { return 0 }
+    if at < bytes.count, bytes[at] == UInt8(ascii: ".") {
+      at += 1
+      guard digits() > 0 else { return 0 }
+    }
+    if at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") {
+      at += 1
+      if at < bytes.count, bytes[at] == UInt8(ascii: "+") || bytes[at] == UInt8(ascii: "-") { at += 1 }
+      guard digits() > 0 else { return 0 }
+    }
+    return at - start
+  }
+}

@@ -1,0 +1,123 @@
+import Documents
+
+/// Reads a filter: `or` binds least, then `and`, then `not`.
+struct FilterParser {
+  /// How deep brackets and `not` may be nested.
+  private static let depthLimit = 200
+
+  private var scanner: ExpressionScanner
+  private var depth = 0
+
+  init(_ text: String) { scanner = ExpressionScanner(text) }
+
+  mutating func filter() throws(ExpressionError) -> Filter.Condition {
+    let condition = try alternatives()
+    guard scanner.isAtEnd else { throw scanner.expected("“and”, “or” or the end") }
+    return condition
+  }
+
+  private mutating func alternatives() throws(ExpressionError) -> Filter.Condition {
+    var parts = [try conjunction()]
+    while scanner.take(word: "or") || scanner.take("||") { parts.append(try conjunction()) }
+    return parts.count == 1 ? parts[0] : .any(parts)
+  }
+
+  private mutating func conjunction() throws(ExpressionError) -> Filter.Condition {
+    var parts = [try negation()]
+    while scanner.take(word: "and") || scanner.take("&&") { parts.append(try negation()) }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func negation() throws(ExpressionError) -> Filter.Condition {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Self.depthLimit else {
+      throw ExpressionError("nested deeper than \(Self.depthLimit)", column: scanner.column)
+    }
+    if scanner.take(word: "not") || scanner.take("!") { return .not(try negation()) }
+    guard scanner.take("(") else { return try comparison() }
+    let inner = try alternatives()
+    guard scanner.take(")") else { throw scanner.expected("“)”") }
+    return inner
+  }
+
+  private mutating func comparison() throws(ExpressionError) -> Filter.Condition {
+    let left = try operand()
+    if scanner.take(word: "is") {
+      let isNegative = scanner.take(word: "not")
+      guard scanner.take(word: "null") || scanner.take(word: "nil") else { throw scanner.expected("“null”") }
+      return isNegative ? .not(.isNull(left)) : .isNull(left)
+    }
+    if scanner.take(word: "in") { return .isOne(left, of: try list()) }
+    if scanner.take(word: "not") {
+      guard scanner.take(word: "in") else { throw scanner.expected("“in”") }
+      return .not(.isOne(left, of: try list()))
+    }
+    if scanner.take(word: "has") { return .has(left, try operand()) }
+    if scanner.take("~") {
+      guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }
+      return .matches(left, pattern)
+    }
+    for (symbol, test) in [("^=", Filter.TextTest.begins), ("$=", .ends), ("*=", .contains)] where scanner.take(symbol)
+    {
+      return .text(left, test, try textOperand())
+    }
+    for (symbol, comparison) in Self.comparisons where scanner.take(symbol) {
+      return Self.compare(left, comparison, try operand())
+    }
+    if case .path = left { return .isTrue(left) }
+    if case .literal(.bool) = left { return .isTrue(left) }
+    throw scanner.expected("a comparison")
+  }
+
+  private static let comparisons: [(String, Filter.Comparison)] = [
+    ("==", .equal), ("=", .equal), ("!=", .notEqual), ("<>", .notEqual), ("<=", .lessOrEqual), ("<", .less),
+    (">=", .greaterOrEqual), (">", .greater),
+  ]
+
+  private static func compare(
+    _ left: Filter.Operand, _ comparison: Filter.Comparison, _ right: Filter.Operand
+  ) -> Filter.Condition {
+    switch (left, comparison, right) {
+    case (.literal, _, .path): compare(right, comparison.mirrored, left)
+    case (_, .equal, .literal(.null)): .isNull(left)
+    case (_, .notEqual, .literal(.null)): .not(.isNull(left))
+    case (_, .notEqual, _): .not(.compare(left, .equal, right))
+    default: .compare(left, comparison, right)
+    }
+  }
+
+  private mutating func operand() throws(ExpressionError) -> Filter.Operand {
+    if let path = try scanner.path() { return .path(path) }
+    if let literal = try scanner.literal() { return .literal(literal) }
+    throw scanner.expected("a field or a value")
+  }
+
+  private mutating func textOperand() throws(ExpressionError) -> Filter.Operand {
+    let column = scanner.column
+    let operand = try operand()
+    if case .literal(let value) = operand {
+      guard case .string = value else { throw ExpressionError("expected a text in quotes", column: column) }
+    }
+    return operand
+  }
+
+  private mutating func list() throws(ExpressionError) -> [Document] {
+    let close: String
+    if scanner.take("(") {
+      close = ")"
+    } else if scanner.take("[") {
+      close = "]"
+    } else {
+      throw scanner.expected("a list, as (1, 2)")
+    }
+    var values: [Document] = []
+    if scanner.take(close) { return values }
+    repeat {
+      guard let value = try scanner.literal() else { throw scanner.expected("a value") }
+      values.append(value)
+    } while scanner.take(",")
+    guard scanner.take(close) else { throw scanner.expected("“,” or “\(close)”") }
+    return values
+  }
+}
