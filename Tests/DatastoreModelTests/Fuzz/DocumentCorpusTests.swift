@@ -43,7 +43,7 @@ struct DocumentCorpusTests {
     var list = Array("bplist00".utf8) + [8, 8]
     list += [0, 0, 0, 0, 0, 0, 1, 1]
     for number in [1, 0, 2] as [UInt8] { list += [0, 0, 0, 0, 0, 0, 0, number] }
-    #expect(throws: ModelError.self) { try RecordCoding.binaryPropertyList.document(of: list) }
+    #expect(throws: DocumentError.self) { try RecordCoding.binaryPropertyList.document(of: list) }
   }
 
   @Test("a report of activity with counts that cannot be is none")
