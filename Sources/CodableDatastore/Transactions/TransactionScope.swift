@@ -10,7 +10,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   /// The scope around this one, of whatever store.
   let outer: TransactionScope?
   /// Its writes and its children, one after the other.
-  let turns = TurnQueue()
+  let turns = TurnQueue(closedError: DatastoreInterfaceError.transactionInactive)
 
   private let kind: Kind
   private enum Kind: Sendable {

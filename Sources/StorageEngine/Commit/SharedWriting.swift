@@ -4,14 +4,14 @@ extension Store {
   /// Runs `body` in a transaction and returns when its commit is durable: its number, or nil where nothing changed, or what
   /// `body` threw, after which nothing is written. Holds the thread.
   ///
-  /// Where several threads call at once, one of them runs the bodies of all, each in a transaction of its own and in the order
-  /// of the calls, and syncs once: to hand the turn from thread to thread takes longer than a small commit. So `body` must not
-  /// care on which thread it runs, and must not begin another transaction.
+  /// Where several threads call at once, the one that has the turn runs the bodies of those behind it, each in a transaction of its own
+  /// and in the order of the calls, and syncs once: to hand the turn from thread to thread takes longer than a small commit. So `body`
+  /// must not care on which thread it runs, and must not begin another transaction.
   package func write<Failure: Error>(
     _ info: CommitInfo = CommitInfo(), _ body: (WriteTransaction) throws(Failure) -> Void
   ) throws(StorageError) -> Result<UInt64?, Failure> {
     var failure: Failure?
-    let number = try sharedWriting.write(to: self, info) { transaction in
+    let number = try write(info) { transaction in
       do throws(Failure) {
         try body(transaction)
         return true
@@ -23,93 +23,72 @@ extension Store {
     if let failure { return .failure(failure) }
     return .success(number)
   }
-}
-
-/// What threads want to write and wait for, done by one of them for all.
-final class SharedWriting: Sendable {
-  private struct State {
-    var jobs: [Job] = []
-    /// A thread works, or is about to.
-    var isLed = false
-    /// Threads whose commits are durable and that do not run again yet. What they write next belongs to the next sync.
-    var returning = 0
-  }
-
-  private let state = Mutex(State())
-
-  /// How many jobs nobody has begun.
-  var waiting: Int { state.withLock { $0.jobs.count } }
-
-  /// After so many commits the next thread goes on while this one syncs for those that it did.
-  private static let most = 32
-  /// How often the one that leads lets others run to see whether they bring more: where nothing tells of any, once there was
-  /// more than its own to do, and where threads are on their way.
-  private static let looks = (usual: 5, returning: 100)
 
   /// `body` answers whether to commit.
-  func write(to store: Store, _ info: CommitInfo, _ body: (WriteTransaction) -> Bool) throws(StorageError) -> UInt64? {
+  private func write(_ info: CommitInfo, body: (WriteTransaction) -> Bool) throws(StorageError) -> UInt64? {
     try withoutActuallyEscaping(body) { body throws(StorageError) in
-      let job = Job(info, body)
-      let leads = state.withLock { state in
-        state.jobs.append(job)
-        defer { state.isLed = true }
-        return !state.isLed
-      }
-      if leads {
-        lead(store, job)
+      let job = SharedJob(info, body)
+      if writing.takeTurn(orQueue: job) {
+        lead(job)
       } else if job.isToLead() {
         // Where both share a processor, whoever led before must come to its sync before the next batch is worked on.
         letOthersRun()
-        lead(store, job)
+        lead(job)
       } else {
-        state.withLock { $0.returning -= 1 }
+        writing.returning.subtract(1, ordering: .relaxed)
       }
       return try job.outcome.get()
     }
   }
 
-  /// Does what there is to do, the caller's `own` first, and syncs for all of it.
-  private func lead(_ store: Store, _ own: Job) {
-    var done: [Job] = []
-    while let job = next(after: done.count) {
-      job.run(store)
+  /// Does the caller's job and those behind it, having the turn, passes the turn on, and syncs for all that it did.
+  private func lead(_ own: SharedJob) {
+    var done: [SharedJob] = []
+    var next: SharedJob? = own
+    while let job = next {
+      job.run(self)
       done.append(job)
+      next = writing.nextJob(after: done.count)
     }
     // The last commit's sync serves all.
     for job in done.reversed() { job.settle() }
-    state.withLock { $0.returning += done.count - 1 }
+    writing.returning.add(done.count - 1, ordering: .relaxed)
     for job in done where job !== own { job.signal.fire() }
   }
+}
 
-  /// The next job, or nil where there is none, or where the thread that waits for it leads from now on.
-  private func next(after done: Int) -> Job? {
-    waitForMore(after: done)
-    let (job, leader) = state.withLock { state -> (Job?, Job?) in
-      guard let first = state.jobs.first else {
-        state.isLed = false
-        return (nil, nil)
-      }
-      if done >= Self.most { return (nil, first) }
-      state.jobs.removeFirst()
-      return (first, nil)
-    }
-    leader?.makeLead()
-    return job
-  }
+extension Writer {
+  /// After so many commits the next thread goes on while this one syncs for those that it did.
+  private static let mostJobs = 32
+  /// How often the one that leads lets others run to see whether they bring more: where nothing tells of any, once there was
+  /// more than its own to do, and where threads are on their way.
+  private static let looks = (usual: 5, returning: 100)
 
-  private func waitForMore(after done: Int) {
-    guard done > 0 else { return }
+  /// The next job for the holder of the turn; nil: another has the turn now, or nobody.
+  func nextJob(after done: Int) -> SharedJob? {
     for look in 0..<Self.looks.returning {
-      let (isMore, returning) = state.withLock { (!$0.jobs.isEmpty, $0.returning) }
-      if isMore || returning == 0 && (done == 1 || look >= Self.looks.usual) { return }
+      switch monitor.withLock({ shared.queue.nextJob(mayTake: done < Self.mostJobs) }) {
+      case .take(.job(let job)): return job
+      case .take(let waiter):
+        waiter.wake()
+        return nil
+      case .pass(let passed):
+        wake(passed)
+        return nil
+      case .none: break
+      }
+      let isAwaited = returning.load(ordering: .relaxed) > 0
+      if !isAwaited && (done == 1 || look >= Self.looks.usual) { break }
       letOthersRun()
     }
+    passTurn(willWait: true)
+    return nil
   }
 }
 
 /// One thread's part of what is written together.
-private final class Job: @unchecked Sendable {
-  // `@unchecked`: `body` and `outcome` are touched by the thread that leads only, and by the thread whose job it is only
+final class SharedJob: @unchecked Sendable {
+  // `@unchecked`: `body`, `pending` and `outcome` are touched by the thread that leads only, and by the thread whose job it is only
   // before the job is queued and after the signal.
   private let info: CommitInfo
   private var body: ((WriteTransaction) -> Bool)?
@@ -123,10 +102,10 @@ private final class Job: @unchecked Sendable {
     self.body = body
   }
 
-  /// Commits what the body does.
+  /// Commits what the body does. The caller has the turn, and keeps it.
   func run(_ store: Store) {
     outcome = Result { () throws(StorageError) in
-      let transaction = try store.beginBlocking()
+      let transaction = try store.beginKeepingTurn()
       guard let body, body(transaction) else {
         transaction.cancel()
         return nil
@@ -150,6 +129,7 @@ private final class Job: @unchecked Sendable {
     return leads.load(ordering: .acquiring)
   }
 
+  /// Tells the thread whose job it is that it has the turn.
   func makeLead() {
     leads.store(true, ordering: .releasing)
     signal.fire()

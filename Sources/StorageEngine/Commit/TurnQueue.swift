@@ -1,86 +1,171 @@
 import Synchronization
 
-/// Whose turn it is to write: one at a time, first come, first served.
-final class TurnQueue: Sendable {
+/// An order in which those that wait are served: one has the turn, the others follow, first come, first served.
+struct TurnOrder<Waiter> {
+  private(set) var isTaken = false
+  /// In the order of their coming, from `first` on; those that left are nil.
+  private var waiters: [(ticket: UInt64, waiter: Waiter?)] = []
+  private var first = 0
+  private var tickets: UInt64 = 0
+  /// How many wait.
+  private(set) var count = 0
+
+  /// Takes the turn where nobody has it. Nobody waits then.
+  mutating func take() -> Bool {
+    guard !isTaken else { return false }
+    isTaken = true
+    return true
+  }
+
+  /// Waits behind all others; the ticket is for leaving.
+  @discardableResult
+  mutating func wait(_ waiter: Waiter) -> UInt64 {
+    tickets &+= 1
+    waiters.append((tickets, waiter))
+    count += 1
+    return tickets
+  }
+
+  /// Who is served next.
+  var next: Waiter? { count > 0 ? waiters[first...].lazy.compactMap(\.waiter).first : nil }
+
+  /// Gives the turn to the next one, who is answered; nil: nobody waited, and nobody has it now.
+  mutating func pass() -> Waiter? {
+    while first < waiters.count {
+      let waiter = waiters[first].waiter
+      waiters[first].waiter = nil
+      first += 1
+      if first == waiters.count {
+        waiters.removeAll(keepingCapacity: true)
+        first = 0
+      } else if first >= 64, first * 2 > waiters.count {
+        waiters.removeFirst(first)
+        first = 0
+      }
+      if let waiter {
+        count -= 1
+        return waiter
+      }
+    }
+    isTaken = false
+    return nil
+  }
+
+  /// Takes one out that does not want to wait any longer; nil where it waits no more. Cost: grows with those that wait.
+  mutating func leave(_ ticket: UInt64) -> Waiter? {
+    guard let place = waiters[first...].firstIndex(where: { $0.ticket == ticket }) else { return nil }
+    guard let waiter = waiters[place].waiter else { return nil }
+    waiters[place].waiter = nil
+    count -= 1
+    return waiter
+  }
+
+  /// Sends all away that wait.
+  mutating func leaveAll() -> [Waiter] {
+    defer {
+      waiters = []
+      first = 0
+      count = 0
+    }
+    return waiters[first...].compactMap(\.waiter)
+  }
+}
+
+/// Gives one task or thread at a time the turn, in the order in which they asked. A cancelled task leaves the queue.
+package final class TurnQueue: Sendable {
   private enum Waiter {
-    case task(CheckedContinuation<Void, Never>)
+    case task(CheckedContinuation<Void, any Error>)
     case thread(Signal)
   }
 
   private struct State {
-    var isTaken = false
-    var waiters: [Waiter] = []
-    /// The first of `waiters` that still waits.
-    var first = 0
+    var order = TurnOrder<Waiter>()
+    var isClosed = false
   }
 
   private let state = Mutex(State())
+  private let closedError: any Error
 
-  /// How many wait.
-  var waiting: Int { state.withLock { $0.waiters.count - $0.first } }
+  /// `closedError`: what those hear that wait, or come, once the queue is closed.
+  package init(closedError: any Error = StorageError.closed) { self.closedError = closedError }
 
-  /// Whether anyone has the turn.
-  var isTaken: Bool { state.withLock { $0.isTaken } }
-
-  /// Takes the turn if nobody has it and nobody waits.
-  func tryTake() -> Bool {
-    state.withLock { state in
-      guard !state.isTaken else { return false }
-      state.isTaken = true
-      return true
+  /// Waits for the turn without holding a thread. Throws `CancellationError`, or that the queue is closed.
+  package nonisolated(nonsending) func take() async throws {
+    try Task.checkCancellation()
+    let isTaken = try state.withLock { state in
+      if state.isClosed { throw closedError }
+      return state.order.take()
+    }
+    if isTaken { return }
+    // Set once the task waits; before that a cancellation has nothing to take out of the queue.
+    let ticket = Mutex<Ticket>(.none)
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in wait(continuation, ticket) }
+    } onCancel: {
+      leave(ticket)
     }
   }
 
-  /// Waits for the turn without holding a thread.
-  nonisolated(nonsending) func take() async {
-    if tryTake() { return }
-    await withCheckedContinuation { continuation in
-      let isFree = state.withLock { state in
-        guard state.isTaken else {
-          state.isTaken = true
-          return true
-        }
-        state.waiters.append(.task(continuation))
-        return false
-      }
-      if isFree { continuation.resume() }
-    }
+  private enum Ticket {
+    case none
+    case waiting(UInt64)
+    case cancelled
   }
 
-  /// Waits for the turn, holding the thread.
-  func takeBlocking() {
-    let signal = state.withLock { state -> Signal? in
-      guard state.isTaken else {
-        state.isTaken = true
+  private func wait(_ continuation: CheckedContinuation<Void, any Error>, _ ticket: borrowing Mutex<Ticket>) {
+    // The ticket's lock first, then the queue's, as in `leave`.
+    let answer: Result<Void, any Error>? = ticket.withLock { ticket in
+      if case .cancelled = ticket { return .failure(CancellationError()) }
+      return state.withLock { state in
+        if state.isClosed { return .failure(closedError) }
+        if state.order.take() { return .success(()) }
+        ticket = .waiting(state.order.wait(.task(continuation)))
         return nil
       }
-      let signal = Signal(isAnnounced: state.waiters.isEmpty)
-      state.waiters.append(.thread(signal))
+    }
+    if let answer { continuation.resume(with: answer) }
+  }
+
+  private func leave(_ ticket: borrowing Mutex<Ticket>) {
+    let waiter: Waiter? = ticket.withLock { ticket in
+      defer { ticket = .cancelled }
+      guard case .waiting(let number) = ticket else { return nil }
+      return state.withLock { $0.order.leave(number) }
+    }
+    if case .task(let continuation) = waiter { continuation.resume(throwing: CancellationError()) }
+  }
+
+  /// Waits for the turn, holding the thread. Also where the queue is closed.
+  func takeBlocking() {
+    let signal = state.withLock { state -> Signal? in
+      if state.order.take() { return nil }
+      let signal = Signal()
+      state.order.wait(.thread(signal))
       return signal
     }
     signal?.wait()
   }
 
-  /// Gives the turn to the one that has waited longest, and wakes the thread that comes after it: waking takes longer
-  /// than a small commit, so it is done while that commit is made.
-  func pass() {
-    let (next, second) = state.withLock { state -> (Waiter?, Waiter?) in
-      guard state.first < state.waiters.count else {
-        state.isTaken = false
-        return (nil, nil)
-      }
-      let next = state.waiters[state.first]
-      state.first += 1
-      guard state.first == state.waiters.count else { return (next, state.waiters[state.first]) }
-      state.waiters.removeAll(keepingCapacity: true)
-      state.first = 0
-      return (next, nil)
-    }
-    switch next {
+  /// Gives the turn to the one that has waited longest.
+  package func pass() {
+    switch state.withLock({ $0.order.pass() }) {
     case nil: break
     case .task(let continuation): continuation.resume()
     case .thread(let signal): signal.fire()
     }
-    if case .thread(let signal) = second { signal.announce() }
+  }
+
+  /// Sends everybody away who waits or comes later. Not for a queue in which threads wait.
+  package func close() {
+    let sentAway = state.withLock { state in
+      state.isClosed = true
+      return state.order.leaveAll()
+    }
+    for waiter in sentAway {
+      guard case .task(let continuation) = waiter else {
+        preconditionFailure("a thread waits in a queue that is closed")
+      }
+      continuation.resume(throwing: closedError)
+    }
   }
 }

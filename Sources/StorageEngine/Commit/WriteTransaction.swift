@@ -11,6 +11,8 @@ package final class WriteTransaction: @unchecked Sendable {
   /// What the transaction began from.
   let beginning: Publication.State
   let isFork: Bool
+  /// The turn is the caller's, and not passed on at the end.
+  private let keepsTurn: Bool
   let origin: UInt64
   let file: DataFile
   let draft: FrameDraft
@@ -20,11 +22,14 @@ package final class WriteTransaction: @unchecked Sendable {
   let state: UnsafeMutablePointer<TransactionState>
   private var hasEnded = false
 
-  init(store: Store, state beginning: Publication.State, base: CommitRecord, isFork: Bool, origin: UInt64) {
+  init(
+    store: Store, state beginning: Publication.State, base: CommitRecord, isFork: Bool, keepsTurn: Bool, origin: UInt64
+  ) {
     self.store = store
     self.beginning = beginning
     self.base = base
     self.isFork = isFork
+    self.keepsTurn = keepsTurn
     self.origin = origin
     file = beginning.file
     draft = FrameDraft(start: beginning.chain.end, file: beginning.file, over: store.writing.zeros)
@@ -265,39 +270,7 @@ package final class WriteTransaction: @unchecked Sendable {
     mutex.withLock { _ in state.pointee.changeCounts }
   }
 
-  // MARK: Ending
-
-  /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
-  /// for it. When this throws, nothing is kept and the transaction has ended; it throws the error of a change that failed halfway and
-  /// was not rolled back.
-  package func commit(_ info: CommitInfo = CommitInfo()) throws(StorageError) -> PendingCommit? {
-    try locked { () throws(StorageError) -> PendingCommit? in
-      if let failure = state.pointee.failure {
-        finish()
-        throw failure
-      }
-      let new: Publication.State
-      do throws(StorageError) {
-        guard let made = try Committing(self, info).run() else {
-          finish()
-          return nil
-        }
-        new = made
-      } catch {
-        // A write that failed for another reason than want of room leaves unknown bytes behind.
-        if case .io(let cause) = error { store.writing.poison(cause) }
-        finish()
-        throw error
-      }
-      // What a rollback took back may have been written already, and further than the frame reaches.
-      store.writing.abandon(new.chain.end..<max(new.chain.end, draft.writtenEnd), of: file)
-      store.writing.append(
-        new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
-      hasEnded = true
-      store.writing.turns.pass()
-      return PendingCommit(number: new.newest.number, writer: store.writing)
-    }
-  }
+  // MARK: Ending; how it is committed tells `Writer+Commit`
 
   /// Forgets all changes and passes the turn on. Harmless where the transaction has ended.
   package func cancel() { end() }
@@ -306,10 +279,12 @@ package final class WriteTransaction: @unchecked Sendable {
     mutex.withLock { _ in if !hasEnded { finish() } }
   }
 
-  private func finish() {
-    store.writing.abandon(draft.start..<max(draft.start, draft.writtenEnd), of: file)
+  /// Ends the transaction and passes the turn on. `abandons`: what was written is given up. `willWait`: somebody will wait for the
+  /// commit. Called with `mutex` held.
+  func finish(willWait: Bool = false, abandons: Bool = true) {
+    if abandons { store.writing.abandon(draft.start..<max(draft.start, draft.writtenEnd), of: file) }
     hasEnded = true
-    store.writing.turns.pass()
+    if !keepsTurn { store.writing.passTurn(willWait: willWait) }
   }
 
   func locked<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {

@@ -1,4 +1,6 @@
 /// The writer's own thread: what it does so that no other blocks.
+///
+/// It is started by the first commit, or the first task that needs the lock, and ends with the writer.
 extension Writer {
   /// Runs a job on the writer's own thread, so that no thread of a pool blocks.
   nonisolated(nonsending) func run<R: Sendable>(_ job: @escaping @Sendable () -> R) async -> R {
@@ -36,13 +38,14 @@ extension Writer {
     }
   }
 
-  private var idleTime: Int64 { Int64(min(max(0.001, options.idleSeconds), 1e9) * 1e9) }
+  /// Says what is to be done each time that nobody has committed for a while. It is called on the writer's thread and must be quick.
+  func setIdleWork(_ work: @escaping @Sendable () -> Void) { monitor.withLock { shared.idleWork = work } }
 
-  /// Syncs for those that wait without a thread, runs jobs, and after idleness makes collated commits durable and notes
-  /// the end in a slot.
+  /// Runs jobs, leads tasks that sleep, and does what is due after idleness.
   private func work(untilIdle: Bool = false) {
     monitor.lock()
     defer { monitor.unlock() }
+    var gathers = true
     while true {
       if !shared.jobs.isEmpty {
         let job = shared.jobs.removeFirst()
@@ -51,39 +54,47 @@ extension Writer {
         monitor.lock()
         continue
       }
-      let isWaitedFor = !shared.waitingTasks.isEmpty && shared.poison == nil
-      if isWaitedFor {
-        let gathers = shared.waitingTasks.count < Writer.gatheredTasks && turns.isTaken
-        if gathers, !shared.isSyncing, monitor.waitForBell(nanoseconds: options.gatheringTime) { continue }
-        if shared.isSyncing { monitor.wait() } else { syncHoldingMonitor() }
+      switch shared.queue.leadForSleepers(gathers: gathers) {
+      case .gather(let gathering):
+        gathers = gatherHoldingMonitor(gathering)
         continue
+      case .sync:
+        gathers = true
+        syncHoldingMonitor()
+        continue
+      case nil, .sleep, .durable, .failed: gathers = true
       }
       if shared.isClosed || untilIdle { return }
-      let appended = shared.appended.chain.end
-      let isSettled =
-        shared.poison != nil || shared.lock == nil
-        || (appended == shared.durableEnd && appended == shared.slotEnd)
-      if isSettled {
-        shared.isThreadResting = true
-        _ = monitor.waitForBell()
-        shared.isThreadResting = false
-        continue
-      }
-      if monitor.waitForBell(nanoseconds: idleTime) || shared.isSyncing || shared.appended.chain.end != appended {
-        continue
-      }
-      if shared.durableEnd < appended { syncHoldingMonitor() }
-      if shared.poison == nil, shared.durableEnd == appended, shared.slotEnd != appended {
-        writeSlotHoldingMonitor(shared.appended, isClean: false)
-      }
-      if shared.poison == nil, let idleWork = shared.idleWork {
-        monitor.unlock()
-        idleWork()
-        monitor.lock()
-      }
+      if waitForIdleness() { doIdleWork() }
     }
   }
 
-  /// Says what is to be done each time that nobody has committed for a while. It is called on the writer's thread and must be quick.
-  func setIdleWork(_ work: @escaping @Sendable () -> Void) { monitor.withLock { shared.idleWork = work } }
+  /// Waits until nobody has committed for a while; false where something else is to be done first. Called with the monitor held.
+  private func waitForIdleness() -> Bool {
+    guard shared.lock != nil || shared.queue.hasPending else {
+      shared.isThreadResting = true
+      _ = monitor.waitForBell()
+      shared.isThreadResting = false
+      return false
+    }
+    let appended = shared.queue.appended
+    let idleTime = Int64(min(max(0.001, options.idleSeconds), 1e9) * 1e9)
+    return !monitor.waitForBell(nanoseconds: idleTime) && !shared.queue.isSyncing && shared.queue.appended == appended
+  }
+
+  /// Makes collated commits durable, has the store do its part, and lets go of the writer's lock, which notes the end in a slot.
+  /// Called with the monitor held, and lets go of it meanwhile.
+  private func doIdleWork() {
+    if shared.queue.hasPending, shared.queue.beginSync() { syncHoldingMonitor() }
+    let idleWork = shared.queue.failure == nil ? shared.idleWork : nil
+    // Whoever has the turn needs the lock.
+    let hasTurn = shared.queue.takeTurn()
+    monitor.unlock()
+    if hasTurn {
+      try? release()
+      passTurn()
+    }
+    idleWork?()
+    monitor.lock()
+  }
 }

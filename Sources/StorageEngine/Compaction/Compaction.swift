@@ -71,8 +71,8 @@ extension Store {
 
   /// Does something in a turn of the writer's, with the lock held.
   private func inTurn<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
-    writing.turns.takeBlocking()
-    defer { writing.turns.pass() }
+    writing.takeTurnBlocking()
+    defer { writing.passTurn() }
     try writing.prepareTurn { note($0) }
     return try body()
   }

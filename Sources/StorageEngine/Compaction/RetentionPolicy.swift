@@ -8,7 +8,7 @@ extension Store {
     let newest = publication.current.newest.number
     try? startThread {
       _ = try? self.compact(retention, keepsMore: true) { _ in
-        !self.isClosing.load(ordering: .relaxed) && !self.writing.turns.isTaken
+        !self.isClosing.load(ordering: .relaxed) && !self.writing.isTurnTaken
           && self.publication.current.newest.number == newest
       }
     }

@@ -28,6 +28,13 @@ extension DiskError {
   var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
 }
 
+/// Nanoseconds on a clock that nobody sets, from any beginning. No system call where the kernel shares its clock with processes.
+func monotonicClock() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC, &time)
+  return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+}
+
 /// A mutex with two conditions, one for whoever waits for news and one (the bell) for a thread that waits for work.
 final class Monitor: @unchecked Sendable {
   // `@unchecked`: POSIX mutexes and conditions are made to be used from any thread; their storage never moves.
@@ -37,8 +44,19 @@ final class Monitor: @unchecked Sendable {
 
   init() {
     pthread_mutex_init(mutex, nil)
-    pthread_cond_init(condition, nil)
-    pthread_cond_init(bell, nil)
+    #if canImport(Darwin)
+      // Waits are relative there, on a clock that nobody sets.
+      pthread_cond_init(condition, nil)
+      pthread_cond_init(bell, nil)
+    #else
+      // By default the end of a wait is a time of the wall clock: set back by an hour it would make a wait last an hour.
+      var attributes = pthread_condattr_t()
+      pthread_condattr_init(&attributes)
+      pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+      pthread_cond_init(condition, &attributes)
+      pthread_cond_init(bell, &attributes)
+      pthread_condattr_destroy(&attributes)
+    #endif
   }
 
   deinit {
@@ -67,12 +85,14 @@ final class Monitor: @unchecked Sendable {
   }
 
   private func wait(for condition: UnsafeMutablePointer<pthread_cond_t>, nanoseconds: Int64) -> Bool {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    let sum = Int64(time.tv_nsec) + nanoseconds % 1_000_000_000
-    time.tv_sec += Int(nanoseconds / 1_000_000_000 + sum / 1_000_000_000)
-    time.tv_nsec = Int(sum % 1_000_000_000)
-    return pthread_cond_timedwait(condition, mutex, &time) == 0
+    #if canImport(Darwin)
+      var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+      return pthread_cond_timedwait_relative_np(condition, mutex, &time) == 0
+    #else
+      let end = monotonicClock() &+ nanoseconds
+      var time = timespec(tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
+      return pthread_cond_timedwait(condition, mutex, &time) == 0
+    #endif
   }
 
   func ring() { pthread_cond_signal(bell) }

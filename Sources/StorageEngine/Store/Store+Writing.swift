@@ -3,7 +3,7 @@ extension Store {
   /// thread; then begins a transaction on the newest commit, or on `base` (a fork). It runs where its caller does: a way to the
   /// pool and back takes an actor's task longer than to begin.
   package nonisolated(nonsending) func begin(on base: UInt64? = nil) async throws(StorageError) -> WriteTransaction {
-    await writing.turns.take()
+    await writing.takeTurn()
     if writing.holdsLock { return try beginInTurn(on: base) }
     // Taking the lock may wait and recovers the file: not on a thread of the pool.
     let result = await writing.run { Result { () throws(StorageError) in try self.beginInTurn(on: base) } }
@@ -12,25 +12,33 @@ extension Store {
 
   /// As `begin(on:)`, holding the thread. A thread that has a transaction open must not begin another one.
   package func beginBlocking(on base: UInt64? = nil) throws(StorageError) -> WriteTransaction {
-    writing.turns.takeBlocking()
+    writing.takeTurnBlocking()
     return try beginInTurn(on: base)
   }
 
   private func beginInTurn(on base: UInt64?) throws(StorageError) -> WriteTransaction {
     do throws(StorageError) {
-      try writing.prepareTurn { note($0) }
-      let (state, origin) = writing.beginning()
-      guard state.newest.number < .max else {
-        throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
-      }
-      var baseRecord = state.head
-      if let base, base != baseRecord.number {
-        baseRecord = try CommitSearch(file: state.file, newest: state.newest).commit(base)
-      }
-      return WriteTransaction(store: self, state: state, base: baseRecord, isFork: base != nil, origin: origin)
+      return try begin(on: base, keepsTurn: false)
     } catch {
-      writing.turns.pass()
+      writing.passTurn()
       throw error
     }
+  }
+
+  /// Begins a transaction that leaves the turn, which the caller has, to the caller.
+  func beginKeepingTurn() throws(StorageError) -> WriteTransaction { try begin(on: nil, keepsTurn: true) }
+
+  private func begin(on base: UInt64?, keepsTurn: Bool) throws(StorageError) -> WriteTransaction {
+    try writing.prepareTurn { note($0) }
+    let (state, origin) = writing.beginning()
+    guard state.newest.number < .max else {
+      throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
+    }
+    var baseRecord = state.head
+    if let base, base != baseRecord.number {
+      baseRecord = try CommitSearch(file: state.file, newest: state.newest).commit(base)
+    }
+    return WriteTransaction(
+      store: self, state: state, base: baseRecord, isFork: base != nil, keepsTurn: keepsTurn, origin: origin)
   }
 }

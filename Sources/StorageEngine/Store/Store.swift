@@ -14,8 +14,6 @@ package final class Store: Sendable {
   let publication: Publication
   let counters: Counters
   let writing: Writer
-  /// What threads that write at the same time do together.
-  let sharedWriting = SharedWriting()
   let lockLook: LockLook
   /// Whose turn it is to compact.
   let compactions = TurnQueue()
@@ -42,7 +40,7 @@ package final class Store: Sendable {
 
   deinit {
     // No transaction is open: it would hold the store.
-    if writing.turns.tryTake() { try? writing.close() }
+    if writing.tryTakeTurn() { try? writing.close() }
   }
 
   // MARK: Opening
@@ -120,8 +118,8 @@ package final class Store: Sendable {
   /// Lets go of the writer's lock after what was begun; the next transaction takes it again. Waits for the open
   /// transaction, and makes everything durable.
   package func releaseLock() {
-    writing.turns.takeBlocking()
-    defer { writing.turns.pass() }
+    writing.takeTurnBlocking()
+    defer { writing.passTurn() }
     try? writing.release()
   }
 
@@ -135,8 +133,8 @@ package final class Store: Sendable {
       try? applyRetention()
       removeStaleCompaction()
     }
-    writing.turns.takeBlocking()
-    defer { writing.turns.pass() }
+    writing.takeTurnBlocking()
+    defer { writing.passTurn() }
     try writing.close()
   }
 }

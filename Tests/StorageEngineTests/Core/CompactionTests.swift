@@ -411,7 +411,7 @@ struct CompactionTests {
     let written = Atomic(0)
     disk.hooks.withLock { hooks in
       hooks.write = {
-        guard !store.writing.turns.isTaken, written.load(ordering: .relaxed) < 1000 else { return }
+        guard !store.writing.isTurnTaken, written.load(ordering: .relaxed) < 1000 else { return }
         let number = written.add(1, ordering: .relaxed).newValue
         _ = try? store.change { try $0.put(key(1000 + number), bytes("meanwhile"), in: people) }
       }

@@ -117,7 +117,7 @@ struct GroupCommitTests {
     var tasks: [Task<UInt64, any Error>] = []
     for number in 1...8 {
       // Each joins the queue before the next one is made, so their order is known.
-      let waiting = store.writing.turns.waiting
+      let waiting = store.writing.waitingForTurn
       tasks.append(
         Task {
           let transaction = try await store.begin()
@@ -127,7 +127,7 @@ struct GroupCommitTests {
           try await pending.durable()
           return pending.number
         })
-      while store.writing.turns.waiting == waiting { await Task.yield() }
+      while store.writing.waitingForTurn == waiting { await Task.yield() }
     }
     opener.cancel()
     var results: [Result<UInt64, any Error>] = []
@@ -276,7 +276,7 @@ struct GroupCommitTests {
     disk.hooks.withLock { hooks in
       hooks.sync = { () throws(DiskError) in
         // In the last turn of the compaction, which nobody else has then.
-        guard store.writing.turns.isTaken, !hasBegun.exchange(true, ordering: .relaxed) else { return }
+        guard store.writing.isTurnTaken, !hasBegun.exchange(true, ordering: .relaxed) else { return }
         for (pending, done) in zip(pending, done) {
           try startThread {
             try? pending.wait()
@@ -291,6 +291,24 @@ struct GroupCommitTests {
     #expect(hasWaited)
     for signal in done { signal.wait() }
     #expect(try store.head.text(key(3)) == "3")
+  }
+
+  @Test("a task does not wait any longer when the transaction behind it throws")
+  func failedBehind() async throws {
+    var options = StoreOptions()
+    // So long that a wait for its end would be noticed.
+    (options.gatheringTime, options.idleSeconds) = (3_600_000_000_000, 3600)
+    let store = try Store.create(at: "store", options: options, disk: HookedDisk())
+    try store.change { try $0.createTree(people, kind: .records) }
+    let transaction = try await store.begin()
+    try transaction.put(key(1), bytes("1"), in: people)
+    let pending = try #require(try transaction.commit())
+    let other = try await store.begin()
+    let task = Task { try await pending.durable() }
+    while !store.writing.isGathering { await Task.yield() }
+    other.cancel()
+    try await task.value
+    #expect(store.head.commit.number == 2)
   }
 
   @Test("closing waits for no other commits before it syncs what is there")

@@ -34,8 +34,7 @@ struct SharedWritingTests {
         outcomes.withLock { $0[number] = outcome }
         signal.fire()
       }
-      // The first waits for the turn, the others for the first.
-      while store.writing.turns.waiting == 0 || store.sharedWriting.waiting < number - 1 { letOthersRun() }
+      while store.writing.waitingForTurn < number { letOthersRun() }
     }
     opener.cancel()
     for signal in signals { signal.wait() }

@@ -45,7 +45,9 @@ struct TwoProcessTests {
 
   /// Commits 400 times, with two compactions in between that keep everything; then waits, holding the lock, until it may end.
   private static func write(_ path: String, _ board: Board) throws {
-    let store = try Store.create(at: path, options: StoreOptions(program: "counting"))
+    var options = StoreOptions(program: "counting")
+    options.idleSeconds = 3600
+    let store = try Store.create(at: path, options: options)
     for number in 1...400 as ClosedRange<UInt64> {
       let transaction = try store.beginBlocking()
       if number == 1 { try transaction.createTree(CountingWriter.tree, kind: .records, attributes: []) }

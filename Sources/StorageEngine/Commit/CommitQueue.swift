@@ -1,0 +1,287 @@
+/// Who writes next, and whose commits wait for which sync: every decision about it, and nothing else.
+///
+/// A value without threads, locks or clocks. Each input is a method, and what it answers is what its caller has to do. `Writer` has
+/// the one of a store behind its monitor: it calls with the monitor held, and wakes whom it is told to wake after letting go of it.
+///
+/// ```
+/// takeTurn ─▶ has the turn ─▶ appended ─▶ passTurn ─▶ wait ─┬─▶ sleeps ───────────────┬─▶ durable
+///     └─▶ waits in order ─┘                                 └─▶ leads: gather ─▶ sync ┘
+/// ```
+///
+/// One of those that wait *leads*: it syncs for all. Before that it *gathers*, which is to say that it waits for those that are
+/// writing at this moment, so that one sync serves them too. A thread leads itself; for tasks, which must not block a thread of their
+/// pool, the writer's thread does.
+///
+/// Two things always hold, and the tests look at them after every input:
+/// * where somebody sleeps, somebody leads, or was called to lead and is on its way;
+/// * who sleeps waits for a commit that was appended, is not durable, and still may become so.
+struct CommitQueue<Waiter> {
+  /// Who writes next.
+  private(set) var turns = TurnOrder<TurnWaiter>()
+  /// The newest commit whose frame was written, and the newest one that is durable.
+  private(set) var appended: UInt64
+  private(set) var durable: UInt64
+  /// Why nothing becomes durable any more.
+  private(set) var failure: DiskError?
+  private(set) var leadership = Leadership.vacant
+  private var sleepers: [Sleeper] = []
+  private var gatherings: UInt64 = 0
+
+  enum Leadership: Equatable {
+    case vacant
+    /// Somebody was woken to lead and has not come yet.
+    case called
+    /// Numbered, because one that wakes late must not end what another has begun.
+    case gathering(UInt64)
+    /// The sync will make this commit durable, and all before it.
+    case syncing(UInt64)
+  }
+
+  struct TurnWaiter {
+    let waiter: Waiter
+    /// Its changes may be made by any thread, so whoever has the turn may make them.
+    let isJob: Bool
+  }
+
+  private struct Sleeper {
+    let number: UInt64
+    let waiter: Waiter
+    let canLead: Bool
+  }
+
+  /// So many sleepers are enough to begin a sync.
+  static var enough: Int { 64 }
+
+  init(durable: UInt64) {
+    appended = durable
+    self.durable = durable
+  }
+
+  // MARK: The turn
+
+  /// Takes the turn where nobody has it.
+  mutating func takeTurn() -> Bool { turns.take() }
+
+  /// Waits for the turn behind all who wait. `isJob`: somebody else may do it.
+  mutating func waitForTurn(_ waiter: Waiter, isJob: Bool = false) {
+    turns.wait(TurnWaiter(waiter: waiter, isJob: isJob))
+  }
+
+  /// Who has the turn now and is to be woken, and who is to be told that it comes next: waking takes longer than a small commit.
+  struct Passed {
+    var next: Waiter?
+    var second: Waiter?
+    /// Nobody writes any more, and the one that gathers need not wait longer.
+    var wakesGatherer = false
+  }
+
+  /// Gives the turn to the one that has waited longest. `willWait`: the caller has appended and is about to wait for its commit,
+  /// which will wake the one that gathers; otherwise this does.
+  mutating func passTurn(willWait: Bool) -> Passed {
+    var passed = Passed()
+    if let next = turns.pass() {
+      passed.next = next.waiter
+      if let second = turns.next, !second.isJob { passed.second = second.waiter }
+    } else if !willWait {
+      passed.wakesGatherer = isGathering
+    }
+    return passed
+  }
+
+  /// What the holder of the turn does after a job.
+  enum NextJob {
+    /// It does this one too, and keeps the turn.
+    case take(Waiter)
+    /// Another has the turn now.
+    case pass(Passed)
+    /// Nobody waits; the caller still has the turn.
+    case none
+  }
+
+  /// `mayTake`: whether the holder of the turn has the patience for one more.
+  mutating func nextJob(mayTake: Bool) -> NextJob {
+    guard let next = turns.next else { return .none }
+    guard next.isJob, mayTake, let job = turns.pass() else { return .pass(passTurn(willWait: true)) }
+    return .take(job.waiter)
+  }
+
+  // MARK: Appending
+
+  /// The holder of the turn has written a frame.
+  mutating func append(_ number: UInt64) { appended = number }
+
+  /// Another writer's commits, which recovery has made sure of.
+  mutating func recover(_ number: UInt64) {
+    appended = number
+    durable = number
+  }
+
+  // MARK: Waiting
+
+  enum Wait: Equatable {
+    case durable
+    case failed(DiskError)
+    /// The caller was noted as asleep, and hears when the answer is another one.
+    case sleep
+    /// The caller leads: it waits, for a time, until it is woken, calls `endGathering` with this number, and asks again.
+    case gather(UInt64)
+    /// The caller leads: it syncs up to `appended`, and calls `synced` or `failed`.
+    case sync
+  }
+
+  /// What a thread does that waits for a commit. `gathers`: whether it would wait for those that write. `sleeper` is asked for only
+  /// where the thread is to sleep.
+  mutating func wait(for number: UInt64, gathers: Bool, asleep sleeper: @autoclosure () -> Waiter) -> Wait {
+    if durable >= number { return .durable }
+    if let failure { return .failed(failure) }
+    switch leadership {
+    case .syncing: break
+    case .gathering where gathers && turns.isTaken && sleepers.count + 1 < Self.enough: break
+    case .vacant, .called, .gathering: return lead(gathers: gathers)
+    }
+    sleepers.append(Sleeper(number: number, waiter: sleeper(), canLead: true))
+    return .sleep
+  }
+
+  /// Whom a task's waiting concerns.
+  enum Call: Equatable {
+    case nobody
+    /// The writer's thread is to lead.
+    case thread
+    /// The one that gathers has enough.
+    case gatherer
+  }
+
+  /// Notes a task as asleep; nil where there is nothing to wait for.
+  mutating func sleep(until number: UInt64, _ waiter: Waiter) -> Call? {
+    guard durable < number, failure == nil else { return nil }
+    sleepers.append(Sleeper(number: number, waiter: waiter, canLead: false))
+    switch leadership {
+    case .vacant:
+      leadership = .called
+      return .thread
+    case .gathering: return isToGather ? .nobody : .gatherer
+    case .called, .syncing: return .nobody
+    }
+  }
+
+  /// What the writer's thread does for those that sleep: `gather` and `sync` as in `wait`; nil where it is not needed.
+  mutating func leadForSleepers(gathers: Bool) -> Wait? {
+    guard !sleepers.isEmpty else {
+      if leadership == .called { leadership = .vacant }
+      return nil
+    }
+    switch leadership {
+    case .vacant, .called: return lead(gathers: gathers)
+    case .gathering, .syncing: return nil
+    }
+  }
+
+  private mutating func lead(gathers: Bool) -> Wait {
+    guard gathers, isToGather else {
+      leadership = .syncing(appended)
+      return .sync
+    }
+    gatherings &+= 1
+    leadership = .gathering(gatherings)
+    return .gather(gatherings)
+  }
+
+  /// Those that write now will want a sync soon, so that it pays to wait for them.
+  private var isToGather: Bool { turns.isTaken && sleepers.count < Self.enough }
+
+  mutating func endGathering(_ gathering: UInt64) {
+    if leadership == .gathering(gathering) { leadership = .vacant }
+  }
+
+  // MARK: Durable
+
+  /// Who is to be woken.
+  struct Wakeups {
+    /// Their commits are durable, or never will be, or they are to lead.
+    var waiters: [Waiter] = []
+    /// The writer's thread is to lead.
+    var callsThread = false
+  }
+
+  /// A sync has succeeded. Where something failed meanwhile, nobody can tell which of the two it concerned, and nothing becomes
+  /// durable by it.
+  mutating func synced() -> Wakeups {
+    guard case .syncing(let number) = leadership else {
+      preconditionFailure("a sync ended that had not begun: \(leadership)")
+    }
+    leadership = .vacant
+    if failure == nil { durable = max(durable, number) }
+    return settle()
+  }
+
+  /// A sync has failed: what became of what it was to make durable is unknown for good.
+  mutating func syncFailed(_ error: DiskError) -> Wakeups {
+    leadership = .vacant
+    return fail(error)
+  }
+
+  /// Nothing may be appended any more. The first cause is the one that is told.
+  mutating func fail(_ error: DiskError) -> Wakeups {
+    failure = failure ?? error
+    return settle()
+  }
+
+  /// All commits up to this one are durable by another way than a sync: a compaction has written them into a file that is.
+  mutating func madeDurable(_ number: UInt64) -> Wakeups {
+    appended = max(appended, number)
+    durable = max(durable, number)
+    return settle()
+  }
+
+  /// One that has led, or was called to, needs nothing more and goes; where others sleep, somebody is called to lead them.
+  mutating func leave() -> Wakeups {
+    // It may be the one that was called. Where it is not, one more than needed comes, and finds that another leads.
+    if leadership == .called { leadership = .vacant }
+    return callLeader()
+  }
+
+  /// Takes those out that need not sleep any longer.
+  private mutating func settle() -> Wakeups {
+    let limit = failure == nil ? durable : .max
+    var woken: [Waiter] = []
+    sleepers.removeAll { sleeper in
+      guard sleeper.number <= limit else { return false }
+      woken.append(sleeper.waiter)
+      return true
+    }
+    let called = callLeader()
+    return Wakeups(waiters: woken + called.waiters, callsThread: called.callsThread)
+  }
+
+  private mutating func callLeader() -> Wakeups {
+    guard leadership == .vacant, !sleepers.isEmpty else { return Wakeups() }
+    leadership = .called
+    guard let place = sleepers.firstIndex(where: \.canLead) else { return Wakeups(callsThread: true) }
+    return Wakeups(waiters: [sleepers.remove(at: place).waiter])
+  }
+
+  // MARK: For who looks on
+
+  var isGathering: Bool { if case .gathering = leadership { true } else { false } }
+  var isSyncing: Bool { if case .syncing = leadership { true } else { false } }
+  /// How many wait for a commit to become durable, and how many of them are threads.
+  var sleeping: (all: Int, threads: Int) { (sleepers.count, sleepers.count(where: \.canLead)) }
+  /// Whether there is anything that a sync would make durable.
+  var hasPending: Bool { durable < appended && failure == nil }
+
+  /// Begins a sync that nobody waits for; false where one is under way.
+  mutating func beginSync() -> Bool {
+    guard !isSyncing else { return false }
+    leadership = .syncing(appended)
+    return true
+  }
+
+  /// What always holds, see above.
+  func checkInvariants() {
+    precondition(durable <= appended, "commit \(durable) is durable and was not appended")
+    precondition(sleepers.isEmpty || leadership != .vacant, "\(sleepers.count) sleep and nobody leads")
+    precondition(failure == nil || sleepers.isEmpty, "\(sleepers.count) sleep though nothing becomes durable any more")
+    precondition(sleepers.allSatisfy { $0.number > durable }, "somebody sleeps whose commit is durable")
+  }
+}

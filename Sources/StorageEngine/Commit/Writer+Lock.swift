@@ -1,0 +1,173 @@
+import Synchronization
+
+/// The writer's lock: which process may write.
+///
+/// It is taken with the first transaction and kept while transactions follow each other, because taking it reads what others may have
+/// left. After `StoreOptions.idleSeconds` without one the writer's thread lets go of it, so that another process can commit beside a
+/// running app; the next transaction takes it again.
+///
+/// Everything here is done in the turn.
+extension Writer {
+  /// The writer's lock while it is held.
+  struct HeldLock {
+    let file: any DiskFile
+    let since: Int64
+    /// What the file says.
+    var hold = EncodedHold()
+  }
+
+  /// Makes the writer ready to append. Takes the lock where it is not held.
+  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) {
+    let (failure, isClosed, isLocked) = monitor.withLock { (shared.queue.failure, shared.isClosed, shared.lock != nil) }
+    if isClosed { throw .closed }
+    if let failure { throw .poisoned(cause: failure) }
+    guard !isLocked else { return }
+    if let reason = readOnlyReason { throw .readOnly(reason: reason) }
+    let lock = try takeLock()
+    monitor.withLock {
+      shared.lock = lock
+      isLocking.store(true, ordering: .releasing)
+    }
+    do {
+      try recover(report: report)
+    } catch {
+      dropLock()
+      throw error
+    }
+    // It will let go of the lock, also where nothing is committed now.
+    wakeThread()
+  }
+
+  /// What a transaction begins from; the writer is prepared.
+  func beginning() -> (state: Publication.State, origin: UInt64) {
+    (monitor.withLock { shared.appended }, tail.origin)
+  }
+
+  private func takeLock() throws(StorageError) -> HeldLock {
+    let lockFile = LockFile(disk: disk, folder: folder)
+    let file = try lockFile.openForLocking()
+    let patience = Int64(min(max(0, options.lockPatience), 1e9) * 1e9)
+    // Another process's lock cannot wake anyone here, so it is asked for again, at growing distances.
+    var waited: Int64 = 0
+    var pause: Int64 = 500_000
+    while true {
+      if try engineCall({ () throws(DiskError) in try file.tryLock() }) {
+        return HeldLock(file: file, since: disk.now())
+      }
+      guard waited < patience else {
+        throw .locked(try LockFile.read(file) ?? .unknown)
+      }
+      rest(nanoseconds: min(pause, patience - waited))
+      waited += pause
+      pause = min(pause * 2, 20_000_000)
+    }
+  }
+
+  private func dropLock() {
+    zeros.settle()
+    let lock = monitor.withLock { () -> HeldLock? in
+      defer { shared.lock = nil }
+      isLocking.store(false, ordering: .releasing)
+      return shared.lock
+    }
+    if let lock { try? lock.file.unlock() }
+  }
+
+  /// Brings this process up to what other writers left, makes sure of it, and cuts what is no commit.
+  private func recover(report: (OpeningReport) -> Void) throws(StorageError) {
+    let found = try Recovery(disk: disk, folder: folder, options: options, counters: counters, session: session)
+      .run(from: publication.current)
+    let chain = found.state.chain
+    zeros.begin(at: max(found.size, chain.end))
+    tail = Tail(origin: found.origin)
+    monitor.withLock {
+      shared.appended = found.state
+      shared.durableEnd = chain.end
+      shared.queue.recover(chain.number)
+      noteDurable()
+      shared.slotSequence = found.slot?.sequence ?? 0
+      shared.slotEnd = found.slot?.durableEnd ?? 0
+      shared.slotIsClean = found.slot?.isClean ?? false
+    }
+    publication.show(found.state)
+    writeHold(found.state)
+    if found.report.cutBytes > 0 { report(found.report) }
+  }
+
+  /// Says in the lock file who writes which generation, and how far it is durable.
+  func writeHold(_ state: Publication.State) {
+    monitor.withLock {
+      guard let since = shared.lock?.since else { return }
+      shared.lock?.hold = EncodedHold(
+        LockHold(
+          processIdentifier: processIdentifier(), program: options.program, since: since,
+          generation: state.file.header.identity.generation, durableEnd: state.chain.end, session: session))
+    }
+    moveHold(to: state.chain.end)
+  }
+
+  /// Tells other processes how far the data is durable. Failing is harmless: they find out a commit later.
+  func moveHold(to durableEnd: UInt64) {
+    let held = monitor.withLock {
+      shared.lock?.hold.move(to: durableEnd)
+      return shared.lock
+    }
+    held?.hold.bytes.withUnsafeBytes { try? held?.file.write($0, at: 0) }
+  }
+
+  /// Tells other processes what this one is busy with; nil: nothing any more. It is only for show, so failing is harmless.
+  func setActivity(_ bytes: [UInt8]?) {
+    guard holdsLock, let due = activity.withLock({ $0.due(bytes, at: disk.now()) }) else { return }
+    try? ActivityFile(disk: disk, folder: folder).write(due, session: session)
+  }
+
+  /// Makes everything durable, notes the end, and lets go of the lock.
+  func release() throws(StorageError) {
+    let chain = monitor.withLock { shared.lock == nil ? nil : shared.appended.chain }
+    guard let chain else { return }
+    setActivity(nil)
+    do {
+      try waitUntilDurable(chain.number, gathers: false)
+    } catch {
+      // A poisoned store writes no more; who opens it anew needs the lock.
+      dropLock()
+      throw error
+    }
+    monitor.withLock {
+      while shared.queue.isSyncing { monitor.wait() }
+      let state = shared.appended
+      if state.chain.end != shared.slotEnd || !shared.slotIsClean { writeSlotHoldingMonitor(state, isClean: true) }
+    }
+    guard let file = monitor.withLock({ shared.lock?.file }) else { return }
+    let current = publication.current
+    zeros.settle()
+    let hold = LockHold(
+      processIdentifier: 0, program: options.program, since: disk.now(),
+      generation: current.file.header.identity.generation, durableEnd: chain.end, session: session,
+      changed: (try? current.file.file.status.changed) ?? 0
+    ).encoded()
+    hold.withUnsafeBytes { try? file.write($0, at: 0) }
+    dropLock()
+    // Whoever is woken by a change must find the lock free, and the next writer may have it by now: so what is written once
+    // more is a byte that every hold has.
+    try? file.write([0], at: LockHold.idleByte)
+  }
+
+  /// Ends writing for good.
+  func close() throws(StorageError) {
+    defer {
+      monitor.withLock {
+        shared.isClosed = true
+        monitor.notifyAll()
+        monitor.ring()
+      }
+      dropLock()
+    }
+    try release()
+  }
+}
+
+extension LockHold {
+  static let unknown = LockHold(
+    processIdentifier: 0, program: "", since: 0, generation: 0, durableEnd: 0, session: 0)
+}

@@ -1,0 +1,315 @@
+import DiskSimulation
+import Testing
+
+@testable import StorageEngine
+
+@Suite("The queue of commits, as a value")
+struct CommitQueueTests {
+  private typealias Queue = CommitQueue<String>
+  private let broken = DiskError(operation: "fdatasync", path: "data", code: 5)
+
+  /// A queue in which commits 1 to `appended` were written and none is durable.
+  private func queue(appended: UInt64 = 3) -> Tested {
+    let tested = Tested()
+    tested.queue.append(appended)
+    return tested
+  }
+
+  /// A reference, because an expectation cannot change what it looks at.
+  private final class Tested {
+    var queue = Queue(durable: 0)
+  }
+
+  @Test("one that is alone leads at once; those that come during its sync sleep, and one of them leads the next")
+  func sharing() {
+    let it = queue(appended: 1)
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .sync)
+    it.queue.append(3)
+    #expect(it.queue.wait(for: 2, gathers: true, asleep: "b") == .sleep)
+    #expect(it.queue.wait(for: 3, gathers: true, asleep: "c") == .sleep)
+    it.queue.checkInvariants()
+    // The sync that had begun says nothing about what came after.
+    let woken = it.queue.synced()
+    #expect(it.queue.durable == 1)
+    #expect(woken.waiters == ["b"] && !woken.callsThread)
+    #expect(it.queue.leadership == .called)
+    #expect(it.queue.wait(for: 2, gathers: true, asleep: "b") == .sync)
+    #expect(it.queue.synced().waiters == ["c"])
+    #expect(it.queue.durable == 3)
+    #expect(it.queue.wait(for: 3, gathers: true, asleep: "c") == .durable)
+  }
+
+  @Test("a task has the writer's thread lead, once, however many there are")
+  func tasks() {
+    let it = queue()
+    #expect(it.queue.sleep(until: 1, "a") == .thread)
+    #expect(it.queue.sleep(until: 2, "b") == .nobody)
+    #expect(it.queue.leadForSleepers(gathers: true) == .sync)
+    #expect(it.queue.leadForSleepers(gathers: true) == nil)
+    #expect(it.queue.synced().waiters == ["a", "b"])
+    #expect(it.queue.sleep(until: 2, "b") == nil)
+    it.queue.checkInvariants()
+  }
+
+  @Test("who leads gathers while another writes, and until the time is over")
+  func gathering() {
+    let it = queue()
+    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .gather(1))
+    // The time is over: the same one asks again, and will not wait any more.
+    it.queue.endGathering(1)
+    #expect(it.queue.wait(for: 1, gathers: false, asleep: "a") == .sync)
+  }
+
+  @Test("a transaction that appends nothing, and leaves nobody who writes, wakes the one that gathers")
+  func failedTransaction() {
+    for willWait in [false, true] {
+      let it = queue()
+      #expect(it.queue.takeTurn() == true)
+      #expect(it.queue.sleep(until: 1, "a") == .thread)
+      #expect(it.queue.leadForSleepers(gathers: true) == .gather(1))
+      it.queue.waitForTurn("b")
+      // Another writes after it, so there is still something to wait for.
+      #expect(it.queue.passTurn(willWait: false).wakesGatherer == false)
+      // Who waits for its commit wakes the one that gathers by that.
+      #expect(it.queue.passTurn(willWait: willWait).wakesGatherer == !willWait)
+      if willWait { #expect(it.queue.sleep(until: 3, "b") == .gatherer) }
+      it.queue.endGathering(1)
+      #expect(it.queue.leadForSleepers(gathers: true) == .sync)
+    }
+  }
+
+  @Test("a thread that comes when nobody writes any more syncs itself, and the one that gathered sleeps meanwhile")
+  func takenOver() {
+    let it = queue()
+    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .gather(1))
+    #expect(it.queue.passTurn(willWait: true).wakesGatherer == false)
+    #expect(it.queue.wait(for: 3, gathers: true, asleep: "b") == .sync)
+    it.queue.endGathering(1)
+    #expect(it.queue.isSyncing)
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .sleep)
+    #expect(it.queue.synced().waiters == ["a"])
+  }
+
+  @Test("one that wakes late from gathering does not end what another has begun")
+  func lateGatherer() {
+    let it = queue()
+    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .gather(1))
+    #expect(it.queue.wait(for: 1, gathers: false, asleep: "impatient") == .sync)
+    _ = it.queue.synced()
+    it.queue.append(4)
+    #expect(it.queue.wait(for: 4, gathers: true, asleep: "b") == .gather(2))
+    it.queue.endGathering(1)
+    #expect(it.queue.leadership == .gathering(2))
+  }
+
+  @Test("64 that sleep are enough, whoever writes")
+  func enough() {
+    let it = queue(appended: 100)
+    #expect(it.queue.takeTurn() == true)
+    #expect(it.queue.sleep(until: 1, "1") == .thread)
+    #expect(it.queue.leadForSleepers(gathers: true) == .gather(1))
+    for number in 2...63 { #expect(it.queue.sleep(until: UInt64(number), "\(number)") == .nobody) }
+    #expect(it.queue.sleep(until: 64, "64") == .gatherer)
+    it.queue.endGathering(1)
+    #expect(it.queue.leadForSleepers(gathers: true) == .sync)
+  }
+
+  @Test("one that was called and has what it wants leaves the rest to another")
+  func leaving() {
+    let it = queue()
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .sync)
+    it.queue.append(9)
+    #expect(it.queue.wait(for: 2, gathers: true, asleep: "b") == .sleep)
+    #expect(it.queue.sleep(until: 9, "task") == .nobody)
+    #expect(it.queue.synced().waiters == ["b"])
+    // A compaction makes all durable that "b" waits for, before it comes to itself.
+    #expect(it.queue.madeDurable(8).waiters == [])
+    #expect(it.queue.wait(for: 2, gathers: true, asleep: "b") == .durable)
+    let woken = it.queue.leave()
+    #expect(woken.callsThread)
+    it.queue.checkInvariants()
+    #expect(it.queue.leadForSleepers(gathers: true) == .sync)
+    #expect(it.queue.synced().waiters == ["task"])
+  }
+
+  @Test("a leader that was called for nothing keeps nobody from leading later")
+  func calledForNothing() {
+    let it = queue()
+    #expect(it.queue.sleep(until: 1, "a") == .thread)
+    #expect(it.queue.madeDurable(3).waiters == ["a"])
+    #expect(it.queue.leadForSleepers(gathers: true) == nil)
+    it.queue.append(4)
+    #expect(it.queue.sleep(until: 4, "b") == .thread)
+  }
+
+  @Test("a failed sync fails all that sleep and all that come, and the first cause is told")
+  func failedSync() {
+    let it = queue()
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .sync)
+    #expect(it.queue.sleep(until: 2, "b") == .nobody)
+    #expect(it.queue.syncFailed(broken).waiters == ["b"])
+    _ = it.queue.fail(DiskError(operation: "pwrite", path: "data", code: 28))
+    #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .failed(broken))
+    #expect(it.queue.sleep(until: 2, "b") == nil)
+    it.queue.checkInvariants()
+  }
+
+  @Test("an error that is met elsewhere while a sync is under way fails that sync")
+  func failedMeanwhile() {
+    let it = queue()
+    #expect(it.queue.wait(for: 3, gathers: true, asleep: "a") == .sync)
+    _ = it.queue.fail(broken)
+    _ = it.queue.synced()
+    #expect(it.queue.durable == 0)
+    #expect(it.queue.wait(for: 3, gathers: true, asleep: "a") == .failed(broken))
+  }
+
+  @Test(
+    "jobs are done in their order by the one that has the turn, until one comes that it cannot do, or its patience ends"
+  )
+  func jobs() {
+    let it = queue()
+    #expect(it.queue.takeTurn() == true)
+    it.queue.waitForTurn("job 1", isJob: true)
+    it.queue.waitForTurn("task")
+    it.queue.waitForTurn("job 2", isJob: true)
+    it.queue.waitForTurn("job 3", isJob: true)
+    guard case .take("job 1") = it.queue.nextJob(mayTake: true) else { Issue.record("not taken"); return }
+    guard case .pass(let passed) = it.queue.nextJob(mayTake: true) else { Issue.record("not passed"); return }
+    #expect(passed.next == "task")
+    #expect(it.queue.passTurn(willWait: true).next == "job 2")
+    guard case .pass(let handed) = it.queue.nextJob(mayTake: false) else { Issue.record("not handed over"); return }
+    #expect(handed.next == "job 3")
+    guard case .none = it.queue.nextJob(mayTake: true) else { Issue.record("there is none"); return }
+    #expect(it.queue.turns.isTaken)
+  }
+
+  @Test("whatever the order of events, nobody is forgotten and nobody is told what is not so")
+  func random() {
+    for seed in 0..<300 {
+      var random = RandomSource(seed: UInt64(seed))
+      var world = World()
+      for _ in 0..<400 { world.step(&random) }
+      world.finish(&random)
+    }
+  }
+
+  /// Threads and tasks that write and wait at random, a writer's thread, and a disk that fails now and then.
+  private struct World {
+    var queue = Queue(durable: 0)
+    var turn: String?
+    /// What each that is awake waits for, those that sleep, and what those that lead are at.
+    var awake: [String: UInt64] = [:]
+    var asleep: [String: UInt64] = [:]
+    var gathering: [(who: String?, number: UInt64)] = []
+    var syncing: String??
+    var isThreadCalled = false
+    var names = 0
+
+    mutating func step(_ random: inout RandomSource) {
+      switch random.next() % 12 {
+      case 0...2:
+        names += 1
+        let name = "\(random.next() % 2 == 0 ? "task" : "thread") \(names)"
+        if queue.takeTurn() { turn = name } else { queue.waitForTurn(name) }
+      case 3...5: endTransaction(appends: random.next() % 4 > 0)
+      case 6...8: if let name = awake.keys.sorted().first { wait(name, gathers: random.next() % 3 > 0) }
+      case 9: if isThreadCalled { leadForSleepers(gathers: random.next() % 3 > 0) }
+      case 10: if !gathering.isEmpty { endGathering(random.next() % 2 == 0) }
+      default: endSync(fails: random.next() % 50 == 0)
+      }
+      queue.checkInvariants()
+    }
+
+    mutating func endTransaction(appends: Bool) {
+      guard let name = turn else { return }
+      if appends, queue.failure == nil {
+        queue.append(queue.appended + 1)
+        awake[name] = queue.appended
+      }
+      turn = queue.passTurn(willWait: appends).next
+    }
+
+    mutating func wait(_ name: String, gathers: Bool) {
+      guard let number = awake[name] else { return }
+      if name.hasPrefix("task") {
+        guard let call = queue.sleep(until: number, name) else { return end(name) }
+        awake[name] = nil
+        asleep[name] = number
+        if call == .thread { isThreadCalled = true }
+        return
+      }
+      switch queue.wait(for: number, gathers: gathers, asleep: name) {
+      case .durable, .failed: end(name)
+      case .sleep:
+        awake[name] = nil
+        asleep[name] = number
+      case .gather(let gathering):
+        self.gathering.append((name, gathering)); awake[name] = nil; asleep[name] = nil
+        led[name] = number
+      case .sync:
+        #expect(syncing == nil)
+        syncing = .some(name)
+        led[name] = number
+        awake[name] = nil
+      }
+    }
+    var led: [String: UInt64] = [:]
+
+    mutating func end(_ name: String) {
+      #expect(queue.failure != nil || queue.durable >= awake[name] ?? 0)
+      awake[name] = nil
+      if name.hasPrefix("thread") { wake(queue.leave()) }
+    }
+
+    mutating func leadForSleepers(gathers: Bool) {
+      switch queue.leadForSleepers(gathers: gathers) {
+      case .gather(let number): gathering.append((nil, number))
+      case .sync:
+        #expect(syncing == nil)
+        syncing = .some(nil)
+      default: isThreadCalled = false
+      }
+    }
+
+    mutating func endGathering(_ isFirst: Bool) {
+      let one = isFirst ? gathering.removeFirst() : gathering.removeLast()
+      queue.endGathering(one.number)
+      guard let name = one.who else { return leadForSleepers(gathers: false) }
+      awake[name] = led.removeValue(forKey: name)
+      wait(name, gathers: false)
+    }
+
+    mutating func endSync(fails: Bool) {
+      guard let leader = syncing else { return }
+      syncing = nil
+      wake(fails ? queue.syncFailed(DiskError(operation: "fdatasync", path: "", code: 5)) : queue.synced())
+      if let leader { awake[leader] = led.removeValue(forKey: leader) } else { isThreadCalled = true }
+    }
+
+    mutating func wake(_ woken: Queue.Wakeups) {
+      if woken.callsThread { isThreadCalled = true }
+      for name in woken.waiters {
+        let number = asleep.removeValue(forKey: name)
+        #expect(number != nil, "\(name) was woken and did not sleep")
+        awake[name] = number
+      }
+    }
+
+    /// Nobody writes any more: all that wait come to an end.
+    mutating func finish(_ random: inout RandomSource) {
+      for _ in 0..<10_000 where !(awake.isEmpty && asleep.isEmpty && led.isEmpty && turn == nil && syncing == nil) {
+        if turn != nil { endTransaction(appends: false) }
+        for name in awake.keys.sorted() { wait(name, gathers: true) }
+        if isThreadCalled { leadForSleepers(gathers: true) }
+        if !gathering.isEmpty { endGathering(true) }
+        endSync(fails: false)
+        queue.checkInvariants()
+      }
+      #expect(asleep.isEmpty && awake.isEmpty && led.isEmpty, "\(asleep) sleep, \(awake) wait, \(led) lead")
+    }
+  }
+}
