@@ -10,7 +10,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   /// The scope around this one, of whatever store.
   let outer: TransactionScope?
   /// Its writes and its children, one after the other.
-  let turns = TurnQueue(closedError: DatastoreInterfaceError.transactionInactive)
+  let turns = TurnQueue()
 
   private let kind: Kind
   private enum Kind: Sendable {
@@ -171,7 +171,7 @@ extension TransactionScope {
       state.isEnded = true
       return (state.parent, state.changes)
     }
-    turns.close()
+    turns.close(with: DatastoreInterfaceError.transactionInactive)
     parent?.state.withLock { state in
       state.frozen = nil
       state.child = nil
@@ -186,7 +186,7 @@ extension TransactionScope {
       defer { (state.isEnded, state.isRolledBack) = (true, true) }
       return (state.isEnded, state.parent, state.savepoint)
     }
-    turns.close()
+    turns.close(with: DatastoreInterfaceError.transactionInactive)
     guard !wasEnded, let savepoint else { return }
     work.forgetDatastores()
     endChild()
@@ -212,7 +212,7 @@ extension TransactionScope {
   /// Ends a scope; who is still in it hears `transactionInactive`.
   func end() {
     state.withLock { $0.isEnded = true }
-    turns.close()
+    turns.close(with: DatastoreInterfaceError.transactionInactive)
   }
 }
 
@@ -232,7 +232,7 @@ extension TransactionScope {
         return options.contains(.skipObservations) ? [] : state.changes
       }
     }
-    turns.close()
+    turns.close(with: DatastoreInterfaceError.transactionInactive)
     for check in work.checks.withLock({ $0.values }) { try check(work.transaction) }
     let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     let base = work.transaction.base.number

@@ -1,3 +1,5 @@
+import StorageEngine
+
 extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction.
   ///

@@ -22,7 +22,7 @@ struct CommitQueue<Waiter> {
   private(set) var appended: UInt64
   private(set) var durable: UInt64
   /// Why nothing becomes durable any more.
-  private(set) var failure: DiskError?
+  private(set) var failure: StorageError?
   private(set) var leadership = Leadership.vacant
   private var sleepers: [Sleeper] = []
   private var gatherings: UInt64 = 0
@@ -120,7 +120,7 @@ struct CommitQueue<Waiter> {
 
   enum Wait: Equatable {
     case durable
-    case failed(DiskError)
+    case failed(StorageError)
     /// The caller was noted as asleep, and hears when the answer is another one.
     case sleep
     /// The caller leads: it waits, for a time, until it is woken, calls `endGathering` with this number, and asks again.
@@ -216,13 +216,13 @@ struct CommitQueue<Waiter> {
   }
 
   /// A sync has failed: what became of what it was to make durable is unknown for good.
-  mutating func syncFailed(_ error: DiskError) -> Wakeups {
+  mutating func syncFailed(_ error: StorageError) -> Wakeups {
     leadership = .vacant
     return fail(error)
   }
 
   /// Nothing may be appended any more. The first cause is the one that is told.
-  mutating func fail(_ error: DiskError) -> Wakeups {
+  mutating func fail(_ error: StorageError) -> Wakeups {
     failure = failure ?? error
     return settle()
   }

@@ -71,7 +71,8 @@ struct TurnOrder<Waiter> {
   }
 }
 
-/// Gives one task or thread at a time the turn, in the order in which they asked. A cancelled task leaves the queue.
+/// Gives one task or thread at a time the turn, in the order in which they asked. A cancelled task takes a turn that is free, and
+/// leaves the queue where it would have to wait.
 package final class TurnQueue: Sendable {
   private enum Waiter {
     case task(CheckedContinuation<Void, any Error>)
@@ -80,20 +81,21 @@ package final class TurnQueue: Sendable {
 
   private struct State {
     var order = TurnOrder<Waiter>()
-    var isClosed = false
+    /// What tasks hear that wait or come: for good, and while this turn lasts.
+    var closedBy: (any Error)?
+    var refusal: (any Error)?
+
+    var reasonToLeave: (any Error)? { closedBy ?? refusal }
   }
 
   private let state = Mutex(State())
-  private let closedError: any Error
 
-  /// `closedError`: what those hear that wait, or come, once the queue is closed.
-  package init(closedError: any Error = StorageError.closed) { self.closedError = closedError }
+  package init() {}
 
-  /// Waits for the turn without holding a thread. Throws `CancellationError`, or that the queue is closed.
+  /// Waits for the turn without holding a thread. Throws `CancellationError`, or why nobody may wait.
   package nonisolated(nonsending) func take() async throws {
-    try Task.checkCancellation()
     let isTaken = try state.withLock { state in
-      if state.isClosed { throw closedError }
+      if let error = state.reasonToLeave { throw error }
       return state.order.take()
     }
     if isTaken { return }
@@ -117,7 +119,7 @@ package final class TurnQueue: Sendable {
     let answer: Result<Void, any Error>? = ticket.withLock { ticket in
       if case .cancelled = ticket { return .failure(CancellationError()) }
       return state.withLock { state in
-        if state.isClosed { return .failure(closedError) }
+        if let error = state.reasonToLeave { return .failure(error) }
         if state.order.take() { return .success(()) }
         ticket = .waiting(state.order.wait(.task(continuation)))
         return nil
@@ -135,7 +137,7 @@ package final class TurnQueue: Sendable {
     if case .task(let continuation) = waiter { continuation.resume(throwing: CancellationError()) }
   }
 
-  /// Waits for the turn, holding the thread. Also where the queue is closed.
+  /// Waits for the turn, holding the thread.
   func takeBlocking() {
     let signal = state.withLock { state -> Signal? in
       if state.order.take() { return nil }
@@ -148,24 +150,34 @@ package final class TurnQueue: Sendable {
 
   /// Gives the turn to the one that has waited longest.
   package func pass() {
-    switch state.withLock({ $0.order.pass() }) {
+    let next = state.withLock { state in
+      state.refusal = nil
+      return state.order.pass()
+    }
+    switch next {
     case nil: break
     case .task(let continuation): continuation.resume()
     case .thread(let signal): signal.fire()
     }
   }
 
-  /// Sends everybody away who waits or comes later. Not for a queue in which threads wait.
-  package func close() {
+  /// Sends everybody away who waits or comes later.
+  package func close(with error: any Error) { sendAway(with: error) { $0.closedBy = error } }
+
+  /// Sends everybody away who waits or comes, until the turn is passed on. The caller has the turn.
+  package func refuse(with error: any Error) { sendAway(with: error) { $0.refusal = error } }
+
+  /// Not for a queue in which threads wait.
+  private func sendAway(with error: any Error, _ note: (inout State) -> Void) {
     let sentAway = state.withLock { state in
-      state.isClosed = true
+      note(&state)
       return state.order.leaveAll()
     }
     for waiter in sentAway {
       guard case .task(let continuation) = waiter else {
-        preconditionFailure("a thread waits in a queue that is closed")
+        preconditionFailure("a thread waits in a queue that sends away")
       }
-      continuation.resume(throwing: closedError)
+      continuation.resume(throwing: error)
     }
   }
 }

@@ -124,7 +124,7 @@ extension Writer {
         return
       case .failed(let cause):
         leaveHoldingMonitor()
-        throw .poisoned(cause: cause)
+        throw cause
       case .sleep:
         monitor.unlock()
         signal?.wait()
@@ -157,7 +157,7 @@ extension Writer {
       }
     }
     if durableNumber.load(ordering: .acquiring) >= number { return }
-    if let failure = monitor.withLock({ shared.queue.failure }) { throw .poisoned(cause: failure) }
+    if let failure = monitor.withLock({ shared.queue.failure }) { throw failure }
   }
 
   /// Waits for those that write, with the monitor held; false: it has taken long enough.
@@ -187,13 +187,13 @@ extension Writer {
     monitor.lock()
   }
 
-  private func sync(_ target: Publication.State) -> DiskError? {
+  private func sync(_ target: Publication.State) -> StorageError? {
     do {
       try target.file.file.sync()
       counters.syncs.add(1)
       return nil
     } catch {
-      return error
+      return .poisoned(cause: error)
     }
   }
 

@@ -20,7 +20,7 @@ extension Writer {
   func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) {
     let (failure, isClosed, isLocked) = monitor.withLock { (shared.queue.failure, shared.isClosed, shared.lock != nil) }
     if isClosed { throw .closed }
-    if let failure { throw .poisoned(cause: failure) }
+    if let failure { throw failure }
     guard !isLocked else { return }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
     let lock = try takeLock()

@@ -143,7 +143,9 @@ final class Writer: @unchecked Sendable {
   }
 
   /// Ends writing for good: who waits hears of the error, and no transaction begins any more.
-  func poison(_ error: DiskError) {
+  func poison(_ error: DiskError) { poison(.poisoned(cause: error)) }
+
+  func poison(_ error: StorageError) {
     let woken = monitor.withLock {
       monitor.notifyAll()
       return shared.queue.fail(error)

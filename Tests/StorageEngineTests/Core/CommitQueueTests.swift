@@ -6,7 +6,7 @@ import Testing
 @Suite("The queue of commits, as a value")
 struct CommitQueueTests {
   private typealias Queue = CommitQueue<String>
-  private let broken = DiskError(operation: "fdatasync", path: "data", code: 5)
+  private let broken = StorageError.poisoned(cause: DiskError(operation: "fdatasync", path: "data", code: 5))
 
   /// A queue in which commits 1 to `appended` were written and none is durable.
   private func queue(appended: UInt64 = 3) -> Tested {
@@ -151,7 +151,7 @@ struct CommitQueueTests {
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .sync)
     #expect(it.queue.sleep(until: 2, "b") == .nobody)
     #expect(it.queue.syncFailed(broken).waiters == ["b"])
-    _ = it.queue.fail(DiskError(operation: "pwrite", path: "data", code: 28))
+    _ = it.queue.fail(.closed)
     #expect(it.queue.wait(for: 1, gathers: true, asleep: "a") == .failed(broken))
     #expect(it.queue.sleep(until: 2, "b") == nil)
     it.queue.checkInvariants()
@@ -286,7 +286,7 @@ struct CommitQueueTests {
     mutating func endSync(fails: Bool) {
       guard let leader = syncing else { return }
       syncing = nil
-      wake(fails ? queue.syncFailed(DiskError(operation: "fdatasync", path: "", code: 5)) : queue.synced())
+      wake(fails ? queue.syncFailed(.closed) : queue.synced())
       if let leader { awake[leader] = led.removeValue(forKey: leader) } else { isThreadCalled = true }
     }
 
