@@ -3,6 +3,7 @@ import Documents
 @testable import CodableDatastore
 import DatastoreModel
 import Foundation
+import StorageEngine
 import Synchronization
 import Testing
 
@@ -239,11 +240,18 @@ struct LiveTests {
       #expect(try await here.load(book.id) == book)
       #expect(try await here.load(book.title, from: \.title).all() == [book])
     }
+    // While it is in a transaction; it keeps the lock for a while after it.
+    let engine = try there.core.store.connection.storeForWriting()
+    let transaction = try await engine.begin()
     let error = await #expect(throws: StoreError.self) { try await here.persist(Book(id: 9, title: "held")) }
+    transaction.cancel()
     guard case .locked = error?.kind else {
       Issue.record("the error names the holder")
       return
     }
+    engine.releaseLock()
+    try await here.persist(Book(id: 9, title: "let go"))
+    #expect(try await there.load(9)?.title == "let go")
   }
 
   @Test("observers can hear of other processes, and a live result follows them")
