@@ -93,6 +93,14 @@ package final class ImageDisk: Disk {
     }
   }
 
+  package func openFolder(_ path: String) throws(DiskError) -> any DiskFolder {
+    try change("open", path) { state throws(DiskError) in
+      let number = try state.image.existing(path, "open")
+      guard state.image.isDirectory(number) else { throw DiskError(operation: "open", path: path, code: ENOTDIR) }
+      return ImageFolder(disk: self, number: number)
+    }
+  }
+
   package func rename(_ source: String, to target: String) throws(DiskError) {
     try change("rename", source) { state throws(DiskError) in
       if state.isReadOnly { throw DiskError(operation: "rename", path: source, code: EROFS) }
@@ -167,6 +175,14 @@ package final class ImageDisk: Disk {
     return try state.withLock { state throws(DiskError) in try body(&state) }
   }
 
+  fileprivate func status(of number: DiskImage.Number) -> FileStatus { state.withLock { status(of: number, in: $0) } }
+
+  fileprivate func status(_ name: String, in folder: DiskImage.Number) -> FileStatus? {
+    state.withLock { state in
+      state.image.entries(of: folder)?[name].map { status(of: $0, in: state) }
+    }
+  }
+
   private func status(of number: DiskImage.Number, in state: borrowing State) -> FileStatus {
     FileStatus(
       identity: FileIdentity(device: device, inode: number), size: state.image.contents(of: number)?.size ?? 0,
@@ -198,6 +214,15 @@ package final class ImageDisk: Disk {
       return error
     }
     if let error { throw DiskError(operation: "pwrite", path: file.path, code: error) }
+  }
+
+  fileprivate func reopened(_ file: ImageFile) -> ImageFile {
+    let open = state.withLock { state in
+      state.openCounts[file.number, default: 0] += 1
+      state.lastOpen += 1
+      return state.lastOpen
+    }
+    return ImageFile(disk: self, number: file.number, open: open, path: file.path, isWritable: true)
   }
 
   fileprivate func tryLock(_ file: ImageFile) -> Bool {
@@ -323,6 +348,8 @@ private final class ImageFile: DiskFile {
 
   var status: FileStatus { disk.status(of: self) }
 
+  func reopened() throws(DiskError) -> (any DiskFile)? { disk.reopened(self) }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     disk.read(self, into: buffer, at: offset)
   }
@@ -357,6 +384,19 @@ private final class ImageFile: DiskFile {
   func unlock() throws(DiskError) { disk.unlock(self) }
 
   func isLockedElsewhere() throws(DiskError) -> Bool { disk.isLockedElsewhere(self) }
+}
+
+private final class ImageFolder: DiskFolder {
+  private let disk: ImageDisk
+  private let number: DiskImage.Number
+
+  init(disk: ImageDisk, number: DiskImage.Number) {
+    self.disk = disk
+    self.number = number
+  }
+
+  var identity: FileIdentity { disk.status(of: number).identity }
+  func status(_ name: String) -> FileStatus? { disk.status(name, in: number) }
 }
 
 private final class ImageWatch: DiskWatch {

@@ -64,12 +64,12 @@ extension StoreError {
     case .notFound: .notFound
     case .notAStore, .alreadyExists: .notAStore
     case .newerFormat: .newerFormat
-    case .damaged, .noSuchTree, .treeExists, .wrongTree: .damaged
+    case .damaged, .dataMissing, .noSuchTree, .treeExists, .wrongTree: .damaged
     case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)
     case .readOnly: .readOnly
     case .full: .full
     case .io: .inputOutput
-    case .poisoned: .outcomeUnknown
+    case .poisoned, .replaced: .outcomeUnknown
     case .prunedCommit, .noSuchCommit, .noCommitAsOld: .noSuchCommit
     case .closed: .closed
     default: .refused

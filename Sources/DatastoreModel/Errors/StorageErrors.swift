@@ -11,7 +11,7 @@ extension ModelError {
     case .prunedCommit(let number, let nearest):
       self = .noSuchCommit(
         "#\(number)", reason: "it was removed from the history; the nearest one kept is #\(nearest)")
-    case .damaged, .newerFormat: self = .storage(error.description, kind: .damaged)
+    case .damaged, .dataMissing, .newerFormat: self = .storage(error.description, kind: .damaged)
     default: self = .storage(error.description, kind: .failed)
     }
   }

@@ -169,8 +169,9 @@ extension Writer {
   /// Syncs, which the queue has asked for; called with the monitor held, and lets go of it meanwhile and to wake those that waited.
   func syncHoldingMonitor() {
     let target = shared.appended
+    let names = shared.lock?.names
     monitor.unlock()
-    let failure = sync(target)
+    let failure = sync(target, names)
     monitor.lock()
     // An error that was met elsewhere meanwhile may be one of this sync's pages: then it has failed too.
     if failure == nil, shared.queue.failure == nil {
@@ -187,13 +188,21 @@ extension Writer {
     monitor.lock()
   }
 
-  private func sync(_ target: Publication.State) -> StorageError? {
+  /// Why what was synced is not durable in the store, or nil. The names come after the sync: what was put in the data's place before
+  /// is what the store is now.
+  private func sync(_ target: Publication.State, _ names: StoreNames?) -> StorageError? {
     do {
       try target.file.file.sync()
-      counters.syncs.add(1)
-      return nil
     } catch {
       return .poisoned(cause: error)
+    }
+    counters.syncs.add(1)
+    do {
+      try names?.check()
+      return nil
+    } catch {
+      if case .io(let cause) = error { return .poisoned(cause: cause) }
+      return error
     }
   }
 

@@ -14,6 +14,8 @@ extension Writer {
     let since: Int64
     /// What the file says.
     var hold = EncodedHold()
+    /// The names that lead to the store's files; known once the store was recovered.
+    var names: StoreNames?
   }
 
   /// Makes the writer ready to append. Takes the lock where it is not held.
@@ -44,22 +46,18 @@ extension Writer {
   }
 
   private func takeLock() throws(StorageError) -> HeldLock {
-    let lockFile = LockFile(disk: disk, folder: folder)
-    let file = try lockFile.openForLocking()
-    let patience = Int64(min(max(0, options.lockPatience), 1e9) * 1e9)
-    // Another process's lock cannot wake anyone here, so it is asked for again, at growing distances.
-    var waited: Int64 = 0
-    var pause: Int64 = 500_000
-    while true {
-      if try engineCall({ () throws(DiskError) in try file.tryLock() }) {
-        return HeldLock(file: file, since: disk.now())
-      }
-      guard waited < patience else {
-        throw .locked(try LockFile.read(file) ?? .unknown)
-      }
-      rest(nanoseconds: min(pause, patience - waited))
-      waited += pause
-      pause = min(pause * 2, 20_000_000)
+    let file = try LockFile(disk: disk, folder: folder).take(patience: options.lockPatience)
+    return HeldLock(file: file, since: disk.now())
+  }
+
+  /// Throws where one who changes names by the store's path would not change the store's. Where that is because another file has
+  /// a name of the store's, nothing is written any more.
+  func requireNames() throws(StorageError) {
+    do {
+      try monitor.withLock({ shared.lock?.names })?.checkPath()
+    } catch {
+      if case .replaced = error { poison(error) }
+      throw error
     }
   }
 
@@ -78,6 +76,10 @@ extension Writer {
     let found = try Recovery(disk: disk, folder: folder, options: options, counters: counters, session: session)
       .run(from: publication.current)
     let chain = found.state.chain
+    if let lock = monitor.withLock({ shared.lock?.file }) {
+      let names = try StoreNames(disk: disk, path: folder, data: found.state.file.file, lock: lock)
+      monitor.withLock { shared.lock?.names = names }
+    }
     zeros.begin(at: max(found.size, chain.end))
     tail = Tail(origin: found.origin)
     monitor.withLock {
@@ -129,7 +131,8 @@ extension Writer {
     do {
       try waitUntilDurable(chain.number, gathers: false)
     } catch {
-      // A poisoned store writes no more; who opens it anew needs the lock.
+      // A poisoned store writes no more; who opens it anew needs the lock. Of the file that is there now nothing was promised.
+      if case .replaced = error { moveHold(to: 0) }
       dropLock()
       throw error
     }

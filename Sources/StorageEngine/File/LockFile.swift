@@ -99,8 +99,21 @@ struct LockFile: Sendable {
     return LockHold(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count]))
   }
 
+  /// Takes the writer's lock in the file that has its name then, waiting for at most `patience` seconds for another process.
+  func take(patience: Double) throws(StorageError) -> any DiskFile {
+    for _ in 0..<8 {
+      let file = try openForLocking()
+      guard try engineCall({ () throws(DiskError) in try file.lock(patience: patience) }) else {
+        throw .locked(try LockFile.read(file) ?? .unknown)
+      }
+      // The lock of a file that nobody finds, because it lost its name meanwhile, keeps nobody away.
+      if try engineCall({ () throws(DiskError) in try disk.leads(path, to: file) }) { return file }
+    }
+    throw .replaced(path: path)
+  }
+
   /// Opens the file for locking, making it where it is missing.
-  func openForLocking() throws(StorageError) -> any DiskFile {
+  private func openForLocking() throws(StorageError) -> any DiskFile {
     for _ in 0..<4 {
       do {
         return try disk.open(path, .readWriteNoLink)

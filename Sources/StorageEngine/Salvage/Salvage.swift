@@ -290,8 +290,8 @@ private struct SalvageDraft {
   func make(
     _ options: StoreOptions, _ body: (Store) throws(StorageError) -> SalvageReport
   ) throws(StorageError) -> SalvageReport {
-    guard !Store.exists(at: path, disk: disk) else { throw .alreadyExists(path: path) }
     let creation = Creation(disk: disk, folder: path)
+    try creation.requireNothing()
     let made = try creation.makeFolder()
     clear()
     do {

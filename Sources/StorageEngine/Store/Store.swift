@@ -45,9 +45,9 @@ package final class Store: Sendable {
 
   // MARK: Opening
 
-  /// Whether a store lies at the path.
+  /// Whether a store lies at the path, if only what is left of one whose data is missing: that is not to be taken for nothing.
   package static func exists(at path: String, disk: any Disk) -> Bool {
-    ((try? disk.status(Reading.dataPath(path))) ?? nil) != nil
+    ((try? disk.status(Reading.dataPath(path))) ?? nil) != nil || trace(at: path, disk: disk) != nil
   }
 
   /// Makes an empty store, with the folders that lead to it, and opens it. The data lies there whole or not at all.

@@ -22,13 +22,28 @@ extension Store {
     }
   }
 
+  /// The name of a file that only a store leaves beside its data; nil where nothing at the path tells of a store.
+  static func trace(at path: String, disk: any Disk) -> String? {
+    guard let names = try? disk.list(path) else { return nil }
+    return names.sorted().first { name in
+      switch name {
+      case "lock": ((try? LockFile(disk: disk, folder: path).look().hold) ?? nil) != nil
+      case "data.compact":
+        ((try? disk.open(path + "/" + name, .read)).flatMap { try? FileHeader(reading: $0, path: path) }) != nil
+      default: name.hasPrefix(cutPrefix)
+      }
+    }
+  }
+
+  static let cutPrefix = "cut-after-"
+
   private static func purpose(of name: String) -> String? {
     switch name {
     case "data.compact": "a compaction that is not finished; the next one with the same --keep goes on from there"
     case "data.new": "the beginning of a store or a copy that was not finished; it may be deleted"
     case "data.salvage": "what a salvage that did not come to its end has left; it may be deleted"
     default:
-      name.hasPrefix("cut-after-")
+      name.hasPrefix(cutPrefix)
         ? "bytes after the last whole commit, kept aside when the store was opened; they may be deleted" : nil
     }
   }

@@ -10,6 +10,8 @@ final class TolerantFile: DiskFile {
 
   var status: FileStatus { get throws(DiskError) { try base.status } }
 
+  func reopened() throws(DiskError) -> (any DiskFile)? { try base.reopened().map(TolerantFile.init) }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     do throws(DiskError) {
       return try base.read(into: buffer, at: offset)

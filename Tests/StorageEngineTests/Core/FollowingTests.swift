@@ -81,8 +81,9 @@ struct FollowingTests {
     let reader = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
     try first.close()
     #expect(try reader.refresh().commit.number == 21)
-    try disk.unlink("store/data")
-    let second = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    try Store.create(at: "other", options: StoreOptions(), disk: disk).close()
+    try disk.rename("other/data", to: "store/data")
+    let second = try Store.open(at: "store", options: StoreOptions(), disk: disk)
     try second.change { try $0.createTree(people, kind: .records) }
     try second.change { try $0.put(key(1), bytes("second"), in: people) }
     // The same generation, and less of it.
