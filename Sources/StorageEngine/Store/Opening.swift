@@ -3,6 +3,8 @@ struct Opening {
   let file: DataFile
   /// Frames beyond this are not looked at: a living writer's durable end, or the file's size.
   let limit: UInt64
+  /// What the lock file says of a session that was killed.
+  var promise: DurablePromise?
 
   struct Result {
     var chain: ChainEnd
@@ -11,6 +13,8 @@ struct Opening {
     var slot: Slot?
     var adoptedCommits = 0
     var damage: StorageError?
+    /// What is damaged is what the lock file promises.
+    var isPromiseBroken = false
   }
 
   /// From the best slot forward; where a slot or its frame is damaged, from the other one, or from the first frame.
@@ -73,8 +77,12 @@ struct Opening {
     if chain.offset == 0, file.header.firstNumber > 1 {
       damage = damage ?? .damaged(what: "first frame", offset: FileLayout.firstFrame)
     }
+    let isPromiseBroken = try promise?.isBroken(behind: chain, in: file) ?? false
+    if isPromiseBroken { damage = damage ?? .damaged(what: "frame", offset: chain.end) }
     let newest = try newest(of: &chain, &damage)
-    return Result(chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage)
+    return Result(
+      chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage,
+      isPromiseBroken: isPromiseBroken)
   }
 
   /// The newest commit whose record, and that of its head, can be read. Where that is not the last one, `chain` goes back to it
