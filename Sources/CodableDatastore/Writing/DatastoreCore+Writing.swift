@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import StorageEngine
 
 extension DatastoreCore {
