@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Trees filled in order, with nodes written before the commit")
 struct SettlingTests {
-  private let entries = TreeName("entries")
+  private let entries = TreeName(Array("entries".utf8))
 
   private func key(_ number: Int) -> [UInt8] { Array("key \(1_000_000 + number)".utf8) }
 
@@ -21,12 +21,12 @@ struct SettlingTests {
     let store = try Store.create(at: "/store", options: StoreOptions(), disk: disk)
     let transaction = try store.beginBlocking()
     try transaction.createTree(entries, kind: .entries)
-    try transaction.createTree(TreeName("records"), kind: .records)
+    try transaction.createTree(TreeName(Array("records".utf8)), kind: .records)
     try fill(transaction, 0..<30_000)
     // Nodes that were written can be read, and change again.
     #expect(try transaction.tree(entries)?.find(.bytes(key(5))) != nil)
     #expect(try transaction.remove(key(5), in: entries))
-    try transaction.put(key(1), Array("a record".utf8), in: TreeName("records"))
+    try transaction.put(key(1), Array("a record".utf8), in: TreeName(Array("records".utf8)))
     try transaction.settle(entries)
     try transaction.commit()?.wait()
     let tree = try #require(try store.head.tree(entries))
