@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import TerminalKit
 
 @testable import StoreBrowser

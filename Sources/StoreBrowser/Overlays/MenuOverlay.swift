@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import TerminalKit
 
 /// A short list to choose from.

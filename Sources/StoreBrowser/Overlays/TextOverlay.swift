@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import TerminalKit
 
 /// Lines to read: a long value, a log, the scalars of a cell.
