@@ -23,7 +23,7 @@ struct CommandExampleTests {
       try check(example, isMet: true, keys) { driver in
         driver.press(keys)
         guard let argument = example.argument else { return }
-        guard case .prompt? = driver.browser.overlays.last else {
+        guard driver.browser.overlays.last is Prompt else {
           driver.type(argument)
           return
         }
@@ -37,9 +37,15 @@ struct CommandExampleTests {
   private func check(
     _ example: CommandExample, isMet: Bool, _ how: String, doing command: (Driver) throws -> Void
   ) throws {
+    let store = try Sample.store()
     let driver = Driver(
-      try Sample.store(), start: .init(datastore: example.datastore), warmUp: FakeWarmUp())
+      store, start: .init(datastore: example.datastore), warmUp: FakeWarmUp())
     for step in example.before { try driver.play(step) }
+    if let meanwhile = example.meanwhile {
+      try meanwhile(store)
+      driver.tell(.storeStirred)
+    }
+    for step in example.then { try driver.play(step) }
     try command(driver)
     for step in example.after { try driver.play(step) }
     #expect(driver.meets(example.expected) == isMet, "\(how):\n\(driver.screen)")

@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import TerminalKit
 
 @testable import StoreBrowser
@@ -9,6 +10,9 @@ struct CommandExample: Sendable {
   var datastore = "City"
   /// Steps of a script before the command.
   var before: [String] = []
+  /// What another program writes then, and the steps after that.
+  var meanwhile: (@Sendable (OwnStore) throws -> Void)?
+  var then: [String] = []
   var argument: String?
   /// Steps after it, that let its effect be seen.
   var after: [String] = []
@@ -37,6 +41,14 @@ enum CommandExamples {
     in datastore: String = "City"
   ) -> CommandExample {
     CommandExample(datastore: datastore, before: before, argument: argument, after: after, expected: expected)
+  }
+
+  /// A review of a field that another program changed too.
+  private static func conflict(_ expected: CommandExample.Expectation) -> CommandExample {
+    CommandExample(
+      before: ["keys l l l e ^u 5 Enter"],
+      meanwhile: { _ = try Sample.change($0, "City", "611717", ".population", to: 7) },
+      then: ["keys w j"], expected: expected)
   }
 
   private static let moving: [Command: CommandExample] = [
@@ -157,10 +169,14 @@ enum CommandExamples {
     .undo: example(.gone("▶- "), before: "keys dd"),
     .redo: example(.seen("▶- "), before: "keys dd u"),
     .review: example(.seen("- City/611717"), before: "keys dd"),
+    .takeMine: conflict(.holds { !$0.browser.session.staged.isEmpty && !$0.shows("m mine") }),
+    .takeTheirs: conflict(.seen("nothing is staged any more")),
+    .markStale: example(.seen("will be marked stale"), before: "keys dd w"),
+    .listChanges: example(.seen("What is committed"), before: "keys dd w"),
     .set: example(.seen("10 records"), argument: "population = 1"),
     .deleteShown: example(.seen("10 records")),
     .compact: example(
-      .holds { if case .compact? = $0.browser.overlays.last { true } else { false } }, argument: "2"),
+      .holds { $0.browser.overlays.last is CompactOverlay }, argument: "2"),
     .copyStore: example(
       .holds { driver in
         driver.works.contains { if case .rewrite(.copy(to: "/none/here.strata", at: nil)) = $0 { true } else { false } }

@@ -16,13 +16,19 @@ struct CommandTests {
     }
   }
 
-  @Test("every key can be typed, means one command, and is no beginning of another key's sequence")
+  @Test("every key can be typed, means one command in a pane, and is no beginning of another key's sequence")
   func keys() {
     var seen: [[KeyChord]: Command] = [:]
+    var inOverlays: [PaneID: Set<[KeyChord]>] = [:]
+    let overlays = Set(PaneTable.overlays.map(\.id))
     for entry in CommandTable.all {
       for key in entry.keys {
         guard let chords = KeyChord.sequence(key) else {
           Issue.record("“\(key)” of \(entry.name) is no key")
+          continue
+        }
+        if let overlay = entry.contexts.first, overlays.contains(overlay) {
+          #expect(inOverlays[overlay, default: []].insert(chords).inserted, "\(key): \(entry.name)")
           continue
         }
         #expect(seen[chords] == nil, "\(key): \(entry.name)")
@@ -57,9 +63,9 @@ struct CommandTests {
     ]
     for (key, command) in expected {
       let chords = try #require(KeyChord.sequence(key))
-      #expect(Keymap.standard.meaning(of: chords) == .command(command), "\(key)")
+      #expect(Keymap.standard.meaning(of: chords, in: .table) == .command(command), "\(key)")
     }
-    #expect(Keymap.standard.meaning(of: try #require(KeyChord.sequence("^q"))) == .nothing)
+    #expect(Keymap.standard.meaning(of: try #require(KeyChord.sequence("^q")), in: .table) == .nothing)
   }
 
   @Test("every command is found in help by its name and by its keys, and runs or gives a reason")
@@ -79,10 +85,10 @@ struct CommandTests {
   @Test("a footer names only commands that work in its pane")
   func footers() {
     for pane in PaneID.allCases {
-      let commands = CommandTable.footer(of: pane)
+      let commands = PaneTable.entry(pane).footer
       #expect(commands.suffix(2) == [.help, .close], "\(pane)")
       for command in commands {
-        let contexts = CommandTable.contexts(of: command)
+        let contexts = CommandTable.entry(command).contexts
         #expect(contexts.isEmpty || contexts.contains(pane), "\(command) in \(pane)")
       }
     }
@@ -91,8 +97,8 @@ struct CommandTests {
   @Test("other keys take the place of a command's own")
   func binding() throws {
     let keymap = Keymap(bindings: [.history: ["^h"], .undo: []])
-    #expect(keymap.meaning(of: try #require(KeyChord.sequence("^h"))) == .command(.history))
-    #expect(keymap.meaning(of: try #require(KeyChord.sequence("H"))) == .nothing)
+    #expect(keymap.meaning(of: try #require(KeyChord.sequence("^h")), in: .table) == .command(.history))
+    #expect(keymap.meaning(of: try #require(KeyChord.sequence("H")), in: .table) == .nothing)
     #expect(keymap.keys(for: .undo).isEmpty)
   }
 }

@@ -1,125 +1,146 @@
-/// Everything a person can ask of the browser, once.
-///
-/// The raw value is the name: what is typed after `:`, written in a script and bound in the config file. What a command
-/// is called, which keys it has and what it says for itself stands in `CommandTable`.
-package enum Command: String, CaseIterable, Sendable, Hashable {
+/// Something that a person can ask of the browser, by the name that is typed after `:`, written in a script and bound in
+/// the config file. What it is called, which keys it has, where it works and what it does is its row in `CommandTable`;
+/// a pane that brings a command of its own names it in its own file.
+package struct Command: RawRepresentable, ExpressibleByStringLiteral, CaseIterable, Sendable, Hashable {
+  package let rawValue: String
+
+  /// A command of the table by its name; nil where there is none.
+  package init?(rawValue: String) {
+    guard CommandTable.isKnown(rawValue) else { return nil }
+    self.rawValue = rawValue
+  }
+
+  package init(stringLiteral name: String) { rawValue = name }
+
+  package static var allCases: [Command] { CommandTable.all.map(\.command) }
+}
+
+extension Command {
   // Moving
-  case down, up, left, right
-  case first, last
-  case halfDown = "half-down"
-  case halfUp = "half-up"
-  case pageDown = "page-down"
-  case pageUp = "page-up"
-  case goTo = "go"
-  case nextRecord = "next-record"
-  case previousRecord = "previous-record"
+  package static let down: Command = "down"
+  package static let up: Command = "up"
+  package static let left: Command = "left"
+  package static let right: Command = "right"
+  package static let first: Command = "first"
+  package static let last: Command = "last"
+  package static let halfDown: Command = "half-down"
+  package static let halfUp: Command = "half-up"
+  package static let pageDown: Command = "page-down"
+  package static let pageUp: Command = "page-up"
+  package static let goTo: Command = "go"
+  package static let nextRecord: Command = "next-record"
+  package static let previousRecord: Command = "previous-record"
 
   // Panes and places
-  case pane1 = "pane-1"
-  case pane2 = "pane-2"
-  case pane3 = "pane-3"
-  case pane4 = "pane-4"
-  case pane5 = "pane-5"
-  case pane6 = "pane-6"
-  case nextPane = "next-pane"
-  case larger, smaller
-  case open
-  case escape
-  case close
-  case quit
-  case interrupt
-  case back, forward
-  case setBookmark = "bookmark"
-  case goToBookmark = "go-bookmark"
+  package static let pane1: Command = "pane-1"
+  package static let pane2: Command = "pane-2"
+  package static let pane3: Command = "pane-3"
+  package static let pane4: Command = "pane-4"
+  package static let pane5: Command = "pane-5"
+  package static let pane6: Command = "pane-6"
+  package static let nextPane: Command = "next-pane"
+  package static let larger: Command = "larger"
+  package static let smaller: Command = "smaller"
+  package static let open: Command = "open"
+  package static let escape: Command = "escape"
+  package static let close: Command = "close"
+  package static let quit: Command = "quit"
+  package static let interrupt: Command = "interrupt"
+  package static let back: Command = "back"
+  package static let forward: Command = "forward"
+  package static let setBookmark: Command = "bookmark"
+  package static let goToBookmark: Command = "go-bookmark"
 
   // Table
-  case mark
-  case range
-  case search
-  case searchNext = "search-next"
-  case searchPrevious = "search-previous"
-  case filter
-  case filterLike = "filter-like"
-  case sort
-  case sortReverse = "sort-reverse"
-  case frequency
-  case hideColumn = "hide-column"
-  case unhideColumns = "unhide-columns"
-  case narrowColumn = "narrow-column"
-  case widenColumn = "widen-column"
-  case freezeColumn = "freeze-column"
-  case columnLeft = "column-left"
-  case columnRight = "column-right"
-  case nameView = "view"
-  case forgetView = "forget-view"
+  package static let mark: Command = "mark"
+  package static let range: Command = "range"
+  package static let search: Command = "search"
+  package static let searchNext: Command = "search-next"
+  package static let searchPrevious: Command = "search-previous"
+  package static let filter: Command = "filter"
+  package static let filterLike: Command = "filter-like"
+  package static let sort: Command = "sort"
+  package static let sortReverse: Command = "sort-reverse"
+  package static let frequency: Command = "frequency"
+  package static let hideColumn: Command = "hide-column"
+  package static let unhideColumns: Command = "unhide-columns"
+  package static let narrowColumn: Command = "narrow-column"
+  package static let widenColumn: Command = "widen-column"
+  package static let freezeColumn: Command = "freeze-column"
+  package static let columnLeft: Command = "column-left"
+  package static let columnRight: Command = "column-right"
+  package static let nameView: Command = "view"
+  package static let forgetView: Command = "forget-view"
 
   // Record and values
-  case form
-  case copyValue = "copy-value"
-  case copyPath = "copy-path"
-  case copyKey = "copy-key"
-  case copyRecord = "copy-record"
-  case scalars
-  case referrers
-  case blame
-  case export
+  package static let form: Command = "form"
+  package static let copyValue: Command = "copy-value"
+  package static let copyPath: Command = "copy-path"
+  package static let copyKey: Command = "copy-key"
+  package static let copyRecord: Command = "copy-record"
+  package static let scalars: Command = "scalars"
+  package static let referrers: Command = "referrers"
+  package static let blame: Command = "blame"
+  package static let export: Command = "export"
 
   // Index
-  case lowerBound = "lower-bound"
-  case upperBound = "upper-bound"
-  case verify
-  case addIndex = "add-index"
-  case rebuildIndex = "rebuild-index"
-  case dropIndex = "drop-index"
+  package static let lowerBound: Command = "lower-bound"
+  package static let upperBound: Command = "upper-bound"
+  package static let verify: Command = "verify"
+  package static let addIndex: Command = "add-index"
+  package static let rebuildIndex: Command = "rebuild-index"
+  package static let dropIndex: Command = "drop-index"
 
   // History
-  case history
-  case storeHistory = "store-history"
-  case travel
-  case olderCommit = "older"
-  case newerCommit = "newer"
-  case difference
-  case pickaxe
-  case fold
-  case follow
-  case pin
-  case unpin
+  package static let history: Command = "history"
+  package static let storeHistory: Command = "store-history"
+  package static let travel: Command = "travel"
+  package static let olderCommit: Command = "older"
+  package static let newerCommit: Command = "newer"
+  package static let difference: Command = "difference"
+  package static let pickaxe: Command = "pickaxe"
+  package static let fold: Command = "fold"
+  package static let follow: Command = "follow"
+  package static let pin: Command = "pin"
+  package static let unpin: Command = "unpin"
 
   // Writing
-  case edit
-  case editExternally = "edit-externally"
-  case insert
-  case duplicate
-  case paste
-  case deleteRecord = "delete-record"
-  case valueMenu = "value-menu"
-  case moveUp = "move-up"
-  case moveDown = "move-down"
-  case leaveOut = "leave-out"
-  case restoreRecord = "restore-record"
-  case restoreField = "restore-field"
-  case revert
-  case restoreStore = "restore"
-  case undo, redo
-  case review
-  case set
-  case deleteShown = "delete"
+  package static let edit: Command = "edit"
+  package static let editExternally: Command = "edit-externally"
+  package static let insert: Command = "insert"
+  package static let duplicate: Command = "duplicate"
+  package static let paste: Command = "paste"
+  package static let deleteRecord: Command = "delete-record"
+  package static let valueMenu: Command = "value-menu"
+  package static let moveUp: Command = "move-up"
+  package static let moveDown: Command = "move-down"
+  package static let leaveOut: Command = "leave-out"
+  package static let restoreRecord: Command = "restore-record"
+  package static let restoreField: Command = "restore-field"
+  package static let revert: Command = "revert"
+  package static let restoreStore: Command = "restore"
+  package static let undo: Command = "undo"
+  package static let redo: Command = "redo"
+  package static let review: Command = "review"
+  package static let set: Command = "set"
+  package static let deleteShown: Command = "delete"
 
   // The store as a whole
-  case compact
-  case copyStore = "copy"
+  package static let compact: Command = "compact"
+  package static let copyStore: Command = "copy"
 
   // Migration
-  case warmUp = "warm-up"
-  case retry
-  case log
+  package static let warmUp: Command = "warm-up"
+  package static let retry: Command = "retry"
+  package static let log: Command = "log"
 
   // Program
-  case palette, help
-  case mouse
-  case headsUp = "hud"
-  case recordMacro = "record"
-  case replay
-  case repaint
-  case suspend
+  package static let palette: Command = "palette"
+  package static let help: Command = "help"
+  package static let mouse: Command = "mouse"
+  package static let headsUp: Command = "hud"
+  package static let recordMacro: Command = "record"
+  package static let replay: Command = "replay"
+  package static let repaint: Command = "repaint"
+  package static let suspend: Command = "suspend"
 }

@@ -16,27 +16,46 @@ extension CommandTable {
     row(.pageUp, ["PageUp", "^b"], "page up", "page", .move, "Moves one page up."),
     row(
       .goTo, [], "go to a row: 812, 50%, +12, -12", "go to", .move, argument: .init("POSITION"),
-      "Goes to a row by number (`:812`), by part (`:50%`) or relative to here (`:+12`, `:-12`)."),
+      "Goes to a row by number (`:812`), by part (`:50%`) or relative to here (`:+12`, `:-12`).",
+      unless: .withoutDatastore),
     row(
       .nextRecord, ["J"], "next record", "next", .move,
-      "From inside the record pane, shows the next record of the table."),
+      "From inside the record pane, shows the next record of the table.", in: [.record, .table]
+    ) { browser, _ in browser.stepRecord(by: 1) },
     row(
       .previousRecord, ["K"], "previous record", "previous", .move,
-      "From inside the record pane, shows the previous record of the table."),
+      "From inside the record pane, shows the previous record of the table.", in: [.record, .table]
+    ) { browser, _ in browser.stepRecord(by: -1) },
   ]
 
   static let places: [CommandEntry] = [
-    row(.pane1, ["1"], "pane 1: stores and indexes", "stores", .places, "Goes to the datastores and their indexes."),
-    row(.pane2, ["2"], "pane 2: table", "table", .places, "Goes to the table of records."),
-    row(.pane3, ["3"], "pane 3: record", "record", .places, "Goes to the record."),
-    row(.pane4, ["4"], "pane 4: history", "history", .places, "Goes to the history; opens it where it is not shown."),
+    row(.pane1, ["1"], "pane 1: stores and indexes", "stores", .places, "Goes to the datastores and their indexes.") {
+      browser, _ in browser.goToPane(1)
+    },
+    row(.pane2, ["2"], "pane 2: table", "table", .places, "Goes to the table of records.") { browser, _ in
+      browser.goToPane(2)
+    },
+    row(.pane3, ["3"], "pane 3: record", "record", .places, "Goes to the record.") { browser, _ in browser.goToPane(3)
+    },
+    row(.pane4, ["4"], "pane 4: history", "history", .places, "Goes to the history; opens it where it is not shown.") {
+      browser, _ in browser.goToPane(4)
+    },
     row(
       .pane5, ["5"], "pane 5: index", "index", .places,
-      "Goes to the index of the table: keys, numbers of entries, density, range."),
-    row(.pane6, ["6"], "pane 6: migration", "migration", .places, "Goes to the migration: what is being warmed up."),
-    row(.nextPane, ["Tab"], "next pane", "panes", .places, "Goes to the next pane on the screen."),
-    row(.larger, ["+"], "larger pane", "larger", .places, "Makes the pane larger: normal, half, full screen."),
-    row(.smaller, ["_"], "smaller pane", "smaller", .places, "Makes the pane smaller again."),
+      "Goes to the index of the table: keys, numbers of entries, density, range."
+    ) { browser, _ in browser.goToPane(5) },
+    row(.pane6, ["6"], "pane 6: migration", "migration", .places, "Goes to the migration: what is being warmed up.") {
+      browser, _ in browser.goToPane(6)
+    },
+    row(.nextPane, ["Tab"], "next pane", "panes", .places, "Goes to the next pane on the screen.") { browser, _ in
+      browser.goToNextPane()
+    },
+    row(.larger, ["+"], "larger pane", "larger", .places, "Makes the pane larger: normal, half, full screen.") {
+      browser, _ in browser.mode = ScreenMode(rawValue: (browser.mode.rawValue + 1) % 3) ?? .normal
+    },
+    row(.smaller, ["_"], "smaller pane", "smaller", .places, "Makes the pane smaller again.") { browser, _ in
+      browser.mode = ScreenMode(rawValue: (browser.mode.rawValue + 2) % 3) ?? .normal
+    },
     row(
       .open, ["Enter"], "open, drill in, follow a reference", "open", .places,
       "Opens what is selected: the table of a datastore or index, the record, a branch, a long value, the changes of a "
@@ -44,121 +63,165 @@ extension CommandTable {
     row(
       .escape, ["Esc"], "back out one step", "back", .places,
       "Takes back one layer a press: prompt or overlay, running work, view, marks, filter, range, time travel. Never "
-        + "quits."),
+        + "quits."
+    ) { browser, _ in browser.escape() },
     row(
       .close, ["q"], "close the view; on the main screen quit", "close", .places,
-      "Closes the topmost view, and quits on the main screen. What is staged stays staged on disk."),
-    row(.back, ["^o"], "back to the place before", "back", .places, "Goes back through the places visited."),
-    row(.forward, ["g i"], "forward again", "forward", .places, "Goes forward again through the places visited."),
+      "Closes the topmost view, and quits on the main screen. What is staged stays staged on disk."
+    ) { browser, _ in browser.close() },
+    row(
+      .back, ["^o"], "back to the place before", "back", .places, "Goes back through the places visited.",
+      unless: .withoutDatastore
+    ) { browser, _ in browser.goBack() },
+    row(
+      .forward, ["g i"], "forward again", "forward", .places, "Goes forward again through the places visited.",
+      unless: .withoutDatastore
+    ) { browser, _ in browser.goForward() },
     row(
       .setBookmark, ["m"], "set a bookmark: m and a letter", "bookmark", .places, argument: .init("LETTER"),
-      "Sets a bookmark on the selected record under a letter; kept per store."),
+      "Sets a bookmark on the selected record under a letter; kept per store."
+    ) { browser, argument in browser.setBookmark(argument) },
     row(
       .goToBookmark, ["'"], "go to a bookmark: ' and a letter", "to bookmark", .places, argument: .init("LETTER"),
-      "Goes to the bookmark of a letter."),
+      "Goes to the bookmark of a letter."
+    ) { browser, argument in browser.goToBookmark(argument) },
     row(
       .referrers, ["g r"], "who refers here", "referrers", .places,
-      "Lists the records of other datastores whose indexed values are this identifier."),
+      "Lists the records of other datastores whose indexed values are this identifier.", in: [.table, .record]
+    ) { browser, _ in browser.findReferrers() },
   ]
 
   static let table: [CommandEntry] = [
     row(
       .mark, ["Space"], "mark or unmark", "mark", .table,
-      "Marks the selected record (●). Marked records are what copy, export, delete and bulk edits work on."),
+      "Marks the selected record (●). Marked records are what copy, export, delete and bulk edits work on.",
+      in: [.table]),
     row(
       .range, ["v"], "start or end a range", "range", .table,
-      "In the table, marks from here to where the selection goes; in the history, sets the base of a difference."),
+      "In the table, marks from here to where the selection goes; in the history, sets the base of a difference.",
+      in: [.table, .history]),
     row(
       .search, ["/"], "search; on an indexed field a seek", "find", .table, argument: .init("TEXT"),
       "Searches from the selection on. In a table ordered by a text index, `/Sai` seeks to the first key that begins so; "
-        + "otherwise the records are scanned, which Esc cancels. `/` and `N` is the search backwards."),
-    row(.searchNext, ["n"], "next match", "next", .table, "Goes to the next match."),
-    row(.searchPrevious, ["N"], "previous match", "previous", .table, "Goes to the previous match."),
+        + "otherwise the records are scanned, which Esc cancels. `/` and `N` is the search backwards.",
+      in: [.table, .index, .history, .record]
+    ) { browser, argument in browser.run(.search, on: .table, argument) },
+    row(.searchNext, ["n"], "next match", "next", .table, "Goes to the next match.", in: [.table, .history, .record]),
+    row(
+      .searchPrevious, ["N"], "previous match", "previous", .table, "Goes to the previous match.",
+      in: [.table, .history, .record]),
     row(
       .filter, ["f"], "filter; = for an index range, ! to invert", "filter", .table, argument: .init("EXPR"),
       verb: "records",
       "Filters the table: `population > 1000000 and name ^= \"San\"`; `!EXPR` inverts; `= 1000 ..< 2000` is a range of the "
-        + "index that orders the table. Empty takes the filter away."),
+        + "index that orders the table. Empty takes the filter away.", unless: .withoutDatastore
+    ) { browser, argument in browser.setFilter(argument ?? "") },
     row(
       .filterLike, ["&"], "filter to rows like this cell", "like this", .table,
-      "Filters to the records with the same value in this column."),
+      "Filters to the records with the same value in this column.", in: [.table]),
     row(
       .sort, ["o"], "sort by this column", "sort", .table, argument: .init("PATH", isRequired: false),
-      "Sorts by the column: at once where an index has its order, otherwise in the background."),
+      "Sorts by the column: at once where an index has its order, otherwise in the background.", in: [.table]),
     row(
       .sortReverse, ["O"], "sort by this column in reverse", "reverse", .table,
-      argument: .init("PATH", isRequired: false), "Sorts by the column in descending order."),
+      argument: .init("PATH", isRequired: false), "Sorts by the column in descending order.", in: [.table]),
     row(
       .frequency, ["#"], "frequency table of this column", "frequency", .table,
       argument: .init("PATH", isRequired: false),
-      "Counts the distinct values of the column, from an index where there is one; Enter filters to the value."),
-    row(.hideColumn, ["-"], "hide the column", "hide", .table, "Hides the column. Remembered per store."),
-    row(.unhideColumns, ["="], "show hidden columns", "unhide", .table, "Shows all hidden columns again."),
-    row(.narrowColumn, ["<"], "narrower column", "narrower", .table, "Makes the column narrower."),
-    row(.widenColumn, [">"], "wider column", "wider", .table, "Makes the column wider."),
+      "Counts the distinct values of the column, from an index where there is one; Enter filters to the value.",
+      in: [.table, .record]
+    ) { browser, argument in browser.openFrequency(argument) },
+    row(.hideColumn, ["-"], "hide the column", "hide", .table, "Hides the column. Remembered per store.", in: [.table]),
+    row(
+      .unhideColumns, ["="], "show hidden columns", "unhide", .table, "Shows all hidden columns again.", in: [.table]),
+    row(.narrowColumn, ["<"], "narrower column", "narrower", .table, "Makes the column narrower.", in: [.table]),
+    row(.widenColumn, [">"], "wider column", "wider", .table, "Makes the column wider.", in: [.table]),
     row(
       .freezeColumn, ["z"], "freeze columns to here", "freeze", .table,
-      "Keeps the columns up to this one in sight; again on the same column lets them go."),
-    row(.columnLeft, ["g h"], "move the column left", "column left", .table, "Moves the column one place to the left."),
+      "Keeps the columns up to this one in sight; again on the same column lets them go.", in: [.table]),
     row(
-      .columnRight, ["g l"], "move the column right", "column right", .table, "Moves the column one place to the right."
-    ),
+      .columnLeft, ["g h"], "move the column left", "column left", .table, "Moves the column one place to the left.",
+      in: [.table]),
+    row(
+      .columnRight, ["g l"], "move the column right", "column right", .table,
+      "Moves the column one place to the right.", in: [.table]),
     row(
       .nameView, [], "name the filter and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
-      "Keeps the filter of the table under a name; it stands under VIEWS from then on."),
+      "Keeps the filter of the table under a name; it stands under VIEWS from then on.", in: [.table]
+    ) { browser, argument in browser.nameView(argument ?? "") },
     row(
       .forgetView, [], "forget a named view", "forget view", .table, argument: .init("NAME"),
-      "Forgets a named view of this datastore."),
+      "Forgets a named view of this datastore."
+    ) { browser, argument in browser.forgetView(argument) },
   ]
 
   static let record: [CommandEntry] = [
-    row(.form, ["t"], "tree, JSON, hex", "form", .record, "Steps the record pane from tree to JSON to hex."),
+    row(
+      .form, ["t"], "tree, JSON, hex", "form", .record, "Steps the record pane from tree to JSON to hex.", in: [.record]
+    ),
     row(
       .history, ["H"], "history of the selection", "history", .record, verb: "history",
-      "Shows the commits that changed what is selected: the datastore, the record, or the field."),
+      "Shows the commits that changed what is selected: the datastore, the record, or the field.",
+      unless: .withoutDatastore
+    ) { browser, _ in browser.showHistory(browser.session.datastore.map { .datastore($0) } ?? .store) },
     row(
       .blame, ["b"], "blame fields", "blame", .record,
       "Shows for every field the commit that last wrote it, and the field's values over time; again goes one commit "
-        + "deeper."),
+        + "deeper.", in: [.table, .record]
+    ) { browser, _ in browser.blameRecord() },
     row(
       .copyValue, ["y y"], "copy the value", "copy", .record,
-      "Copies the value to the clipboard by way of the terminal (OSC 52)."),
-    row(.copyPath, ["y p"], "copy the path", "copy path", .record, "Copies the path of the field: `.authors[0]`."),
+      "Copies the value to the clipboard by way of the terminal (OSC 52).",
+      in: [.table, .record, .index, .history, .difference, .frequency, .pickaxe]
+    ) { browser, _ in browser.copyFromRecord(.copyValue) },
+    row(
+      .copyPath, ["y p"], "copy the path", "copy path", .record, "Copies the path of the field: `.authors[0]`.",
+      in: [.table, .record, .difference]
+    ) { browser, _ in browser.copyFromRecord(.copyPath) },
     row(
       .copyKey, ["y k"], "copy the key", "copy key", .record,
-      "Copies the identifier, or the key of the index; in the index pane the Swift range."),
+      "Copies the identifier, or the key of the index; in the index pane the Swift range.",
+      in: [.table, .record, .index, .history, .difference, .frequency, .pickaxe]),
     row(
       .copyRecord, ["y r"], "copy the record as JSON", "copy record", .record, verb: "get",
-      "Copies the record as JSON; with marks, all marked records, one a line."),
+      "Copies the record as JSON; with marks, all marked records, one a line.", in: [.table, .record]
+    ) { browser, _ in browser.copyFromRecord(.copyRecord) },
     row(
       .scalars, ["g a"], "the Unicode scalars of the cell", "scalars", .record,
-      "Lists the scalars of the text under the cursor, also those that cannot be shown."),
+      "Lists the scalars of the text under the cursor, also those that cannot be shown.", in: [.table, .record]
+    ) { browser, _ in browser.showScalars() },
     row(
       .export, ["s"], "save what is shown to a file", "export", .record, argument: .init("FILE", isRequired: false),
       verb: "export",
-      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json` or `.csv` by its ending."
-    ),
+      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json` or `.csv` by its ending.",
+      unless: .withoutDatastore
+    ) { browser, argument in browser.export(argument ?? "") },
   ]
 
   static let index: [CommandEntry] = [
     row(
       .lowerBound, ["("], "the range begins at this key", "from here", .index,
-      "Sets the lower bound of the index range at the key under the cursor."),
+      "Sets the lower bound of the index range at the key under the cursor.", in: [.table, .index]),
     row(
       .upperBound, [")"], "the range ends at this key", "to here", .index,
-      "Sets the upper bound of the index range at the key under the cursor, which stays inside."),
+      "Sets the upper bound of the index range at the key under the cursor, which stays inside.", in: [.table, .index]),
     row(
       .verify, ["V"], "verify the index or the store", "verify", .index, verb: "verify",
-      "Compares the index with the records, in the background: entries without a record, entries that are missing."),
+      "Compares the index with the records, in the background: entries without a record, entries that are missing."
+    ) { browser, _ in browser.verify() },
     row(
       .addIndex, [], "add an index", "add index", .index, argument: .init("NAME=PATH[:KIND]"),
       "Adds an index over a field, as one commit that the migration pane shows. KIND is one-to-one, one-to-many (where "
-        + "none is given), many-to-many or many-to-one."),
+        + "none is given), many-to-many or many-to-one.", unless: .writing
+    ) { browser, argument in browser.changeIndex(.addIndex, argument) },
     row(
       .rebuildIndex, [], "fill the index anew", "rebuild", .index, argument: .init("NAME", isRequired: false),
-      "Fills an index anew from the records: the one that orders the table where no NAME is given."),
+      "Fills an index anew from the records: the one that orders the table where no NAME is given.",
+      unless: .writing
+    ) { browser, argument in browser.changeIndex(.rebuildIndex, argument) },
     row(
       .dropIndex, [], "drop an index", "drop index", .index, argument: .init("NAME"),
-      "Drops an index, as a commit; the records stay."),
+      "Drops an index, as a commit; the records stay.", unless: .writing
+    ) { browser, argument in browser.changeIndex(.dropIndex, argument) },
   ]
 }

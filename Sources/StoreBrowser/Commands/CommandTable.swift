@@ -1,4 +1,5 @@
-/// One row of the command table: all that keys, palette, help, footer, man page and completions need of a command.
+/// One row of the command table: all that keys, palette, help, footer, man page and completions need of a command, where
+/// it works, why it may not, and what it does.
 package struct CommandEntry: Sendable {
   package var command: Command
   /// One line, as help shows it: `history of the selection`.
@@ -13,6 +14,12 @@ package struct CommandEntry: Sendable {
   package var verb: String?
   /// A sentence or two for the manual.
   package var help: String
+  /// The panes in which it means something; empty is everywhere.
+  package var contexts: [PaneID]
+  /// Why it does not work now, whatever pane has the keys; nil where it does.
+  var refusal: Refusal?
+  /// What it does where the pane with the keys has no answer of its own.
+  var handler: (@Sendable (inout Browser, String?) -> Void)?
 
   package var name: String { command.rawValue }
 }
@@ -44,14 +51,23 @@ package enum CommandGroup: String, CaseIterable, Sendable {
 
 /// The one table of commands.
 package enum CommandTable {
-  package static func entry(_ command: Command) -> CommandEntry { byCommand[command] ?? missing(command) }
+  package static func entry(_ command: Command) -> CommandEntry {
+    byName[command.rawValue]
+      ?? CommandEntry(
+        command: command, title: command.rawValue, short: command.rawValue, group: .program, keys: [], help: "",
+        contexts: [])
+  }
 
   /// A command typed by its name, or nil.
   package static func command(named name: String) -> Command? { Command(rawValue: name) }
 
-  package static let all: [CommandEntry] = CommandGroup.allCases.flatMap(entries)
+  static func isKnown(_ name: String) -> Bool { byName[name] != nil }
 
-  static func entries(of group: CommandGroup) -> [CommandEntry] {
+  package static let all: [CommandEntry] = CommandGroup.allCases.flatMap { group in
+    entries(of: group) + PaneTable.all.flatMap(\.commands).filter { $0.group == group }
+  }
+
+  private static func entries(of group: CommandGroup) -> [CommandEntry] {
     switch group {
     case .move: moving
     case .places: places
@@ -65,19 +81,31 @@ package enum CommandTable {
     }
   }
 
-  private static let byCommand = Dictionary(all.map { ($0.command, $0) }, uniquingKeysWith: { first, _ in first })
-
-  private static func missing(_ command: Command) -> CommandEntry {
-    CommandEntry(
-      command: command, title: command.rawValue, short: command.rawValue, group: .program, keys: [], help: "")
+  /// Whether one pane may hear both commands, so that one key cannot mean both.
+  static func canMeet(_ first: Command, _ second: Command) -> Bool {
+    func overlays(_ command: Command) -> Set<PaneID> {
+      Set(entry(command).contexts).intersection(PaneTable.overlays.map(\.id))
+    }
+    let (mine, others) = (overlays(first), overlays(second))
+    return mine.isEmpty && others.isEmpty || !mine.isDisjoint(with: others)
   }
 
+  private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+
+  /// A row.
+  ///
+  /// - Parameters:
+  ///   - contexts: the panes in which it means something; empty is everywhere.
+  ///   - refusal: why it does not work now, whatever pane has the keys.
+  ///   - handler: what it does where the pane with the keys has no answer of its own.
   static func row(
     _ command: Command, _ keys: [String], _ title: String, _ short: String, _ group: CommandGroup,
-    argument: CommandArgument? = nil, verb: String? = nil, _ help: String
+    argument: CommandArgument? = nil, verb: String? = nil, _ help: String, in contexts: [PaneID] = [],
+    unless refusal: Refusal? = nil,
+    handler: (@Sendable (inout Browser, String?) -> Void)? = nil
   ) -> CommandEntry {
     CommandEntry(
       command: command, title: title, short: short, group: group, keys: keys, argument: argument, verb: verb,
-      help: help)
+      help: help, contexts: contexts, refusal: refusal, handler: handler)
   }
 }

@@ -1,8 +1,9 @@
 package import TerminalKit
 
-/// Which keys mean which command: the table's, with a person's changes.
+/// Which keys mean which command: the table's, with a person's changes. A key may mean one thing in a pane and another
+/// elsewhere; the row that names the pane wins.
 package struct Keymap: Sendable, Hashable {
-  private var commands: [[KeyChord]: Command] = [:]
+  private var commands: [[KeyChord]: [Command]] = [:]
   private var prefixes: Set<[KeyChord]> = []
   private var names: [Command: [String]] = [:]
 
@@ -18,7 +19,7 @@ package struct Keymap: Sendable, Hashable {
 
   private mutating func bind(_ key: String, to command: Command) {
     guard let chords = KeyChord.sequence(key) else { return }
-    commands[chords] = command
+    commands[chords, default: []].append(command)
     names[command, default: []].append(key.replacing(" ", with: ""))
     for length in 1..<max(1, chords.count) { prefixes.insert(Array(chords.prefix(length))) }
   }
@@ -31,18 +32,29 @@ package struct Keymap: Sendable, Hashable {
     case nothing
   }
 
-  package func meaning(of chords: [KeyChord]) -> Meaning {
-    if let command = commands[chords] { return .command(command) }
+  /// What keys mean while a pane has them.
+  package func meaning(of chords: [KeyChord], in pane: PaneID) -> Meaning {
+    if let command = Self.choice(of: commands[chords] ?? [], in: pane) { return .command(command) }
     return prefixes.contains(chords) ? .prefix : .nothing
+  }
+
+  private static func choice(of commands: [Command], in pane: PaneID) -> Command? {
+    guard commands.count > 1 else { return commands.first }
+    func contexts(_ command: Command) -> [PaneID] { CommandTable.entry(command).contexts }
+    return commands.first { contexts($0).contains(pane) } ?? commands.first { contexts($0).isEmpty } ?? commands.first
   }
 
   /// The keys of a command as people write them: `gg`, `^d`.
   package func keys(for command: Command) -> [String] { names[command] ?? [] }
 
   /// What may follow a prefix.
-  func continuations(of prefix: [KeyChord]) -> [(key: String, command: Command)] {
+  func continuations(of prefix: [KeyChord], in pane: PaneID) -> [(key: String, command: Command)] {
     commands.filter { $0.key.count > prefix.count && Array($0.key.prefix(prefix.count)) == prefix }
-      .map { ($0.key.dropFirst(prefix.count).map(\.description).joined(), $0.value) }
+      .compactMap { chords, commands in
+        Self.choice(of: commands, in: pane).map {
+          (chords.dropFirst(prefix.count).map(\.description).joined(), $0)
+        }
+      }
       .sorted { $0.0 < $1.0 }
   }
 }

@@ -86,7 +86,7 @@ package struct SettingsFile: Sendable {
     }
     let keys = Self.keys(value)
     for key in keys where KeyChord.sequence(key) == nil { throw Refusal(reason: "“\(key)” is no key") }
-    for (other, taken) in settings.bindings where other != command {
+    for (other, taken) in settings.bindings where other != command && CommandTable.canMeet(other, command) {
       if let twice = keys.first(where: taken.contains) {
         throw Refusal(reason: "“\(twice)” is bound to \(other.rawValue) already")
       }

@@ -8,10 +8,10 @@ extension Browser {
     switch report {
     case .progress(let progress):
       session.running[id.slot]?.progress = progress
-      for pane in Self.listeners(of: id.slot) { with(pane) { $0.receive(progress, of: id.slot, in: &$1) } }
+      for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
     case .finished(let answer):
       session.running[id.slot] = nil
-      receive(answer, of: id.slot)
+      answered(answer, of: id.slot)
     case .failed(let error):
       session.running[id.slot] = nil
       if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
@@ -23,28 +23,19 @@ extension Browser {
 
   /// Work that was asked to end has ended, and nothing of it was written.
   private mutating func ended(_ slot: WorkSlot) {
-    guard slot == .commit, case .review(var review)? = overlays.last else { return }
+    guard slot == .commit, var review = overlays.last as? ReviewOverlay else { return }
     review.stopCommitting()
-    replaceTop(.review(review))
+    overlays[overlays.count - 1] = review
     session.say("cancelled: nothing was written, and what is staged stays staged")
   }
 
-  private static func listeners(of slot: WorkSlot) -> [PaneID] {
-    switch slot {
-    case .table, .rows, .search, .filter, .sort: [.table]
-    case .record, .blame: [.record]
-    case .frequency: [.frequency]
-    case .history: [.history]
-    case .changes, .fields: [.difference]
-    case .pickaxe: [.pickaxe]
-    case .keys, .density, .distinct, .verify: [.index]
-    case .warmUp: [.migration]
-    default: []
-    }
+  /// The panes and open overlays that hear of a kind of work.
+  private func listeners(of slot: WorkSlot) -> [PaneID] {
+    PaneTable.listeners(of: slot).filter { pane($0) != nil }
   }
 
-  private mutating func receive(_ answer: Answer, of slot: WorkSlot) {
-    for pane in Self.listeners(of: slot) { with(pane) { $0.receive(answer, in: &$1) } }
+  private mutating func answered(_ answer: Answer, of slot: WorkSlot) {
+    for pane in listeners(of: slot) { with(pane) { $0.answered(answer, in: &$1) } }
     switch answer {
     case .outline(let outline, let standing): take(outline, standing)
     case .refreshed(let answer): take(answer)
@@ -71,17 +62,11 @@ extension Browser {
       session.say("\(answer.range.map(\.description) ?? "all"): \(NumberFormat.count(answer.count)) entries")
     case .verified(let answer): say(answer)
     case .referrers(let answer): showReferrers(answer)
-    case .review(let answer): takeReview(answer)
     case .committed(let commit, let request): committed(commit, request)
     case .undoCandidate(let commit, let isRedo): reviewUndo(commit, isRedo: isRedo)
     case .pinned(let pins):
       session.outline?.pins = pins
       session.say("pins: \(pins.isEmpty ? "none" : pins.map(\.name).joined(separator: ", "))")
-    case .bulk(let answer):
-      if case .bulk(var bulk)? = overlays.last {
-        bulk.take(answer)
-        replaceTop(.bulk(bulk))
-      }
     case .exported(let answer):
       session.say(
         "\(NumberFormat.count(answer.records)) records, \(NumberFormat.bytes(answer.bytes)) in \(answer.file)")
@@ -94,7 +79,7 @@ extension Browser {
       }
     case .remembered(let remembered): session.remembered = remembered
     case .warmedUp: look()
-    case .rewritten(let rewrite, let report): take(report, of: rewrite)
+    case .rewritten(let rewrite, let report): rewritten(rewrite, report)
     case .indexChanged(let commit, let change):
       session.say("\(change.title): commit \(commit)\(change.wayBack.map { " — :\($0)" } ?? "")")
       look()
@@ -103,44 +88,13 @@ extension Browser {
   }
 
   private mutating func fail(_ slot: WorkSlot, _ error: ModelError) {
-    let text = error.description
+    let listeners = listeners(of: slot)
+    for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
     switch slot {
-    case .table, .rows: table.fail(text)
-    case .filter, .sort:
-      table.stopScan()
-      session.complain(text)
-    case .history: history.fail(text)
-    case .changes, .fields: difference.fail(text)
-    case .keys, .density: index.fail(text)
-    case .frequency: frequency.fail(text)
-    case .pickaxe: pickaxe.fail(text)
-    case .warmUp:
-      migration.stopped(text, at: session.now)
-      session.complain(text)
-    case .review, .commit:
-      if case .review(var review)? = overlays.last {
-        review.fail(text)
-        if case .conflict = error { review.renew() }
-        replaceTop(.review(review))
-      }
-      session.complain(text)
-      if slot == .commit { look() }
-    case .bulk:
-      if case .bulk(var bulk)? = overlays.last {
-        bulk.fail(text)
-        replaceTop(.bulk(bulk))
-      }
-    case .rewrite:
-      if case .compact(var compact)? = overlays.last {
-        compact.fail(text)
-        replaceTop(.compact(compact))
-      } else {
-        session.complain(text)
-      }
-    case .refresh:
-      session.warn(text)
-    case .place: reopenExternal(text)
-    default: session.complain(text)
+    case .commit: look()
+    case .refresh: session.warn(error.description)
+    case .place: reopenExternal(error.description)
+    default: if listeners.isEmpty { session.complain(error.description) }
     }
   }
 
@@ -177,11 +131,11 @@ extension Browser {
     session.facts.writer = standing.writer
     session.facts.activity = standing.activity
     migration.hear(standing.activity, at: session.now)
-    guard hadWriter, standing.writer == nil, case .review(var review)? = overlays.last, review.problem != nil else {
+    guard hadWriter, standing.writer == nil, var review = overlays.last as? ReviewOverlay, review.problem != nil else {
       return
     }
     review.renew()
-    replaceTop(.review(review))
+    overlays[overlays.count - 1] = review
     session.say("the lock is free again")
   }
 
@@ -217,7 +171,7 @@ extension Browser {
     case .travel: travel(to: commit)
     case .pin(let name): session.start(.pin, .pin(name, commit), label: "pin")
     case .restore(let datastore):
-      overlays.append(.review(ReviewOverlay(subject: .restore(commit, datastore: datastore))))
+      present(ReviewOverlay(subject: .restore(commit, datastore: datastore)))
     case .differenceBase(let newer):
       guard let newer else {
         showDifference(commit, session.shown)
@@ -240,7 +194,7 @@ extension Browser {
         answer.orphans.map { "entry without its record: \($0.value) → \($0.identifier)" }
         + answer.missing.map { "record without its entry: \($0)" } + answer.unreadable.map { "cannot be read: \($0)" }
         + [answer.staleness].compactMap(\.self)
-      overlays.append(.text(TextOverlay(title: "Verify \(answer.request.datastore)", lines: lines)))
+      present(TextOverlay(title: "Verify \(answer.request.datastore)", lines: lines))
     }
   }
 }

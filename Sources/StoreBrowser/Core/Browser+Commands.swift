@@ -16,15 +16,37 @@ extension Browser {
       ask(for: command)
       return
     }
-    let frame = focusedFrame
-    let contexts = CommandTable.contexts(of: command)
-    if contexts.isEmpty || contexts.contains(focus) {
-      let isDone = with(focus) { pane, session in
-        pane.perform(command, argument: argument, frame: frame, in: &session)
-      }
-      if isDone { return }
+    let entry = CommandTable.entry(command)
+    if entry.contexts.isEmpty || entry.contexts.contains(target) || !overlays.isEmpty,
+      deliver(command, argument: argument, to: target)
+    {
+      return
     }
-    perform(command, argument: argument)
+    if let handler = entry.handler {
+      handler(&self, argument)
+    } else if entry.group != .move {
+      // Moving where there is nothing to move in needs no word.
+      session.warn("\(entry.name) does nothing here")
+    }
+  }
+
+  /// Gives a command to a pane; answers whether the pane did it.
+  @discardableResult
+  mutating func deliver(_ command: Command, argument: String?, to id: PaneID) -> Bool {
+    let frame = frame(of: id, in: layout)
+    return with(id) { pane, session in
+      if pane.run(command, argument: argument, frame: frame, in: &session) { return true }
+      guard var list = pane as? any ListPane, list.move(command, argument: argument, frame: frame, in: &session)
+      else { return false }
+      list.reveal(frame, session)
+      pane = list
+      return true
+    }
+  }
+
+  /// Does a command in another pane than the focused one.
+  mutating func run(_ command: Command, on id: PaneID, _ argument: String?) {
+    deliver(command, argument: argument, to: id)
   }
 
   private func needsPrompt(_ command: Command) -> Bool {
@@ -38,113 +60,36 @@ extension Browser {
 
   /// Why a command does not work here now; nil where it does.
   package func refusal(of command: Command) -> String? {
-    let contexts = CommandTable.contexts(of: command)
-    if !contexts.isEmpty, !contexts.contains(focus) {
-      return
-        "it works in \(contexts.map { $0.digit.map { digit in "pane \(digit)" } ?? $0.rawValue }.joined(separator: ", "))"
+    let entry = CommandTable.entry(command)
+    if let overlay = overlays.last {
+      guard Self.isHeard(entry, by: overlay) else { return "\(type(of: overlay).entry.name) is open; Esc closes it" }
+      return overlay.refusal(of: command, in: session)
     }
-    switch command {
-    case .edit, .editExternally, .insert, .duplicate, .paste, .deleteRecord, .valueMenu, .moveUp, .moveDown, .set,
-      .deleteShown:
-      if focus != .migration, let reason = session.editingRefusal { return reason }
-    case .restoreRecord, .restoreField, .revert, .restoreStore, .pin, .unpin, .addIndex, .rebuildIndex, .dropIndex,
-      .compact:
-      if let reason = session.writingRefusal { return reason }
-    case .review:
-      if let reason = session.writingRefusal { return reason }
-      if session.staged.isEmpty { return "nothing is staged" }
-    case .undo:
-      if let reason = session.writingRefusal { return reason }
-      if !session.staged.canUndo, session.staged.canRedo { return "nothing staged is left to undo; ^r brings it back" }
-    case .redo:
-      if let reason = session.writingRefusal { return reason }
-      if session.staged.canUndo, !session.staged.canRedo { return "there is nothing to redo in what is staged" }
-    case .back, .forward, .history, .export, .filter, .goTo:
-      if session.datastore == nil { return "no datastore is open" }
-    case .replay where macro.keys.isEmpty: return "nothing was recorded yet (:record)"
-    default: break
+    if !entry.contexts.isEmpty, !entry.contexts.contains(focus) {
+      return "it works in \(entry.contexts.map(Self.name).joined(separator: ", "))"
     }
-    if command == .paste, copied.records.isEmpty, copied.value == nil { return "nothing was copied yet (yy, yr)" }
-    guard !contexts.isEmpty || [.open, .travel, .history, .verify].contains(command) else { return nil }
-    return pane(focus).refusal(of: command, in: session)
+    if let reason = entry.refusal?.reason(self) { return reason }
+    guard !entry.contexts.isEmpty || [.open, .travel, .history, .verify].contains(command) else { return nil }
+    return pane(focus)?.refusal(of: command, in: session)
   }
 
-  private mutating func perform(_ command: Command, argument: String?) {
-    switch command {
-    case .pane1, .pane2, .pane3, .pane4, .pane5, .pane6: goToPane(command)
-    case .nextPane: nextPane()
-    case .larger: mode = ScreenMode(rawValue: (mode.rawValue + 1) % 3) ?? .normal
-    case .smaller: mode = ScreenMode(rawValue: (mode.rawValue + 2) % 3) ?? .normal
-    case .escape: escape()
-    case .close: close()
-    case .quit: quit()
-    case .interrupt: interrupt()
-    case .back: goBack()
-    case .forward: places.forward().map { go(to: $0) }
-    case .setBookmark, .goToBookmark: bookmark(command, argument)
-    case .nextRecord, .previousRecord: stepRecord(command == .nextRecord ? 1 : -1)
-    case .palette: openPalette()
-    case .help: overlays.append(.help(HelpOverlay()))
-    case .mouse: toggleMouse()
-    case .headsUp: session.latency = session.latency == nil ? Latency() : nil
-    case .recordMacro: toggleRecording(argument)
-    case .replay: replay()
-    case .repaint: session.emit(.repaint)
-    case .suspend: session.emit(.suspend)
-    default: performOnStore(command, argument: argument)
-    }
+  private static func name(_ pane: PaneID) -> String {
+    pane.digit.map { "pane \($0)" } ?? PaneTable.entry(pane).name.lowercased()
   }
 
-  private mutating func performOnStore(_ command: Command, argument: String?) {
-    switch command {
-    case .filter: setFilter(argument ?? "")
-    case .search: run(on: .table, .search, argument)
-    case .nameView: nameView(argument ?? "")
-    case .forgetView:
-      session.remembered.views.removeAll { $0.name == argument && $0.datastore == session.datastore }
-      session.intend(.remember)
-    case .frequency: openFrequency(argument)
-    case .history: showHistory(session.datastore.map { .datastore($0) } ?? .store)
-    case .storeHistory: showHistory(.store)
-    case .pickaxe:
-      open(.pickaxe)
-      pickaxe.show(
-        PickaxeRequest(text: argument ?? "", datastore: session.datastore, newest: session.shown), in: &session)
-    case .travel: session.start(.resolve, .resolve(argument ?? "head", for: .travel))
-    case .olderCommit: stepCommit(-1)
-    case .newerCommit: stepCommit(1)
-    case .difference: differ(argument)
-    case .follow: toggleFollowing()
-    case .pin: session.start(.pin, .pin(argument ?? "", shownCommit), label: "pin")
-    case .unpin: session.start(.pin, .pin(argument ?? "", nil), label: "unpin")
-    case .verify: verify()
-    case .referrers: findReferrers()
-    case .scalars: showScalars()
-    case .export: export(argument ?? "")
-    case .warmUp: open(.migration)
-    case .retry:
-      open(.migration)
-      run(on: .migration, .retry, nil)
-    case .fold: history.isFolded.toggle()
-    case .blame:
-      focusPane(.record)
-      run(on: .record, .blame, nil)
-    default: performWriting(command, argument: argument)
-    }
-  }
-
-  /// Does a command in another pane than the focused one.
-  mutating func run(on id: PaneID, _ command: Command, _ argument: String?) {
-    let frame = frame(of: id, in: layout)
-    with(id) { pane, session in _ = pane.perform(command, argument: argument, frame: frame, in: &session) }
+  /// Whether an overlay takes a command: one of its own, moving, leaving, help.
+  private static func isHeard(_ entry: CommandEntry, by overlay: any Pane) -> Bool {
+    let row = PaneTable.entry(overlay.id)
+    if row.footer.contains(entry.command) || entry.contexts.contains(overlay.id) { return true }
+    if !row.commands.isEmpty, entry.command == .palette || entry.command == .help { return true }
+    if entry.group == .move, entry.command != .goTo { return true }
+    return [.open, .escape, .close, .interrupt, .nextPane, .repaint, .suspend].contains(entry.command)
   }
 
   // MARK: Panes and views
 
-  private mutating func goToPane(_ command: Command) {
-    guard let last = command.rawValue.last, let digit = last.wholeNumberValue, let pane = PaneID(digit: digit) else {
-      return
-    }
+  mutating func goToPane(_ digit: Int) {
+    guard let pane = PaneID(digit: digit) else { return }
     if layout.rect(of: pane) == nil, views.count > 1,
       Layout(size: session.size, view: .main, focus: pane, mode: .normal).rect(of: pane) != nil
     {
@@ -175,18 +120,22 @@ extension Browser {
     if mode == .full { mode = .normal }
   }
 
-  private mutating func nextPane() {
+  mutating func goToNextPane() {
     let panes =
       session.size.columns < 60
       ? view.kind.panes.sorted { ($0.digit ?? 9) < ($1.digit ?? 9) } : layout.panes.map(\.pane)
     let full = Layout(size: session.size, view: view.kind, focus: focus, mode: .normal).panes.map(\.pane)
     let ring = panes.count > 1 ? panes : full
-    guard let place = ring.firstIndex(of: focus) else { return }
-    focus = ring[(place + 1) % ring.count]
+    guard let position = ring.firstIndex(of: focus) else { return }
+    focus = ring[(position + 1) % ring.count]
   }
 
   /// One layer a press; never quits.
-  private mutating func escape() {
+  mutating func escape() {
+    guard overlays.isEmpty else {
+      dismiss()
+      return
+    }
     session.notice = nil
     if let work = session.longWork.first, work.id.slot != .commit {
       cancelWork(work)
@@ -219,21 +168,19 @@ extension Browser {
   mutating func cancelWork(_ work: RunningWork) {
     session.cancel(work.id.slot)
     session.say("cancelled: \(work.label)")
-    switch work.id.slot {
-    case .filter, .sort: table.stopScan()
-    case .pickaxe: pickaxe.stop()
-    case .warmUp: migration.stopped("cancelled; the store is as it was", at: session.now)
-    case .frequency: close()
-    case .blame: record.showsBlame = false
-    default: break
+    for pane in PaneTable.listeners(of: work.id.slot) where self.pane(pane) != nil {
+      with(pane) { $0.cancelled(work.id.slot, in: &$1) }
     }
   }
 
+  /// Closes the topmost overlay or view; on the main screen quits.
   mutating func close() {
-    if views.count > 1 {
+    if !overlays.isEmpty {
+      dismiss()
+    } else if views.count > 1 {
       let closed = views.removeLast()
-      if closed.kind == .history || closed.kind == .difference { askedDifference = nil }
-      if closed.kind == .frequency { session.cancel(.frequency) }
+      if closed.kind == .history || closed.kind == .difference { session.looking.difference = nil }
+      if closed.kind.pane == .frequency { session.cancel(.frequency) }
     } else {
       quit()
     }
@@ -252,8 +199,14 @@ extension Browser {
 
   var storeName: String { session.facts.path.split(separator: "/").last.map(String.init) ?? session.facts.path }
 
-  private mutating func interrupt() {
-    if let work = session.longWork.first { cancelWork(work) } else { quit() }
+  mutating func interrupt() {
+    if !overlays.isEmpty {
+      dismiss()
+    } else if let work = session.longWork.first {
+      cancelWork(work)
+    } else {
+      quit()
+    }
   }
 
   // MARK: Places
@@ -264,12 +217,16 @@ extension Browser {
 
   mutating func leavePlace() { here.map { places.leave($0) } }
 
-  private mutating func goBack() {
+  mutating func goBack() {
     guard let here, let place = places.back(from: here) else {
       session.warn("there is no place before")
       return
     }
     go(to: place)
+  }
+
+  mutating func goForward() {
+    if let place = places.forward() { go(to: place) }
   }
 
   private mutating func go(to place: Place) {
@@ -280,42 +237,48 @@ extension Browser {
     focus = .table
   }
 
-  private mutating func bookmark(_ command: Command, _ argument: String?) {
+  mutating func setBookmark(_ argument: String?) {
     guard let letter = argument?.first.map(String.init) else {
-      awaitsLetter = command
+      awaitsLetter = .setBookmark
       return
     }
-    if command == .setBookmark {
-      guard let place = table.selectedPlace(session) else {
-        session.warn("no record is selected")
-        return
-      }
-      session.remembered.bookmarks[letter] = Bookmark(
-        datastore: place.datastore, identifier: place.identifier.value.description)
-      session.intend(.remember)
-      session.say("bookmark \(letter): \(place.datastore)/\(place.identifier)")
-    } else if let bookmark = session.remembered.bookmarks[letter] {
-      session.start(
-        .identify, .identify(datastore: bookmark.datastore, text: bookmark.identifier, commit: session.shown))
-    } else {
-      let known = session.remembered.bookmarks.keys.sorted().joined(separator: " ")
-      session.warn("there is no bookmark \(letter)\(known.isEmpty ? "" : "; there are \(known)")")
+    guard let place = table.selectedPlace(session) else {
+      session.warn("no record is selected")
+      return
     }
+    session.remembered.bookmarks[letter] = Bookmark(
+      datastore: place.datastore, identifier: place.identifier.value.description)
+    session.intend(.remember)
+    session.say("bookmark \(letter): \(place.datastore)/\(place.identifier)")
   }
 
-  private mutating func stepRecord(_ lines: Int) {
+  mutating func goToBookmark(_ argument: String?) {
+    guard let letter = argument?.first.map(String.init) else {
+      awaitsLetter = .goToBookmark
+      return
+    }
+    guard let bookmark = session.remembered.bookmarks[letter] else {
+      let known = session.remembered.bookmarks.keys.sorted().joined(separator: " ")
+      session.warn("there is no bookmark \(letter)\(known.isEmpty ? "" : "; there are \(known)")")
+      return
+    }
+    session.start(
+      .identify, .identify(datastore: bookmark.datastore, text: bookmark.identifier, commit: session.shown))
+  }
+
+  mutating func stepRecord(by lines: Int) {
     table.list.move(by: lines, count: table.count(session))
   }
 
   // MARK: Program
 
-  private mutating func toggleMouse() {
+  mutating func toggleMouse() {
     session.isMouseOn.toggle()
     session.emit(.mouse(isOn: session.isMouseOn))
     session.say(session.isMouseOn ? "mouse on" : "mouse off: the terminal selects text")
   }
 
-  private mutating func toggleRecording(_ file: String?) {
+  mutating func toggleRecording(_ file: String?) {
     if macro.isRecording {
       macro.stop()
       session.emit(.stopRecording)
@@ -327,8 +290,43 @@ extension Browser {
     }
   }
 
-  private mutating func replay() {
+  mutating func replay() {
     guard !macro.isRecording else { return }
     for key in macro.keys { press(key) }
+  }
+
+  /// All commands, those that work in the pane with the keys first.
+  mutating func openHelp() {
+    let target = target
+    let lines = CommandTable.all.map { entry in
+      HelpOverlay.Line(
+        entry: entry, keys: keymap.keys(for: entry.command).prefix(2).joined(separator: "  "),
+        refusal: refusal(of: entry.command))
+    }
+    func rank(_ line: HelpOverlay.Line) -> Int {
+      line.refusal != nil ? 2 : line.entry.contexts.contains(target) ? 0 : 1
+    }
+    let sorted = lines.enumerated().sorted {
+      (rank($0.element), $0.offset) < (rank($1.element), $1.offset)
+    }
+    present(HelpOverlay(sorted.map(\.element)))
+  }
+
+  mutating func toggleLatency() { session.latency = session.latency == nil ? Latency() : nil }
+
+  mutating func retryMigration() {
+    open(.migration)
+    run(.retry, on: .migration, nil)
+  }
+
+  mutating func blameRecord() {
+    focusPane(.record)
+    run(.blame, on: .record, nil)
+  }
+
+  mutating func openPickaxe(_ text: String) {
+    open(ViewKind(of: .pickaxe))
+    let request = PickaxeRequest(text: text, datastore: session.datastore, newest: session.shown)
+    with(PickaxePane.self) { $0.show(request, in: &$1) }
   }
 }

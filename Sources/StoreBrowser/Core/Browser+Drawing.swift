@@ -14,12 +14,15 @@ extension Browser {
     }
     for placed in layout.panes {
       let frame = PaneFrame(rect: placed.rect, isFocused: placed.pane == focus && overlays.isEmpty)
-      pane(placed.pane).draw(on: &grid, frame: frame, session: session)
+      panes[placed.pane]?.draw(on: &grid, frame: frame, session: session)
     }
     drawTitle(layout, on: &grid)
     drawStatus(layout, on: &grid)
     drawKeys(layout, on: &grid)
-    for overlay in overlays { draw(overlay, layout, on: &grid) }
+    for overlay in overlays {
+      let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
+      overlay.draw(on: &grid, frame: frame, session: session)
+    }
     return grid
   }
 
@@ -30,20 +33,6 @@ extension Browser {
   /// What lies between title and status.
   var body: Rect {
     Rect(column: 0, row: 1, columns: session.size.columns, rows: max(1, session.size.rows - 3))
-  }
-
-  private func draw(_ overlay: Overlay, _ layout: Layout, on grid: inout CellGrid) {
-    switch overlay {
-    case .prompt(let prompt): prompt.draw(on: &grid, layout: layout, session: session)
-    case .help(let help):
-      help.draw(on: &grid, in: body, session: session, keymap: keymap, refusal: { refusal(of: $0) })
-    case .review(let review): review.draw(on: &grid, in: body, session: session)
-    case .editor(let editor): editor.draw(on: &grid, in: body, near: nil, session: session)
-    case .menu(let menu): menu.draw(on: &grid, in: body, session: session)
-    case .text(let text): text.draw(on: &grid, in: body, session: session)
-    case .bulk(let bulk): bulk.draw(on: &grid, in: body, session: session)
-    case .compact(let compact): compact.draw(on: &grid, in: body, session: session)
-    }
   }
 
   // MARK: Title
@@ -65,10 +54,10 @@ extension Browser {
       parts.append(source.datastore)
       if let index = source.index { parts.append(index) }
     }
-    switch view.kind {
-    case .main, .table, .stores: break
+    switch view.kind.pane {
+    case nil, .table, .stores: break
     case .record: record.place.map { parts.append(ValueText(key: $0.identifier.value).text) }
-    default: parts.append(view.kind.rawValue.prefix(1).uppercased() + view.kind.rawValue.dropFirst())
+    case .some(let pane): parts.append(PaneTable.entry(pane).name)
     }
     return parts.joined(separator: " \(session.theme.separator) ")
   }
@@ -122,7 +111,9 @@ extension Browser {
     let theme = session.theme
     if !pendingKeys.isEmpty {
       let keys = pendingKeys.map(\.description).joined()
-      let next = keymap.continuations(of: pendingKeys).map { "\($0.key) \(CommandTable.entry($0.command).short)" }
+      let next = keymap.continuations(of: pendingKeys, in: target).map {
+        "\($0.key) \(CommandTable.entry($0.command).short)"
+      }
       return ("\(keys)…   \(next.joined(separator: "  "))", .title)
     }
     if let awaitsLetter { return ("\(CommandTable.entry(awaitsLetter).title)", .title) }
@@ -169,21 +160,27 @@ extension Browser {
 
   // MARK: Keys
 
-  /// The keys at the foot of the screen, as many as fit: from the command table, for the focused pane or overlay.
-  func footerKeys() -> [(String, Command)] {
-    let isReadOnly = session.writingRefusal != nil
-    let commands = CommandTable.footer(of: focus).filter { !isReadOnly || CommandTable.entry($0).group != .write }
-    let keys = commands.compactMap { command in
-      keymap.keys(for: command).first.map { ($0 == "Enter" ? session.theme.enterKey : $0, command) }
-    }
-    func width(_ key: (String, Command)) -> Int {
-      SafeText.width("\(key.0) \(CommandTable.entry(key.1).short)") + 2
+  struct FooterKey: Sendable, Hashable {
+    var keys: String
+    var short: String
+    var command: Command
+    var width: Int { SafeText.width("\(keys) \(short)") + 2 }
+  }
+
+  /// The keys at the foot of the screen, as many as fit: of what the pane with the keys offers, what works now.
+  func footerKeys() -> [FooterKey] {
+    guard let pane = pane(target) else { return [] }
+    let keys = pane.footer(session).compactMap { command -> FooterKey? in
+      guard let key = keymap.keys(for: command).first, refusal(of: command) == nil else { return nil }
+      return FooterKey(
+        keys: key == "Enter" ? session.theme.enterKey : key,
+        short: pane.short(command) ?? CommandTable.entry(command).short, command: command)
     }
     // The last two, help and close, are always there.
-    var room = session.size.columns - 1 - keys.suffix(2).reduce(0) { $0 + width($1) }
+    var room = session.size.columns - 1 - keys.suffix(2).reduce(0) { $0 + $1.width }
     let kept = keys.dropLast(2).filter { key in
-      guard width(key) <= room else { return false }
-      room -= width(key)
+      guard key.width <= room else { return false }
+      room -= key.width
       return true
     }
     return kept + keys.suffix(2)
@@ -192,32 +189,10 @@ extension Browser {
   private func drawKeys(_ layout: Layout, on grid: inout CellGrid) {
     let theme = session.theme
     let row = layout.keys.top
-    if let text = overlayKeys {
-      grid.write(text, at: Point(column: 1, row: row), width: layout.size.columns - 2, style: theme.style(.dim))
-      return
-    }
     var x = 1
-    for (key, command) in footerKeys() {
-      x += grid.write(key, at: Point(column: x, row: row), style: theme.style(.key).with(.bold)) + 1
-      x += grid.write(CommandTable.entry(command).short, at: Point(column: x, row: row), style: theme.style(.text)) + 2
-    }
-  }
-
-  private var overlayKeys: String? {
-    let enter = session.theme.enterKey
-    switch overlays.last {
-    case .review(let review)?:
-      if review.isCommitting { return "Esc cancel" }
-      if review.name != nil { return "\(enter) commit  Esc back to the list" }
-      guard case .staged = review.subject else { return "\(enter) name and commit  j/k move  P list  ? help  Esc back" }
-      return "\(enter) name and commit  j/k move  x unstage  X mark stale  P list  ? help  Esc back"
-    case .editor?: return "\(enter) stage  Esc keep the old value"
-    case .menu?: return "j/k move  \(enter) choose  Esc close"
-    case .text?: return "j/k move  yy copy  Esc close"
-    case .bulk?: return "\(enter) stage  Esc close"
-    case .compact?: return "\(enter) compact  Esc close"
-    case .help?: return "type to search  ↑ ↓ move  \(enter) run  Esc close"
-    case .prompt?, nil: return nil
+    for key in footerKeys() {
+      x += grid.write(key.keys, at: Point(column: x, row: row), style: theme.style(.key).with(.bold)) + 1
+      x += grid.write(key.short, at: Point(column: x, row: row), style: theme.style(.text)) + 2
     }
   }
 }

@@ -19,36 +19,11 @@ struct ExternalEdit: Sendable {
 
 /// Editing: everything ends in a staged step.
 extension Browser {
-  mutating func performWriting(_ command: Command, argument: String?) {
-    switch command {
-    case .edit: edit()
-    case .valueMenu: openValueMenu()
-    case .moveUp: moveElement(by: -1)
-    case .moveDown: moveElement(by: 1)
-    case .editExternally: editExternally()
-    case .insert: insert()
-    case .paste: paste()
-    case .deleteRecord: deleteField()
-    case .restoreRecord, .restoreField: restoreHere(command)
-    case .leaveOut: if let place = record.place { stage(.leavingOut(place, of: session.staged)) }
-    case .undo: undo()
-    case .redo: redo()
-    case .review: overlays.append(.review(ReviewOverlay(subject: .staged(session.staged.changes))))
-    case .set: bulk(.set(argument ?? ""))
-    case .deleteShown: bulk(.delete)
-    case .copyValue, .copyPath, .copyRecord: copyFromRecord(command)
-    case .restoreStore: restoreStore(argument ?? "")
-    case .addIndex, .rebuildIndex, .dropIndex: changeIndex(command, argument)
-    case .compact: compact(argument ?? "")
-    case .copyStore:
-      let path = argument ?? ""
-      session.start(.rewrite, .rewrite(.copy(to: path, at: session.asOf)), label: "copy to \(path)")
-    default:
-      // Moving where there is nothing to move in needs no word.
-      guard CommandTable.entry(command).group != .move else { break }
-      session.warn("\(CommandTable.entry(command).name) does nothing here")
-    }
+  mutating func leaveRecordOut() {
+    if let place = record.place { stage(.leavingOut(place, of: session.staged)) }
   }
+
+  mutating func openReview() { present(ReviewOverlay(subject: .staged(session.staged.changes))) }
 
   // MARK: Staging
 
@@ -73,7 +48,7 @@ extension Browser {
 
   private mutating func saveStaged() { session.start(.staging, .saveStaged(session.staged)) }
 
-  private mutating func undo() {
+  mutating func undo() {
     if let step = session.staged.undo() {
       saveStaged()
       session.say("took back: \(step.title)")
@@ -82,7 +57,7 @@ extension Browser {
     }
   }
 
-  private mutating func redo() {
+  mutating func redo() {
     if let step = session.staged.redo() {
       saveStaged()
       session.say("again: \(step.title)")
@@ -96,7 +71,7 @@ extension Browser {
       session.warn(isRedo ? "there is no undo to take back" : "there is no commit to take back")
       return
     }
-    overlays.append(.review(ReviewOverlay(subject: .undo(commit, isRedo: isRedo))))
+    present(ReviewOverlay(subject: .undo(commit, isRedo: isRedo)))
   }
 
   // MARK: Fields
@@ -127,7 +102,7 @@ extension Browser {
     return (place, document, line.path)
   }
 
-  private mutating func edit() {
+  mutating func edit() {
     guard let (place, document, path) = editableRecord(.edit) else { return }
     if session.staged.edits[place]?.kind == .delete {
       session.warn("the record is staged for deletion; x takes that out")
@@ -147,7 +122,7 @@ extension Browser {
       editor = ValueEditor(place: place, path: path, old: kind, text: "")
     }
     editor.seen = seenValues(path, of: place, limit: 64).map { ValueEditor.text(of: $0) }
-    overlays.append(.editor(editor))
+    present(editor)
   }
 
   /// An empty value of the kind that the column has in other records, so that the editor has its type.
@@ -219,7 +194,7 @@ extension Browser {
     } catch { session.complain(error.description) }
   }
 
-  private mutating func openValueMenu() {
+  mutating func openValueMenu() {
     guard let (place, document, path) = editableRecord(.valueMenu) else { return }
     var items = [
       MenuOverlay.Item(title: "null", detail: "", choice: .setField(place, path, .null))
@@ -236,7 +211,7 @@ extension Browser {
     for value in seenValues(path, of: place, limit: 14) {
       items.append(.init(title: value.compactJSON, detail: "seen", choice: .setField(place, path, value)))
     }
-    overlays.append(.menu(MenuOverlay(title: "\(path.shortText) of \(place.identifier)", items: items)))
+    present(MenuOverlay(title: "\(path.shortText) of \(place.identifier)", items: items))
   }
 
   /// The distinct values of a field in the rows that are read, without null.
@@ -253,7 +228,7 @@ extension Browser {
   }
 
   /// Only elements of lists: the order of an object's members means nothing.
-  private mutating func moveElement(by step: Int) {
+  mutating func moveElement(by step: Int) {
     guard let (place, document, path) = editableRecord(step < 0 ? .moveUp : .moveDown) else { return }
     guard case .index(let index)? = path.components.last, let parent = path.parent,
       case .array(let elements)? = document[parent]
@@ -271,7 +246,7 @@ extension Browser {
     record.select(parent.appending(index + step))
   }
 
-  private mutating func deleteField() {
+  mutating func deleteField() {
     guard let place = record.place, let line = record.selectedLine else { return }
     if line.path == identifierPath(of: place) {
       session.warn("the identifier stays; dd in the table deletes the record")

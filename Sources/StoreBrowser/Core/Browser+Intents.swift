@@ -24,8 +24,15 @@ extension Browser {
     case .showHistory(let scope): showHistory(scope)
     case .showDifference(let old, let new): showDifference(old, new)
     case .travel(let commit): travel(to: commit)
-    case .present(let overlay): overlays.append(overlay)
-    case .dismiss: if !overlays.isEmpty { overlays.removeLast() }
+    case .present(let overlay): present(overlay)
+    case .dismiss: dismiss()
+    case .submit(let prompt): submit(prompt)
+    case .promptChanged(let prompt): previewFilter(prompt)
+    case .choose(let choice): choose(choice)
+    case .stageField(let editor, let value): stageField(editor, value)
+    case .clearMarks: table.clearMarks()
+    case .reviewStaged: if !session.staged.isEmpty { openReview() }
+    case .startMigration(let edits): with(MigrationPane.self) { $0.start(mending: edits, in: &$1) }
     case .perform(let command, let argument): perform(asked: command, argument)
     case .stage(let step): stage(step)
     case .settle(let place):

@@ -31,6 +31,11 @@ extension Browser {
     session.say("view \(name): \(filter)")
   }
 
+  mutating func forgetView(_ name: String?) {
+    session.remembered.views.removeAll { $0.name == name && $0.datastore == session.datastore }
+    session.intend(.remember)
+  }
+
   mutating func openFrequency(_ argument: String?) {
     guard let source = table.source, table.opened != nil else { return }
     let path =
@@ -40,14 +45,14 @@ extension Browser {
       session.warn("choose a column first")
       return
     }
-    open(.frequency)
-    frequency.show(
-      FrequencyRequest(source: source, commit: session.shown, path: path, bounds: table.bounds, ranks: table.ranks),
-      in: &session)
+    open(ViewKind(of: .frequency))
+    let request = FrequencyRequest(
+      source: source, commit: session.shown, path: path, bounds: table.bounds, ranks: table.ranks)
+    with(FrequencyPane.self) { $0.show(request, in: &$1) }
   }
 
   mutating func showHistory(_ scope: HistoryScope) {
-    askedDifference = nil
+    session.looking.difference = nil
     history.show(scope, at: session.asOf)
     focusPane(.history)
   }
@@ -99,11 +104,11 @@ extension Browser {
 
   mutating func showDifference(_ old: CommitNumber?, _ new: CommitNumber) {
     guard let old else {
-      askedDifference = .commit(new)
+      session.looking.difference = .commit(new)
       open(.difference)
       return
     }
-    askedDifference = .between(min(old, new), max(old, new))
+    session.looking.difference = .between(min(old, new), max(old, new))
     open(.difference)
   }
 
@@ -153,7 +158,7 @@ extension Browser {
           datastore: group.datastore, index: group.index,
           range: KeyInterval(lower: .including(group.value), upper: .including(group.value))))
     }
-    overlays.append(.menu(MenuOverlay(title: "Who refers to \(answer.request.place.identifier)", items: items)))
+    present(MenuOverlay(title: "Who refers to \(answer.request.place.identifier)", items: items))
   }
 
   mutating func showScalars() {
@@ -166,7 +171,7 @@ extension Browser {
     } else {
       return
     }
-    overlays.append(.text(TextOverlay(scalarsOf: text)))
+    present(TextOverlay(scalarsOf: text))
   }
 
   mutating func export(_ file: String) {

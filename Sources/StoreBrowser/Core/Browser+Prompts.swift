@@ -28,11 +28,11 @@ extension Browser {
       case .filter: session.remembered.knownFilters
       default: [String]()
       }
-    overlays.append(.prompt(Prompt(.argument(command), text: text, history: history, hint: hint)))
+    present(Prompt(.argument(command), text: text, history: history, hint: hint))
   }
 
   mutating func openPalette() {
-    overlays.append(.prompt(Prompt(.palette, history: session.remembered.commands)))
+    present(Prompt(.palette, history: session.remembered.commands))
   }
 
   /// Takes what was typed; a mistake keeps the prompt open and says where it is.
@@ -90,7 +90,7 @@ extension Browser {
     } else {
       prompt.problem = error.description
     }
-    replaceTop(.prompt(prompt))
+    overlays[overlays.count - 1] = prompt
   }
 
   /// What is wrong with an argument that can be read without the store.

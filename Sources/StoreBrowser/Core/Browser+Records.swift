@@ -16,10 +16,9 @@ extension Browser {
   private mutating func insertPart(_ place: RecordPlace, _ line: TreeLine) {
     if case .array(let elements)? = record.document?[line.path] {
       let path = line.path.appending(elements.count)
-      overlays.append(.editor(ValueEditor(place: place, path: path, old: elements.last, isNew: true, text: "")))
+      present(ValueEditor(place: place, path: path, old: elements.last, isNew: true, text: ""))
     } else if case .index? = line.path.components.last {
-      overlays.append(
-        .editor(ValueEditor(place: place, path: line.path, old: record.document?[line.path], isNew: true, text: "")))
+      present(ValueEditor(place: place, path: line.path, old: record.document?[line.path], isNew: true, text: ""))
     } else {
       editRecordExternally(hint: "add the field here")
     }
@@ -156,11 +155,10 @@ extension Browser {
       let (old, new) = (change.old.map { ValueText(literal: $0).text }, change.new.map { ValueText(literal: $0).text })
       return "\(change.path.shortText)   - \(old ?? "(none)")   + \(new ?? "(none)")"
     }
-    overlays.append(
-      .text(
-        TextOverlay(
-          title: "\(records[0].identifier) → \(records[1].identifier)",
-          lines: lines.isEmpty ? ["no field differs"] : lines)))
+    present(
+      TextOverlay(
+        title: "\(records[0].identifier) → \(records[1].identifier)",
+        lines: lines.isEmpty ? ["no field differs"] : lines))
   }
 
   private mutating func stageDelete(_ records: [Record], in key: String) {
@@ -253,15 +251,13 @@ extension Browser {
       change = .rebuild(name)
     }
     open(.migration)
-    migration.start(change, of: datastore, in: &session)
+    with(MigrationPane.self) { $0.start(change, of: datastore, in: &$1) }
   }
 
   mutating func bulk(_ change: BulkRequest.Change) {
     guard let source = table.source, table.opened != nil else { return }
-    overlays.append(
-      .bulk(
-        BulkOverlay(
-          request: BulkRequest(source: source, commit: session.shown, which: table.everything(session), change: change))
-      ))
+    present(
+      BulkOverlay(
+        request: BulkRequest(source: source, commit: session.shown, which: table.everything(session), change: change)))
   }
 }

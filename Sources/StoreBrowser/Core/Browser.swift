@@ -11,19 +11,11 @@ package struct Browser: Sendable {
   var session: Session
   var keymap: Keymap
 
-  var stores = StoresPane()
-  var table = TablePane()
-  var record = RecordPane()
-  var history = HistoryPane()
-  var difference = DifferencePane()
-  var index = IndexPane()
-  var migration = MigrationPane()
-  var frequency = FrequencyPane()
-  var pickaxe = PickaxePane()
-
+  var panes = PaneSet()
   /// Views on each other with the pane that had the keys; the lowest is the main one.
   var views: [OpenView] = [OpenView(kind: .main, focus: .table)]
-  var overlays: [Overlay] = []
+  /// What lies over the panes and has the keys, the topmost last.
+  var overlays: [any Pane] = []
   var mode = ScreenMode.normal
 
   /// Keys that may become a sequence.
@@ -40,8 +32,6 @@ package struct Browser: Sendable {
   /// What came back from the editor and is being looked at.
   var external: ExternalEdit?
   var isStarted = false
-  /// The difference that was asked for by W; otherwise the selected commit's is shown.
-  var askedDifference: DifferenceSource?
 
   struct OpenView: Sendable, Hashable {
     var kind: ViewKind
@@ -69,7 +59,7 @@ package struct Browser: Sendable {
     if let report = session.facts.openingReport.first { session.warn(report) }
     if session.configuration.warmsUpAtStart, session.configuration.canWarmUp {
       views.append(OpenView(kind: .migration, focus: .migration))
-      migration.start(in: &session)
+      with(MigrationPane.self) { $0.start(in: &$1) }
     }
     settle()
     return session.takeEffects()
@@ -111,46 +101,29 @@ package struct Browser: Sendable {
   var layout: Layout { Layout(size: session.size, view: view.kind, focus: focus, mode: mode) }
 
   func frame(of pane: PaneID, in layout: Layout) -> PaneFrame {
+    if let overlay = overlays.last(where: { $0.id == pane }) {
+      return PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: overlays.last?.id == pane)
+    }
     guard let rect = layout.rect(of: pane) else { return .hidden }
     return PaneFrame(rect: rect, isFocused: pane == focus && overlays.isEmpty)
   }
 
-  var focusedFrame: PaneFrame { frame(of: focus, in: layout) }
-
-  /// A pane by its name, for reading.
-  func pane(_ id: PaneID) -> any Pane {
-    switch id {
-    case .stores: stores
-    case .table: table
-    case .record: record
-    case .history: history
-    case .index: index
-    case .migration: migration
-    case .difference: difference
-    case .frequency: frequency
-    case .pickaxe: pickaxe
-    }
-  }
+  /// A pane by its name, for reading: an overlay, or one of the panes.
+  func pane(_ id: PaneID) -> (any Pane)? { overlays.last { $0.id == id } ?? panes[id] }
 
   /// Does something with a pane and the session.
   mutating func with<Result>(_ id: PaneID, _ body: (inout any Pane, inout Session) -> Result) -> Result {
-    func run<P: Pane>(_ pane: inout P, _ session: inout Session) -> Result {
-      var any: any Pane = pane
-      let result = body(&any, &session)
-      if let changed = any as? P { pane = changed }
-      return result
-    }
-    switch id {
-    case .stores: return run(&stores, &session)
-    case .table: return run(&table, &session)
-    case .record: return run(&record, &session)
-    case .history: return run(&history, &session)
-    case .index: return run(&index, &session)
-    case .migration: return run(&migration, &session)
-    case .difference: return run(&difference, &session)
-    case .frequency: return run(&frequency, &session)
-    case .pickaxe: return run(&pickaxe, &session)
-    }
+    if let top = overlays.lastIndex(where: { $0.id == id }) { return body(&overlays[top], &session) }
+    guard var pane = panes.take(id) else { fatalError("there is no pane \(id.rawValue)") }
+    defer { panes.put(pane) }
+    return body(&pane, &session)
+  }
+
+  /// Does something with a pane of a type and the session.
+  mutating func with<P: Pane, Result>(_ type: P.Type, _ body: (inout P, inout Session) -> Result) -> Result {
+    guard var pane = panes.take(P.entry.id) as? P else { fatalError("there is no pane \(P.entry.id.rawValue)") }
+    defer { panes.put(pane) }
+    return body(&pane, &session)
   }
 
   // MARK: After every message
@@ -171,15 +144,11 @@ package struct Browser: Sendable {
 
   /// Keeps panes that follow others on what those show.
   private mutating func synchronize() {
-    stores.index = table.source?.index
-    stores.filter = table.source?.filter
-    record.follow(table.selectedPlace(session) ?? keptPlace)
-    index.show(table.source?.datastore, index: table.source?.index, range: table.source?.range)
-    if let askedDifference {
-      difference.show(askedDifference, scope: .store)
-    } else if let commit = history.selected?.commit.number {
-      difference.show(.commit(commit), scope: history.scope)
-    }
+    session.looking.source = table.source
+    session.looking.record = table.selectedPlace(session)
+    record.follow(session.looking.record ?? keptPlace)
+    session.looking.commit = history.selected?.commit.number
+    session.looking.scope = history.scope
   }
 
   /// While rows are being read the record pane stays on its record instead of flickering.
@@ -192,24 +161,45 @@ package struct Browser: Sendable {
 
   private mutating func demand() {
     let layout = layout
-    for id in PaneID.allCases where id == .table || id == .record || layout.rect(of: id) != nil {
-      let frame = frame(of: id, in: layout)
-      if id == .table, frame == .hidden, session.outline == nil { continue }
-      with(id) { pane, session in pane.demand(frame: frame, in: &session) }
+    for entry in PaneTable.panes where entry.isAlwaysKept || layout.rect(of: entry.id) != nil {
+      let frame = frame(of: entry.id, in: layout)
+      if entry.id == .table, frame == .hidden, session.outline == nil { continue }
+      demand(entry.id, frame)
     }
-    for place in overlays.indices {
-      switch overlays[place] {
-      case .review(var review):
-        review.demand(in: &session)
-        overlays[place] = .review(review)
-      case .bulk(var bulk):
-        bulk.demand(in: &session)
-        overlays[place] = .bulk(bulk)
-      case .compact(var compact):
-        compact.demand(in: &session)
-        overlays[place] = .compact(compact)
-      default: break
-      }
+    for overlay in overlays { demand(overlay.id, frame(of: overlay.id, in: layout)) }
+  }
+
+  private mutating func demand(_ id: PaneID, _ frame: PaneFrame) {
+    with(id) { pane, session in
+      pane.demand(frame: frame, in: &session)
+      guard var list = pane as? any ListPane else { return }
+      list.reveal(frame, session)
+      pane = list
     }
+  }
+}
+
+// MARK: Panes that the rest of the browser speaks to by name
+
+extension Browser {
+  var stores: StoresPane {
+    get { panes[StoresPane.self, StoresPane()] }
+    _modify { yield &panes[StoresPane.self, StoresPane()] }
+  }
+  var table: TablePane {
+    get { panes[TablePane.self, TablePane()] }
+    _modify { yield &panes[TablePane.self, TablePane()] }
+  }
+  var record: RecordPane {
+    get { panes[RecordPane.self, RecordPane()] }
+    _modify { yield &panes[RecordPane.self, RecordPane()] }
+  }
+  var history: HistoryPane {
+    get { panes[HistoryPane.self, HistoryPane()] }
+    _modify { yield &panes[HistoryPane.self, HistoryPane()] }
+  }
+  var migration: MigrationPane {
+    get { panes[MigrationPane.self, MigrationPane()] }
+    _modify { yield &panes[MigrationPane.self, MigrationPane()] }
   }
 }

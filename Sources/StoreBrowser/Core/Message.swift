@@ -97,22 +97,58 @@ package struct WorkID: Hashable, Sendable {
   package var serial: Int
 }
 
-/// What work is for. At most one of each runs; starting another cancels the one before.
-package enum WorkSlot: String, Hashable, Sendable, CaseIterable {
-  case refresh, outline, settings
-  case table, rows, record, gather, place
-  case search, filter, sort, frequency, distinct
-  case history, changes, fields, blame, pickaxe, resolve, identify
-  case keys, range, density, verify, referrers
-  case staging, review, commit, bulk, export, pin, warmUp, rewrite
+/// What work is for. At most one of each runs; starting another cancels the one before. A pane that asks something of its
+/// own names its slot in its own file.
+package struct WorkSlot: Hashable, Sendable {
+  package let name: String
+  /// Whether a person waits for it, so that it is shown and can be called off.
+  let isLong: Bool
+  /// Whether it keeps something that a person did, so that it is finished even when its answer is not waited for.
+  let isKept: Bool
+  /// Whether it may take a while though nobody waits for it, so that quick questions do not stand behind it.
+  let isSlow: Bool
 
-  /// Whether a person waits for it, so that it is shown and Esc cancels it.
-  var isLong: Bool {
-    switch self {
-    case .search, .filter, .sort, .frequency, .pickaxe, .verify, .referrers, .bulk, .export, .review, .commit, .warmUp,
-      .blame, .rewrite:
-      true
-    default: false
-    }
+  init(_ name: String, isLong: Bool = false, isKept: Bool = false, isSlow: Bool = false) {
+    self.name = name
+    self.isLong = isLong
+    self.isKept = isKept
+    self.isSlow = isSlow
   }
+
+  package static func == (left: WorkSlot, right: WorkSlot) -> Bool { left.name == right.name }
+  package func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+extension WorkSlot {
+  package static let outline = WorkSlot("outline")
+  package static let table = WorkSlot("table")
+  package static let resolve = WorkSlot("resolve")
+  package static let staging = WorkSlot("staging", isKept: true)
+  package static let review = WorkSlot("review", isLong: true)
+  package static let commit = WorkSlot("commit", isLong: true, isKept: true)
+  static let settings = WorkSlot("settings", isKept: true)
+  static let refresh = WorkSlot("refresh")
+  static let rows = WorkSlot("rows")
+  static let record = WorkSlot("record")
+  static let gather = WorkSlot("gather")
+  static let place = WorkSlot("place")
+  static let search = WorkSlot("search", isLong: true)
+  static let filter = WorkSlot("filter", isLong: true)
+  static let sort = WorkSlot("sort", isLong: true)
+  static let history = WorkSlot("history")
+  static let changes = WorkSlot("changes")
+  static let fields = WorkSlot("fields")
+  static let blame = WorkSlot("blame", isLong: true)
+  static let identify = WorkSlot("identify")
+  static let keys = WorkSlot("keys")
+  static let range = WorkSlot("range")
+  static let density = WorkSlot("density")
+  static let distinct = WorkSlot("distinct", isSlow: true)
+  static let verify = WorkSlot("verify", isLong: true)
+  static let referrers = WorkSlot("referrers", isLong: true)
+  static let bulk = WorkSlot("bulk", isLong: true)
+  static let export = WorkSlot("export", isLong: true)
+  static let pin = WorkSlot("pin")
+  static let warmUp = WorkSlot("warm-up", isLong: true)
+  static let rewrite = WorkSlot("rewrite", isLong: true)
 }

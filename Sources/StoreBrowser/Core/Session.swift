@@ -24,6 +24,9 @@ struct Session: Sendable {
   /// Commits newer than the one shown, while following is off.
   var unseen = 0
 
+  /// What the table and the history have selected, for the panes that follow them.
+  var looking = Looking()
+
   var staged = StagedChanges() { didSet { sortInsertions() } }
   /// The records to be inserted, by datastore: the last rows of its table.
   private(set) var insertions: [String: [RecordEdit]] = [:]
@@ -131,6 +134,18 @@ struct Session: Sendable {
   }
 }
 
+/// What is being looked at: panes that follow others read it here.
+struct Looking: Sendable, Hashable {
+  /// The rows of the table, and the record under its cursor.
+  var source: RowSource?
+  var record: RecordPlace?
+  /// What the history shows, and the commit under its cursor.
+  var scope = HistoryScope.store
+  var commit: CommitNumber?
+  /// The difference that was asked for by W; otherwise the selected commit's is shown.
+  var difference: DifferenceSource?
+}
+
 /// A sentence for the status line.
 struct Notice: Sendable, Hashable {
   enum Kind: Sendable, Hashable { case said, warning, problem }
@@ -160,8 +175,18 @@ enum Intent: Sendable {
   case showHistory(HistoryScope)
   case showDifference(CommitNumber?, CommitNumber)
   case travel(CommitNumber?)
-  case present(Overlay)
+  /// Lays a pane over the others.
+  case present(any Pane)
+  /// Takes the topmost overlay away.
   case dismiss
+  case submit(Prompt)
+  case promptChanged(Prompt)
+  case choose(MenuOverlay.Choice)
+  case stageField(ValueEditor, Document)
+  case clearMarks
+  /// Opens the review of what is staged, where something is.
+  case reviewStaged
+  case startMigration(mending: [RecordEdit])
   case perform(Command, argument: String?)
   case stage(StagedStep)
   /// What was staged of a record is in the store.

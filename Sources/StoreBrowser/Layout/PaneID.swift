@@ -1,61 +1,43 @@
-/// The panes. Those with a number answer to its key.
-package enum PaneID: String, Sendable, Hashable, CaseIterable {
-  case stores, table, record, history, index, migration
-  case difference, frequency, pickaxe
+/// The name of a pane. What it is called, its digit, its work and its view stand in its row of `PaneTable`.
+package struct PaneID: RawRepresentable, ExpressibleByStringLiteral, CaseIterable, Sendable, Hashable {
+  package let rawValue: String
+
+  package init(rawValue: String) { self.rawValue = rawValue }
+  package init(stringLiteral name: String) { rawValue = name }
+
+  /// The panes that stand in a layout, in the order of their rows.
+  package static var allCases: [PaneID] { PaneTable.panes.map(\.id) }
 
   /// The digit in the title, which is the key.
-  var digit: Int? {
-    switch self {
-    case .stores: 1
-    case .table: 2
-    case .record: 3
-    case .history: 4
-    case .index: 5
-    case .migration: 6
-    default: nil
-    }
-  }
+  var digit: Int? { PaneTable.entry(self).digit }
 
   init?(digit: Int) {
-    guard let pane = Self.allCases.first(where: { $0.digit == digit }) else { return nil }
-    self = pane
+    guard let entry = PaneTable.panes.first(where: { $0.digit == digit }) else { return nil }
+    self = entry.id
   }
 }
 
-/// What fills the screen between title and footer. Views lie on each other; the lowest is always `main`.
-package enum ViewKind: String, Sendable, Hashable, CaseIterable {
-  case main, record, history, difference, index, migration, frequency, pickaxe, table, stores
+/// What fills the screen between title and footer: the main screen, or the view of a pane. Views lie on each other; the
+/// lowest is always `main`.
+package struct ViewKind: CaseIterable, Sendable, Hashable {
+  /// The pane whose view it is; nil for the main screen.
+  package let pane: PaneID?
+
+  package static let main = ViewKind(pane: nil)
+  static let record = ViewKind(of: .record)
+  static let history = ViewKind(of: .history)
+  static let difference = ViewKind(of: .difference)
+  static let migration = ViewKind(of: .migration)
+
+  private init(pane: PaneID?) { self.pane = pane }
 
   /// The view in which a pane is opened when it is not on the screen.
-  init(of pane: PaneID) {
-    switch pane {
-    case .stores: self = .stores
-    case .table: self = .table
-    case .record: self = .record
-    case .history: self = .history
-    case .index: self = .index
-    case .migration: self = .migration
-    case .difference: self = .difference
-    case .frequency: self = .frequency
-    case .pickaxe: self = .pickaxe
-    }
-  }
+  package init(of pane: PaneID) { self.pane = pane }
+
+  package static var allCases: [ViewKind] { [.main] + PaneID.allCases.map(ViewKind.init(of:)) }
 
   /// Its panes, the main one first.
-  var panes: [PaneID] {
-    switch self {
-    case .main: [.table, .stores, .record]
-    case .record: [.record]
-    case .history: [.history, .difference]
-    case .difference: [.difference]
-    case .index: [.index]
-    case .migration: [.migration]
-    case .frequency: [.frequency]
-    case .pickaxe: [.pickaxe]
-    case .table: [.table]
-    case .stores: [.stores]
-    }
-  }
+  var panes: [PaneID] { pane.map { PaneTable.entry($0).view } ?? [.table, .stores, .record] }
 }
 
 /// How much of the screen the focused pane takes.

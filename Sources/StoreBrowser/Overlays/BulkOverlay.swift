@@ -2,7 +2,9 @@ import DatastoreModel
 import TerminalKit
 
 /// The preview of a change of many records: count, samples, nulls, failures first. Enter stages it.
-struct BulkOverlay: Sendable {
+struct BulkOverlay: Pane {
+  static let entry = PaneEntry(.bulk, name: "Preview", work: [.bulk], footer: [.open, .escape])
+
   let request: BulkRequest
   private(set) var answer: BulkAnswer?
   private(set) var problem: String?
@@ -10,14 +12,38 @@ struct BulkOverlay: Sendable {
 
   init(request: BulkRequest) { self.request = request }
 
-  mutating func demand(in session: inout Session) {
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
     session.start(.bulk, .bulk(request), label: title)
   }
 
-  mutating func take(_ answer: BulkAnswer) { self.answer = answer }
-  mutating func fail(_ text: String) { problem = text }
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    if case .bulk(let answer) = answer { self.answer = answer }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    switch command {
+    case .escape, .close, .interrupt:
+      session.cancel(.bulk)
+      session.intend(.dismiss)
+    case .open:
+      guard let answer, !answer.edits.isEmpty else { return true }
+      session.intend(.dismiss)
+      session.intend(.stage(StagedStep(title: "\(title) in \(answer.edits.count) records", edits: answer.edits)))
+      session.intend(.clearMarks)
+    default: return false
+    }
+    return true
+  }
+
+  func footer(_ session: Session) -> [Command] { canStage ? [.open, .escape] : [.escape] }
+  func short(_ command: Command) -> String? { command == .open ? "stage" : canStage ? "leave it" : "close" }
+  private var canStage: Bool { answer.map { !$0.edits.isEmpty } ?? false }
 
   var title: String {
     switch request.change {
@@ -26,7 +52,22 @@ struct BulkOverlay: Sendable {
     }
   }
 
-  func draw(on grid: inout CellGrid, in body: Rect, session: Session) {
+  func rect(in body: Rect, session: Session) -> Rect {
+    body.centered(
+      Size(columns: min(body.columns, 76), rows: min(body.rows, max(5, lines(session).count + 2))))
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.fill(frame.rect)
+    grid.border(frame, digit: nil, title: title, footer: "", theme: theme)
+    for (row, spans) in lines(session).enumerated() where row < frame.rows {
+      grid.write(spans, at: Point(column: frame.inside.left + 1, row: frame.inside.top + row), width: frame.columns - 2)
+    }
+    grid.cursor = frame.inside.origin
+  }
+
+  private func lines(_ session: Session) -> [[Span]] {
     let theme = session.theme
     var lines: [[Span]] = []
     if let problem {
@@ -37,18 +78,7 @@ struct BulkOverlay: Sendable {
       let progress = session.running[.bulk]?.progress
       lines = [[Span("reading \(progress.map { NumberFormat.count($0.done) } ?? "")… Esc cancels", theme.style(.dim))]]
     }
-    let size = Size(columns: min(body.columns, 76), rows: min(body.rows, max(5, lines.count + 2)))
-    let rect = body.centered(size)
-    grid.fill(rect)
-    let frame = PaneFrame(rect: rect, isFocused: true)
-    let canStage = answer.map { !$0.edits.isEmpty } ?? false
-    grid.border(
-      frame, digit: nil, title: title, footer: canStage ? "\(theme.enterKey) stage · Esc leave it" : "Esc close",
-      theme: theme)
-    for (row, spans) in lines.enumerated() where row < frame.rows {
-      grid.write(spans, at: Point(column: frame.inside.left + 1, row: frame.inside.top + row), width: frame.columns - 2)
-    }
-    grid.cursor = frame.inside.origin
+    return lines
   }
 
   private static func lines(_ answer: BulkAnswer, theme: Theme) -> [[Span]] {
@@ -85,4 +115,8 @@ struct BulkOverlay: Sendable {
     }
     return lines
   }
+}
+
+extension PaneID {
+  static let bulk: PaneID = "bulk"
 }

@@ -2,7 +2,9 @@ import DatastoreModel
 import TerminalKit
 
 /// What a compaction would do, then how far it is: bytes before and after first, Enter begins, Esc cancels.
-struct CompactOverlay: Sendable {
+struct CompactOverlay: Pane {
+  static let entry = PaneEntry(.compact, name: "Compact", work: [.rewrite], footer: [.open, .escape])
+
   let retention: HistoryRetention
   /// What was typed.
   let keeps: String
@@ -16,21 +18,49 @@ struct CompactOverlay: Sendable {
     self.keeps = keeps
   }
 
-  mutating func demand(in session: inout Session) {
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
     session.start(.rewrite, .rewrite(.estimate(retention)), label: "estimate")
   }
 
-  mutating func take(_ estimate: RewriteReport) { self.estimate = estimate }
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    switch answer {
+    case .rewritten(.estimate(let retention), let report) where retention == self.retention: estimate = report
+    case .rewritten(.compact, _): session.intend(.dismiss)
+    default: break
+    }
+  }
 
-  mutating func fail(_ text: String) {
-    problem = text
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
     isRunning = false
   }
 
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    switch command {
+    case .escape, .close, .interrupt:
+      session.intend(.dismiss)
+      guard session.isRunning(.rewrite) else { return true }
+      session.cancel(.rewrite)
+      if isRunning { session.say("cancelled: the store is as it was") }
+    case .open: start(in: &session)
+    default: return false
+    }
+    return true
+  }
+
+  func footer(_ session: Session) -> [Command] { canStart ? [.open, .escape] : [.escape] }
+
+  func short(_ command: Command) -> String? {
+    if command == .open { return "compact" }
+    return isRunning ? "cancel, the store stays as it is" : canStart ? "leave it" : "close"
+  }
+
+  private var canStart: Bool { !isRunning && (estimate?.commitsSquashed ?? 0) > 0 }
+
   /// Begins, or tries again; nothing happens before the estimate is there.
-  mutating func start(in session: inout Session) {
+  private mutating func start(in session: inout Session) {
     guard let estimate, !isRunning, estimate.commitsSquashed > 0 else { return }
     isRunning = true
     problem = nil
@@ -39,24 +69,20 @@ struct CompactOverlay: Sendable {
 
   // MARK: Drawing
 
-  func draw(on grid: inout CellGrid, in body: Rect, session: Session) {
-    let theme = session.theme
+  func rect(in body: Rect, session: Session) -> Rect {
     let width = min(body.columns, 76)
     let lines = lines(width: width - 4, session: session)
-    let rect = body.centered(Size(columns: width, rows: min(body.rows, max(6, lines.count + 2))))
-    grid.fill(rect)
-    let frame = PaneFrame(rect: rect, isFocused: true)
-    grid.border(frame, digit: nil, title: "Compact, keep \(keeps)", footer: footer(theme), theme: theme)
+    return body.centered(Size(columns: width, rows: min(body.rows, max(6, lines.count + 2))))
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let lines = lines(width: frame.rect.columns - 4, session: session)
+    grid.fill(frame.rect)
+    grid.border(frame, digit: nil, title: "Compact, keep \(keeps)", footer: "", theme: session.theme)
     for (row, spans) in lines.enumerated() where row < frame.rows {
       grid.write(spans, at: Point(column: frame.inside.left + 1, row: frame.inside.top + row), width: frame.columns - 2)
     }
     grid.cursor = frame.inside.origin
-  }
-
-  private func footer(_ theme: Theme) -> String {
-    if isRunning { return "Esc cancels and leaves the store as it is" }
-    guard let estimate, estimate.commitsSquashed > 0 else { return "Esc close" }
-    return "\(theme.enterKey) compact · Esc leave it"
   }
 
   private func lines(width: Int, session: Session) -> [[Span]] {
@@ -92,4 +118,8 @@ struct CompactOverlay: Sendable {
       + "elsewhere first."
     return lines + [[]] + text.wrapped(to: width).map { [Span($0)] }
   }
+}
+
+extension PaneID {
+  static let compact: PaneID = "compact"
 }

@@ -2,7 +2,9 @@ import DatastoreModel
 import TerminalKit
 
 /// One line that is typed at the foot of the screen: a command, a search, a filter, a name.
-struct Prompt: Sendable {
+struct Prompt: Pane {
+  static let entry = PaneEntry(.prompt, name: "Prompt", footer: [.open, .escape])
+
   enum Kind: Sendable, Hashable {
     /// `:`, with commands and positions.
     case palette
@@ -40,13 +42,32 @@ struct Prompt: Sendable {
     suggest()
   }
 
-  mutating func insert(_ text: String) {
+  mutating func paste(_ text: String, in session: inout Session) -> Bool {
     field.insert(text.replacing("\n", with: " "))
     changed()
+    session.intend(.promptChanged(self))
+    return true
   }
 
-  /// Edits the line; nil where the key ends it or is for the browser.
-  mutating func apply(_ chord: KeyChord) -> Bool {
+  /// Edits the line. Enter and Esc are for the keymap.
+  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
+    if chord == KeyChord(.backspace), field.text.isEmpty {
+      session.intend(.dismiss)
+      return true
+    }
+    guard edit(chord) else { return false }
+    session.intend(.promptChanged(self))
+    return true
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard command == .open else { return false }
+    if choice != nil { complete() }
+    session.intend(.submit(self))
+    return true
+  }
+
+  private mutating func edit(_ chord: KeyChord) -> Bool {
     switch chord.description {
     case "Up", "^p":
       if kind == .palette, choice != nil { moveChoice(-1) } else { recall(-1) }
@@ -104,10 +125,15 @@ struct Prompt: Sendable {
     suggestions = FuzzySearch.entries(matching: field.text).prefix(8).map(\.self)
   }
 
-  func draw(on grid: inout CellGrid, layout: Layout, session: Session) {
+  /// The two lines at the foot of the screen, and above them what the name may become.
+  func rect(in body: Rect, session: Session) -> Rect {
+    Rect(column: 0, row: body.bottom, columns: body.columns, rows: 2)
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let status = layout.status
-    let keys = layout.keys
+    let status = Rect(column: 0, row: frame.rect.top, columns: frame.rect.columns, rows: 1)
+    let keys = Rect(column: 0, row: frame.rect.top + 1, columns: frame.rect.columns, rows: 1)
     grid.fill(status)
     grid.fill(keys)
     let label = SafeText.width(kind.label)
@@ -127,7 +153,7 @@ struct Prompt: Sendable {
         hint.isEmpty ? defaultHint : hint, at: Point(column: 1, row: keys.top), width: keys.columns - 2,
         style: theme.style(.dim))
     }
-    drawSuggestions(on: &grid, layout: layout, theme: theme)
+    drawSuggestions(on: &grid, above: status, theme: theme)
   }
 
   private var defaultHint: String {
@@ -138,10 +164,10 @@ struct Prompt: Sendable {
     }
   }
 
-  private func drawSuggestions(on grid: inout CellGrid, layout: Layout, theme: Theme) {
-    guard !suggestions.isEmpty, layout.size.rows >= 12 else { return }
-    let width = min(layout.size.columns - 2, 64)
-    let top = layout.status.top - suggestions.count
+  private func drawSuggestions(on grid: inout CellGrid, above status: Rect, theme: Theme) {
+    guard !suggestions.isEmpty, status.top >= 10 else { return }
+    let width = min(status.columns - 2, 64)
+    let top = status.top - suggestions.count
     for (row, entry) in suggestions.enumerated() {
       let rect = Rect(column: 1, row: top + row, columns: width, rows: 1)
       grid.fill(rect)
@@ -156,33 +182,6 @@ struct Prompt: Sendable {
   }
 }
 
-/// Finds commands by what is typed.
-enum FuzzySearch {
-  /// All commands that fit, best first: the name begins so, the title holds it, a key is it, the letters occur in order.
-  static func entries(matching text: String) -> [CommandEntry] {
-    let text = text.lowercased().trimmed
-    guard !text.isEmpty else { return CommandTable.all }
-    let scored = CommandTable.all.enumerated().compactMap { place, entry in
-      score(entry, text).map { (score: $0, place: place, entry: entry) }
-    }
-    return scored.sorted { $0.score != $1.score ? $0.score < $1.score : $0.place < $1.place }.map(\.entry)
-  }
-
-  private static func score(_ entry: CommandEntry, _ text: String) -> Int? {
-    if entry.name == text { return 0 }
-    if entry.keys.contains(where: { $0.replacing(" ", with: "").lowercased() == text }) { return 1 }
-    if entry.name.hasPrefix(text) { return 2 }
-    let title = entry.title.lowercased()
-    if title.split(separator: " ").contains(where: { $0.hasPrefix(text) }) { return 3 }
-    if entry.name.contains(text) || title.contains(text) { return 4 }
-    if entry.group.rawValue.lowercased().hasPrefix(text) { return 5 }
-    if entry.help.lowercased().contains(text) { return 6 }
-    return text.count >= 3 && isSubsequence(text, of: entry.name) ? 7 : nil
-  }
-
-  private static func isSubsequence(_ text: String, of name: String) -> Bool {
-    var rest = Substring(text)
-    for character in name where character == rest.first { rest.removeFirst() }
-    return rest.isEmpty
-  }
+extension PaneID {
+  static let prompt: PaneID = "prompt"
 }

@@ -3,7 +3,28 @@ import DatastoreModel
 import TerminalKit
 
 /// What would be written, with its checks: letters are commands, Enter asks for the name, a second Enter commits.
-struct ReviewOverlay: Sendable {
+struct ReviewOverlay: ListPane {
+  static let entry = PaneEntry(
+    .review, name: "Review", work: [.review, .commit],
+    footer: [.open, .down, .leaveOut, .takeMine, .takeTheirs, .markStale, .listChanges, .help, .escape],
+    commands: [
+      CommandTable.row(
+        .takeMine, ["m"], "keep mine", "mine", .write,
+        "In a review where the head has moved: of the field in conflict under the cursor, keeps what is staged.",
+        in: [.review]),
+      CommandTable.row(
+        .takeTheirs, ["t"], "keep theirs", "theirs", .write,
+        "In a review where the head has moved: of the field in conflict under the cursor, keeps what lies there now.",
+        in: [.review]),
+      CommandTable.row(
+        .markStale, ["X"], "mark indexes stale instead of refusing", "mark stale", .write,
+        "In a review: indexes whose rule is not proven are marked stale, and filled at the app's next warm-up.",
+        in: [.review]),
+      CommandTable.row(
+        .listChanges, ["P"], "list what is committed", "list", .write,
+        "In a review: lists every record that would be written.", in: [.review]),
+    ])
+
   let subject: ReviewSubject
   private(set) var answer: ReviewAnswer?
   private(set) var problem: String?
@@ -30,7 +51,7 @@ struct ReviewOverlay: Sendable {
 
   init(subject: ReviewSubject) { self.subject = subject }
 
-  mutating func demand(in session: inout Session) {
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
     session.start(.review, .review(ReviewRequest(subject: subject, head: session.head)), label: "review")
@@ -43,7 +64,7 @@ struct ReviewOverlay: Sendable {
     isCommitting = false
   }
 
-  mutating func take(_ answer: ReviewAnswer) {
+  private mutating func show(_ answer: ReviewAnswer) {
     self.answer = answer
     problem = nil
     lines = []
@@ -88,7 +109,7 @@ struct ReviewOverlay: Sendable {
     return (answer.records[record].place, conflict, path)
   }
 
-  var document: [String] {
+  private var document: [String] {
     answer?.changes.changes.map { "\($0.kind.rawValue) \($0.datastore)/\($0.identifier)" } ?? []
   }
 
@@ -186,13 +207,11 @@ struct ReviewOverlay: Sendable {
 
   // MARK: Drawing
 
-  static func rect(in body: Rect) -> Rect { body.columns > 100 ? body.inset(columns: 4, rows: 1) : body }
+  func rect(in body: Rect, session: Session) -> Rect { body.columns > 100 ? body.inset(columns: 4, rows: 1) : body }
 
-  func draw(on grid: inout CellGrid, in body: Rect, session: Session) {
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    let rect = Self.rect(in: body)
-    grid.fill(rect)
-    let frame = PaneFrame(rect: rect, isFocused: true)
+    grid.fill(frame.rect)
     grid.border(frame, digit: nil, title: title, footer: "one transaction, undoable with u", theme: theme)
     let inside = frame.inside
     guard let answer else {
@@ -202,17 +221,8 @@ struct ReviewOverlay: Sendable {
     grid.write(
       Self.headline(answer), at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2,
       style: theme.style(.title))
-    let footRows = 2
-    let rows = max(1, inside.rows - 2 - footRows)
-    var window = list
-    window.reveal(rows: rows, count: lines.count)
-    for row in 0..<rows where lines.indices.contains(window.top + row) {
-      let line = Rect(column: inside.left, row: inside.top + 2 + row, columns: inside.columns, rows: 1)
-      draw(lines[window.top + row], answer, in: line, on: &grid, theme: theme)
-      if window.top + row == window.selection, name == nil {
-        grid.write(theme.cursor, at: line.origin, width: 1)
-        grid.select(line, frame: frame, theme: theme)
-      }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      draw(lines[line], answer, in: rect, on: &grid, theme: theme)
     }
     drawFoot(in: inside, on: &grid, session: session)
   }
@@ -376,5 +386,141 @@ struct ReviewOverlay: Sendable {
     ]
   }
 
-  var lineCount: Int { lines.count }
+}
+
+// MARK: Keys and answers
+
+extension ReviewOverlay {
+  func headerRows(_ frame: PaneFrame) -> Int { 2 }
+  func footerRows(_ frame: PaneFrame) -> Int { 2 }
+  func lineCount(_ session: Session) -> Int { lines.count }
+
+  func footer(_ session: Session) -> [Command] {
+    if isCommitting { return [.escape] }
+    if name != nil { return [.open, .escape] }
+    var commands: [Command] = [.open, .down]
+    if case .staged = subject { commands += [.leaveOut] }
+    if hasConflicts { commands += [.takeMine, .takeTheirs] }
+    if hasRefusals { commands.append(.markStale) }
+    return commands + [.listChanges, .help, .escape]
+  }
+
+  private var hasConflicts: Bool { !(answer?.rebased?.conflicts.isEmpty ?? true) }
+  private var hasRefusals: Bool { answer?.preview?.refusals.contains(where: \.canBeMarkedStale) ?? false }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .open: name == nil ? "name and commit" : "commit"
+    case .escape: isCommitting ? "cancel" : name == nil ? "back" : "back to the list"
+    default: nil
+    }
+  }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    switch command {
+    case .leaveOut:
+      guard case .staged = subject else { return "nothing of this is staged" }
+      return selectedPlace == nil ? "choose a record first" : nil
+    case .takeMine, .takeTheirs:
+      guard case .staged = subject, selectedConflict != nil else { return "choose a field in conflict first" }
+      return nil
+    default: return nil
+    }
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    if case .review(let answer) = answer, answer.request.subject == subject { show(answer) }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    fail(error.description)
+    if case .conflict = error { renew() }
+    session.complain(error.description)
+  }
+
+  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
+    isCommitting ? false : name?.apply(chord) ?? false
+  }
+
+  mutating func paste(_ text: String, in session: inout Session) -> Bool {
+    name?.insert(text.replacing("\n", with: " ")) != nil
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    if isCommitting {
+      if command == .escape || command == .interrupt { session.askToEnd(.commit) }
+      return true
+    }
+    if name != nil, command == .open || command == .escape {
+      if command == .open { commit(in: &session) } else { name = nil }
+      return true
+    }
+    switch command {
+    case .escape, .close, .interrupt:
+      session.cancel(.review)
+      session.intend(.dismiss)
+    case .open: askForName(in: &session)
+    case .leaveOut: leaveOut(in: &session)
+    case .takeMine, .takeTheirs: resolveConflict(takesMine: command == .takeMine, in: &session)
+    case .markStale:
+      marksIndexesStale.toggle()
+      renew()
+      session.say(
+        marksIndexesStale
+          ? "indexes without a proven rule will be marked stale" : "indexes stay right or the commit is refused")
+    case .listChanges:
+      session.intend(.present(TextOverlay(title: "What is committed", lines: document)))
+    case .nextPane: return move(.down, argument: nil, frame: frame, in: &session)
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func askForName(in session: inout Session) {
+    if let refusal {
+      fail(refusal)
+    } else if case .migration(let changes) = subject {
+      session.intend(.dismiss)
+      session.intend(.startMigration(mending: changes.changes))
+    } else {
+      name = TextField(proposedName)
+    }
+  }
+
+  private func leaveOut(in session: inout Session) {
+    guard let place = selectedPlace else { return }
+    session.intend(.dismiss)
+    session.intend(.stage(.leavingOut(place, of: session.staged)))
+    session.intend(.reviewStaged)
+  }
+
+  /// Decides one field in conflict; once all of a record are decided, the change is put on what lies there now.
+  private mutating func resolveConflict(takesMine: Bool, in session: inout Session) {
+    guard let (place, conflict, path) = selectedConflict else { return }
+    choices[place, default: [:]][path] = takesMine ? .mine : .theirs
+    session.say("\(path.shortText): \(takesMine ? "mine" : "theirs")")
+    let decided = choices[place] ?? [:]
+    guard conflict.fields.allSatisfy({ decided[$0.path] != nil }),
+      let coding = session.outline?.datastore(place.datastore)?.descriptor.coding
+    else { return }
+    do throws(ModelError) {
+      let edit = try conflict.resolved(by: decided, coding: coding)
+      session.staged.settle(place, as: edit)
+      session.start(.staging, .saveStaged(session.staged))
+      session.intend(.dismiss)
+      session.intend(.reviewStaged)
+      if session.staged.isEmpty { session.say("what lies there is kept; nothing is staged any more") }
+    } catch { session.complain(error.description) }
+  }
+}
+
+extension Command {
+  static let takeMine: Command = "take-mine"
+  static let takeTheirs: Command = "take-theirs"
+  static let markStale: Command = "mark-stale"
+  static let listChanges: Command = "list-changes"
+}
+
+extension PaneID {
+  static let review: PaneID = "review"
 }

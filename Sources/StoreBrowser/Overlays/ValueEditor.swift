@@ -3,7 +3,9 @@ import DatastoreModel
 import TerminalKit
 
 /// The typed editor of a field. Wrong input keeps the text and explains; a suggestion is offered, never applied.
-struct ValueEditor: Sendable {
+struct ValueEditor: Pane {
+  static let entry = PaneEntry(.editor, name: "Editor", footer: [.open, .escape])
+
   enum Kind: String, Sendable, Hashable {
     case string = "String"
     case integer = "Int"
@@ -58,7 +60,7 @@ struct ValueEditor: Sendable {
     }
   }
 
-  mutating func apply(_ chord: KeyChord) -> Bool {
+  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
     if kind == .bool, chord.description == "Space" {
       field.set(field.text == "true" ? "false" : "true")
       changed()
@@ -76,10 +78,21 @@ struct ValueEditor: Sendable {
     return true
   }
 
-  mutating func insert(_ text: String) {
+  mutating func paste(_ text: String, in session: inout Session) -> Bool {
     field.insert(text)
     changed()
+    return true
   }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard command == .open else { return false }
+    guard let value = accept() else { return true }
+    session.intend(.dismiss)
+    session.intend(.stageField(self, value))
+    return true
+  }
+
+  func short(_ command: Command) -> String? { command == .open ? "stage" : "keep the old value" }
 
   private mutating func changed() {
     problem = nil
@@ -87,7 +100,7 @@ struct ValueEditor: Sendable {
   }
 
   /// The value that was typed; nil with `problem` set where it is none. A suggestion that stands is taken.
-  mutating func accept() -> Document? {
+  private mutating func accept() -> Document? {
     if let suggestion { return suggestion }
     switch parse(field.text) {
     case .success(let value): return value
@@ -147,23 +160,31 @@ struct ValueEditor: Sendable {
     }
   }
 
-  func draw(on grid: inout CellGrid, in body: Rect, near row: Int?, session: Session) {
-    let theme = session.theme
-    var footer = "\(theme.enterKey) stage · Esc keeps the old value"
-    if !seen.isEmpty { footer += " · ↑ ↓ values seen" }
-    if let problem {
-      footer = "\(theme.problemSign) \(problem)"
-      if let suggestion { footer += " — \(theme.enterKey) takes \(ValueText(literal: suggestion).text)" }
-    }
-    let wanted = row.map { $0 + 1 } ?? body.top + body.rows / 2
+  private func note(_ theme: Theme) -> String {
+    guard let problem else { return seen.isEmpty ? "" : "\(theme.isASCII ? "Up Down" : "↑ ↓") values seen" }
+    guard let suggestion else { return "\(theme.problemSign) \(problem)" }
+    return
+      "\(theme.problemSign) \(problem) — \(theme.enterKey) takes \(ValueText(literal: suggestion).text)"
+  }
+
+  func rect(in body: Rect, session: Session) -> Rect {
+    let wanted = body.top + body.rows / 2
     let top = max(body.top, min(wanted, body.bottom - 3))
-    let width = min(body.columns, max(40, SafeText.width(footer) + 6, min(78, SafeText.width(field.text) + 12)))
-    let rect = Rect(column: body.left + max(0, (body.columns - width) / 2), row: top, columns: width, rows: 3)
+    let width = min(
+      body.columns, max(40, SafeText.width(note(session.theme)) + 6, min(78, SafeText.width(field.text) + 12)))
+    return Rect(column: body.left + max(0, (body.columns - width) / 2), row: top, columns: width, rows: 3)
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let (theme, rect) = (session.theme, frame.rect)
     grid.fill(rect)
-    let frame = PaneFrame(rect: rect, isFocused: true)
     grid.border(
-      frame, digit: nil, title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")", footer: footer,
+      frame, digit: nil, title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")", footer: note(theme),
       theme: theme)
     field.draw(into: &grid, at: Point(column: rect.left + 2, row: rect.top + 1), width: rect.columns - 4)
   }
+}
+
+extension PaneID {
+  static let editor: PaneID = "editor"
 }

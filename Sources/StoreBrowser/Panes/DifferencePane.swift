@@ -3,8 +3,12 @@ import DatastoreModel
 import TerminalKit
 
 /// The changed records of a commit, or between two; Enter unfolds the fields, old and new.
-struct DifferencePane: Pane {
-  let id = PaneID.difference
+struct DifferencePane: ListPane {
+  static let entry = PaneEntry(
+    .difference, name: "Difference", work: [.changes, .fields],
+    footer: [.down, .open, .restoreField, .restoreRecord, .revert, .history, .help, .close]
+  ) { DifferencePane() }
+
   private(set) var source: DifferenceSource?
   private var scope: HistoryScope = .store
   private(set) var rows: [ChangeRow] = []
@@ -29,7 +33,7 @@ struct DifferencePane: Pane {
   static let pageSize = 200
 
   /// Shows another difference; the same one is left as it is.
-  mutating func show(_ source: DifferenceSource, scope: HistoryScope) {
+  private mutating func show(_ source: DifferenceSource, scope: HistoryScope) {
     guard source != self.source || scope != self.scope else { return }
     self = DifferencePane()
     self.source = source
@@ -37,6 +41,11 @@ struct DifferencePane: Pane {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
+    if let asked = session.looking.difference {
+      show(asked, scope: .store)
+    } else if let commit = session.looking.commit {
+      show(.commit(commit), scope: session.looking.scope)
+    }
     guard let source, problem == nil else { return }
     list.reveal(rows: frame.rows, count: lines.count)
     if !isReading, !isAtEnd, rows.isEmpty || list.top + 2 * frame.rows > lines.count {
@@ -54,7 +63,7 @@ struct DifferencePane: Pane {
       .fields(FieldsRequest(source: source, old: old, new: new, place: row.place, head: session.head)))
   }
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
+  mutating func answered(_ answer: Answer, in session: inout Session) {
     switch answer {
     case .changes(let answer) where answer.source == source:
       isReading = false
@@ -72,8 +81,8 @@ struct DifferencePane: Pane {
     }
   }
 
-  mutating func fail(_ text: String) {
-    problem = text
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
     isReading = false
   }
 
@@ -111,8 +120,7 @@ struct DifferencePane: Pane {
     }
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    if list.perform(command, argument: argument, rows: frame.rows, count: lines.count) { return true }
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let row = selectedRow else { return false }
     switch command {
     case .open:
@@ -124,7 +132,7 @@ struct DifferencePane: Pane {
     case .restoreField: restore(row.place, path: selectedField?.path, in: &session)
     case .revert:
       guard case .commit(let commit)? = source else { return false }
-      session.intend(.present(.review(ReviewOverlay(subject: .undo(commit, isRedo: false)))))
+      session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
     case .history:
       if let field = selectedField {
         session.intend(.showHistory(.field(row.place, path: field.path)))
@@ -162,12 +170,7 @@ struct DifferencePane: Pane {
       label: "reading")
   }
 
-  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
-    let line = list.top + point.row
-    guard line < lines.count else { return }
-    if line == list.selection { session.intend(.perform(.open, argument: nil)) }
-    list.selection = line
-  }
+  func lineCount(_ session: Session) -> Int { lines.count }
 
   // MARK: Drawing
 
@@ -187,10 +190,8 @@ struct DifferencePane: Pane {
       grid.note(isAtEnd ? "no record differs" : "reading…", in: inside, style: theme.style(.dim))
       return
     }
-    for row in 0..<inside.rows where lines.indices.contains(list.top + row) {
-      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
-      draw(lines[list.top + row], in: rect, on: &grid, session: session)
-      if list.top + row == list.selection { grid.select(rect, frame: frame, theme: theme) }
+    drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
+      draw(lines[line], in: rect, on: &grid, session: session)
     }
   }
 

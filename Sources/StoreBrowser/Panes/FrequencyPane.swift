@@ -3,8 +3,11 @@ import DatastoreModel
 import TerminalKit
 
 /// The distinct values of a column with their counts; Enter filters to one.
-struct FrequencyPane: Pane {
-  let id = PaneID.frequency
+struct FrequencyPane: ListPane {
+  static let entry = PaneEntry(
+    .frequency, name: "Frequency", work: [.frequency], footer: [.down, .open, .copyValue, .help, .close]
+  ) { FrequencyPane() }
+
   private(set) var request: FrequencyRequest?
   private var answer: FrequencyAnswer?
   private var progress: Progress?
@@ -14,23 +17,26 @@ struct FrequencyPane: Pane {
   mutating func show(_ request: FrequencyRequest, in session: inout Session) {
     self = FrequencyPane()
     self.request = request
-    session.start(.frequency, .frequency(request), label: "frequency of \(request.path)")
+    session.start(.frequency, .ask(request), label: "frequency of \(request.path)")
   }
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
-    guard case .frequency(let answer) = answer, answer.request == request else { return }
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let answer as FrequencyAnswer) = answer, answer.request == request else { return }
     self.answer = answer
   }
 
-  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     if slot == .frequency { self.progress = progress }
   }
 
-  mutating func fail(_ text: String) { problem = text }
-
-  mutating func demand(frame: PaneFrame, in session: inout Session) {
-    list.reveal(rows: max(1, frame.rows - 2), count: answer?.values.count ?? 0)
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
   }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { session.intend(.closeView) }
+
+  func headerRows(_ frame: PaneFrame) -> Int { 2 }
+  func lineCount(_ session: Session) -> Int { answer?.values.count ?? 0 }
 
   var selected: ValueCount? {
     guard let answer, answer.values.indices.contains(list.selection) else { return nil }
@@ -41,10 +47,7 @@ struct FrequencyPane: Pane {
     selected == nil && [.open, .copyValue].contains(command) ? "no value is selected" : nil
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    if list.perform(command, argument: argument, rows: max(1, frame.rows - 2), count: answer?.values.count ?? 0) {
-      return true
-    }
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let selected, let request else { return false }
     switch command {
     case .open:
@@ -92,9 +95,8 @@ struct FrequencyPane: Pane {
       summary, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1, style: theme.style(.dim))
     let largest = answer.values.first?.count ?? 0
     let width = max(8, min(40, inside.columns / 2))
-    for row in 0..<max(0, inside.rows - 2) where answer.values.indices.contains(list.top + row) {
-      let value = answer.values[list.top + row]
-      let rect = Rect(column: inside.left, row: inside.top + 2 + row, columns: inside.columns, rows: 1)
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      let value = answer.values[line]
       grid.write(
         value.value.text, at: Point(column: rect.left + 2, row: rect.top), width: width,
         style: theme.style(value.value.role), alignment: value.value.isTrailing ? .trailing : .leading)
@@ -105,10 +107,14 @@ struct FrequencyPane: Pane {
         Bars.bar(value.count, largest: largest, width: max(0, inside.columns - width - 15), isASCII: theme.isASCII),
         at: Point(column: rect.left + width + 14, row: rect.top), width: max(0, inside.columns - width - 14),
         style: theme.style(.bar))
-      if list.top + row == list.selection {
-        grid.write(theme.cursor, at: rect.origin, width: 1)
-        grid.select(rect, frame: frame, theme: theme)
-      }
     }
   }
+}
+
+extension PaneID {
+  static let frequency: PaneID = "frequency"
+}
+
+extension WorkSlot {
+  static let frequency = WorkSlot("frequency", isLong: true)
 }

@@ -3,8 +3,12 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
-struct HistoryPane: Pane {
-  let id = PaneID.history
+struct HistoryPane: ListPane {
+  static let entry = PaneEntry(
+    .history, digit: 4, name: "History", view: [.history, .difference], work: [.history],
+    footer: [.down, .open, .travel, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]
+  ) { HistoryPane() }
+
   private(set) var scope = HistoryScope.store
   var list = ListWindow()
   var isFolded = true
@@ -97,7 +101,7 @@ struct HistoryPane: Pane {
     return nil
   }
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
+  mutating func answered(_ answer: Answer, in session: inout Session) {
     guard case .history(let answer) = answer, answer.request == pending else { return }
     pending = nil
     let page = answer.request.page
@@ -165,7 +169,9 @@ struct HistoryPane: Pane {
     }
   }
 
-  mutating func fail(_ text: String) { problem = text }
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
+  }
 
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
@@ -180,13 +186,12 @@ struct HistoryPane: Pane {
     return nil
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     seeks = nil
     if command == .last, !isAtEnd {
       goesToEnd = true
       return true
     }
-    if list.perform(command, argument: argument, rows: frame.rows, count: count) { return true }
     switch command {
     case .search, .searchNext, .searchPrevious: search(command, argument, in: &session)
     case .open: session.intend(.focus(.difference))
@@ -203,7 +208,7 @@ struct HistoryPane: Pane {
       session.intend(.travel(selected?.commit.number))
     case .revert:
       guard let commit = selected?.commit.number else { return false }
-      session.intend(.present(.review(ReviewOverlay(subject: .undo(commit, isRedo: false)))))
+      session.intend(.present(ReviewOverlay(subject: .undo(commit, isRedo: false))))
     case .restoreRecord:
       guard let place = scope.place, let commit = selected?.commit.number else { return false }
       restore(place, from: commit, path: nil, in: &session)
@@ -230,12 +235,7 @@ struct HistoryPane: Pane {
       label: "reading")
   }
 
-  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
-    let line = list.top + point.row
-    guard line < count else { return }
-    if line == list.selection { session.intend(.perform(.open, argument: nil)) }
-    list.selection = line
-  }
+  func lineCount(_ session: Session) -> Int { count }
 
   // MARK: Drawing
 
@@ -251,13 +251,8 @@ struct HistoryPane: Pane {
       grid.note(isAtEnd ? "no commits" : "reading…", in: inside, style: theme.style(.dim))
       return
     }
-    for row in 0..<inside.rows where list.top + row < count {
-      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
-      if let entry = self.row(list.top + row) { draw(entry, in: rect, on: &grid, session: session) }
-      if list.top + row == list.selection {
-        grid.write(theme.cursor, at: rect.origin, width: 1)
-        grid.select(rect, frame: frame, theme: theme)
-      }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      if let row = row(line) { draw(row, in: rect, on: &grid, session: session) }
     }
   }
 

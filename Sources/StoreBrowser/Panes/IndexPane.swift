@@ -4,7 +4,11 @@ import TerminalKit
 
 /// Pane 5: the keys of an index with the number of their entries, its range and its density.
 struct IndexPane: Pane {
-  let id = PaneID.index
+  static let entry = PaneEntry(
+    .index, digit: 5, name: "Index", work: [.keys, .density, .distinct, .verify],
+    footer: [.down, .filter, .lowerBound, .upperBound, .open, .search, .verify, .copyKey, .help, .close]
+  ) { IndexPane() }
+
   private(set) var datastore: String?
   private(set) var index: String?
   private(set) var range: KeyInterval?
@@ -24,7 +28,7 @@ struct IndexPane: Pane {
 
   private static let pageSize = 120
 
-  mutating func show(_ datastore: String?, index: String?, range: KeyInterval?) {
+  private mutating func show(_ datastore: String?, index: String?, range: KeyInterval?) {
     guard datastore != self.datastore || index != self.index || range != self.range else { return }
     let keepsDensity = datastore == self.datastore && index == self.index
     self.datastore = datastore
@@ -49,6 +53,8 @@ struct IndexPane: Pane {
   var selected: KeyRow? { rows.indices.contains(selection) ? rows[selection] : nil }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
+    let source = session.looking.source
+    show(source?.datastore, index: source?.index, range: source?.range)
     guard let datastore, problem == nil else { return }
     if commit != session.shown {
       let anchor: KeysRequest.Anchor = selected.map { .from(rank: $0.rank) } ?? .start
@@ -93,7 +99,7 @@ struct IndexPane: Pane {
 
   private static func headerRows(_ frame: PaneFrame) -> Int { frame.rows >= 8 ? 4 : 1 }
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
+  mutating func answered(_ answer: Answer, in session: inout Session) {
     switch answer {
     case .keys(let answer) where answer.request == pending:
       pending = nil
@@ -127,12 +133,16 @@ struct IndexPane: Pane {
     }
   }
 
-  mutating func fail(_ text: String) {
-    problem = text
-    pending = nil
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    if slot == .keys || slot == .density {
+      problem = error.description
+      pending = nil
+    } else {
+      session.complain(error.description)
+    }
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let datastore else { return false }
     let page = max(1, frame.rows - Self.headerRows(frame) - 1)
     switch command {

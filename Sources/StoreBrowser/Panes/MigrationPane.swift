@@ -3,8 +3,12 @@ import TerminalKit
 
 /// Pane 6: what is being warmed up, here or in another process, and what failed.
 struct MigrationPane: Pane {
-  let id = PaneID.migration
-  private(set) var run: MigrationRun?
+  static let entry = PaneEntry(
+    .migration, digit: 6, name: "Migration", work: [.warmUp],
+    footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]
+  ) { MigrationPane() }
+
+  private(set) var shownRun: MigrationRun?
   /// Whether it runs in this browser.
   private(set) var isOurs = false
   private(set) var failures: [WarmUpFailure] = []
@@ -29,15 +33,15 @@ struct MigrationPane: Pane {
 
   private mutating func take(_ activity: Activity?, at now: Int64) {
     guard let activity else {
-      if run != nil, finishedAt == nil { finishedAt = now }
+      if shownRun != nil, finishedAt == nil { finishedAt = now }
       return
     }
-    if run?.isContinued(by: activity) == true {
-      run?.take(activity, at: now)
+    if shownRun?.isContinued(by: activity) == true {
+      shownRun?.take(activity, at: now)
       return
     }
-    if let run { log += run.log }
-    run = MigrationRun(activity, at: now)
+    if let run = shownRun { log += run.log }
+    shownRun = MigrationRun(activity, at: now)
     finishedAt = nil
   }
 
@@ -56,8 +60,8 @@ struct MigrationPane: Pane {
     self.change = (change, datastore)
     leftOut = []
     failedPlaces = []
-    if let run { log += run.log }
-    run = nil
+    if let run = shownRun { log += run.log }
+    shownRun = nil
     start(in: &session)
   }
 
@@ -76,12 +80,12 @@ struct MigrationPane: Pane {
     return ChangeSet(base: session.staged.base, changes: places.compactMap { session.staged.edits[$0] })
   }
 
-  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     guard slot == .warmUp, case .activity(let activity) = progress.found else { return }
     take(activity, at: session.now)
   }
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
+  mutating func answered(_ answer: Answer, in session: inout Session) {
     switch answer {
     case .warmedUp(let answer): end(answer.result.commit, answer.result.failures, in: &session)
     case .indexFailed(let failures, let total):
@@ -116,7 +120,16 @@ struct MigrationPane: Pane {
     }
   }
 
-  mutating func stopped(_ text: String, at now: Int64) {
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    stopped(error.description, at: session.now)
+    session.complain(error.description)
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    stopped("cancelled; the store is as it was", at: session.now)
+  }
+
+  private mutating func stopped(_ text: String, at now: Int64) {
     isOurs = false
     finishedAt = now
     outcome = text
@@ -151,20 +164,20 @@ struct MigrationPane: Pane {
     return nil
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    if list.perform(command, argument: argument, rows: 5, count: rows(session).count) { return true }
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    if list.move(command, argument: argument, rows: 5, count: rows(session).count) { return true }
     switch command {
     case .retry:
       let mended = mended(session)
       if mended.isEmpty {
         start(in: &session)
       } else {
-        session.intend(.present(.review(ReviewOverlay(subject: .migration(mended)))))
+        session.intend(.present(ReviewOverlay(subject: .migration(mended))))
       }
     case .log:
-      let lines = log + (run?.log ?? [])
+      let lines = log + (shownRun?.log ?? [])
       session.intend(
-        .present(.text(TextOverlay(title: "Migration log", lines: lines.isEmpty ? ["nothing yet"] : lines))))
+        .present(TextOverlay(title: "Migration log", lines: lines.isEmpty ? ["nothing yet"] : lines)))
     case .leaveOut:
       guard let selected = selected(session) else { return false }
       if let place = leftOut.firstIndex(of: selected.place) {
@@ -197,7 +210,7 @@ struct MigrationPane: Pane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     var footer = ""
-    if let run {
+    if let run = shownRun {
       let elapsed = Double((finishedAt ?? session.now) - run.startedAt) / 1e9
       footer = "started \(session.time.clockWithSeconds(run.startedAt)) · \(TimeText.duration(seconds: elapsed))"
     }
@@ -255,7 +268,7 @@ struct MigrationPane: Pane {
 
   private func activityLines(width: Int, session: Session) -> [[Span]] {
     let theme = session.theme
-    guard let run else {
+    guard let run = shownRun else {
       if outcome != nil { return [] }
       let text =
         session.configuration.canWarmUp

@@ -1,33 +1,73 @@
+import DatastoreModel
 import TerminalKit
 
-/// One pane: a state, what commands do to it, what it lacks, and its picture.
+/// One pane: a state, what commands do to it, what it lacks, and its picture. What lies over the others for a moment (a
+/// prompt, the review, a menu) is a pane too.
 ///
 /// A pane never touches the store and never paints: it starts work through the session, hears the answers, and draws
-/// into a grid.
+/// into a grid. What it wants of the rest of the browser it says as an intent.
 protocol Pane: Sendable {
-  var id: PaneID { get }
+  /// Its row of the pane table.
+  static var entry: PaneEntry { get }
+
+  // MARK: Keys
+
   /// Why a command does not work here now, as a sentence; nil where it works. Asked only for commands whose contexts
   /// hold this pane.
   func refusal(of command: Command, in session: Session) -> String?
   /// Does a command; false where the pane has nothing to do with it.
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
+  /// Takes a key as text, where text is typed here; false where the key is for the keymap.
+  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool
+  /// Takes pasted text; false where there is nothing to paste into.
+  mutating func paste(_ text: String, in session: inout Session) -> Bool
+  /// A click on a cell of the inside.
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session)
+
+  // MARK: Work
+
   /// Asks for what it lacks to show what it should; called after every message while it is on the screen.
   mutating func demand(frame: PaneFrame, in session: inout Session)
-  /// Hears an answer to work that it started.
-  mutating func receive(_ answer: Answer, in session: inout Session)
+  /// Hears an answer to work of its row.
+  mutating func answered(_ answer: Answer, in session: inout Session)
   /// Hears what running work found so far.
-  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session)
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session)
+  /// Hears that work of its row failed. Where it does nothing about it, the status line says why.
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session)
+  /// Hears that a person called work of its row off.
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session)
+
+  // MARK: Picture
+
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session)
-  /// A click on a cell of the inside; answers whether it selected something that a second click opens.
-  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session)
+  /// Where it lies, as an overlay, between title and status.
+  func rect(in body: Rect, session: Session) -> Rect
+  /// The commands at the foot of the screen as things stand.
+  func footer(_ session: Session) -> [Command]
+  /// What a command is called at the foot, where that is not its own short name.
+  func short(_ command: Command) -> String?
 }
 
 extension Pane {
+  var id: PaneID { Self.entry.id }
+
   func refusal(of command: Command, in session: Session) -> String? { nil }
-  mutating func demand(frame: PaneFrame, in session: inout Session) {}
-  mutating func receive(_ answer: Answer, in session: inout Session) {}
-  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {}
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    false
+  }
+  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool { false }
+  mutating func paste(_ text: String, in session: inout Session) -> Bool { false }
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {}
+  mutating func demand(frame: PaneFrame, in session: inout Session) {}
+  mutating func answered(_ answer: Answer, in session: inout Session) {}
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {}
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    session.complain(error.description)
+  }
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {}
+  func rect(in body: Rect, session: Session) -> Rect { body }
+  func footer(_ session: Session) -> [Command] { Self.entry.footer }
+  func short(_ command: Command) -> String? { nil }
 }
 
 /// Where a pane stands, and whether it has the keys.

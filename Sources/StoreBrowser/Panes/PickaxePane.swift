@@ -2,8 +2,11 @@ import DatastoreModel
 import TerminalKit
 
 /// The commits in which a text came or went.
-struct PickaxePane: Pane {
-  let id = PaneID.pickaxe
+struct PickaxePane: ListPane {
+  static let entry = PaneEntry(
+    .pickaxe, name: "Pickaxe", work: [.pickaxe], footer: [.down, .open, .travel, .history, .help, .close]
+  ) { PickaxePane() }
+
   private(set) var request: PickaxeRequest?
   private(set) var hits: [PickaxeHit] = []
   private var read = 0
@@ -16,10 +19,10 @@ struct PickaxePane: Pane {
   mutating func show(_ request: PickaxeRequest, in session: inout Session) {
     self = PickaxePane()
     self.request = request
-    session.start(.pickaxe, .pickaxe(request), label: "search “\(request.text)” in the history")
+    session.start(.pickaxe, .ask(request), label: "search “\(request.text)” in the history")
   }
 
-  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     guard slot == .pickaxe else { return }
     read = progress.done
     if case .hits(let found) = progress.found { hits += found }
@@ -29,18 +32,19 @@ struct PickaxePane: Pane {
     }
   }
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
-    guard case .pickaxe(let answer) = answer, answer.request == request else { return }
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let answer as PickaxeAnswer) = answer, answer.request == request else { return }
     read = answer.commitsRead
     isDone = true
   }
 
-  mutating func fail(_ text: String) { problem = text }
-  mutating func stop() { isDone = true }
-
-  mutating func demand(frame: PaneFrame, in session: inout Session) {
-    list.reveal(rows: frame.rows, count: hits.count)
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
   }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { isDone = true }
+
+  func lineCount(_ session: Session) -> Int { hits.count }
 
   private var selected: PickaxeHit? { hits.indices.contains(list.selection) ? hits[list.selection] : nil }
 
@@ -48,8 +52,7 @@ struct PickaxePane: Pane {
     [.open, .travel, .history].contains(command) && selected == nil ? "no hit is selected" : nil
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    if list.perform(command, argument: argument, rows: frame.rows, count: hits.count) { return true }
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let selected else { return false }
     switch command {
     case .open: session.intend(.showDifference(selected.commit.parents.first, selected.commit.number))
@@ -76,9 +79,8 @@ struct PickaxePane: Pane {
     if hits.isEmpty {
       grid.note(isDone ? "no value with this text came or went" : "searching…", in: inside, style: theme.style(.dim))
     }
-    for row in 0..<inside.rows where hits.indices.contains(list.top + row) {
-      let hit = hits[list.top + row]
-      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      let hit = hits[line]
       var spans = [
         Span("  \(hit.commit.number) ", theme.style(.key)),
         Span("\(session.time.day(hit.commit.date))  ", theme.style(.dim)),
@@ -88,10 +90,14 @@ struct PickaxePane: Pane {
         FieldRow(path: hit.path, old: hit.old, new: hit.new, now: nil, changedLater: false), theme: theme)
       spans.append(Span("  \(hit.commit.action)", theme.style(.dim)))
       grid.write(spans, at: rect.origin, width: rect.columns)
-      if list.top + row == list.selection {
-        grid.write(theme.cursor, at: rect.origin, width: 1)
-        grid.select(rect, frame: frame, theme: theme)
-      }
     }
   }
+}
+
+extension PaneID {
+  static let pickaxe: PaneID = "pickaxe"
+}
+
+extension WorkSlot {
+  static let pickaxe = WorkSlot("pickaxe", isLong: true)
 }

@@ -2,8 +2,12 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 1: datastores, the indexes of the one that is open, named views, what is staged, pins.
-struct StoresPane: Pane {
-  let id = PaneID.stores
+struct StoresPane: ListPane {
+  static let entry = PaneEntry(
+    .stores, digit: 1, name: "Stores",
+    footer: [.down, .open, .nextPane, .history, .storeHistory, .palette, .help, .close]
+  ) { StoresPane() }
+
   var list = ListWindow()
   /// The index that orders the table, which the pane marks.
   var index: String?
@@ -53,13 +57,8 @@ struct StoresPane: Pane {
     if let wanted, let line = lines.firstIndex(of: wanted) { list.selection = line }
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     let lines = lines(session)
-    let before = list.selection
-    if list.perform(command, argument: argument, rows: frame.rows, count: lines.count) {
-      settle(lines, from: before)
-      return true
-    }
     guard lines.indices.contains(list.selection) else { return false }
     switch (command, lines[list.selection]) {
     case (.open, let line), (.right, let line): open(line, in: &session, goes: command == .open)
@@ -71,6 +70,16 @@ struct StoresPane: Pane {
       return false
     default: return false
     }
+    return true
+  }
+
+  func lineCount(_ session: Session) -> Int { lines(session).count }
+
+  mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    let lines = lines(session)
+    let before = list.selection
+    guard list.move(command, argument: argument, rows: frame.rows, count: lines.count) else { return false }
+    settle(lines, from: before)
     return true
   }
 
@@ -105,6 +114,8 @@ struct StoresPane: Pane {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
+    index = session.looking.source?.index
+    filter = session.looking.source?.filter
     let lines = lines(session)
     if !lines.isEmpty { settle(lines, from: list.selection - 1) }
     list.reveal(rows: frame.rows, count: lines.count)
@@ -128,11 +139,8 @@ struct StoresPane: Pane {
       return
     }
     let lines = lines(session)
-    for row in 0..<inside.rows where lines.indices.contains(list.top + row) {
-      let line = lines[list.top + row]
-      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
-      draw(line, in: rect, on: &grid, session: session)
-      if list.top + row == list.selection { grid.select(rect, frame: frame, theme: theme) }
+    drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
+      draw(lines[line], in: rect, on: &grid, session: session)
     }
   }
 

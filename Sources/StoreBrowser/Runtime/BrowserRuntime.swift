@@ -95,7 +95,7 @@ package final class BrowserRuntime: Sendable {
       return state.isStopped
     }
     guard !isStopped else { return }
-    let queue = id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot == .distinct ? long : quick
+    let queue = id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot.isSlow ? long : quick
     queue.async { [self] in perform(work, id, cancellation) }
   }
 
@@ -125,7 +125,7 @@ package final class BrowserRuntime: Sendable {
   private func tidy(after slot: WorkSlot) {
     let isDue = state.withLock { state in
       state.done += 1
-      guard slot.isLong || [.changes, .history, .distinct].contains(slot) || state.done >= 64 else { return false }
+      guard slot.isLong || slot.isSlow || [.changes, .history].contains(slot) || state.done >= 64 else { return false }
       state.done = 0
       return true
     }
@@ -152,11 +152,6 @@ package final class BrowserRuntime: Sendable {
     }
     if isNew { wake.withLock { $0 }() }
   }
-}
-
-extension WorkSlot {
-  /// Whether it keeps something that a person did, so that it is finished even when its answer is not waited for.
-  var isKept: Bool { self == .staging || self == .settings || self == .commit }
 }
 
 /// Lets progress through at most ten times a second; the first at once, and what was found between all together.

@@ -38,6 +38,10 @@ package struct NumberSummary: Sendable, Hashable {
   package var sum: Double
 }
 
+extension FrequencyRequest: Question {
+  package func reply(in context: WorkContext) throws(ModelError) -> FrequencyAnswer { try context.frequency(self) }
+}
+
 extension WorkContext {
   static var frequencyLimit: Int { 100_000 }
 

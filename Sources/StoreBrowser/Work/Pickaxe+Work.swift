@@ -22,6 +22,10 @@ package struct PickaxeHit: Sendable, Hashable {
   var new: ValueText?
 }
 
+extension PickaxeRequest: Question {
+  package func reply(in context: WorkContext) throws(ModelError) -> PickaxeAnswer { try context.pickaxe(self) }
+}
+
 extension WorkContext {
   /// Hits are reported as they are found.
   func pickaxe(_ request: PickaxeRequest) throws(ModelError) -> PickaxeAnswer {

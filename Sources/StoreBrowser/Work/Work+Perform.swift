@@ -4,6 +4,7 @@ extension Work {
   /// Does the work. Blocks; call it from a thread that may wait.
   package func perform(in context: WorkContext) throws(ModelError) -> Answer {
     switch self {
+    case .ask(let question): .reply(try question.reply(in: context))
     case .outline(let commit): .outline(try context.outline(at: commit), context.standing)
     case .refresh(let since, let shown): .refreshed(try context.refresh(since: since, shown: shown))
     case .table(let request): .table(try context.openTable(request))
@@ -13,12 +14,10 @@ extension Work {
     case .search(let request): .found(try context.search(request))
     case .filter(let request): .filtered(try context.filter(request))
     case .sort(let request): .sorted(try context.sort(request))
-    case .frequency(let request): .frequency(try context.frequency(request))
     case .history(let request): .history(try context.history(request))
     case .changes(let request): .changes(try context.changes(request))
     case .fields(let request): .fields(try context.fields(request))
     case .blame(let request): .blame(try context.blame(request))
-    case .pickaxe(let request): .pickaxe(try context.pickaxe(request))
     case .resolve(let name, let purpose): .resolved(try context.store.resolve(name), for: purpose)
     case .step(let from, let lines, let head):
       .resolved(try context.step(from: from, by: lines, head: head), for: .travel)

@@ -3,6 +3,8 @@ package import DatastoreModel
 
 /// Work against the store, as a value: what is asked, not how. `WorkContext` does it, off the main thread.
 package enum Work: Sendable {
+  /// What a pane asks that brings its own question.
+  case ask(any Question)
   case outline(CommitNumber)
   case refresh(since: CommitNumber, shown: String?)
   case table(TableRequest)
@@ -12,12 +14,10 @@ package enum Work: Sendable {
   case search(SearchRequest)
   case filter(FilterRequest)
   case sort(SortRequest)
-  case frequency(FrequencyRequest)
   case history(HistoryRequest)
   case changes(ChangesRequest)
   case fields(FieldsRequest)
   case blame(BlameRequest)
-  case pickaxe(PickaxeRequest)
   case resolve(String, for: ResolvePurpose)
   case step(from: CommitNumber, by: Int, head: CommitNumber)
   case keys(KeysRequest)
@@ -46,6 +46,8 @@ package enum Work: Sendable {
 
 /// What work answers.
 package enum Answer: Sendable {
+  /// The reply to a question of a pane, of the type that the question says.
+  case reply(any Sendable)
   case outline(Outline, StoreStanding)
   case refreshed(RefreshAnswer)
   case table(TableAnswer)
@@ -55,12 +57,10 @@ package enum Answer: Sendable {
   case found(SearchAnswer)
   case filtered(ScanAnswer)
   case sorted(ScanAnswer)
-  case frequency(FrequencyAnswer)
   case history(HistoryAnswer)
   case changes(ChangesAnswer)
   case fields(FieldsAnswer)
   case blame(BlameAnswer)
-  case pickaxe(PickaxeAnswer)
   case resolved(CommitNumber, for: ResolvePurpose)
   case keys(KeysAnswer)
   case range(RangeAnswer)
@@ -83,6 +83,17 @@ package enum Answer: Sendable {
   case warmedUp(WarmUpAnswer)
   case rewritten(Rewrite, RewriteReport)
   case done
+}
+
+/// A question to the store as a type of its own: what a pane brings that asks something no other asks.
+///
+///     session.start(.frequency, .ask(FrequencyRequest(…)), label: "frequency of .name")
+///     …
+///     guard case .reply(let answer as FrequencyAnswer) = answer else { return }
+package protocol Question: Sendable {
+  associatedtype Reply: Sendable
+  /// Answers from the store. Blocks; it is called on a thread that may wait, and asks `context.goOn()` between pieces.
+  func reply(in context: WorkContext) throws(ModelError) -> Reply
 }
 
 /// What a commit's name was typed for.

@@ -23,15 +23,12 @@ extension RecordPane {
       grid.note("there is no such record at \(session.shown)", in: inside, style: theme.style(.dim))
       return
     }
-    for row in 0..<inside.rows where list.top + row < count {
-      let rect = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
-      let line = list.top + row
+    drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
       switch form {
       case .tree: drawTree(tree.lines[line], in: rect, on: &grid, session: session)
       case .json: grid.write(text[line], at: rect.origin, width: rect.columns)
       case .hex: grid.write(hexLine(line), at: rect.origin, width: rect.columns)
       }
-      if line == list.selection { grid.select(rect, frame: frame, theme: theme) }
     }
     if form == .tree { drawFacts(in: inside, on: &grid, session: session) }
   }

@@ -3,7 +3,15 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
-struct RecordPane: Pane {
+struct RecordPane: ListPane {
+  static let entry = PaneEntry(
+    .record, digit: 3, name: "Record", work: [.record, .blame],
+    footer: [
+      .down, .edit, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review, .help,
+      .close,
+    ], isAlwaysKept: true
+  ) { RecordPane() }
+
   private struct Arranged: Sendable, Hashable {
     var request: RecordRequest?
     var staged: RecordContent?
@@ -12,7 +20,6 @@ struct RecordPane: Pane {
 
   enum Form: String, Sendable, Hashable, CaseIterable { case tree, json = "JSON", hex }
 
-  let id = PaneID.record
   /// The record that is asked for; follows the selection of the table.
   private(set) var place: RecordPlace?
   private(set) var answer: RecordAnswer?
@@ -138,7 +145,7 @@ struct RecordPane: Pane {
     answer?.record?.coding ?? place.flatMap { session.outline?.datastore($0.datastore)?.descriptor.coding }
   }
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
+  mutating func answered(_ answer: Answer, in session: inout Session) {
     switch answer {
     case .record(let answer) where answer.request == pending:
       pending = nil
@@ -173,8 +180,7 @@ struct RecordPane: Pane {
     return nil
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    if list.perform(command, argument: argument, rows: frame.rows, count: count) { return true }
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
     case .left: fold(true)
     case .right: fold(false)
@@ -234,9 +240,9 @@ struct RecordPane: Pane {
     }
     guard let value = document?[line.path] else { return }
     if line.value.isCut {
-      session.intend(.present(.text(TextOverlay(title: line.path.description, value: value))))
+      session.intend(.present(TextOverlay(title: line.path.description, value: value)))
     } else if case .data = value {
-      session.intend(.present(.text(TextOverlay(title: line.path.description, value: value))))
+      session.intend(.present(TextOverlay(title: line.path.description, value: value)))
     } else {
       session.intend(.follow(reference: value, field: line.path.components.lastMember ?? ""))
     }
@@ -280,12 +286,9 @@ struct RecordPane: Pane {
     }
   }
 
-  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
-    let line = list.top + point.row
-    guard line < count else { return }
-    if line == list.selection { session.intend(.perform(.open, argument: nil)) }
-    list.selection = line
-  }
+  func lineCount(_ session: Session) -> Int { count }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { if slot == .blame { showsBlame = false } }
 }
 
 extension [DocumentPath.Component] {

@@ -5,7 +5,7 @@ extension TablePane {
   func refusal(of command: Command, in session: Session) -> String? {
     guard source != nil else { return "no datastore is open" }
     switch command {
-    case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .leaveOut, .copyValue, .copyKey, .copyRecord,
+    case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .copyValue, .copyKey, .copyRecord,
       .mark,
       .history, .blame, .referrers, .open, .scalars, .filterLike:
       if selectedIdentifier(session) == nil && marks.isEmpty { return "no record is selected" }
@@ -24,9 +24,8 @@ extension TablePane {
     return nil
   }
 
-  mutating func perform(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard source != nil else { return false }
-    if list.perform(command, argument: argument, rows: max(1, frame.rows - 1), count: count(session)) { return true }
     switch command {
     case .left: column = max(0, column - 1)
     case .right: column = min(visibleColumns(session).count - 1, column + 1)

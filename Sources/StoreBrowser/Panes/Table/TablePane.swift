@@ -6,8 +6,15 @@ import TerminalKit
 ///
 /// It keeps ranks and a window of rows, never all of them: the position of a row leads to its rank in the index (or, of
 /// a filter, into the list of ranks that it kept), and only what is near the screen is read.
-struct TablePane: Pane {
-  let id = PaneID.table
+struct TablePane: ListPane {
+  static let entry = PaneEntry(
+    .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort],
+    footer: [
+      .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
+      .help, .close,
+    ], isAlwaysKept: true
+  ) { TablePane() }
+
   /// What is asked for.
   var source: RowSource?
   var list = ListWindow()
@@ -261,7 +268,7 @@ struct TablePane: Pane {
 
   // MARK: Answers
 
-  mutating func receive(_ answer: Answer, in session: inout Session) {
+  mutating func answered(_ answer: Answer, in session: inout Session) {
     switch answer {
     case .table(let answer): open(answer, in: &session)
     case .rows(let answer) where answer.request == pendingRows:
@@ -323,7 +330,7 @@ struct TablePane: Pane {
     columns.take(answer.columns, rows: answer.rows)
   }
 
-  mutating func receive(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     guard slot == .filter || slot == .sort, ranksAreFor != nil else { return }
     scan?.read = progress.done
     scan?.total = progress.total
@@ -351,13 +358,16 @@ struct TablePane: Pane {
     list.selection = position
   }
 
-  /// What stopped by itself or by Esc: the rows found so far stay.
-  mutating func stopScan() { scan?.isRunning = false }
+  /// What was called off: the rows found so far stay.
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { scan?.isRunning = false }
 
-  mutating func fail(_ text: String) {
-    problem = text
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     scan?.isRunning = false
+    if slot == .table || slot == .rows { problem = error.description } else { session.complain(error.description) }
   }
+
+  func headerRows(_ frame: PaneFrame) -> Int { 1 }
+  func lineCount(_ session: Session) -> Int { count(session) }
 
   var failure: String? { problem }
 

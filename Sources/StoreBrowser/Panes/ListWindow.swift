@@ -21,7 +21,7 @@ struct ListWindow: Sendable, Hashable {
   }
 
   /// Moves as a movement command asks; false for any other command.
-  mutating func perform(_ command: Command, argument: String?, rows: Int, count: Int) -> Bool {
+  mutating func move(_ command: Command, argument: String?, rows: Int, count: Int) -> Bool {
     switch command {
     case .down: move(by: 1, count: count)
     case .up: move(by: -1, count: count)

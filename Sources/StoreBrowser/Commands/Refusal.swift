@@ -1,0 +1,40 @@
+import DatastoreModel
+
+/// Why a command does not work now, whatever pane has the keys: as rows of the command table name it.
+package struct Refusal: Sendable {
+  /// A sentence; nil where the command works.
+  let reason: @Sendable (Browser) -> String?
+
+  /// What is shown cannot be edited.
+  static let editing = Refusal { $0.focus == .migration ? nil : $0.session.editingRefusal }
+
+  /// The store cannot be written to.
+  static let writing = Refusal { $0.session.writingRefusal }
+
+  static let pasting = Refusal { browser in
+    if let reason = editing.reason(browser) { return reason }
+    let hasNone = browser.copied.records.isEmpty && browser.copied.value == nil
+    return hasNone ? "nothing was copied yet (yy, yr)" : nil
+  }
+
+  static let reviewing = Refusal { browser in
+    if let reason = writing.reason(browser) { return reason }
+    return browser.session.staged.isEmpty ? "nothing is staged" : nil
+  }
+
+  static let undoing = Refusal { browser in
+    if let reason = writing.reason(browser) { return reason }
+    let staged = browser.session.staged
+    return !staged.canUndo && staged.canRedo ? "nothing staged is left to undo; ^r brings it back" : nil
+  }
+
+  static let redoing = Refusal { browser in
+    if let reason = writing.reason(browser) { return reason }
+    let staged = browser.session.staged
+    return staged.canUndo && !staged.canRedo ? "there is nothing to redo in what is staged" : nil
+  }
+
+  static let withoutDatastore = Refusal { $0.session.datastore == nil ? "no datastore is open" : nil }
+
+  static let replaying = Refusal { $0.macro.keys.isEmpty ? "nothing was recorded yet (:record)" : nil }
+}

@@ -1,0 +1,59 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+
+/// A short list to choose from.
+struct MenuOverlay: ListPane {
+  static let entry = PaneEntry(.menu, name: "Menu", footer: [.down, .open, .escape])
+
+  struct Item: Sendable {
+    var title: String
+    var detail: String
+    var choice: Choice
+  }
+
+  enum Choice: Sendable {
+    case setField(RecordPlace, DocumentPath, Document)
+    case select(RecordPlace)
+    case filter(datastore: String, index: String, range: KeyInterval)
+    case nothing
+  }
+
+  var title: String
+  var items: [Item]
+  var list = ListWindow()
+
+  func lineCount(_ session: Session) -> Int { items.count }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard command == .open else { return false }
+    session.intend(.dismiss)
+    if items.indices.contains(list.selection) { session.intend(.choose(items[list.selection].choice)) }
+    return true
+  }
+
+  func short(_ command: Command) -> String? { command == .open ? "choose" : nil }
+
+  func rect(in body: Rect, session: Session) -> Rect {
+    let widest = items.map { SafeText.width($0.title) + SafeText.width($0.detail) + 4 }.max() ?? 20
+    return body.centered(
+      Size(
+        columns: min(body.columns - 2, max(30, widest + 4, SafeText.width(title) + 8)),
+        rows: min(body.rows, max(3, items.count + 2))))
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.fill(frame.rect)
+    grid.border(frame, digit: nil, title: title, footer: "", theme: theme)
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      let item = items[line]
+      grid.write(item.title, at: Point(column: rect.left + 2, row: rect.top), width: rect.columns - 2)
+      grid.write(item.detail, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+    }
+  }
+}
+
+extension PaneID {
+  static let menu: PaneID = "menu"
+}

@@ -1,0 +1,66 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+
+/// Lines to read: a long value, a log, the scalars of a cell.
+struct TextOverlay: ListPane {
+  static let entry = PaneEntry(.text, name: "Text", footer: [.down, .copyValue, .escape])
+
+  var title: String
+  var lines: [String]
+  var list = ListWindow()
+
+  init(title: String, lines: [String]) {
+    self.title = title
+    self.lines = lines.flatMap(TextLines.wrapped)
+  }
+
+  /// A value in full: text as its lines, data as hex, the rest as JSON.
+  init(title: String, value: Document) {
+    self.title = title
+    switch value {
+    case .string(let text):
+      lines = TextLines.wrapped(text)
+    case .data(let bytes):
+      lines = stride(from: 0, to: min(bytes.count, 1 << 20), by: 16).map { start in
+        let part = bytes[start..<min(bytes.count, start + 16)]
+        return part.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
+      }
+    default: lines = TextLines.wrapped(value.prettyText)
+    }
+  }
+
+  /// The scalars of a text, for `ga`.
+  init(scalarsOf text: String) {
+    title = "Scalars of “\(SafeText.cut(text, to: 30))”"
+    lines = SafeText.scalars(text, limit: 4096)
+  }
+
+  func lineCount(_ session: Session) -> Int { lines.count }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    switch command {
+    case .copyValue: session.copy(lines.joined(separator: "\n"), what: "text")
+    case .open: session.intend(.dismiss)
+    default: return false
+    }
+    return true
+  }
+
+  func rect(in body: Rect, session: Session) -> Rect { body.inset(columns: min(4, body.columns / 20), rows: 1) }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    grid.fill(frame.rect)
+    grid.border(
+      frame, digit: nil, title: title, footer: "\(list.selection + 1) of \(lines.count)", theme: session.theme)
+    for row in 0..<frame.rows where lines.indices.contains(list.top + row) {
+      grid.write(
+        lines[list.top + row], at: Point(column: frame.inside.left, row: frame.inside.top + row), width: frame.columns)
+    }
+    grid.cursor = Point(column: frame.inside.left, row: frame.inside.top + list.selection - list.top)
+  }
+}
+
+extension PaneID {
+  static let text: PaneID = "text"
+}

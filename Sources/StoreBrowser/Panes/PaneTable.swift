@@ -1,0 +1,102 @@
+/// One row of the pane table: what the browser must know of a pane to give it a place, keys and answers.
+struct PaneEntry: Sendable {
+  let id: PaneID
+  /// The digit in the title, which is the key.
+  let digit: Int?
+  /// As help and the title line call it.
+  let name: String
+  /// The panes of the view in which it opens where it is not on the screen, itself among them, the main one first.
+  let view: [PaneID]
+  /// The work whose answers, progress and failures it hears.
+  let work: Set<WorkSlot>
+  /// The commands whose keys stand at the foot of the screen, the most useful first. An overlay takes these, moving and
+  /// leaving, and no others.
+  let footer: [Command]
+  /// The commands that come with it; others stand in `CommandTable`.
+  let commands: [CommandEntry]
+  /// Whether it asks for what it lacks also while it is not on the screen.
+  let isAlwaysKept: Bool
+  /// An empty one. Nil for overlays, which are made of what they are about.
+  let make: (@Sendable () -> any Pane)?
+
+  init(
+    _ id: PaneID, digit: Int? = nil, name: String, view: [PaneID]? = nil, work: Set<WorkSlot> = [],
+    footer: [Command], commands: [CommandEntry] = [], isAlwaysKept: Bool = false,
+    make: (@Sendable () -> any Pane)? = nil
+  ) {
+    self.id = id
+    self.digit = digit
+    self.name = name
+    self.view = view ?? [id]
+    self.work = work
+    self.footer = footer
+    self.commands = commands
+    self.isAlwaysKept = isAlwaysKept
+    self.make = make
+  }
+}
+
+/// The one table of panes. A new pane is its file and its row here.
+enum PaneTable {
+  /// Panes that stand in a layout.
+  static let panes: [PaneEntry] = [
+    StoresPane.entry, TablePane.entry, RecordPane.entry, HistoryPane.entry, IndexPane.entry, MigrationPane.entry,
+    DifferencePane.entry, FrequencyPane.entry, PickaxePane.entry,
+  ]
+
+  /// Panes that lie over the others and have the keys.
+  static let overlays: [PaneEntry] = [
+    Prompt.entry, HelpOverlay.entry, ReviewOverlay.entry, ValueEditor.entry, MenuOverlay.entry, TextOverlay.entry,
+    BulkOverlay.entry, CompactOverlay.entry,
+  ]
+
+  static let all = panes + overlays
+
+  static func entry(_ id: PaneID) -> PaneEntry { byID[id] ?? PaneEntry(id, name: id.rawValue, footer: []) }
+
+  private static let byID = Dictionary(all.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+
+  /// The panes that hear of a kind of work.
+  static func listeners(of slot: WorkSlot) -> [PaneID] { bySlot[slot] ?? [] }
+
+  private static let bySlot: [WorkSlot: [PaneID]] = all.reduce(into: [:]) { result, entry in
+    for slot in entry.work { result[slot, default: []].append(entry.id) }
+  }
+}
+
+extension PaneID {
+  static let stores: PaneID = "stores"
+  static let table: PaneID = "table"
+  static let record: PaneID = "record"
+  static let history: PaneID = "history"
+  static let index: PaneID = "index"
+  static let migration: PaneID = "migration"
+  static let difference: PaneID = "difference"
+}
+
+/// The panes of a browser, each once.
+struct PaneSet: Sendable {
+  private var panes: [PaneID: any Pane] = [:]
+
+  init() {
+    for entry in PaneTable.panes { panes[entry.id] = entry.make?() }
+  }
+
+  subscript(id: PaneID) -> (any Pane)? { panes[id] }
+
+  /// A pane by its type.
+  subscript<P: Pane>(type: P.Type, empty: @autoclosure () -> P) -> P {
+    get { panes[P.entry.id] as? P ?? empty() }
+    _modify {
+      // Taken out, so that what it holds has one owner while it is changed.
+      var pane = panes.removeValue(forKey: P.entry.id) as? P ?? empty()
+      defer { panes[P.entry.id] = pane }
+      yield &pane
+    }
+  }
+
+  /// Takes a pane out, so that what it holds has one owner while it is changed; nil where there is none of this name.
+  mutating func take(_ id: PaneID) -> (any Pane)? { panes.removeValue(forKey: id) }
+
+  mutating func put(_ pane: any Pane) { panes[pane.id] = pane }
+}
