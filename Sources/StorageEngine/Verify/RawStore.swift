@@ -2,6 +2,7 @@
 struct RawStore: Sendable {
   let path: String
   let file: DataFile
+  private let tolerantFile: TolerantFile
   /// Bytes before this are looked at: what is durable of a living writer's file, else all.
   let end: UInt64
   /// Whether another process is writing.
@@ -34,6 +35,7 @@ struct RawStore: Sendable {
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
     self.file.extend(to: size)
+    tolerantFile = file
     let promise = DurablePromise(hold, for: self.file)
     // The writer may have another file open, where somebody has replaced the one that it had.
     end = isHeld ? promise.flatMap { $0.isOwn && $0.end <= size ? $0.end : nil } ?? size : size
@@ -55,7 +57,10 @@ struct RawStore: Sendable {
     return slot.map { ($0.durableEnd, $0.number, "a slot") }
   }
 
-  private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> any DiskFile {
+  /// Whether the disk could not read some of what was asked for so far.
+  var hasUnreadableBytes: Bool { tolerantFile.hasUnreadableBytes }
+
+  private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> TolerantFile {
     do {
       return TolerantFile(try disk.openByName(path, .read))
     } catch {

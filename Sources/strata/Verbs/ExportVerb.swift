@@ -22,7 +22,14 @@ extension VerbRun {
     if format == .csv { try forEachRecord(of: datastore) { try survey.see($0.document()) } }
     var writer = TableWriter(format, columns: survey.columns)
     try output.bytes(writer.beginning)
-    try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
+    if arguments.has("--where") {
+      try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
+    } else {
+      var records = try datastore.records()
+      while try records.next() {
+        if let record = try records.rawRecord() { try output.append { try writer.append(record, to: &$0) } }
+      }
+    }
     try output.bytes(writer.end)
   }
 
