@@ -9,14 +9,15 @@ extension WarmUp {
     var descriptor = stored
     scope.work?.forgetDatastores()
     let movesRecords = plan.rekeys || !gathered.records.isEmpty
-    var hasChanged = movesRecords || !plan.rebuilt.isEmpty
+    var hasChanged = movesRecords || !plan.rebuilt.isEmpty || !plan.moved.isEmpty
     try Task.checkCancellation()
     try scope.change { transaction in
       for name in plan.dropped { try drop(.index(name, of: core.key), in: transaction) }
       if plan.rekeys { try rekey(gathered, in: transaction) } else { try rewrite(gathered, in: transaction) }
     }
     for name in plan.dropped { descriptor.setIndex(name, to: nil) }
-    for (place, index) in core.indexes.enumerated() {
+    try moveRenamed(plan, &descriptor)
+    for (place, index) in core.indexes.enumerated() where plan.moved[place] == nil {
       let entries = gathered.entries[place]
       let isEvaluated = plan.evaluated.contains(place)
       let isKept =
