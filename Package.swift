@@ -3,8 +3,8 @@ import PackageDescription
 
 // The arrows of the house. A module may import what its line names and nothing else:
 //
-//   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
-//   Documents ← Expressions ←     ↑      ↖ FolderStore
+//   CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Atlas
+//   Documents ← Expressions ←     ↑
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
 let everyTarget: [SwiftSetting] = [
@@ -15,7 +15,7 @@ let everyTarget: [SwiftSetting] = [
 
 let package = Package(
   name: "Strata",
-  platforms: [.macOS(.v26), .iOS(.v26)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
     .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
@@ -33,7 +33,8 @@ let package = Package(
     .target(
       name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
     .target(
-      name: "CodableDatastore", dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine"],
+      name: "CodableDatastore",
+      dependencies: ["DatastoreModel", "Documents", "Expressions", "FolderStore", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

@@ -23,7 +23,10 @@ let package = Package(
     .target(
       name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
     .target(
-      name: "CodableDatastore", dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine"],
+      name: "FolderStore", dependencies: ["DatastoreModel", "Documents", "Expressions"], swiftSettings: everyTarget),
+    .target(
+      name: "CodableDatastore",
+      dependencies: ["DatastoreModel", "Documents", "Expressions", "FolderStore", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 
 /// How instances become records and records instances.
@@ -33,6 +37,9 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     self.decoders = Dictionary(
       decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
+
+  /// Whether instances of a version can be read.
+  func hasDecoder(for tag: String) -> Bool { decoders[tag] != nil }
 
   /// The record of an instance; nil where the encoder makes nothing of it.
   func record(of instance: Instance) async throws -> [UInt8]? {

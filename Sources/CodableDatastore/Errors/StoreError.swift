@@ -1,5 +1,9 @@
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 import StorageEngine
 
 /// What the store itself has to say: it cannot be opened, read or written.
@@ -53,6 +57,19 @@ extension StoreError: CustomStringConvertible {
 
 extension StoreError {
   static let closed = StoreError(.closed, "The persistence is closed.")
+
+  static let besideNestedTransaction = StoreError(
+    .refused,
+    "A write of a transaction was begun beside a transaction nested in it, which may be waiting for it: await the write before "
+      + "the nested transaction begins, or begin it inside.")
+
+  static func writing(whileConverting datastore: String) -> StoreError {
+    StoreError(.refused, "A migration of \(datastore) cannot write: it may only read and convert.")
+  }
+
+  static func withinTransaction(_ what: String) -> StoreError {
+    StoreError(.refused, "\(what) within a transaction.")
+  }
 
   init(_ error: StorageError) {
     let message = error.description.prefix(1).uppercased() + error.description.dropFirst() + "."

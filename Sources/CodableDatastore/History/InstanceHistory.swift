@@ -21,6 +21,7 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
+      await history.core.store.giveWay()
       if !isOpened { try open() }
       guard let (commit, record) = try nextVersion() else { return nil }
       var instance: Format.Instance?

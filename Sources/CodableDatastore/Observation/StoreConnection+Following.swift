@@ -11,10 +11,17 @@ extension StoreConnection {
     }
   }
 
-  /// Looks what is new. A state that cannot be read is left for the next time.
+  /// Looks what is new.
   private func noticeOtherProcesses(in store: Store) {
-    guard let view = try? store.refresh() else { return }
-    publication.notice(view) { number in try? store.view(at: number) }
+    publication.notice {
+      try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
+    } changes: { lastSeen, newestOwn, new, datastore in
+      // What this process wrote since was told already.
+      let old =
+        newestOwn > lastSeen.commit.number
+        ? try throwingStoreErrors { () throws(StorageError) in try store.view(at: newestOwn) } : lastSeen
+      return try ChangeWalk(from: old, to: new, datastore: datastore).all()
+    }
   }
 }
 
@@ -25,6 +32,9 @@ extension Datastore {
   /// several commits that come together may be told as one.
   ///
   /// - Parameter includingOtherProcesses: Whether to hear of other processes' commits.
+  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
+  ///   of what does not decode, and
+  ///   why other processes' commits could not be read; these are told the next time.
   public nonisolated func observe(
     includingOtherProcesses: Bool
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {

@@ -15,9 +15,13 @@ public struct StoreConfiguration: Hashable, Sendable {
 
   /// Whether the store's file is read through a mapping into memory, which is the fastest way.
   ///
-  /// Where a file system's mappings are in doubt, as over a network, or another program may cut the file short, which ends a process
+  /// Where a file system's mappings are in doubt, as over a network, or another program may cut the file short, which ends a
+  /// process
   /// that has it mapped, let each read be a call: what cannot be read is an error then.
   public var readsThroughMapping = true
+
+  /// What becomes of a folder that the original library wrote and that lies where the store shall be.
+  public var oldFolders = OldFolderPolicy.refuse
 
   /// The usual configuration.
   public init() {}

@@ -23,6 +23,9 @@ final class OpenWork: Sendable {
 }
 
 extension OpenWork {
+  /// Whether so much was written that appending it is felt: a few milliseconds' work.
+  var isLarge: Bool { transaction.changeCounts.contains { $0.inserted + $0.updated + $0.deleted > 1_000 } }
+
   /// What a write needs to know of its datastore, so that a transaction of many looks it up once.
   struct KnownDatastore: Sendable {
     /// Whether its trees are there and as the declaration says.

@@ -10,14 +10,15 @@ extension WarmUp {
     var descriptor = stored
     scope.work?.forgetDatastores()
     let movesRecords = plan.rekeys || gathered.rewritten > 0
-    var hasChanged = movesRecords || !plan.rebuilt.isEmpty
+    var hasChanged = movesRecords || !plan.rebuilt.isEmpty || !plan.moved.isEmpty
     try Task.checkCancellation()
     try scope.step { transaction in
       for name in plan.dropped { try drop(.index(name, of: core.key), in: transaction) }
     }
     for name in plan.dropped { descriptor.setIndex(name, to: nil) }
+    try moveRenamed(plan, &descriptor)
     var conflicts: [UniquenessConflict] = []
-    for (place, index) in core.indexes.enumerated() {
+    for (place, index) in core.indexes.enumerated() where plan.moved[place] == nil {
       var writer = IndexWriter(core.descriptor(of: index), of: core.key, order: index.order)
       let isEvaluated = plan.evaluated.contains(place)
       // Where no record had to be decoded, an index that older code evaluated is as it should be.
@@ -83,6 +84,7 @@ extension WarmUp {
     existing?.isUnique = index.isUnique
     existing?.keyPathName = index.descriptor.keyPathName
     existing?.tiers = index.descriptor.tiers
+    existing?.target = index.descriptor.target
     return existing
   }
 

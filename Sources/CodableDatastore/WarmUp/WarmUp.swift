@@ -38,6 +38,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     if !forced.mending.isEmpty { plan.rebuilt.formUnion(core.indexes.indices) }
     plan.evaluated.subtract(plan.rebuilt)
     plan.rewritesOlderThan = forced.rewritesOlderThan
+    if plan.rewritesOlderThan != nil || !forced.mending.isEmpty { plan.rebuildMoved() }
     plan.leavingOut = forced.leavingOut
     if plan.isEmpty { return }
 
@@ -45,7 +46,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     var report = WarmUpReport(
       core: core, total: Int(clamping: tree.count), tellsInstances: plan.changesInstances)
     defer { report.end() }
-    var gathered = try await gather(plan, from: tree, &report)
+    var gathered = try await scope.converting(datastore: core.key) { try await gather(plan, from: tree, &report) }
     await sort(&gathered)
     try await write(plan, &gathered, stored: stored, &report)
     await report.complete()

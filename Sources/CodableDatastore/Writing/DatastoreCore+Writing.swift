@@ -107,7 +107,7 @@ extension DatastoreCore {
     _ record: Bytes, key: [UInt8], in scope: TransactionScope
   ) async throws -> StoredRecord<Instance> {
     do {
-      let instance = try await coder.decode(record).instance
+      let instance = try await scope.converting(datastore: self.key) { try await coder.decode(record).instance }
       let values = try values(of: instance, identifier: key)
       return StoredRecord(record: record, instance: .success(instance), values: values)
     } catch {

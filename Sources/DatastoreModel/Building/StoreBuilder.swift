@@ -3,7 +3,7 @@
 #else
   import Glibc
 #endif
-import StorageEngine
+package import StorageEngine
 
 /// Builds a new store commit by commit from what another kind of store holds: records and index entries as they are,
 /// with the dates and names of their commits.
@@ -22,8 +22,8 @@ package final class StoreBuilder {
   package static let keyLimit = Limits.key
   package static let textLimit = Limits.text
 
-  private let path: String
-  private let workPath: String
+  /// Nil where the store is built in memory.
+  private let place: (path: String, workPath: String)?
   private let engine: Store
   private var transaction: WriteTransaction?
   private var last: PendingCommit?
@@ -32,13 +32,21 @@ package final class StoreBuilder {
   package init(at path: String, program: String, author: String = "") throws(ModelError) {
     let disk = SystemDisk()
     if (try? disk.status(path)) ?? nil != nil { throw .refused(reason: "\(path) is there already") }
-    self.path = path
-    workPath = "\(path).unfinished-\(String(disk.randomNumber(), radix: 16))"
-    let workPath = workPath
+    let workPath = "\(path).unfinished-\(String(disk.randomNumber(), radix: 16))"
+    place = (path, workPath)
     engine = try onStorage { () throws(StorageError) in
       try Store.create(at: workPath, options: StoreOptions(program: program, author: author), disk: disk)
     }
   }
+
+  /// Builds a store in memory, which is `store` once it is finished.
+  package init(inMemoryFor program: String) {
+    place = nil
+    engine = Store.memory(options: StoreOptions(program: program))
+  }
+
+  /// What was built so far.
+  package var store: Store { engine }
 
   // MARK: Commits
 
@@ -68,14 +76,13 @@ package final class StoreBuilder {
 
   /// Makes everything durable and gives the store its name.
   package func finish() throws(ModelError) {
-    try onStorage { () throws(StorageError) in
-      try last?.wait()
-      try engine.close()
-    }
+    try onStorage { () throws(StorageError) in try last?.wait() }
+    guard let place else { return }
+    try onStorage { () throws(StorageError) in try engine.close() }
     do throws(DiskError) {
-      try SystemDisk().rename(workPath, to: path)
+      try SystemDisk().rename(place.workPath, to: place.path)
     } catch {
-      throw .storage("\(path) cannot be made: \(error.operation) failed with error \(error.code)", kind: .failed)
+      throw .storage("\(place.path) cannot be made: \(error.operation) failed with error \(error.code)", kind: .failed)
     }
   }
 
@@ -84,6 +91,7 @@ package final class StoreBuilder {
     transaction?.cancel()
     transaction = nil
     try? engine.close()
+    guard let workPath = place?.workPath else { return }
     let disk = SystemDisk()
     for name in (try? disk.list(workPath)) ?? [] { try? disk.unlink("\(workPath)/\(name)") }
     rmdir(workPath)

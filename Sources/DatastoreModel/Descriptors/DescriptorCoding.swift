@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 // Descriptors as JSON. Members are sorted, absent ones have their plain meaning, and members of a later version are
 // kept and written back, so that an older program never takes away what a newer one wrote.

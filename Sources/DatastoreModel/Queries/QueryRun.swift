@@ -203,7 +203,7 @@ package struct QueryRun<Element> {
   private func dropped(_ keys: [StoredKey], after: QueryPosition) throws -> [StoredKey] {
     let records = try source.entries("")
     guard !records.hasBytesAsOrder else {
-      return keys.filter { ByteOrder.precedes(after.identifier, $0.bytes) }
+      return keys.filter { after.identifier.precedes($0.bytes) }
     }
     let end = try records.rank(after: StoredKey(bytes: after.identifier, value: .null))
     return try keys.filter { try (records.place(of: $0) ?? 0) >= end }
@@ -248,7 +248,7 @@ package struct QueryRun<Element> {
   /// Identifiers in the order of the records.
   private func ordered(_ keys: [StoredKey]) throws -> [StoredKey] {
     let records = try source.entries("")
-    guard !records.hasBytesAsOrder else { return keys.sorted { ByteOrder.precedes($0.bytes, $1.bytes) } }
+    guard !records.hasBytesAsOrder else { return keys.sorted { $0.bytes.precedes($1.bytes) } }
     var placed: [(place: Int, key: StoredKey)] = []
     for key in keys { placed.append((try records.place(of: key) ?? .max, key)) }
     return placed.sorted { $0.place < $1.place }.map(\.key)
@@ -422,8 +422,8 @@ package struct SortedKey: Comparable {
   }
 
   package static func < (left: Self, right: Self) -> Bool {
-    if left.key != right.key { return ByteOrder.precedes(left.key, right.key) }
-    return ByteOrder.precedes(left.identifier.bytes, right.identifier.bytes)
+    if left.key != right.key { return left.key.precedes(right.key) }
+    return left.identifier.bytes.precedes(right.identifier.bytes)
   }
 }
 
