@@ -18,6 +18,7 @@ let package = Package(
   platforms: [.macOS(.v26), .iOS(.v26)],
   products: [
     .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
+    .library(name: "Entities", targets: ["Entities"]),
     .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
     .executable(name: "strata", targets: ["strata"]),
   ],
@@ -50,6 +51,9 @@ let package = Package(
       dependencies: ["TerminalKit", "DatastoreModel", "Documents", "Expressions", "CursesTerminal"],
       swiftSettings: everyTarget),
     .target(
+      name: "Entities", dependencies: ["CodableDatastore", "Documents"],
+      swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+    .target(
       name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],
       swiftSettings: everyTarget),
     .executableTarget(
@@ -72,6 +76,8 @@ let package = Package(
       name: "CodableDatastoreTests",
       dependencies: ["CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
+    .testTarget(
+      name: "EntitiesTests", dependencies: ["Entities", "CodableDatastore"], swiftSettings: everyTarget),
     .testTarget(
       name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
