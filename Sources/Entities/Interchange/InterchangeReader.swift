@@ -49,7 +49,7 @@ struct InterchangeReader {
     for member in members where !["type", "identifier", "datestamp"].contains(member.name) {
       let key = EntityKey(member.name)
       if key.isReserved { throw .interchange(place: place, reason: "a property without a name") }
-      let events = try events(member.value, given: created, at: DocumentPath.member(member.name, of: place))
+      let events = try events(member.value, given: created, at: place + DocumentPath([.member(member.name)]).description)
       if let property = events[0].property {
         entity.set(key, property)
         if events.count > 1 { entity.past[key] = Array(events.dropFirst()) }
@@ -183,12 +183,5 @@ struct InterchangeReader {
     for member in members where !names.insert(member.name).inserted {
       throw .interchange(place: place, reason: "“\(member.name)” is there twice")
     }
-  }
-}
-
-extension DocumentPath {
-  /// The path of a member as a message shows it.
-  fileprivate static func member(_ name: String, of place: String) -> String {
-    isPlain(name) ? "\(place).\(name)" : "\(place).\(JSONWriter.literal(name))"
   }
 }
