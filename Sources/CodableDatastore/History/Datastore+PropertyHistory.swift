@@ -82,7 +82,8 @@ extension Datastore {
 extension DatastoreCore {
   fileprivate func blame(of identifier: Identifier) throws -> [PropertyBlame] {
     guard let view = try currentView(), let model = try store.model() else { return [] }
-    let place = RecordPlace(datastore: key, identifier: StoredKey(bytes: try key(of: identifier), encoding: identifiers.encoding))
+    let stored = try key(of: identifier)
+    let place = RecordPlace(datastore: key, identifier: StoredKey(bytes: stored, value: .data(stored)))
     let blame = try throwingModelErrors { () throws(ModelError) in
       try model.blame(place, from: CommitNumber(view.commit.number))
     }
