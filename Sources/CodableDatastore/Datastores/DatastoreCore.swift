@@ -30,7 +30,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let recent = RecentTrees()
 
   private let agreed = Atomic(-1)
-  private let format = Format()
+  let format = Format()
   /// Index by kind and key path.
   private let places: [AnyIndexRepresentation<Instance>: Int]
   /// Names that more than one property has.
