@@ -94,3 +94,6 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     }
   }
 }
+
+extension Resolved: Equatable where Instance: Equatable {}
+extension Resolved: Hashable where Instance: Hashable {}
