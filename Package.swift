@@ -60,7 +60,7 @@ let package = Package(
       name: "strata",
       dependencies: [
         "StorageEngine", "Documents", "Expressions", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit",
-        "CursesTerminal", "StoreBrowser", "Atlas",
+        "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
       ],
       swiftSettings: everyTarget),
     .testTarget(
