@@ -1,5 +1,7 @@
 import DatastoreModel
+import Documents
 public import FoundationEssentials
+import StorageEngine
 
 /// What one property of an instance was and is, between two commits.
 public struct PropertyChange<Identifier: Sendable, Value: Sendable>: Sendable {

@@ -18,7 +18,7 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   RetrievableIndexRepresentation
 {
   let kind: IndexKind
-  let keyPaths: [AnyKeyPath]
+  let keyPath: any PartialKeyPath<Instance> & Sendable
   /// The datastore that the identifiers are of.
   public let target: DatastoreKey
   let values: @Sendable (Instance) -> [Value]
@@ -107,13 +107,13 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   }
 
   private init(
-    kind: IndexKind, keyPath: AnyKeyPath, target: DatastoreKey, values: @escaping @Sendable (Instance) -> [Value],
+    kind: IndexKind, keyPath: any PartialKeyPath<Instance> & Sendable, target: DatastoreKey, values: @escaping @Sendable (Instance) -> [Value],
     value: @escaping @Sendable (Target.Identifier) -> Value,
     identifier: @escaping @Sendable (Value) -> Target.Identifier?,
     clear: @escaping @Sendable (inout Instance, Target.Identifier) -> Bool
   ) {
     self.kind = kind
-    keyPaths = [keyPath]
+    self.keyPath = keyPath
     self.target = target
     self.values = values
     self.value = value
@@ -160,6 +160,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
 }
 
 extension ReferenceRepresentation: IndexValues {
+  var keyPaths: [AnyKeyPath] { [keyPath] }
+
   func forEachValue(of instance: Instance, _ body: (Value) throws -> Void) rethrows {
     for value in values(instance) { try body(value) }
   }
