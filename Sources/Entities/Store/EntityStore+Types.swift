@@ -1,4 +1,4 @@
-import CodableDatastore
+public import CodableDatastore
 
 // What conforms to what is said by entities too: one of the type `type` for each type that conforms to others, whose
 // identifier is `type:NAME` and whose property `conforms` lists references to those of the others.

@@ -1,4 +1,5 @@
 public import CodableDatastore
+import FoundationEssentials
 
 /// Records without a Swift type, in a datastore of a store.
 ///

@@ -17,7 +17,7 @@ public struct Entity: Identifiable, Hashable, Sendable {
   /// When it came to be.
   public var created: Date
   /// What is said of it.
-  public private(set) var properties: [EntityKey: EntityProperty]
+  public internal(set) var properties: [EntityKey: EntityProperty]
   /// What properties were before, newest first, as far as it was imported or removed; the versions of the store have the
   /// rest (``EntityStore/past(of:_:)``).
   public internal(set) var past: [EntityKey: [EntityPast]] = [:]
