@@ -18,6 +18,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
+    .library(name: "Entities", targets: ["Entities"]),
     .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
     .executable(name: "strata", targets: ["strata"]),
   ],
@@ -51,13 +52,16 @@ let package = Package(
       dependencies: ["TerminalKit", "DatastoreModel", "Documents", "Expressions", "CursesTerminal"],
       swiftSettings: everyTarget),
     .target(
+      name: "Entities", dependencies: ["CodableDatastore", "Documents"],
+      swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+    .target(
       name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],
       swiftSettings: everyTarget),
     .executableTarget(
       name: "strata",
       dependencies: [
         "StorageEngine", "Documents", "Expressions", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit",
-        "CursesTerminal", "StoreBrowser", "Atlas",
+        "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
       ],
       swiftSettings: everyTarget),
     .testTarget(
@@ -73,6 +77,8 @@ let package = Package(
       name: "CodableDatastoreTests",
       dependencies: ["CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
+    .testTarget(
+      name: "EntitiesTests", dependencies: ["Entities", "CodableDatastore"], swiftSettings: everyTarget),
     .testTarget(
       name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),

@@ -34,7 +34,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let recent = RecentTrees()
 
   private let agreed = Atomic(-1)
-  private let format = Format()
+  let format = Format()
   /// Index by kind and key path.
   private let places: [AnyIndexRepresentation<Instance>: Int]
   /// What is wrong with the declaration, whatever the store.

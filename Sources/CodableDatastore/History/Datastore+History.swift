@@ -37,10 +37,4 @@ extension Datastore {
     InstanceHistory(core: core, identifier: identifier)
   }
 
-  /// Every value that a property of an instance has had, newest first, each with the commit that gave it.
-  public nonisolated func history<Value: Equatable & Sendable>(
-    of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>
-  ) -> some AsyncInstances<PropertyVersion<Value>> {
-    PropertyHistory(history: InstanceHistory(core: core, identifier: identifier), property: property)
-  }
 }

@@ -63,7 +63,9 @@ extension DatastoreCore {
       if existing.isUnique != index.isUnique {
         if index.isUnique { plan.rebuilt.insert(place) } else { plan.redescribes = true }
       }
-      if Self.names(existing) != Self.names(index.descriptor) { plan.redescribes = true }
+      if Self.names(existing) != Self.names(index.descriptor) || existing.target != index.descriptor.target {
+        plan.redescribes = true
+      }
       if VersionTag<Format>.isOlder(existing.version, than: coder.version), !isEmpty { plan.evaluated.insert(place) }
     }
     plan.evaluated.subtract(plan.rebuilt)

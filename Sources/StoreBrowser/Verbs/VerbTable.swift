@@ -68,9 +68,22 @@ extension Verb {
         Option(
           name: "--format", value: "FORMAT", summary: "The form of the output; jsonl without it.",
           choices: ["jsonl", "json", "csv"]),
+        Option(name: "--entities", value: nil, summary: "Print entities in their interchange form."),
+        Option(name: "--compact", value: nil, summary: "Of entities, bare values where nothing is lost by it."),
+        Option(name: "--history", value: nil, summary: "Of entities, with what each property was before."),
         .filter, .at,
       ],
       summary: "Print whole datastores, or the records of one that a filter keeps."),
+    Verb(
+      "references", [.required("PATH"), .required("DATASTORE"), .required("ID")],
+      [
+        Option(
+          name: "--through", value: "INDEX",
+          summary: "Only by the indexes of this name, whether they are declared as references or not."),
+        .at, .json,
+      ],
+      summary: "Print who refers to a record.",
+      details: "A line for each reference: datastore, identifier, index. Found by the indexes; no record is read."),
     Verb(
       "watch", [.required("PATH")], [.json],
       summary: "Print each new commit, and what the writer is busy with, until interrupted."),
@@ -85,6 +98,7 @@ extension Verb {
         Option(name: "--direct", value: "NAME", summary: "Let this index lead straight to the record.", repeats: true),
         Option(name: "--new-only", value: nil, summary: "Refuse identifiers that exist."),
         Option(name: "--dry-run", value: nil, summary: "Read and check everything, write nothing."),
+        Option(name: "--entities", value: nil, summary: "Take in entities in their interchange form."),
         Option(name: "--name", value: "TEXT", summary: "The name of the commit."),
         .json,
       ],
