@@ -88,6 +88,11 @@ enum CommandExamples {
   ]
 
   private static let table: [Command: CommandExample] = [
+    .describe: example(.seen("greatest")),
+    .plot: example(.seen("population × geonameid"), argument: "population geonameid"),
+    .plotIn: example(.gone("8 M"), before: ": plot Space population Space geonameid Enter"),
+    .plotOut: example(.seen("10 M"), before: ": plot Space population Space geonameid Enter"),
+    .plotAll: example(.seen("10 points"), before: ": plot Space population Space geonameid Enter +"),
     .mark: example(.seen("● ")),
     .range: example(.selected("615532"), after: "keys j Space"),
     .search: example(.selected("1857910"), argument: "Kyō"),
@@ -127,6 +132,9 @@ enum CommandExamples {
   ]
 
   private static let index: [Command: CommandExample] = [
+    .scale: example(.seen("logarithmic"), before: "keys o 5"),
+    .equalParts: example(.seen("about as many entries in each bin"), before: "keys 5"),
+    .share: example(.seen("bars of all entries"), before: "keys 5"),
     .lowerBound: example(.seen("of 2"), before: ": sort population", "keys G k"),
     .upperBound: example(.seen("of 2"), before: ": sort population", "keys gg j"),
     .verify: example(.seen("0 orphans, 0 missing"), before: ": sort name"),
@@ -197,6 +205,7 @@ enum CommandExamples {
     .replay: example(
       .holds { $0.selectedIdentifier == "1850147" && !$0.browser.macro.isRecording },
       before: ": record", "keys j", ": record"),
+    .chartForm: example(.seen("charts in block")),
     .repaint: example(.holds { driver in driver.outward.contains { if case .repaint = $0 { true } else { false } } }),
     .suspend: example(.holds { driver in driver.outward.contains { if case .suspend = $0 { true } else { false } } }),
   ]

@@ -1,3 +1,5 @@
+import Documents
+
 #if canImport(Darwin)
   import Darwin
 #else

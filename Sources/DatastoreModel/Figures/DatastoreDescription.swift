@@ -1,3 +1,5 @@
+package import Documents
+
 /// What is in the fields of a datastore: types, nulls, distinct values, least, quartiles, greatest, the commonest values.
 package struct DatastoreDescription: Sendable {
   /// In the order in which they were met in records.
@@ -51,6 +53,9 @@ package struct FieldDescription: Sendable {
   package var distribution: [Int]
   /// The index over the field.
   package var index: String?
+
+  /// The parts of a distribution.
+  package static let distributionParts = 24
 }
 
 /// Reads a datastore once and describes it.

@@ -1,8 +1,9 @@
+package import Documents
+
 /// What has been met in one field so far. Used by one thread.
 final class FieldStatistics {
   /// The numbers that are kept for quartiles; beyond, they are a random sample.
   static let keptLimit = 1 << 20
-  static let parts = 24
 
   let name: String
   private let isRoot: Bool
@@ -132,7 +133,7 @@ final class FieldStatistics {
 
   private func description(records: Int, isDetailed: Bool, name: String, path: DocumentPath?) -> FieldDescription {
     let met = FieldDescription.Kind.allCases.map { ($0, kinds[$0]) }.filter { $0.1 > 0 }
-    let commonest = tally.commonest(max(8, Self.parts)).map {
+    let commonest = tally.commonest(max(8, FieldDescription.distributionParts)).map {
       FieldDescription.Common(value: $0.value, count: $0.count)
     }
     var field = FieldDescription(
@@ -169,10 +170,12 @@ final class FieldStatistics {
 
   private func distribution() -> [Int] {
     guard greatestNumber > leastNumber else { return [numbers.count] }
-    var parts = [Int](repeating: 0, count: Self.parts)
-    let width = greatestNumber / Double(Self.parts) - leastNumber / Double(Self.parts)
+    var parts = [Int](repeating: 0, count: FieldDescription.distributionParts)
+    let width =
+      greatestNumber / Double(FieldDescription.distributionParts) - leastNumber
+      / Double(FieldDescription.distributionParts)
     for number in numbers {
-      parts[min(Self.parts - 1, max(0, Int((number - leastNumber) / width)))] += 1
+      parts[min(FieldDescription.distributionParts - 1, max(0, Int((number - leastNumber) / width)))] += 1
     }
     return parts
   }
@@ -220,7 +223,7 @@ extension NumberText {
 
   /// `double`, faster for numbers of few digits: their digits and the power of ten are exact doubles, so that one
   /// division rounds as the whole conversion does (W. Clinger 1990).
-  var quickDouble: Double {
+  package var quickDouble: Double {
     var text = text
     return text.withUTF8 { bytes -> Double? in
       var (digits, places, count, isNegative, hasPoint) = (UInt64(0), 0, 0, false, false)

@@ -1,3 +1,5 @@
+import Documents
+
 /// How the entries of an index are spread over its values: exact counts, made from ranks.
 ///
 /// A picture of `bins` bins takes a few searches for each of them, whatever the number of entries; no record is read.

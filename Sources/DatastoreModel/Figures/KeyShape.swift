@@ -1,3 +1,5 @@
+import Documents
+
 /// What the values of an index are for a picture: the part that is counted by, and which way the index runs.
 struct KeyShape {
   /// Without optional, descending and further tiers.

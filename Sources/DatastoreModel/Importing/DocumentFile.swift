@@ -1,3 +1,5 @@
+package import Documents
+
 /// A file of documents (CSV, TSV, JSON, JSON Lines) that is opened as a store in memory, with everything that a store has.
 ///
 /// The file itself is only read; `write(_:to:)` gives its bytes anew from what the store holds.

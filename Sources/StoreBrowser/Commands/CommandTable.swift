@@ -77,7 +77,7 @@ package enum CommandTable {
     case .history: history
     case .write: writing
     case .migration: migration
-    case .program: program
+    case .program: program + charts
     }
   }
 

@@ -9,6 +9,8 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var commands: [String] = []
   /// Nil in files of before filters were remembered.
   package var filters: [String]?
+  /// What charts are made of, where a person chose it.
+  package var charts: String?
 
   package init() {}
 

@@ -16,6 +16,7 @@ struct MenuOverlay: ListPane {
     case setField(RecordPlace, DocumentPath, Document)
     case select(RecordPlace)
     case filter(datastore: String, index: String, range: KeyInterval)
+    case leave(Leaving)
     case nothing
   }
 

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import Testing
 
@@ -199,7 +200,7 @@ import Testing
   }
 
   private static let spans: [(Double, Int, CalendarLimits.Unit)] = [
-    (90, 12, .second), (432_000, 10, .second), (3_456_000, 50, .day), (34_560_000, 20, .month),
+    (90, 12, .second), (432_000, 10, .day), (3_456_000, 50, .day), (34_560_000, 20, .month),
     (777_600_000, 30, .year),
   ]
 

@@ -35,7 +35,12 @@ final class ValueIndex: ReadableIndex {
     case .before(let value): limit = try descriptor.encoding.bound(before: value)
     case .after(let value): limit = try descriptor.encoding.bound(after: value)
     }
-    return entries.count { $0.bytes.lexicographicallyPrecedes(limit) }
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if entries[middle].bytes.lexicographicallyPrecedes(limit) { low = middle + 1 } else { high = middle }
+    }
+    return low
   }
 
   func rank(of identifier: StoredKey, value: KeyValue?) -> Int? { nil }

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import FoundationEssentials
 import Testing
