@@ -27,9 +27,9 @@ func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any Readabl
 
 /// Whether a path is a file of documents that can be opened as a store in memory: named as one, and no folder.
 func isDocumentFile(_ path: String) -> Bool {
-  var isFolder: ObjCBool = false
+  var isFolder = false
   return DocumentFile.isNamed(path) && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-    && !isFolder.boolValue
+    && !isFolder
 }
 
 /// Whether a view has the datastores of the app whose types are compiled into this program.

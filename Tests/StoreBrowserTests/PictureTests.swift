@@ -26,9 +26,9 @@ import Testing
     #expect(histogram.count == Self.populations.count)
     for (position, bin) in histogram.bins.enumerated() {
       guard case .integer(let lower) = bin.lower else {
-      Issue.record("\(bin.lower)")
-      return
-    }
+        Issue.record("\(bin.lower)")
+        return
+      }
       var upper = Double.infinity
       if position + 1 < histogram.bins.count, case .integer(let next) = histogram.bins[position + 1].lower {
         upper = Double(next)
@@ -220,6 +220,37 @@ import Testing
     }
     #expect(ScaledNumber.axis("2500000") == "2.5 M")
     #expect(ScaledNumber.axis("100000") == "100 000")
+  }
+
+  @Test("a column's format is chosen, shown, kept apart from what is stored, and given back")
+  func formats() throws {
+    func text(_ format: ValueFormat, _ text: String, _ kind: ValueText.Kind = .number) -> String {
+      format.text(ValueText(text: text, kind: kind), isASCII: false).text
+    }
+    #expect(text(.thousands, "-1234567.50") == "-1 234 567.50")
+    #expect(text(.bytes, "1525152") == "1.5 MB")
+    #expect(text(.dateFromSeconds, "1795190400") == "2026-11-20 16:00:00")
+    #expect(text(.dateFromMilliseconds, "1795190400999") == "2026-11-20 16:00:00")
+    #expect(text(.duration, "3723") == "1:02:03")
+    #expect(text(.hex, "255") == "0xff")
+    #expect(text(.check, "true", .bool) == "✓")
+    for format in ValueFormat.allCases { #expect(text(format, "nonsense", .string) == "nonsense") }
+    for odd in ["1e400", "-1", "nan", "99999999999999999999"] {
+      for format in ValueFormat.allCases { #expect(!text(format, odd).isEmpty) }
+    }
+    let driver = try Self.driver()
+    driver.press("l l l g f j Enter")
+    #expect(driver.shows("1 049 498"))
+    driver.press("y y")
+    #expect(driver.copied == "1049498")
+    driver.press(":")
+    driver.type("format plain")
+    driver.press("Enter")
+    #expect(!driver.shows("1 049 498") && driver.shows("1049498"))
+    driver.press(":")
+    driver.type("format roman")
+    driver.press("Enter")
+    #expect(driver.shows("is no format"))
   }
 
   // MARK: Files in memory

@@ -71,7 +71,7 @@ package enum CommandTable {
     switch group {
     case .move: moving
     case .places: places
-    case .table: table
+    case .table: table + formats
     case .record: record
     case .index: index
     case .history: history

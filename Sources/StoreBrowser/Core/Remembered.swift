@@ -31,6 +31,8 @@ package struct ColumnChoice: Sendable, Hashable, Codable {
   package var widths: [String: Int] = [:]
   /// How many of the first columns stay in sight.
   package var frozen = 0
+  /// How values are written, by path; nil in files of before there were formats.
+  package var formats: [String: String]?
 
   package init() {}
 

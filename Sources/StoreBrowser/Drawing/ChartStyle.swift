@@ -67,5 +67,5 @@ extension CommandTable {
 }
 
 extension Command {
-  static let chartForm: Command = "chart-form"
+  package static let chartForm: Command = "chart-form"
 }

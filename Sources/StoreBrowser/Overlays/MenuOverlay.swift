@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import Documents
 import TerminalKit
@@ -17,6 +18,7 @@ struct MenuOverlay: ListPane {
     case select(RecordPlace)
     case filter(datastore: String, index: String, range: KeyInterval)
     case leave(Leaving)
+    case format(ValueFormat, path: String)
     case nothing
   }
 

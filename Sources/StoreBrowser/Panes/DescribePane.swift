@@ -260,7 +260,7 @@ extension Browser {
 }
 
 extension Command {
-  static let describe: Command = "describe"
+  package static let describe: Command = "describe"
 }
 
 extension PaneID {

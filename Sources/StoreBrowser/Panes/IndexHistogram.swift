@@ -5,6 +5,7 @@ import TerminalKit
 struct IndexHistogram: Sendable {
   private(set) var reply: HistogramReply?
   private var pending: HistogramRequest?
+  private var failedRequest: HistogramRequest?
   private var choice = Histogram.Choice.automatic
   /// Whether lengths are logarithmic.
   private var hasLogLengths = false
@@ -22,12 +23,12 @@ struct IndexHistogram: Sendable {
 
   mutating func demand(_ datastore: String, _ index: String?, frame: PaneFrame, in session: inout Session) {
     guard Self.bars(frame) > 0 else { return }
-    let columns = Self.picture(in: frame.inside).columns - Self.margin(nil)
+    if reply?.request.datastore != datastore || reply?.request.index != index { reset() }
+    let columns = Self.picture(in: frame.inside).columns - Self.margin(histogram) - 1
     let request = HistogramRequest(
       datastore: datastore, index: index, commit: session.shown, choice: choice,
       bins: max(4, BarLayout.capacity(columns: columns, form: session.barForm)))
-    guard request != reply?.request, request != pending else { return }
-    if request.datastore != reply?.request.datastore || request.index != reply?.request.index { reset() }
+    guard request != reply?.request, request != pending, request != failedRequest else { return }
     pending = request
     session.start(.histogram, .ask(request))
   }
@@ -41,7 +42,9 @@ struct IndexHistogram: Sendable {
 
   /// What failed is not asked again before something changes.
   mutating func failed() {
-    if let pending { reply = reply.map { HistogramReply(request: pending, histogram: $0.histogram) } }
+    failedRequest = pending
+    pending = nil
+    reset()
   }
 
   private mutating func reset() {
@@ -109,7 +112,7 @@ struct IndexHistogram: Sendable {
     in rect: Rect, range: Range<Int>?, interval: KeyInterval?, rank: Int?, on grid: inout CellGrid, session: Session
   ) {
     let theme = session.theme
-    guard let histogram, histogram.count > 0, rect.rows > 1 else { return }
+    guard let histogram, histogram.count > 0, rect.rows > 1, reply?.request.commit == session.shown else { return }
     let picture = Self.picture(in: rect)
     let margin = Self.margin(histogram)
     let bars = Rect(
@@ -268,9 +271,9 @@ extension WorkSlot {
 }
 
 extension Command {
-  static let scale: Command = "scale"
-  static let equalParts: Command = "equal-parts"
-  static let share: Command = "share"
+  package static let scale: Command = "scale"
+  package static let equalParts: Command = "equal-parts"
+  package static let share: Command = "share"
 }
 
 extension IndexPane {

@@ -58,6 +58,7 @@ struct PlotPane: Pane {
       if subject?.commit != session.shown {
         // Ranks are of one commit; another's are asked of the whole order.
         request.ranks = nil
+        request.source.filter = nil
         subject = request
       }
       pending = request
@@ -398,17 +399,17 @@ extension Browser {
     unscanned.sort = nil
     open(ViewKind(of: .plot))
     let request = PlotRequest(
-      source: unscanned, commit: session.shown, bounds: table.bounds, ranks: source.filter == nil ? nil : table.ranks,
+      source: unscanned, commit: session.shown, ranks: source.filter == nil ? nil : table.ranks,
       x: words.first, y: words.dropFirst().first, by: by, frame: nil, columns: 0, rows: 0, dotAspect: 1)
     with(PlotPane.self) { $0.show(request, in: &$1) }
   }
 }
 
 extension Command {
-  static let plot: Command = "plot"
-  static let plotIn: Command = "plot-in"
-  static let plotOut: Command = "plot-out"
-  static let plotAll: Command = "plot-all"
+  package static let plot: Command = "plot"
+  package static let plotIn: Command = "plot-in"
+  package static let plotOut: Command = "plot-out"
+  package static let plotAll: Command = "plot-all"
 }
 
 extension PaneID {

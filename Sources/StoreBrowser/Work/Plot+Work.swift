@@ -5,7 +5,6 @@ package import DatastoreModel
 package struct PlotRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
-  package var bounds: Range<Int>
   /// The rows of a filter; nil is the whole range.
   package var ranks: [Int]?
   /// Nil: the two that suit best.
@@ -85,7 +84,9 @@ extension WorkContext {
   func plot(_ request: PlotRequest) throws(ModelError) -> PlotReply {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
-    let reader = PlotReader(context: self, request: request, datastore: datastore, index: index)
+    let reader = PlotReader(
+      context: self, request: request, datastore: datastore, index: index,
+      bounds: try Self.bounds(of: request.source.range, in: index))
     let (x, y) = try reader.fields()
     let by = try request.by.map { text throws(ModelError) in try Self.path(text) }
     let (xPath, yPath) = (try Self.path(x), try Self.path(y))
@@ -135,13 +136,14 @@ private struct PlotReader {
   let request: PlotRequest
   let datastore: any ReadableDatastore
   let index: any ReadableIndex
+  let bounds: Range<Int>
 
   static func isDegrees(_ path: String, _ names: String...) -> Bool {
     let name = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
     return names.contains { name.hasPrefix($0) }
   }
 
-  private var total: Int { request.ranks?.count ?? request.bounds.count }
+  private var total: Int { request.ranks?.count ?? bounds.count }
 
   /// The fields that were asked for; otherwise a map where there is one, else the first two that are numbers.
   func fields() throws(ModelError) -> (x: String, y: String) {
@@ -225,7 +227,7 @@ private struct PlotReader {
       if let ranks = request.ranks {
         found = try context.entries(at: Array(ranks[places]), of: index)
       } else {
-        let first = request.bounds.lowerBound + start
+        let first = bounds.lowerBound + start
         let entries = try index.entries(at: first..<first + places.count)
         found = entries.enumerated().map { (first + $0.offset, $0.element) }
       }
