@@ -3,9 +3,11 @@
 
     make build && python3 Screenshots/take.py [--program PATH] [NAME…]
 
-Needs: PyPI pyte (which brings wcwidth); Debian librsvg2-bin (rsvg-convert), fonts-dejavu-core, fonts-noto-cjk.
-The list of pictures is pictures.txt beside this script. Each becomes NAME.svg and NAME.png. Nothing is drawn by hand:
-the program runs, gets the keys that a person would press, and what a terminal then shows is turned into SVG.
+Needs: PyPI pyte (which brings wcwidth) and, for the moving picture, pillow; Debian librsvg2-bin (rsvg-convert),
+fonts-dejavu-core, fonts-noto-cjk.
+The list of pictures is pictures.txt beside this script. Each becomes NAME.svg and NAME.png; one whose size is followed
+by `moving` becomes NAME.gif. Nothing is drawn by hand: the program runs, gets the keys that a person would press, and what
+a terminal then shows is turned into SVG.
 """
 import argparse
 import fcntl
@@ -120,8 +122,52 @@ def chords(text):
             yield from word
 
 
-def play(program, steps):
+class Film:
+    """The screens of a moving picture, each with how long it is shown; those that are alike are one."""
+
+    KEY = 160  # milliseconds that the screen after a key is shown
+
+    def __init__(self, program):
+        self.program, self.frames = program, []
+
+    def take(self, milliseconds=KEY):
+        picture = svg(self.program.screen)
+        if self.frames and self.frames[-1][0] == picture:
+            self.frames[-1][1] += milliseconds
+        else:
+            self.frames.append([picture, milliseconds])
+
+    def write(self, path):
+        from PIL import Image
+
+        images = []
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (picture, _) in enumerate(self.frames):
+                source, target = f"{folder}/{number}.svg", f"{folder}/{number}.png"
+                pathlib.Path(source).write_text(picture)
+                subprocess.run(["rsvg-convert", "-o", target, source], check=True)
+                images.append(Image.open(target).convert("RGB"))
+        # One palette for all: of the frames beside each other.
+        strip = Image.new("RGB", (images[0].width, images[0].height * min(8, len(images))))
+        for place in range(min(8, len(images))):
+            strip.paste(images[place * len(images) // min(8, len(images))], (0, place * images[0].height))
+        palette = strip.quantize(64, dither=Image.Dither.NONE)
+        images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+        images[0].save(path, save_all=True, append_images=images[1:], duration=[time for _, time in self.frames],
+                       loop=0, optimize=True, disposal=1)
+
+
+def play(program, steps, film=None):
     for verb, _, rest in (step.partition(" ") for step in steps):
+        if verb == "hold":  # in a moving picture, so many milliseconds more
+            film.take(int(rest))
+            continue
+        if film and verb in ("keys", "type"):
+            for key in chords(rest) if verb == "keys" else rest:
+                program.send(key)
+                program.wait_until_idle()
+                film.take(70 if verb == "type" else Film.KEY)
+            continue
         if verb == "keys":
             for key in chords(rest):
                 program.send(key)
@@ -222,7 +268,7 @@ def wide(text):
 # The list
 
 def pictures():
-    """NAME COLUMNSxROWS ARGUMENTS, then indented steps."""
+    """NAME COLUMNSxROWS [moving] ARGUMENTS, then indented steps."""
     found = []
     for line in (HERE / "pictures.txt").read_text().splitlines():
         if not line.strip() or line.startswith("#"):
@@ -232,7 +278,8 @@ def pictures():
         else:
             name, size, *arguments = line.split()
             columns, rows = map(int, size.split("x"))
-            found.append((name, (columns, rows), arguments, []))
+            moves = arguments[:1] == ["moving"]
+            found.append((name, (columns, rows), arguments[moves:], [], moves))
     return found
 
 
@@ -247,11 +294,18 @@ def main():
         environment = {"TERM": "xterm-256color", "LANG": "C.UTF-8", "TZ": "UTC", "STRATA_IDLE_FD": "1", "HOME": home,
                        "XDG_DATA_HOME": home + "/data", "XDG_STATE_HOME": home + "/state",
                        "XDG_CONFIG_HOME": home + "/config", "USER": "ada", "LOGNAME": "ada"}
-        for name, (columns, rows), words, steps in pictures():
+        for name, (columns, rows), words, steps, moves in pictures():
             if wanted.names and name not in wanted.names:
                 continue
-            words = [word.replace("HOME", home) for word in words]
+            words = [word.replace("HOME", home).replace("HERE", str(HERE)) for word in words]
             program = Program([os.path.abspath(wanted.program)] + words, columns, rows, environment)
+            if moves:
+                film = Film(program)
+                play(program, steps, film)
+                film.write(HERE / f"{name}.gif")
+                program.close()
+                print(HERE / f"{name}.gif")
+                continue
             play(program, steps)
             picture = HERE / f"{name}.svg"
             picture.write_text(svg(program.screen))

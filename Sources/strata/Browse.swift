@@ -15,10 +15,21 @@ extension Program {
       datastore: arguments.operand(1), identifier: arguments.operand(2), commit: arguments.value("--at"))
     configuration.isReadOnly = configuration.isReadOnly || isReadOnly
     return try await show(path, configuration, arguments) { [configuration] in
+      if isDocumentFile(path) { return try openFile(path, configuration) }
       let store = try openStore(path, readOnly: isReadOnly)
       if !arguments.has("--script") { recentStores?.note(path) }
       return .init(store: store, configuration: configuration, files: stateFiles(path))
     }
+  }
+
+  /// A file of documents as a store in memory. What could not be read is said in the first line that a person sees.
+  private static func openFile(
+    _ path: String, _ configuration: BrowserConfiguration
+  ) throws(ModelError) -> OpeningProgram.Opened {
+    let (store, file) = try DocumentFile.open(path, author: currentUser())
+    var configuration = configuration
+    configuration.documentFile = file
+    return .init(store: store, configuration: configuration, files: .none)
   }
 
   /// Shows a store until the person leaves. On a terminal the first picture is there before the store is open.
@@ -34,7 +45,7 @@ extension Program {
         path: script, size: try screenSize(arguments), dump: arguments.value("--dump-screen"))
     }
     // What is no store, or has no terminal, is told before any screen is taken.
-    guard session.place == .terminal, TerminalSession.hasTerminal, isStore(path) else {
+    guard session.place == .terminal, TerminalSession.hasTerminal, isStore(path) || isDocumentFile(path) else {
       let opened = try open()
       return try session.run { opened.program }
     }

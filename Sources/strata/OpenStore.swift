@@ -8,14 +8,32 @@ import FolderStore
   import Foundation
 #endif
 
-/// Opens whatever lies at a path: one of our stores, or a folder of the original library.
+/// Opens whatever lies at a path: one of our stores, a folder of the original library, or, in memory, a file of documents.
 ///
 /// - Throws: `ModelError` with one sentence: nothing there, no store, a newer format, damage, no permission.
 func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any ReadableStore {
   if OriginalFolder.exists(at: path) { return try FolderStore(at: path) }
+  if isDocumentFile(path) {
+    guard readOnly else {
+      throw ModelError.readOnly(
+        reason: "\(path) is a file that is only read here; strata import makes a store of it, strata \(path) edits it")
+    }
+    let (store, file) = try DocumentFile.open(path, author: currentUser())
+    if let rejection = file.report.rejections.first {
+      complain("\(counted(file.report.rejected, "row")) left out, the first: \(rejection)")
+    }
+    return store
+  }
   let store = try OwnStore.open(path: path, readOnly: readOnly, program: "strata", author: currentUser())
   guard case .readWrite = store.access, try isAtlas(store.head) else { return store }
   return try atlasStore(at: path) ?? store
+}
+
+/// Whether a path is a file of documents that can be opened as a store in memory: named as one, and no folder.
+func isDocumentFile(_ path: String) -> Bool {
+  var isFolder = false
+  return DocumentFile.isNamed(path) && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+    && !isFolder
 }
 
 /// Whether a view has the datastores of the app whose types are compiled into this program.

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import Documents
 import TerminalKit
@@ -88,6 +89,13 @@ enum CommandExamples {
   ]
 
   private static let table: [Command: CommandExample] = [
+    .format: example(.seen("as it is stored")),
+    .describe: example(.seen("greatest")),
+    .plot: example(.seen("population × geonameid")),
+    .plotIn: example(.holds { ($0.plotted?.inside ?? 10) < 10 }, before: ": plot population geonameid"),
+    .plotOut: example(
+      .holds { ($0.plotted?.frame.x.upperBound ?? 0) > 9_000_000 }, before: ": plot population geonameid"),
+    .plotAll: example(.holds { $0.plotted?.inside == 10 }, before: ": plot population geonameid", "keys +"),
     .mark: example(.seen("● ")),
     .range: example(.selected("615532"), after: "keys j Space"),
     .search: example(.selected("1857910"), argument: "Kyō"),
@@ -127,6 +135,9 @@ enum CommandExamples {
   ]
 
   private static let index: [Command: CommandExample] = [
+    .scale: example(.seen("logarithmic bins"), before: "keys 5"),
+    .equalParts: example(.seen("about as many entries in each bin"), before: "keys 5"),
+    .share: example(.seen("bars of all entries"), before: "keys 5"),
     .lowerBound: example(.seen("of 2"), before: ": sort population", "keys G k"),
     .upperBound: example(.seen("of 2"), before: ": sort population", "keys gg j"),
     .verify: example(.seen("0 orphans, 0 missing"), before: ": sort name"),
@@ -197,7 +208,13 @@ enum CommandExamples {
     .replay: example(
       .holds { $0.selectedIdentifier == "1850147" && !$0.browser.macro.isRecording },
       before: ": record", "keys j", ": record"),
+    .chartForm: example(.seen("charts in block")),
     .repaint: example(.holds { driver in driver.outward.contains { if case .repaint = $0 { true } else { false } } }),
     .suspend: example(.holds { driver in driver.outward.contains { if case .suspend = $0 { true } else { false } } }),
   ]
+}
+
+extension Driver {
+  /// What the plot shows.
+  fileprivate var plotted: ScatterCount? { (browser.panes[.plot] as? PlotPane)?.reply?.count }
 }

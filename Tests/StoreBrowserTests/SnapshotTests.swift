@@ -25,11 +25,14 @@ struct SnapshotTests {
         $0.time = TimeText { time in Int(1_795_166_042 - time / 1_000_000_000) }
       }
       driver.press(keys)
-      try check(driver.grid, named: "\(name)-\(size)")
+      try Snapshot.check(driver.grid, named: "\(name)-\(size)")
     }
   }
+}
 
-  private func check(_ grid: CellGrid, named name: String) throws {
+/// A picture that is kept beside the tests.
+enum Snapshot {
+  static func check(_ grid: CellGrid, named name: String) throws {
     let picture =
       grid.text() + "--- style\n" + grid.styleLines().joined(separator: "\n") + "\n--- legend\n"
       + grid.styleLegend().joined(separator: "\n")

@@ -19,7 +19,8 @@ extension OwnStore {
     to path: String, at commit: CommitNumber?, progress: WorkProgress?
   ) throws(ModelError) -> RewriteReport {
     let report = try rewriting { () throws(StorageError) in
-      try engine.copy(to: path, at: commit?.rawValue) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
+      // What is in memory is kept on a disk that outlives it.
+      try engine.copy(to: path, at: commit?.rawValue, onto: isInMemory ? SystemDisk() : nil) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
     }
     return RewriteReport(report)
   }

@@ -15,6 +15,8 @@ package final class OwnStore: EditableStore {
   let formats: [String: any CompiledFormat]
   /// Whether the writer's lock stays taken between commits, as an app's own writer keeps it.
   let keepsLock: Bool
+  /// Whether it is gone with the last reference.
+  package let isInMemory: Bool
   let descriptors = DescriptorCache()
   let proofs = RuleCache()
   let restoredCounts = RestoredCounts()
@@ -24,16 +26,18 @@ package final class OwnStore: EditableStore {
   /// - Parameters:
   ///   - path: as the user gave it.
   ///   - keepsLock: leaves the writer's lock taken after a commit.
+  ///   - isInMemory: whether the engine's store is.
   ///   - formats: the app's own types, where it has them.
   package init(
     _ engine: Store, path: String, access: StoreAccess = .readWrite, program: String = "", keepsLock: Bool = false,
-    formats: [any CompiledFormat] = []
+    isInMemory: Bool = false, formats: [any CompiledFormat] = []
   ) {
     self.engine = engine
     self.path = path
     self.access = access
     self.program = program
     self.keepsLock = keepsLock
+    self.isInMemory = isInMemory
     self.formats = Dictionary(formats.map { ($0.datastore, $0) }) { first, _ in first }
   }
 
@@ -73,11 +77,14 @@ package final class OwnStore: EditableStore {
   }
 
   /// A store in memory, gone with the last reference.
-  package static func memory(program: String = "", author: String = "", formats: [any CompiledFormat] = []) -> OwnStore
-  {
+  ///
+  /// - Parameter path: what stands for it where a path is shown.
+  package static func memory(
+    path: String = "", program: String = "", author: String = "", formats: [any CompiledFormat] = []
+  ) -> OwnStore {
     OwnStore(
-      Store.memory(options: StoreOptions(program: program, author: author)), path: "", program: program,
-      formats: formats)
+      Store.memory(options: StoreOptions(program: program, author: author)), path: path, program: program,
+      isInMemory: true, formats: formats)
   }
 
   package var identity: String {

@@ -244,10 +244,14 @@ extension Store {
 
   /// Writes a new store with the history up to a commit (nil: all commits, as far as they are known here) into another folder.
   /// Takes no lock: the store may be written meanwhile. The copy commits under an origin of its own.
+  ///
+  /// - Parameter target: where the folder lies; nil is the disk of this store.
   @discardableResult
   package func copy(
-    to folder: String, at commit: UInt64? = nil, progress: (CompactionProgress) -> Bool = { _ in true }
+    to folder: String, at commit: UInt64? = nil, onto target: (any Disk)? = nil,
+    progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
+    let disk = target ?? self.disk
     let creation = Creation(disk: disk, folder: folder)
     try creation.requireNothing()
     let current = publication.current

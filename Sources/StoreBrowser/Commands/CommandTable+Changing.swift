@@ -10,12 +10,13 @@ extension CommandTable {
         + "history, the selected commit. Esc returns."
     ) { browser, argument in browser.session.start(.resolve, .resolve(argument ?? "head", for: .travel)) },
     row(
-      .olderCommit, [","], "one commit older", "older", .history,
-      "Steps the time travel to the next older commit; the selection stays on its record."
-    ) { browser, _ in browser.stepCommit(-1) },
-    row(.newerCommit, ["."], "one commit newer", "newer", .history, "Steps the time travel to the next newer commit.") {
-      browser, _ in browser.stepCommit(1)
-    },
+      .olderCommit, [","], "one commit older", "older", .history, argument: .init("N", isRequired: false),
+      "Steps the time travel to the next older commit, or N commits back; the selection stays on its record."
+    ) { browser, argument in browser.stepCommits(argument, sign: -1) },
+    row(
+      .newerCommit, ["."], "one commit newer", "newer", .history, argument: .init("N", isRequired: false),
+      "Steps the time travel to the next newer commit, or N commits on."
+    ) { browser, argument in browser.stepCommits(argument, sign: 1) },
     row(
       .difference, ["W"], "difference", "diff", .history, argument: .init("FROM TO", isRequired: false), verb: "diff",
       "Shows what differs: between the base set by v and here, without one between this commit and its parent, in the "

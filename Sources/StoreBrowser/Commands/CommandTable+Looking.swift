@@ -42,7 +42,7 @@ extension CommandTable {
     },
     row(
       .pane5, ["5"], "pane 5: index", "index", .places,
-      "Goes to the index of the table: keys, numbers of entries, density, range."
+      "Goes to the index of the table: keys, numbers of entries, histogram, range."
     ) { browser, _ in browser.goToPane(5) },
     row(.pane6, ["6"], "pane 6: migration", "migration", .places, "Goes to the migration: what is being warmed up.") {
       browser, _ in browser.goToPane(6)
@@ -99,7 +99,7 @@ extension CommandTable {
     row(
       .range, ["v"], "start or end a range", "range", .table,
       "In the table, marks from here to where the selection goes; in the history, sets the base of a difference.",
-      in: [.table, .history]),
+      in: [.table, .history, .plot]),
     row(
       .search, ["/"], "search; on an indexed field a seek", "find", .table, argument: .init("TEXT"),
       "Searches from the selection on. In a table ordered by a text index, `/Sai` seeks to the first key that begins so; "
@@ -140,10 +140,10 @@ extension CommandTable {
       .freezeColumn, ["z"], "freeze columns to here", "freeze", .table,
       "Keeps the columns up to this one in sight; again on the same column lets them go.", in: [.table]),
     row(
-      .columnLeft, ["g h"], "move the column left", "column left", .table, "Moves the column one place to the left.",
+      .columnLeft, ["g <"], "move the column left", "column left", .table, "Moves the column one place to the left.",
       in: [.table]),
     row(
-      .columnRight, ["g l"], "move the column right", "column right", .table,
+      .columnRight, ["g >"], "move the column right", "column right", .table,
       "Moves the column one place to the right.", in: [.table]),
     row(
       .nameView, [], "name the filter and keep it under VIEWS", "name view", .table, argument: .init("NAME"),
@@ -172,7 +172,7 @@ extension CommandTable {
     row(
       .copyValue, ["y y"], "copy the value", "copy", .record,
       "Copies the value to the clipboard by way of the terminal (OSC 52).",
-      in: [.table, .record, .index, .history, .difference, .frequency, .pickaxe]
+      in: [.table, .record, .index, .history, .difference, .frequency, .pickaxe, .describe]
     ) { browser, _ in browser.copyFromRecord(.copyValue) },
     row(
       .copyPath, ["y p"], "copy the path", "copy path", .record, "Copies the path of the field: `.authors[0]`.",

@@ -71,13 +71,13 @@ package enum CommandTable {
     switch group {
     case .move: moving
     case .places: places
-    case .table: table
+    case .table: table + formats
     case .record: record
     case .index: index
     case .history: history
     case .write: writing
     case .migration: migration
-    case .program: program
+    case .program: program + charts
     }
   }
 

@@ -37,6 +37,7 @@ extension Browser {
   private mutating func answered(_ answer: Answer, of slot: WorkSlot) {
     for pane in listeners(of: slot) { with(pane) { $0.answered(answer, in: &$1) } }
     switch answer {
+    case .reply(let saved as LeaveReply): hasLeft(saved)
     case .outline(let outline, let standing): take(outline, standing)
     case .refreshed(let answer): take(answer)
     case .resolved(let commit, let purpose): take(commit, for: purpose)

@@ -180,20 +180,28 @@ extension Browser {
     } else if views.count > 1 {
       let closed = views.removeLast()
       if closed.kind == .history || closed.kind == .difference { session.looking.difference = nil }
-      if closed.kind.pane == .frequency { session.cancel(.frequency) }
+      if let pane = closed.kind.pane { endQuestions(of: pane) }
     } else {
       quit()
     }
   }
 
+  /// What a view asked that nobody sees any more need not be answered.
+  private mutating func endQuestions(of pane: PaneID) {
+    guard pane.digit == nil else { return }
+    for slot in PaneTable.entry(pane).work where !slot.isKept { session.cancel(slot) }
+  }
+
   mutating func quit() {
+    if let menu = leavingMenu() { return present(menu) }
     session.emit(.quit(status: 0, farewell: farewell))
   }
 
   /// What the shell is told: `3 staged changes kept for Atlas.strata`.
   package var farewell: String? {
+    if let left = session.left { return left }
     let count = session.staged.count
-    guard count > 0 else { return nil }
+    guard count > 0, session.configuration.documentFile == nil else { return nil }
     return "\(count) staged \(count == 1 ? "change" : "changes") kept for \(storeName)"
   }
 

@@ -64,6 +64,7 @@ extension Browser {
 
   private func titleRight(wide: Bool) -> String {
     var parts: [String] = []
+    if let chip = workChip { parts.append(chip) }
     if let asOf = session.asOf {
       let age =
         session.outline?.commit.number == asOf
@@ -90,6 +91,19 @@ extension Browser {
       parts.append("paused")
     }
     return parts.joined(separator: " \(session.theme.dot) ")
+  }
+
+  /// What runs, here or in another program, on every screen: `⟳ describe City 57 %`.
+  private var workChip: String? {
+    let sign = session.theme.isASCII ? "@" : "⟳"
+    func chip(_ label: String, _ done: Int, _ total: Int?) -> String {
+      let part = total.map { $0 > 0 ? " \(min(100, done * 100 / $0)) %" : "" } ?? ""
+      return "\(sign) \(SafeText.cut(label, to: 28))\(part)"
+    }
+    if let work = session.longWork.first {
+      return chip(work.label, work.progress?.done ?? 0, work.progress?.total)
+    }
+    return session.facts.activity.map { chip($0.title, $0.done, $0.total) }
   }
 
   // MARK: Status

@@ -12,7 +12,8 @@ extension Browser {
     case .paste(let text): paste(text)
     case .mouse(let mouse): receive(mouse)
     case .resize(let size): session.size = size
-    case .interrupt: quit()
+    // A signal is not asked back.
+    case .interrupt: session.emit(.quit(status: 0, farewell: farewell))
     case .resumed: session.emit(.repaint)
     case .editorEnded: break
     }

@@ -66,16 +66,30 @@ extension Browser {
 
   mutating func travel(to commit: CommitNumber?) {
     let target = commit == session.head ? nil : commit
+    let before = session.shown
     session.asOf = target
     session.shown = target ?? session.head
     session.unseen = 0
     table.changed = [:]
     table.clearFailure()
     session.start(.outline, .outline(session.shown))
+    if let datastore = session.datastore, before != session.shown {
+      session.start(
+        .stepChanges, .ask(StepChangesRequest(datastore: datastore, from: before, to: session.shown)))
+    }
     session.say(target.map { "as of \($0); Esc returns to the head" } ?? "at the head \(session.head)")
   }
 
-  mutating func stepCommit(_ lines: Int) {
+  /// `:older 10`; one without a number.
+  mutating func stepCommits(_ argument: String?, sign: Int) {
+    let text = (argument ?? "1").trimmed
+    guard let count = Int(text.isEmpty ? "1" : text), count > 0, count <= 1_000_000 else {
+      return session.warn("how many commits is a number from 1 to a million, not “\(text)”")
+    }
+    stepCommit(sign * count)
+  }
+
+  private mutating func stepCommit(_ lines: Int) {
     if lines > 0, session.asOf == nil {
       session.warn("this is the newest commit")
       return
@@ -198,6 +212,8 @@ extension Browser {
     case .nothing: break
     case .setField(let place, let path, let value): stageField(place, path, value)
     case .select(let place): select(place)
+    case .leave(let how): leave(how)
+    case .format(let format, let path): setFormat(format, of: path)
     case .filter(let datastore, let index, let range):
       leavePlace()
       session.datastore = datastore

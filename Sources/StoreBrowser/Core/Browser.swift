@@ -57,6 +57,7 @@ package struct Browser: Sendable {
     session.start(.staging, .loadStaged)
     if let problem = session.configuration.problems.first { session.warn(problem.description) }
     if let report = session.facts.openingReport.first { session.warn(report) }
+    if let file = session.configuration.documentFile { tell(of: file) }
     if session.configuration.warmsUpAtStart, session.configuration.canWarmUp {
       views.append(OpenView(kind: .migration, focus: .migration))
       with(MigrationPane.self) { $0.start(in: &$1) }

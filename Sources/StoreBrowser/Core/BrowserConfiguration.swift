@@ -1,5 +1,5 @@
+package import DatastoreModel
 import Expressions
-import DatastoreModel
 
 /// What a browser is told at its start.
 package struct BrowserConfiguration: Sendable {
@@ -32,6 +32,9 @@ package struct BrowserConfiguration: Sendable {
   package var canWarmUp = false
   /// Begins with the migration and its pane.
   package var warmsUpAtStart = false
+
+  /// The file that the store in memory was read from, where it is one.
+  package var documentFile: DocumentFile?
 
   package init() {}
 

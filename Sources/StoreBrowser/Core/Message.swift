@@ -36,6 +36,8 @@ package struct Progress: Sendable, Hashable {
     case ranks([Int])
     case counts([ValueCount])
     case hits([PickaxeHit])
+    /// What a question of a pane knows so far.
+    case part(PartialReply)
     case activity(Activity)
     /// Records read to prove which fields the indexes are made from.
     case proof
@@ -46,6 +48,15 @@ package struct Progress: Sendable, Hashable {
     self.total = total
     self.found = found
   }
+}
+
+/// A reply that is not whole yet; those of one question are told apart by their number.
+package struct PartialReply: Sendable, Hashable {
+  package var number: Int
+  package var value: any Sendable
+
+  package static func == (left: Self, right: Self) -> Bool { left.number == right.number }
+  package func hash(into hasher: inout Hasher) { hasher.combine(number) }
 }
 
 /// What the browser wants done outside of it.
@@ -142,7 +153,6 @@ extension WorkSlot {
   static let identify = WorkSlot("identify")
   static let keys = WorkSlot("keys")
   static let range = WorkSlot("range")
-  static let density = WorkSlot("density")
   static let distinct = WorkSlot("distinct", isSlow: true)
   static let verify = WorkSlot("verify", isLong: true)
   static let referrers = WorkSlot("referrers", isLong: true)

@@ -9,6 +9,8 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var commands: [String] = []
   /// Nil in files of before filters were remembered.
   package var filters: [String]?
+  /// What charts are made of, where a person chose it.
+  package var charts: String?
 
   package init() {}
 
@@ -29,6 +31,8 @@ package struct ColumnChoice: Sendable, Hashable, Codable {
   package var widths: [String: Int] = [:]
   /// How many of the first columns stay in sight.
   package var frozen = 0
+  /// How values are written, by path; nil in files of before there were formats.
+  package var formats: [String: String]?
 
   package init() {}
 

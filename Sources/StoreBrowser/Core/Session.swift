@@ -53,6 +53,9 @@ struct Session: Sendable {
     theme = configuration.theme
   }
 
+  /// What became of a store in memory, for the shell.
+  var left: String?
+
   var theme: Theme
   var time: TimeText { configuration.time }
   var current: Outline.Datastore? { outline?.datastore(datastore) }

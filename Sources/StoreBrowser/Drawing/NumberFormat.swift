@@ -14,9 +14,9 @@ enum NumberFormat {
   /// `12 408`, `0.25`: whole numbers without a point.
   static func number(_ value: Double) -> String { Int64(exactly: value).map { count($0) } ?? "\(value)" }
 
-  /// `1 commit`, `12 408 commits`.
-  static func counted(_ value: some BinaryInteger, _ noun: String) -> String {
-    "\(count(value)) \(noun)\(value == 1 ? "" : "s")"
+  /// `1 commit`, `12 408 commits`; with `plural` for nouns that do not just take an s.
+  static func counted(_ value: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {
+    "\(count(value)) \(value == 1 ? noun : plural ?? noun + "s")"
   }
 
   /// `412 B`, `1.9 KB`, `79 MB`: powers of 1000.

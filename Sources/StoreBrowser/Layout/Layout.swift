@@ -89,7 +89,8 @@ package struct Layout: Sendable, Hashable {
 
   /// From 140×39 on: also history, difference and index.
   private static func everything(in body: Area) -> Arranged {
-    let indexHeight = max(5, min(14, body.height / 8))
+    // As high as its histogram needs.
+    let indexHeight = max(9, min(16, body.height / 5))
     let historyHeight = max(8, body.height / 5)
     let (upper, rest) = body.rows(body.height - indexHeight - historyHeight)
     let (middle, lower) = rest.rows(historyHeight)

@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import Documents
 import TerminalKit
@@ -16,6 +17,8 @@ struct MenuOverlay: ListPane {
     case setField(RecordPlace, DocumentPath, Document)
     case select(RecordPlace)
     case filter(datastore: String, index: String, range: KeyInterval)
+    case leave(Leaving)
+    case format(ValueFormat, path: String)
     case nothing
   }
 

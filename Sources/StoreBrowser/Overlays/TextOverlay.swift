@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import Documents
 import TerminalKit

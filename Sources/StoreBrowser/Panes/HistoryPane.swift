@@ -5,7 +5,7 @@ import TerminalKit
 /// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
 struct HistoryPane: ListPane {
   static let entry = PaneEntry(
-    .history, digit: 4, name: "History", view: [.history, .difference], work: [.history],
+    .history, digit: 4, name: "History", view: [.history, .difference], work: [.history, .strip],
     footer: [.down, .open, .travel, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]
   ) { HistoryPane() }
 
@@ -28,6 +28,7 @@ struct HistoryPane: ListPane {
   private var seeks: String?
   private(set) var problem: String?
   private var searchText: String?
+  private var strip = HistoryStrip()
 
   static let pageSize = 200
 
@@ -79,7 +80,8 @@ struct HistoryPane: ListPane {
       newest = session.head
       starts = [session.head]
     }
-    list.reveal(rows: frame.rows, count: count)
+    list.reveal(rows: visibleRows(frame), count: count)
+    if headerRows(frame) > 0 { strip.demand(scope, columns: frame.columns, in: &session) }
     let page = missingPage(around: list.top..<list.top + max(1, frame.rows) * 2)
     guard let page, pending == nil || pending?.page != page else { return }
     let request = HistoryRequest(
@@ -102,6 +104,7 @@ struct HistoryPane: ListPane {
   }
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
+    strip.answered(answer)
     guard case .history(let answer) = answer, answer.request == pending else { return }
     pending = nil
     let page = answer.request.page
@@ -170,7 +173,7 @@ struct HistoryPane: ListPane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    problem = error.description
+    if slot == .history { problem = error.description }
   }
 
   func refusal(of command: Command, in session: Session) -> String? {
@@ -237,6 +240,9 @@ struct HistoryPane: ListPane {
 
   func lineCount(_ session: Session) -> Int { count }
 
+  /// The commits over time, where there is room and they are not those of one record.
+  func headerRows(_ frame: PaneFrame) -> Int { frame.rows >= 12 && scope.place == nil ? HistoryStrip.rows : 0 }
+
   // MARK: Drawing
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
@@ -250,6 +256,11 @@ struct HistoryPane: ListPane {
     if count == 0 {
       grid.note(isAtEnd ? "no commits" : "reading…", in: inside, style: theme.style(.dim))
       return
+    }
+    if headerRows(frame) > 0 {
+      strip.draw(
+        in: Rect(column: inside.left + 1, row: inside.top, columns: inside.columns - 2, rows: HistoryStrip.rows),
+        selected: selected?.commit.number, on: &grid, session: session)
     }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       if let row = row(line) { draw(row, in: rect, on: &grid, session: session) }

@@ -2,11 +2,14 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// Pane 5: the keys of an index with the number of their entries, its range and its density.
+/// Pane 5: the keys of an index with the number of their entries, its range and its histogram.
 struct IndexPane: Pane {
   static let entry = PaneEntry(
-    .index, digit: 5, name: "Index", work: [.keys, .density, .distinct, .verify],
-    footer: [.down, .filter, .lowerBound, .upperBound, .open, .search, .verify, .copyKey, .help, .close]
+    .index, digit: 5, name: "Index", work: [.keys, .histogram, .distinct, .verify],
+    footer: [
+      .down, .right, .lowerBound, .upperBound, .open, .scale, .equalParts, .filter, .search, .verify, .copyKey, .help,
+      .close,
+    ], commands: histogramCommands
   ) { IndexPane() }
 
   private(set) var datastore: String?
@@ -19,7 +22,7 @@ struct IndexPane: Pane {
   private var selection = 0
   private var top = 0
   private var pending: KeysRequest?
-  private var density: DensityAnswer?
+  private(set) var histogram = IndexHistogram()
   private var distinct: Int?
   private var asksDistinct = false
   private(set) var verified: VerifyAnswer?
@@ -30,11 +33,11 @@ struct IndexPane: Pane {
 
   private mutating func show(_ datastore: String?, index: String?, range: KeyInterval?) {
     guard datastore != self.datastore || index != self.index || range != self.range else { return }
-    let keepsDensity = datastore == self.datastore && index == self.index
+    let isSameIndex = datastore == self.datastore && index == self.index
     self.datastore = datastore
     self.index = index
     self.range = range
-    if !keepsDensity { verified = nil }
+    if !isSameIndex { verified = nil }
     reset()
   }
 
@@ -43,7 +46,6 @@ struct IndexPane: Pane {
     rows = []
     bounds = nil
     pending = nil
-    density = nil
     distinct = nil
     asksDistinct = false
     problem = nil
@@ -61,9 +63,8 @@ struct IndexPane: Pane {
       reset()
       commit = session.shown
       ask(anchor, datastore, in: &session)
-      let request = DensityRequest(datastore: datastore, index: index, commit: session.shown, range: range)
-      session.start(.density, .density(request))
     }
+    histogram.demand(datastore, index, frame: frame, in: &session)
     reveal(frame: frame)
     guard pending == nil, let bounds, let first = rows.first, let last = rows.last else { return }
     if selection + frame.rows > rows.count, last.rank + last.count < bounds.upperBound {
@@ -77,7 +78,7 @@ struct IndexPane: Pane {
         distinct = bounds.count
         return
       }
-      let request = DensityRequest(datastore: datastore, index: index, commit: session.shown, range: range)
+      let request = DistinctRequest(datastore: datastore, index: index, commit: session.shown, range: range)
       session.start(.distinct, .distinct(request))
     }
   }
@@ -97,7 +98,11 @@ struct IndexPane: Pane {
     top = max(0, min(top, rows.count - visible))
   }
 
-  private static func headerRows(_ frame: PaneFrame) -> Int { frame.rows >= 8 ? 4 : 1 }
+  /// Range and check, the bars with their axis, and the titles of the columns.
+  private static func headerRows(_ frame: PaneFrame) -> Int {
+    let bars = IndexHistogram.bars(frame)
+    return bars > 0 ? bars + 3 : 1
+  }
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
     switch answer {
@@ -126,7 +131,7 @@ struct IndexPane: Pane {
         rows = answer.rows
         (selection, top) = (0, 0)
       }
-    case .density(let answer): density = answer
+    case .reply: histogram.answered(answer)
     case .distinct(let request, let count) where request.range == range: distinct = count
     case .verified(let answer): verified = answer
     default: break
@@ -134,9 +139,11 @@ struct IndexPane: Pane {
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    if slot == .keys || slot == .density {
+    if slot == .keys {
       problem = error.description
       pending = nil
+    } else if slot == .histogram {
+      histogram.failed()
     } else {
       session.complain(error.description)
     }
@@ -145,7 +152,22 @@ struct IndexPane: Pane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let datastore else { return false }
     let page = max(1, frame.rows - Self.headerRows(frame) - 1)
+    if [.down, .up, .pageDown, .pageUp, .halfDown, .halfUp, .first, .last, .goTo, .search].contains(command) {
+      histogram.leaveBin()
+    }
     switch command {
+    case .left, .right: stepBin(command == .right ? 1 : -1, datastore, in: &session)
+    case .scale: histogram.stepScale(in: &session)
+    case .equalParts: histogram.toggleParts(in: &session)
+    case .share: histogram.toggleShare(in: &session)
+    case .lowerBound where histogram.interval != nil, .upperBound where histogram.interval != nil:
+      guard let bin = histogram.interval else { return false }
+      var interval = range ?? KeyInterval()
+      if command == .lowerBound { interval.lower = bin.lower } else { interval.upper = bin.upper }
+      session.intend(.setRange(interval))
+    case .open where histogram.interval != nil:
+      session.intend(.setRange(histogram.interval))
+      session.intend(.focus(.table))
     case .down: selection = min(rows.count - 1, selection + 1)
     case .up: selection = max(0, selection - 1)
     case .pageDown: selection = min(rows.count - 1, selection + page)
@@ -176,6 +198,19 @@ struct IndexPane: Pane {
     }
     reveal(frame: frame)
     return true
+  }
+
+  /// Steps to the next bin, and the keys with it where the range has them.
+  private mutating func stepBin(_ lines: Int, _ datastore: String, in session: inout Session) {
+    guard let ranks = histogram.step(by: lines, from: selected?.rank), let bounds, ranks.overlaps(bounds) else {
+      return
+    }
+    let rank = max(ranks.lowerBound, bounds.lowerBound)
+    if let line = rows.firstIndex(where: { $0.rank == rank }) {
+      selection = line
+    } else {
+      ask(.from(rank: rank), datastore, in: &session)
+    }
   }
 
   /// The range, or the key under the cursor, as the typed library loads it: `load("Ca"..<"Le", from: \.author)`.
@@ -248,35 +283,22 @@ struct IndexPane: Pane {
     if let bounds {
       var text = "   \(NumberFormat.count(bounds.count)) entries"
       if let distinct { text += " · \(NumberFormat.count(distinct)) keys" }
+      if inside.columns < 110, let bin = histogram.summary(rank: selected?.rank) {
+        text += "   \(theme.isASCII ? "^" : "▲") \(bin)"
+      }
       spans.append(Span(text))
     }
     grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1)
     guard rows > 1 else { return }
-    if let density, !density.counts.isEmpty {
-      drawDensity(density, at: inside.top + 1, in: inside, on: &grid, theme: theme)
-    }
-    if let verified { drawVerified(verified, at: inside.top + 2, in: inside, on: &grid, theme: theme) }
+    if let verified { drawVerified(verified, at: inside.top, in: inside, on: &grid, theme: theme) }
+    histogram.draw(
+      in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: rows - 2),
+      range: range == nil ? nil : bounds, interval: range, rank: selected?.rank, on: &grid, session: session)
+    let titles = inside.top + rows - 1
+    grid.write("  key", at: Point(column: inside.left, row: titles), width: inside.columns, style: theme.style(.header))
     grid.write(
-      "  key", at: Point(column: inside.left, row: inside.top + 3), width: inside.columns, style: theme.style(.header))
-    grid.write(
-      "n   records", at: Point(column: inside.left + keyWidth(inside) + 8, row: inside.top + 3),
+      "n   records", at: Point(column: inside.left + keyWidth(inside) + 8, row: titles),
       width: max(0, inside.columns - keyWidth(inside) - 8), style: theme.style(.header))
-  }
-
-  private func drawDensity(
-    _ density: DensityAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme
-  ) {
-    let bars = Bars.spark(density.counts.map(Double.init), isASCII: theme.isASCII).map(String.init)
-    var spans = [Span("\(density.first.map { ValueText(key: $0).text.prefix(12) } ?? "") ", theme.style(.dim))]
-    for (position, bar) in bars.enumerated() {
-      if position == density.inside.lowerBound, range != nil { spans.append(Span("[", theme.style(.title))) }
-      if position == density.inside.upperBound, range != nil { spans.append(Span("]", theme.style(.title))) }
-      spans.append(Span(bar, theme.style(.bar)))
-    }
-    if density.inside.upperBound == bars.count, range != nil { spans.append(Span("]", theme.style(.title))) }
-    spans.append(
-      Span(" \(density.last.map { ValueText(key: $0).text.prefix(12) } ?? "")  entries by key", theme.style(.dim)))
-    grid.write(spans, at: Point(column: inside.left + 8, row: row), width: inside.columns - 8)
   }
 
   private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme)
@@ -290,8 +312,9 @@ struct IndexPane: Pane {
       ? "verify \(theme.check) \(counts) · 0 orphans · 0 missing\(compared)"
       : "verify \(theme.problemSign) \(counts) · \(answer.orphanCount) orphans · \(answer.missingCount) missing · "
         + "\(answer.unreadableCount) unreadable"
+    let width = min(SafeText.width(text), inside.columns / 2)
     grid.write(
-      text, at: Point(column: inside.left + 1, row: row), width: inside.columns - 1,
+      text, at: Point(column: inside.right - width - 1, row: row), width: width,
       style: theme.style(answer.isClean ? .inserted : .problem))
   }
 

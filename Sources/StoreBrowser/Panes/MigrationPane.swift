@@ -237,6 +237,40 @@ struct MigrationPane: Pane {
       }
     }
     if frame.isFocused, rows.isEmpty { grid.cursor = Point(column: inside.left, row: inside.top) }
+    if inside.rows - count >= 6 {
+      drawCourse(
+        in: Rect(column: inside.left, row: inside.bottom - 5, columns: inside.columns, rows: 5), on: &grid, session)
+    }
+  }
+
+  /// The rate over the time of the run; it stays when the run is over.
+  private func drawCourse(in rect: Rect, on grid: inout CellGrid, _ session: Session) {
+    guard let run = shownRun, run.rates.course.count > 2, let greatest = run.rates.course.max(), greatest > 0 else {
+      return
+    }
+    let theme = session.theme
+    let seconds = Double((finishedAt ?? session.now) - run.startedAt) / 1e9
+    let label = NumberFormat.count(Int(greatest))
+    let margin = max(6, label.count + 2)
+    grid.write(
+      "records a second over \(TimeText.duration(seconds: seconds))",
+      at: Point(column: rect.left + margin, row: rect.top),
+      width: rect.columns - margin, style: theme.style(.dim))
+    grid.write(
+      label, at: Point(column: rect.left, row: rect.top + 1), width: margin - 1, style: theme.style(.dim),
+      alignment: .trailing)
+    grid.write(
+      "0", at: Point(column: rect.left, row: rect.bottom - 1), width: margin - 1, style: theme.style(.dim),
+      alignment: .trailing)
+    for row in rect.top + 1..<rect.bottom {
+      grid[Point(column: rect.left + margin - 1, row: row)] = Cell(
+        text: theme.isASCII ? "|" : "▏", width: 1, style: theme.style(.dim))
+    }
+    grid.drawBars(
+      run.rates.course.map { $0 / greatest },
+      in: Rect(column: rect.left + margin, row: rect.top + 1, columns: rect.columns - margin, rows: rect.rows - 1),
+      form: session.barForm
+    ) { _ in theme.style(.bar) }
   }
 
   private func heading(_ session: Session) -> String? {

@@ -35,7 +35,7 @@ struct MigrationRun: Sendable, Hashable {
 
   mutating func take(_ activity: Activity, at now: Int64) {
     if activity.title != title {
-      rates = RateMeter()
+      rates = RateMeter(course: rates.course)
       title = activity.title
     }
     (done, total) = (activity.done, activity.total)
@@ -81,7 +81,13 @@ struct RateMeter: Sendable, Hashable {
 
   private(set) var rate: Double?
   private(set) var recent: [Double] = []
+  /// The rates since the beginning, in parts of equal length; neighbours become one where there are too many.
+  private(set) var course: [Double]
+  private var samplesAPart = 1
+  private var samples: [Double] = []
   private var last: Point?
+
+  init(course: [Double] = []) { self.course = course }
 
   mutating func note(done: Int, at now: Int64) {
     guard let last else {
@@ -95,7 +101,20 @@ struct RateMeter: Sendable, Hashable {
     rate = rate.map { $0 + (current - $0) * weight } ?? current
     recent.append(current)
     if recent.count > 24 { recent.removeFirst() }
+    noteCourse(current)
     self.last = Point(done: done, at: now)
+  }
+
+  private static let courseLimit = 120
+
+  private mutating func noteCourse(_ rate: Double) {
+    samples.append(rate)
+    guard samples.count >= samplesAPart else { return }
+    course.append(samples.reduce(0, +) / Double(samples.count))
+    samples = []
+    guard course.count > Self.courseLimit else { return }
+    course = stride(from: 0, to: course.count - 1, by: 2).map { (course[$0] + course[$0 + 1]) / 2 }
+    samplesAPart *= 2
   }
 
   /// Seconds that so much more takes, from the 80th to the 20th percentile of the recent rates; nil before three.

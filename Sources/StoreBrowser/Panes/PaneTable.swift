@@ -41,7 +41,7 @@ enum PaneTable {
   /// Panes that stand in a layout.
   static let panes: [PaneEntry] = [
     StoresPane.entry, TablePane.entry, RecordPane.entry, HistoryPane.entry, IndexPane.entry, MigrationPane.entry,
-    DifferencePane.entry, FrequencyPane.entry, PickaxePane.entry,
+    DifferencePane.entry, FrequencyPane.entry, PickaxePane.entry, DescribePane.entry, PlotPane.entry,
   ]
 
   /// Panes that lie over the others and have the keys.

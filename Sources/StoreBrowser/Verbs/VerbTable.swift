@@ -6,7 +6,8 @@ extension Verb {
     summary: "Open the browser on a store.",
     details: """
       Without PATH it lists the stores of this directory, those opened lately, and the sample. A PATH that is \
-      called like a verb is written ./info.
+      called like a verb is written ./info. A PATH that is a file of CSV, TSV, JSON or JSON Lines is opened as a store \
+      in memory; the file itself is only written when asked for.
       """)
 
   /// Every verb, in the order of the manual.
@@ -59,6 +60,15 @@ extension Verb {
         Option(name: "--limit", value: "N", summary: "At most N commits."), .json,
       ],
       summary: "Print the commits of a store, a datastore, a record or a field, newest first."),
+    Verb(
+      "blame", [.required("PATH"), .required("DATASTORE"), .required("ID")], [.at, .json],
+      summary: "Print for every field of a record the commit that last wrote it."),
+    Verb(
+      "describe", [.required("PATH"), .required("DATASTORE")], [.at, .json],
+      summary: "Print what is in each field: types, nulls, distinct values, quartiles, the commonest values.",
+      details:
+        "Beyond 10,000 distinct values of a field their number is estimated, and the counts of the commonest are "
+        + "lower bounds; both are said."),
     Verb(
       "diff", [.required("PATH"), .required("FROM"), .required("TO")], [.json],
       summary: "Print what differs between two commits."),

@@ -55,22 +55,12 @@ package struct RangeAnswer: Sendable {
   package var count: Int
 }
 
-/// How the entries of an index spread over its keys.
-package struct DensityRequest: Sendable, Hashable {
+/// The distinct keys of an index in a range.
+package struct DistinctRequest: Sendable, Hashable {
   package var datastore: String
   package var index: String?
   package var commit: CommitNumber
   package var range: KeyInterval?
-}
-
-package struct DensityAnswer: Sendable {
-  package var request: DensityRequest
-  /// Entries between one tick and the next, over the whole index.
-  package var counts: [Int]
-  package var first: KeyValue?
-  package var last: KeyValue?
-  /// Which of the parts the range touches.
-  package var inside: Range<Int>
 }
 
 extension WorkContext {
@@ -144,33 +134,8 @@ extension WorkContext {
     return answer
   }
 
-  /// Parts of the index's keys, equal in keys where they are numbers, by initial letter where they are texts; the
-  /// entries in each by two searches.
-  func density(_ request: DensityRequest) throws(ModelError) -> DensityAnswer {
-    let index = try datastore(request.datastore, at: request.commit).index(request.index)
-    let count = try index.count
-    var answer = DensityAnswer(request: request, counts: [], first: nil, last: nil, inside: 0..<0)
-    guard count > 0, let first = try index.entries(at: 0..<1).first?.value,
-      let last = try index.entries(at: count - 1..<count).first?.value
-    else { return answer }
-    (answer.first, answer.last) = (first, last)
-    let ticks = DensityTicks.between(first, last, isText: index.descriptor.encoding.isText)
-    var ranks = [0]
-    for tick in ticks {
-      try goOn()
-      ranks.append(try index.rank(of: .before(tick)))
-    }
-    ranks.append(count)
-    answer.counts = zip(ranks, ranks.dropFirst()).map { max(0, $1 - $0) }
-    let bounds = try Self.bounds(of: request.range, in: index)
-    let lower = ranks.lastIndex { $0 <= bounds.lowerBound } ?? 0
-    let upper = ranks.firstIndex { $0 >= bounds.upperBound } ?? answer.counts.count
-    answer.inside = min(lower, upper)..<max(lower, upper)
-    return answer
-  }
-
   /// The number of distinct keys in a range: two searches a key.
-  func distinct(_ request: DensityRequest) throws(ModelError) -> Int {
+  func distinct(_ request: DistinctRequest) throws(ModelError) -> Int {
     let index = try datastore(request.datastore, at: request.commit).index(request.index)
     let bounds = try Self.bounds(of: request.range, in: index)
     var rank = bounds.lowerBound
@@ -181,29 +146,5 @@ extension WorkContext {
       keys += 1
     }
     return keys
-  }
-}
-
-/// Places between the first and the last key of an index.
-enum DensityTicks {
-  static let parts = 32
-
-  static func between(_ first: KeyValue, _ last: KeyValue, isText: Bool) -> [KeyValue] {
-    if isText { return "ABCDEFGHIJKLMNOPQRSTUVWXYZ[".map { .string(String($0)) } }
-    guard let (least, make) = number(first), let (greatest, _) = number(last), least.isFinite, greatest.isFinite,
-      greatest > least
-    else { return [] }
-    let ticks = (1..<parts).compactMap { make(least + (greatest - least) * Double($0) / Double(parts)) }
-    return ticks.reduce(into: []) { kept, tick in if kept.last != tick { kept.append(tick) } }
-  }
-
-  private static func number(_ key: KeyValue) -> (Double, (Double) -> KeyValue?)? {
-    switch key {
-    case .null: (0, { Int64(exactly: $0.rounded()).map(KeyValue.integer) })
-    case .integer(let value): (Double(value), { Int64(exactly: $0.rounded()).map(KeyValue.integer) })
-    case .double(let value): (value, { .double($0) })
-    case .date(let value): (value, { .date($0) })
-    default: nil
-    }
   }
 }

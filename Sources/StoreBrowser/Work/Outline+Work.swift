@@ -78,17 +78,17 @@ extension WorkContext {
       }
       return last.number
     }
-    var newest = head
-    while true {
+    // Commits know their parents only: of the newer ones the nearest are kept.
+    var nearest: [CommitNumber] = []
+    var newest: CommitNumber? = head
+    while let start = newest {
       try goOn()
-      let page = try store.commits(from: newest, limit: 200, folded: true)
-      let newer = page.filter { $0.number > commit }
-      if newer.count < page.count || page.isEmpty { return newer.last?.number ?? head }
-      guard let last = page.last, let parent = last.parents.first, parent > commit else {
-        return newer.last?.number ?? head
-      }
-      newest = parent
+      let page = try store.commits(from: start, limit: 200, folded: true)
+      let newer = page.filter { $0.number > commit }.map(\.number)
+      nearest = Array((nearest + newer).suffix(lines))
+      newest = newer.count == page.count ? page.last?.parents.first.flatMap { $0 > commit ? $0 : nil } : nil
     }
+    return nearest.first ?? head
   }
 }
 

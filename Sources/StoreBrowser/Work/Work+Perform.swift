@@ -23,7 +23,6 @@ extension Work {
       .resolved(try context.step(from: from, by: lines, head: head), for: .travel)
     case .keys(let request): .keys(try context.keys(request))
     case .range(let request): .range(try context.range(request))
-    case .density(let request): .density(try context.density(request))
     case .distinct(let request): .distinct(request, try context.distinct(request))
     case .verifyIndex(let request): .verified(try context.verify(request))
     case .referrers(let request): .referrers(try context.referrers(request))

@@ -24,6 +24,8 @@ struct VerbRun {
     case "records": status = try records()
     case "get": status = try get()
     case "history": status = try history()
+    case "blame": status = try blame()
+    case "describe": status = try describe()
     case "diff": status = try difference()
     case "export": status = arguments.has("--entities") ? try await exportEntities() : try export()
     case "references": status = try references()

@@ -105,6 +105,8 @@ struct MonkeyHand {
     serial += 1
     switch command {
     case .goTo: return ["12", "50%", "+7", "-3", "999999", "x"]
+    case .olderCommit, .newerCommit: return ["", "3", "x", "99999999"]
+    case .plot: return ["", "longitude latitude", "population geonameid by countrycode", "x", "name latitude", "a by"]
     case .setBookmark, .goToBookmark: return ["a", "b"]
     case .search: return ["Mog", "a", "日本", "\\"]
     case .filter:

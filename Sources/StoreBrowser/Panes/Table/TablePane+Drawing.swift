@@ -124,7 +124,7 @@ extension TablePane {
       look.sign, at: Point(column: rect.left + 1, row: rect.top), width: 1, style: theme.style(look.signRole))
     for slot in slots {
       let column = columns[slot.column]
-      let value = look.value(column)
+      let value = formatted(look.value(column), of: column, width: slot.width, session)
       var style = theme.style(isSelected ? .text : value.tableRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
       grid.write(

@@ -8,7 +8,7 @@ import TerminalKit
 /// a filter, into the list of ranks that it kept), and only what is near the screen is read.
 struct TablePane: ListPane {
   static let entry = PaneEntry(
-    .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort],
+    .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort, .stepChanges],
     footer: [
       .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
       .help, .close,
@@ -269,6 +269,9 @@ struct TablePane: ListPane {
   // MARK: Answers
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
+    if case .reply(let reply as StepChangesReply) = answer, reply.request.to == session.shown {
+      changed = reply.changed
+    }
     switch answer {
     case .table(let answer): open(answer, in: &session)
     case .rows(let answer) where answer.request == pendingRows:

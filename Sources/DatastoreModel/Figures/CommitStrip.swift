@@ -1,0 +1,67 @@
+/// Commits over time, for the strip above a history: in each part how many commits there are and how many records they
+/// changed.
+package struct CommitStrip: Sendable, Hashable {
+  package struct Part: Sendable, Hashable {
+    /// Of the oldest and the newest commit in it; nil where there is none.
+    package var commits: ClosedRange<CommitNumber>?
+    package var commitCount = 0
+    package var changeCount = 0
+  }
+
+  /// What the parts are equal in.
+  package enum Axis: Hashable, Sendable { case time, commits }
+
+  package var axis: Axis
+  /// From the oldest on.
+  package var parts: [Part]
+  /// Nanoseconds since 1970, of the oldest and the newest commit.
+  package var span: ClosedRange<Int64>
+  /// Commits looked at; fewer than there are where the reading was limited.
+  package var commitCount: Int
+
+  /// The part of a commit.
+  package func part(of commit: CommitNumber) -> Int? {
+    parts.firstIndex { $0.commits?.contains(commit) == true }
+  }
+
+  /// - Parameters:
+  ///   - commits: newest first.
+  ///   - count: parts.
+  ///   - axis: nil takes time unless most commits would fall into one part.
+  package init?(_ commits: [Commit], parts count: Int, axis: Axis? = nil) {
+    guard count > 0, let newest = commits.first, let oldest = commits.last else { return nil }
+    let start = min(oldest.date, newest.date)
+    span = start...max(oldest.date, newest.date)
+    commitCount = commits.count
+    self.axis = axis ?? .time
+    parts = Self.parts(commits, count, self.axis, span)
+    if axis == nil, commits.count > 2, let fullest = parts.map(\.commitCount).max(), fullest * 2 > commits.count {
+      self.axis = .commits
+      parts = Self.parts(commits, min(count, commits.count), .commits, span)
+    }
+  }
+
+  private static func parts(_ commits: [Commit], _ count: Int, _ axis: Axis, _ span: ClosedRange<Int64>) -> [Part] {
+    var parts = Array(repeating: Part(), count: count)
+    let width = Double(span.upperBound - span.lowerBound) / Double(count)
+    for (position, commit) in commits.reversed().enumerated() {
+      let place =
+        switch axis {
+        case .commits: position * count / commits.count
+        case .time: width > 0 ? Int(Double(commit.date - span.lowerBound) / width) : 0
+        }
+      parts[min(count - 1, max(0, place))].add(commit)
+    }
+    return parts
+  }
+}
+
+extension CommitStrip.Part {
+  fileprivate mutating func add(_ commit: Commit) {
+    commits =
+      commits.map { min($0.lowerBound, commit.number)...max($0.upperBound, commit.number) } ?? commit
+      .number...commit.number
+    commitCount += 1
+    changeCount += commit.changes.reduce(0) { $0 + $1.inserted + $1.updated + $1.deleted }
+  }
+}

@@ -1,0 +1,163 @@
+import Documents
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Counts how often values occur, in memory that does not grow with them.
+///
+/// Up to `exactLimit` distinct values every count is exact. Beyond, the number of distinct values is estimated
+/// (HyperLogLog, P. Flajolet et al. 2007, with 2^14 registers: a standard error of 0.8 %), and counts are lower bounds of
+/// which each misses at most `missed` (after J. Misra and D. Gries 1982). Values are told apart by 64 bits of hash.
+struct ValueTally {
+  static let exactLimit = 10_000
+  private static let slots = 1 << 17
+
+  private struct Slot {
+    var hash: UInt64 = 0
+    var count: Int32 = 0
+    var value: Int32 = 0
+  }
+
+  private var table: [Slot] = []
+  private var values: [Document] = []
+  private var used = 0
+  private var registers: [UInt8] = []
+  /// The most that any count misses.
+  private(set) var missed = 0
+
+  var isExact: Bool { registers.isEmpty }
+
+  /// The distinct values met, or about as many.
+  var distinct: Int { isExact ? used : max(Self.exactLimit, estimate) }
+
+  /// The most frequent values, first the most frequent one.
+  func commonest(_ limit: Int) -> [(value: Document, count: Int)] {
+    var best: [Slot] = []
+    for slot in table where slot.count > 0 {
+      // Of a tally that forgets, what is as rare as what was forgotten says nothing.
+      if !isExact, Int(slot.count) <= missed { continue }
+      if best.count == limit, let last = best.last, last.count >= slot.count { continue }
+      let place = best.firstIndex { $0.count < slot.count } ?? best.count
+      best.insert(slot, at: place)
+      if best.count > limit { best.removeLast() }
+    }
+    return best.map { (values[Int($0.value)], Int($0.count)) }
+  }
+
+  mutating func add(_ hash: UInt64, _ value: @autoclosure () -> Document) {
+    if table.isEmpty { table = Array(repeating: Slot(), count: 64) }
+    if !isExact { register(hash) }
+    let place = find(hash)
+    if table[place].count > 0 {
+      if table[place].count < .max { table[place].count += 1 }
+      return
+    }
+    if isExact, used == Self.exactLimit { beginEstimating(with: hash) }
+    if used * 2 >= table.count {
+      if table.count < Self.slots { grow() } else { forget() }
+      return insert(hash, value())
+    }
+    table[place] = Slot(hash: hash, count: 1, value: Int32(values.count))
+    values.append(value())
+    used += 1
+  }
+
+  private mutating func insert(_ hash: UInt64, _ value: Document) {
+    table[find(hash)] = Slot(hash: hash, count: 1, value: Int32(values.count))
+    values.append(value)
+    used += 1
+  }
+
+  private func find(_ hash: UInt64) -> Int {
+    let mask = table.count - 1
+    var place = Int(truncatingIfNeeded: hash) & mask
+    while table[place].count > 0, table[place].hash != hash { place = (place + 1) & mask }
+    return place
+  }
+
+  private mutating func grow() { rebuild(size: table.count * 4, forgetting: 0) }
+
+  /// Takes the same from every count until half of the table is free.
+  private mutating func forget() {
+    let counts = table.lazy.map(\.count).filter { $0 > 0 }.sorted()
+    let part = max(1, counts[counts.count / 2])
+    missed += Int(part)
+    rebuild(size: table.count, forgetting: part)
+  }
+
+  private mutating func rebuild(size: Int, forgetting part: Int32) {
+    let (old, oldValues) = (table, values)
+    table = Array(repeating: Slot(), count: size)
+    values = []
+    values.reserveCapacity(size / 2)
+    used = 0
+    for slot in old where slot.count > part {
+      // A count is a lower bound: what is forgotten of all is known and added to none.
+      table[find(slot.hash)] = Slot(hash: slot.hash, count: slot.count - part, value: Int32(values.count))
+      values.append(oldValues[Int(slot.value)])
+      used += 1
+    }
+  }
+
+  // MARK: Estimating
+
+  private static let registerBits: UInt64 = 14
+
+  private mutating func beginEstimating(with hash: UInt64) {
+    registers = Array(repeating: 0, count: 1 << Int(Self.registerBits))
+    for slot in table where slot.count > 0 { register(slot.hash) }
+    register(hash)
+  }
+
+  private mutating func register(_ hash: UInt64) {
+    let place = Int(hash >> (64 - Self.registerBits))
+    let rest = hash << Self.registerBits | 1 << (Self.registerBits - 1)
+    registers[place] = max(registers[place], UInt8(rest.leadingZeroBitCount + 1))
+  }
+
+  private var estimate: Int {
+    let count = Double(registers.count)
+    var sum = 0.0
+    var empty = 0
+    for register in registers {
+      sum += 1 / Double(UInt64(1) << UInt64(register))
+      if register == 0 { empty += 1 }
+    }
+    let raw = 0.7213 / (1 + 1.079 / count) * count * count / sum
+    guard raw < 2.5 * count, empty > 0 else { return Int(raw) }
+    return Int(count * log(count / Double(empty)))
+  }
+}
+
+/// 64 bits that tell values apart; two that are equal as documents have the same.
+enum ValueHash {
+  static func text(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64 = 0x9E37_79B9_7F4A_7C15) -> UInt64 {
+    var hash = seed ^ UInt64(bytes.count)
+    let raw = UnsafeRawBufferPointer(bytes)
+    var at = 0
+    while at + 8 <= raw.count {
+      hash = mix(hash ^ raw.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+      at += 8
+    }
+    var rest: UInt64 = 0
+    while at < raw.count {
+      rest = rest << 8 | UInt64(raw[at])
+      at += 1
+    }
+    return mix(hash ^ rest)
+  }
+
+  static func number(_ value: Double) -> UInt64 { mix((value == 0 ? 0 : value).bitPattern ^ 0xD1B5_4A32_D192_ED03) }
+
+  static func bits(_ bits: UInt64) -> UInt64 { mix(bits ^ 0x8CB9_2BA7_2F3D_8DD7) }
+
+  /// The finaliser of SplitMix64 (G. Steele et al. 2014).
+  private static func mix(_ bits: UInt64) -> UInt64 {
+    var bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
+    bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
+    return bits ^ bits >> 31
+  }
+}

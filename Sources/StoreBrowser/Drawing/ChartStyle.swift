@@ -1,0 +1,71 @@
+import TerminalKit
+
+/// What charts are made of here: chosen by the terminal, or by a person (`gs`), and remembered.
+extension Session {
+  /// Of pictures made of dots.
+  var dotForm: ChartForm {
+    if theme.isASCII { return .ascii }
+    return remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .braille
+  }
+
+  /// Of pictures made of bars, which blocks draw in more steps than dots do.
+  var barForm: ChartForm {
+    if theme.isASCII { return .ascii }
+    return remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .block
+  }
+
+  mutating func stepChartForm() {
+    guard !theme.isASCII else { return warn("this terminal shows charts in ASCII only") }
+    let next = dotForm.next(isASCIIOnly: false)
+    remembered.charts = next.rawValue
+    intend(.remember)
+    say("charts in \(next.rawValue)")
+  }
+}
+
+extension Theme {
+  /// How a cell of dots looks: `shade` from few points to many.
+  func dots(shade: Int) -> Style {
+    switch (name, shade) {
+    case (.plain, 0): .dim
+    case (.plain, 1): .plain
+    case (.plain, _): .bold
+    case (.refined, 0): Style(.indexed(24))
+    case (.refined, 1): Style(.indexed(31))
+    case (.refined, 2): Style(.indexed(80))
+    case (.refined, _): Style(.indexed(229), .bold)
+    case (.standard, 0): Style(.ansi(6), .dim)
+    case (.standard, 1): Style(.ansi(6))
+    case (.standard, 2): Style(.ansi(6), .bold)
+    case (.standard, _): Style(.standard, .bold)
+    }
+  }
+
+  /// How a series looks; no red beside green, no dark blue.
+  func series(_ series: Int) -> Style {
+    guard name != .plain else { return series.isMultiple(of: 2) ? .plain : .bold }
+    let colors: [Color] =
+      name == .refined
+      ? [.indexed(80), .indexed(220), .indexed(176), .indexed(255), .indexed(208), .indexed(245)]
+      : [.ansi(6), .ansi(3), .ansi(5), .ansi(7), .standard, .ansi(8)]
+    return Style(colors[series % colors.count])
+  }
+}
+
+extension Style {
+  init(_ foreground: Color, _ attributes: Attributes) { self.init(foreground, on: .standard, attributes) }
+}
+
+extension CommandTable {
+  /// Of all charts.
+  static let charts: [CommandEntry] = [
+    row(
+      .chartForm, ["g s"], "charts in braille, blocks or ASCII", "signs", .program,
+      "Steps what charts are made of: braille dots, blocks, ASCII. Remembered per store."
+    ) { browser, _ in browser.session.stepChartForm() }
+  ]
+}
+
+extension Command {
+  package static let chartForm: Command = "chart-form"
+}

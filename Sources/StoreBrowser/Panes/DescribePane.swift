@@ -1,0 +1,272 @@
+import Documents
+import DatastoreModel
+import TerminalKit
+
+/// What is in the fields of a datastore, a line a field; Enter counts the values of one.
+struct DescribePane: ListPane {
+  static let entry = PaneEntry(
+    .describe, name: "Describe", work: [.describe], footer: [.down, .open, .copyValue, .help, .close],
+    commands: [
+      CommandTable.row(
+        .describe, ["I"], "describe the fields", "describe", .table, verb: "describe",
+        "Shows of every field its types, nulls, distinct values, least, quartiles, greatest, mean, commonest values, how "
+          + "they are spread, and its index. Esc keeps what was read so far and says of how much; Enter counts the values.",
+        unless: .withoutDatastore
+      ) { browser, _ in browser.describe() }
+    ]
+  ) { DescribePane() }
+
+  private(set) var request: DescribeRequest?
+  private(set) var description: DatastoreDescription?
+  private var done = 0
+  private var isStopped = false
+  private var problem: String?
+  var list = ListWindow()
+
+  mutating func show(_ request: DescribeRequest, in session: inout Session) {
+    guard request != self.request || isStopped || problem != nil else { return }
+    self = DescribePane()
+    self.request = request
+    session.start(.describe, .ask(request), label: "describe \(request.datastore)")
+  }
+
+  /// What was described is described as of the commit that is shown.
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard var request, frame != .hidden, request.commit != session.shown, !session.isRunning(.describe) else { return }
+    request.commit = session.shown
+    let kept = list
+    show(request, in: &session)
+    list = kept
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let reply as DescribeReply) = answer, reply.request == request else { return }
+    description = reply.description
+    done = reply.description.read
+  }
+
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+    done = progress.done
+    guard case .part(let part) = progress.found, let reply = part.value as? DescribeReply, reply.request == request
+    else { return }
+    description = reply.description
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    isStopped = true
+    if description == nil { session.intend(.closeView) }
+  }
+
+  func lineCount(_ session: Session) -> Int { description?.fields.count ?? 0 }
+  func headerRows(_ frame: PaneFrame) -> Int { 1 }
+  func footerRows(_ frame: PaneFrame) -> Int { frame.rows >= 16 ? 6 : 0 }
+
+  var selected: FieldDescription? {
+    guard let description, description.fields.indices.contains(list.selection) else { return nil }
+    return description.fields[list.selection]
+  }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    guard [.open, .copyValue].contains(command) else { return nil }
+    guard let selected else { return "no field is selected" }
+    return command == .open && selected.path == nil
+      ? "the values of lists of objects are not counted by themselves" : nil
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard let selected else { return false }
+    switch command {
+    case .open:
+      guard let path = selected.path else { return false }
+      session.intend(.perform(.frequency, argument: path.description))
+    case .copyValue: session.copy(selected.name, what: "field")
+    default: return false
+    }
+    return true
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(
+      frame, digit: nil, title: "Describe  \(request?.datastore ?? "")", footer: state, theme: theme)
+    let inside = frame.inside
+    if let problem {
+      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+    }
+    guard let description else { return grid.note("reading…", in: inside, style: theme.style(.dim)) }
+    if description.fields.isEmpty {
+      let text = description.isComplete ? "there are no fields: the datastore is empty" : "reading…"
+      return grid.note(text, in: inside, style: theme.style(.dim))
+    }
+    let columns = DescribeColumns(description, width: inside.columns - 2)
+    for column in columns.all {
+      grid.write(
+        column.title, at: Point(column: inside.left + 2 + column.left, row: inside.top), width: column.width,
+        style: theme.style(.header), alignment: column.isTrailing ? .trailing : .leading)
+    }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      let field = description.fields[line]
+      for column in columns.all {
+        grid.write(
+          column.text(field, theme), at: Point(column: rect.left + 2 + column.left, row: rect.top),
+          width: column.width, style: theme.style(column.role), alignment: column.isTrailing ? .trailing : .leading)
+      }
+    }
+    if footerRows(frame) > 0, let selected { drawDetail(selected, in: inside, on: &grid, session: session) }
+  }
+
+  /// How much was read.
+  private var state: String {
+    guard let description else { return "" }
+    let read = max(done, description.read)
+    var text = "\(NumberFormat.counted(description.total, "record"))"
+    if !description.isComplete {
+      text = "\(NumberFormat.percent(read, of: description.total)) read\(isStopped ? ", then stopped" : "") · " + text
+    }
+    if description.unreadable > 0 { text += " · \(NumberFormat.count(description.unreadable)) unreadable" }
+    return text
+  }
+
+  /// Of the selected field what has no room in its line.
+  private func drawDetail(_ field: FieldDescription, in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    let top = inside.bottom - 6
+    for column in 0..<inside.columns {
+      grid[Point(column: inside.left + column, row: top)] = Cell(
+        text: theme.isASCII ? "-" : "─", width: 1, style: theme.style(.dim))
+    }
+    func line(_ row: Int, _ name: String, _ text: String) {
+      grid.write(
+        [Span(name, theme.style(.dim)), Span(text)], at: Point(column: inside.left + 1, row: top + row),
+        width: inside.columns - 2)
+    }
+    let kinds = field.kinds.map { "\($0.kind.rawValue) \(NumberFormat.count($0.count))" }
+    line(
+      1, "\(field.name)  ",
+      (kinds + [
+        "null \(NumberFormat.count(field.nulls))", "missing \(NumberFormat.count(field.missing))",
+        field.index.map { "index \($0)" } ?? "no index",
+      ]).joined(separator: " \(theme.dot) "))
+    let quartiles = ([field.least].compactMap { $0 } + field.quartiles + [field.greatest].compactMap { $0 })
+      .map { ValueText(cell: $0).text }
+    if !quartiles.isEmpty {
+      line(
+        2, "least … greatest  ",
+        quartiles.joined(separator: "  |  ") + (field.areQuartilesSampled ? "  (of a sample)" : ""))
+    }
+    if let mean = field.mean { line(3, "mean  ", ScaledNumber.fitted("\(mean)", width: 14)) }
+    let width = max(8, min(60, inside.columns - 20))
+    let bars = Self.spread(field.distribution, parts: width)
+    grid.drawBars(
+      bars, in: Rect(column: inside.left + 19, row: top + 3, columns: inside.columns - 20, rows: 1),
+      form: session.barForm
+    ) { _ in theme.style(.bar) }
+    let least = field.isEstimated ? "at least " : ""
+    line(
+      4, "commonest  ",
+      field.commonest.map { "\(ValueText(cell: $0.value).text) \(least)\(NumberFormat.count($0.count))" }
+        .joined(separator: " \(theme.dot) "))
+    line(
+      5, "distinct  ",
+      field.isEstimated
+        ? "about \(NumberFormat.count(field.distinct)) (estimated)" : "\(NumberFormat.count(field.distinct))")
+  }
+
+  private static func spread(_ counts: [Int], parts: Int) -> [Double] {
+    let largest = Double(counts.max() ?? 0)
+    return largest > 0 ? counts.map { Double($0) / largest } : []
+  }
+}
+
+/// Which columns of a description have room.
+private struct DescribeColumns {
+  struct Column {
+    var title: String
+    var left: Int
+    var width: Int
+    var isTrailing: Bool
+    var role: Role
+    var text: @Sendable (FieldDescription, Theme) -> String
+  }
+
+  private(set) var all: [Column] = []
+  private var left = 0
+  private let width: Int
+
+  init(_ description: DatastoreDescription, width: Int) {
+    self.width = width
+    let longest = description.fields.map { SafeText.width($0.name) }.max() ?? 8
+    let isWide = width >= 110
+    let valueWidth = isWide ? 14 : 9
+    add("field", min(longest, isWide ? 30 : 18), role: .key) { field, _ in field.name }
+    add("types", isWide ? 14 : 8) { field, _ in field.kinds.map(\.kind.rawValue).joined(separator: " ") }
+    add("null", 7, isTrailing: true, role: .number) { field, theme in
+      let count = field.nulls + field.missing
+      return count == 0 ? theme.dot : ScaledNumber.fitted(NumberFormat.count(count), width: 7)
+    }
+    add("distinct", 9, isTrailing: true, role: .number) { field, _ in
+      let text = (field.isEstimated ? "~" : "") + NumberFormat.count(field.distinct)
+      return text.utf8.count <= 9 ? text : ScaledNumber.fitted("\(field.distinct)", width: 9)
+    }
+    add("least", valueWidth, isTrailing: true) { field, _ in Self.text(field.least, valueWidth) }
+    if isWide {
+      add("median", valueWidth, isTrailing: true) { field, _ in
+        Self.text(field.quartiles.count == 3 ? field.quartiles[1] : nil, valueWidth)
+      }
+    }
+    add("greatest", valueWidth, isTrailing: true) { field, _ in Self.text(field.greatest, valueWidth) }
+    if width >= 96 {
+      add("spread", FieldDescription.distributionParts, role: .bar) { field, theme in
+        Bars.spark(field.distribution.map(Double.init), isASCII: theme.isASCII)
+      }
+    }
+    if width >= 130 { add("index", 12, role: .dim) { field, _ in field.index ?? "" } }
+    add("commonest", max(0, width - left), role: .dim) { field, theme in
+      field.commonest.prefix(4).map { "\(ValueText(cell: $0.value).text) \(NumberFormat.count($0.count))" }
+        .joined(separator: " \(theme.dot) ")
+    }
+  }
+
+  private mutating func add(
+    _ title: String, _ columns: Int, isTrailing: Bool = false, role: Role = .text,
+    _ text: @escaping @Sendable (FieldDescription, Theme) -> String
+  ) {
+    let columns = min(columns, width - left)
+    guard columns >= min(6, SafeText.width(title)) else { return }
+    all.append(Column(title: title, left: left, width: columns, isTrailing: isTrailing, role: role, text: text))
+    left += columns + 2
+  }
+
+  private static func text(_ value: Document?, _ width: Int) -> String {
+    guard let value else { return "" }
+    let text = ValueText(cell: value)
+    return text.kind == .number ? ScaledNumber.fitted(text.text, width: width) : text.text
+  }
+}
+
+extension Browser {
+  mutating func describe() {
+    guard let datastore = session.datastore else { return }
+    open(ViewKind(of: .describe))
+    let request = DescribeRequest(datastore: datastore, commit: session.shown)
+    with(DescribePane.self) { $0.show(request, in: &$1) }
+  }
+}
+
+extension Command {
+  package static let describe: Command = "describe"
+}
+
+extension PaneID {
+  static let describe: PaneID = "describe"
+}
+
+extension WorkSlot {
+  static let describe = WorkSlot("describe", isLong: true)
+}

@@ -1,0 +1,73 @@
+import DatastoreModel
+import TerminalKit
+
+/// The strip above a history: its commits over time, as high as the records that they changed, on a logarithmic scale so
+/// that a migration does not flatten everything else. The selected commit, the commit that is shown and pins are marked.
+struct HistoryStrip: Sendable {
+  /// Two of bars, one of marks and dates.
+  static let rows = 3
+
+  private var pending: CommitStripRequest?
+  private(set) var reply: CommitStripReply?
+
+  mutating func demand(_ scope: HistoryScope, columns: Int, in session: inout Session) {
+    let request = CommitStripRequest(scope: scope, newest: session.head, parts: max(8, columns - 2))
+    guard request != reply?.request, request != pending else { return }
+    pending = request
+    session.start(.strip, .ask(request))
+  }
+
+  mutating func answered(_ answer: Answer) {
+    guard case .reply(let found as CommitStripReply) = answer, found.request == pending else { return }
+    pending = nil
+    reply = found
+  }
+
+  func draw(in rect: Rect, selected: CommitNumber?, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    guard let strip = reply?.strip, rect.columns > 8 else { return }
+    let form = session.barForm == .braille ? .block : session.barForm
+    let layout = BarLayout(count: strip.parts.count, columns: rect.columns, form: form)
+    let largest = ScaledNumber.logarithm(Double(strip.parts.map(\.changeCount).max() ?? 0) + 2)
+    let current = selected.flatMap(strip.part)
+    let shown = session.asOf.flatMap(strip.part)
+    let heights = strip.parts.map { part in
+      part.commitCount == 0 ? 0 : ScaledNumber.logarithm(Double(part.changeCount) + 2) / largest
+    }
+    let bars = Rect(column: rect.left, row: rect.top, columns: rect.columns, rows: rect.rows - 1)
+    grid.drawBars(heights, in: bars, form: form) { part in
+      part == current || part == shown ? theme.style(.found) : theme.style(.bar)
+    }
+    drawDates(strip, in: rect, on: &grid, session: session)
+    func mark(_ part: Int?, _ text: String, _ role: Role) {
+      guard let part else { return }
+      let column = layout.column(of: part) + layout.width / 2
+      guard column < rect.columns else { return }
+      grid[Point(column: rect.left + column, row: rect.bottom - 1)] = Cell(
+        text: text, width: 1, style: theme.style(role))
+    }
+    for pin in session.outline?.pins ?? [] { mark(strip.part(of: pin.commit), theme.pinned, .marked) }
+    mark(current, theme.isASCII ? "^" : "▲", .found)
+    mark(shown, "@", .found)
+  }
+
+  private func drawDates(_ strip: CommitStrip, in rect: Rect, on grid: inout CellGrid, session: Session) {
+    let style = session.theme.style(.dim)
+    let row = rect.bottom - 1
+    let isOneDay = session.time.day(strip.span.lowerBound) == session.time.day(strip.span.upperBound)
+    func text(_ date: Int64) -> String { isOneDay ? session.time.clockWithSeconds(date) : session.time.day(date) }
+    grid.write(text(strip.span.lowerBound), at: Point(column: rect.left, row: row), style: style)
+    let last = text(strip.span.upperBound)
+    grid.write(
+      last, at: Point(column: rect.right - SafeText.width(last), row: row), width: SafeText.width(last), style: style)
+    let words =
+      "\(NumberFormat.counted(strip.commitCount, "commit")) by \(strip.axis == .time ? "time" : "number"), height: records"
+    guard rect.columns > 2 * SafeText.width(last) + SafeText.width(words) + 6 else { return }
+    grid.write(
+      words, at: Point(column: rect.left, row: row), width: rect.columns, style: style, alignment: .center)
+  }
+}
+
+extension WorkSlot {
+  static let strip = WorkSlot("strip", isSlow: true)
+}

@@ -1,0 +1,292 @@
+import DatastoreModel
+import TerminalKit
+
+/// The picture above the keys of an index: how its entries are spread, with the range as a brush on it.
+struct IndexHistogram: Sendable {
+  private(set) var reply: HistogramReply?
+  private var pending: HistogramRequest?
+  private var failedRequest: HistogramRequest?
+  private var choice = Histogram.Choice.automatic
+  /// Whether lengths are logarithmic.
+  private var hasLogLengths = false
+  /// Whether bars say their part of all entries, not of the largest bar.
+  private var isOfAll = false
+  /// The bin that was stepped to; nil while the selected key says which.
+  private(set) var bin: Int?
+
+  var histogram: Histogram? { reply?.histogram }
+
+  /// Rows of bars that a pane has room for; 0 is none.
+  static func bars(_ frame: PaneFrame) -> Int { frame.rows < 7 ? 0 : min(8, max(2, (frame.rows - 3) * 2 / 5)) }
+
+  // MARK: Work
+
+  mutating func demand(_ datastore: String, _ index: String?, frame: PaneFrame, in session: inout Session) {
+    guard Self.bars(frame) > 0 else { return }
+    if reply?.request.datastore != datastore || reply?.request.index != index { reset() }
+    let columns = Self.picture(in: frame.inside).columns - Self.margin(histogram) - 1
+    let request = HistogramRequest(
+      datastore: datastore, index: index, commit: session.shown, choice: choice,
+      bins: max(4, BarLayout.capacity(columns: columns, form: session.barForm)))
+    guard request != reply?.request, request != pending, request != failedRequest else { return }
+    pending = request
+    session.start(.histogram, .ask(request))
+  }
+
+  mutating func answered(_ answer: Answer) {
+    guard case .reply(let found as HistogramReply) = answer, found.request == pending else { return }
+    pending = nil
+    if found.histogram.bins.count != histogram?.bins.count { bin = nil }
+    reply = found
+  }
+
+  /// What failed is not asked again before something changes.
+  mutating func failed() {
+    failedRequest = pending
+    pending = nil
+    reset()
+  }
+
+  private mutating func reset() {
+    reply = nil
+    bin = nil
+  }
+
+  // MARK: Keys
+
+  /// Steps to the next bin that has entries; answers its run of the index.
+  mutating func step(by lines: Int, from rank: Int?) -> Range<Int>? {
+    guard let histogram, !histogram.bins.isEmpty else { return nil }
+    var next = (bin ?? rank.flatMap { histogram.bin(ofRank: $0) } ?? 0) + lines
+    while histogram.bins.indices.contains(next), histogram.bins[next].count == 0 { next += lines }
+    guard histogram.bins.indices.contains(next) else { return nil }
+    bin = next
+    return histogram.bins[next].ranks
+  }
+
+  mutating func leaveBin() { bin = nil }
+
+  /// The range of the bin that was stepped to.
+  var interval: KeyInterval? { bin.flatMap { histogram?.interval(of: $0..<$0 + 1) } }
+
+  mutating func stepScale(in session: inout Session) {
+    switch (choice, hasLogLengths) {
+    case (.logarithmic, false): hasLogLengths = true
+    case (.logarithmic, true): (choice, hasLogLengths) = (.linear, false)
+    case (.linear, _): choice = .logarithmic
+    default: choice = histogram?.form == .logarithmic ? .linear : .logarithmic
+    }
+    session.say("\(choice == .logarithmic ? "logarithmic" : "linear") bins\(hasLogLengths ? " and lengths" : "")")
+  }
+
+  mutating func toggleParts(in session: inout Session) {
+    choice = choice == .equalParts ? .automatic : .equalParts
+    session.say(choice == .equalParts ? "about as many entries in each bin" : "bins by value")
+  }
+
+  mutating func toggleShare(in session: inout Session) {
+    isOfAll.toggle()
+    session.say(isOfAll ? "bars of all entries" : "bars of the largest bar")
+  }
+
+  // MARK: Drawing
+
+  /// What a wide pane has beside the bars.
+  private static let textColumns = 36
+
+  private static func picture(in inside: Rect) -> Rect {
+    inside.columns >= 110 ? inside.split(right: textColumns).left : inside
+  }
+
+  /// Columns left of the axis: the greatest count, and what has no place on the axis.
+  private static func margin(_ histogram: Histogram?) -> Int {
+    10 + (histogram?.asides ?? []).reduce(0) { $0 + max(3, SafeText.width($1.label)) + 1 }
+  }
+
+  /// Draws bars, axis and words into the rows of `rect`; the last of them is that of the axis.
+  ///
+  /// - Parameters:
+  ///   - range: the entries of the range that is set; nil for none.
+  ///   - rank: where the selected key's entries begin.
+  func draw(
+    in rect: Rect, range: Range<Int>?, interval: KeyInterval?, rank: Int?, on grid: inout CellGrid, session: Session
+  ) {
+    let theme = session.theme
+    guard let histogram, histogram.count > 0, rect.rows > 1, reply?.request.commit == session.shown else { return }
+    let picture = Self.picture(in: rect)
+    let margin = Self.margin(histogram)
+    let bars = Rect(
+      column: picture.left + margin, row: rect.top, columns: picture.columns - margin - 1, rows: rect.rows - 1)
+    guard bars.columns > 8 else { return }
+    let form = session.barForm
+    let layout = BarLayout(count: histogram.bins.count, columns: bars.columns, form: form)
+    let top = isOfAll ? histogram.count : max(histogram.largest, histogram.asides.map(\.count).max() ?? 0)
+    func height(_ count: Int) -> Double {
+      guard count > 0, top > 0 else { return 0 }
+      return hasLogLengths
+        ? ScaledNumber.logarithm(Double(count) + 1) / ScaledNumber.logarithm(Double(top) + 1)
+        : Double(count) / Double(top)
+    }
+    let current = bin ?? rank.flatMap { histogram.bin(ofRank: $0) }
+    let dim = theme.style(.dim)
+    grid.drawBars(histogram.bins.map { height($0.count) }, in: bars, form: form) { bin in
+      if bin == current || layout.barsPerCell == 2 && bin + 1 == current { return theme.style(.found) }
+      guard let range else { return theme.style(.bar) }
+      return histogram.bins[bin].ranks.overlaps(range) ? theme.style(.bar) : theme.style(.bar).with(.dim)
+    }
+    drawAsides(histogram, height, left: picture.left + 10, bars: bars, form: form, on: &grid, theme: theme)
+    for row in bars.top..<bars.bottom {
+      grid[Point(column: bars.left - 1, row: row)] = Cell(text: theme.isASCII ? "|" : "▏", width: 1, style: dim)
+    }
+    let greatest = isOfAll ? "100 %" : NumberFormat.count(top)
+    grid.write(
+      greatest.utf8.count <= 8 ? greatest : ScaledNumber.fitted("\(top)", width: 8),
+      at: Point(column: picture.left, row: bars.top), width: 8, style: dim, alignment: .trailing)
+    if let range { drawBrush(range, histogram, layout, in: bars, on: &grid, theme: theme) }
+    drawAxis(histogram, layout, current: current, in: bars, on: &grid, theme: theme)
+    if picture.columns < rect.columns {
+      drawWords(
+        in: rect.split(right: Self.textColumns).right, histogram, range: range, interval: interval, current: current,
+        on: &grid, session: session)
+    }
+  }
+
+  private func drawAsides(
+    _ histogram: Histogram, _ height: (Int) -> Double, left: Int, bars: Rect, form: ChartForm,
+    on grid: inout CellGrid, theme: Theme
+  ) {
+    var column = left
+    for aside in histogram.asides {
+      let width = max(3, SafeText.width(aside.label))
+      grid.drawBars(
+        [height(aside.count)], in: Rect(column: column, row: bars.top, columns: width, rows: bars.rows), form: form
+      ) { _ in theme.style(.constant) }
+      grid.write(
+        aside.label, at: Point(column: column, row: bars.bottom), width: width, style: theme.style(.dim))
+      column += width + 1
+    }
+  }
+
+  /// The ends of the range as posts between the bars.
+  private func drawBrush(
+    _ range: Range<Int>, _ histogram: Histogram, _ layout: BarLayout, in bars: Rect, on grid: inout CellGrid,
+    theme: Theme
+  ) {
+    let touched = histogram.bins.indices.filter { histogram.bins[$0].ranks.overlaps(range) }
+    guard let first = touched.first, let last = touched.last else { return }
+    let post = Cell(text: theme.isASCII ? "|" : "┃", width: 1, style: theme.style(.title))
+    for column in [layout.column(of: first) - 1, layout.columns(of: last).upperBound] {
+      guard column >= -1, column < bars.columns else { continue }
+      for row in bars.top..<bars.bottom { grid[Point(column: bars.left + column, row: row)] = post }
+    }
+  }
+
+  private func drawAxis(
+    _ histogram: Histogram, _ layout: BarLayout, current: Int?, in bars: Rect, on grid: inout CellGrid, theme: Theme
+  ) {
+    let isLimit = histogram.form == .linear || histogram.form == .logarithmic
+    var labels = histogram.bins.enumerated().map { position, bin in
+      let text = isLimit ? ScaledNumber.axis(bin.label) : SafeText.cut(bin.label, to: 14)
+      let middle = isLimit ? 0 : layout.width / 2
+      return AxisLabel(
+        column: layout.column(of: position) + middle, text: text, weight: Self.weight(bin.label, isLimit: isLimit))
+    }
+    if isLimit, !histogram.endLabel.isEmpty {
+      labels.append(AxisLabel(column: layout.used, text: ScaledNumber.axis(histogram.endLabel), weight: 1))
+    }
+    grid.drawAxis(
+      labels, at: Point(column: bars.left, row: bars.bottom), columns: bars.columns, style: theme.style(.dim))
+    if let current {
+      let column = bars.left + layout.column(of: current) + layout.width / 2
+      grid[Point(column: column, row: bars.bottom)] = Cell(
+        text: theme.isASCII ? "^" : "▲", width: 1, style: theme.style(.found))
+    }
+  }
+
+  /// Powers of ten before others, round numbers before those between.
+  private static func weight(_ label: String, isLimit: Bool) -> Int {
+    guard isLimit else { return 0 }
+    let digits = label.drop { $0 == "-" || $0 == "0" || $0 == "." }
+    let significant = digits.filter { $0 != "." }.reversed().drop { $0 == "0" }
+    if significant.count <= 1 { return significant.first == "1" || significant.isEmpty ? 3 : 2 }
+    return significant.count == 2 ? 1 : 0
+  }
+
+  private func drawWords(
+    in rect: Rect, _ histogram: Histogram, range: Range<Int>?, interval: KeyInterval?, current: Int?,
+    on grid: inout CellGrid, session: Session
+  ) {
+    let theme = session.theme
+    var lines: [(String, Role)] = []
+    if let interval, let range {
+      lines.append(("range \(interval)", .title))
+      lines.append(
+        (
+          "\(NumberFormat.counted(range.count, "entry", "entries")) · \(NumberFormat.percent(range.count, of: histogram.count))",
+          .text
+        ))
+    }
+    if let current, histogram.bins.indices.contains(current) {
+      let bin = histogram.bins[current]
+      lines.append(("\(theme.isASCII ? "^" : "▲") \(Self.text(of: current, histogram))", .found))
+      lines.append(
+        (
+          "  \(NumberFormat.counted(bin.count, "entry", "entries")) · \(NumberFormat.percent(bin.count, of: histogram.count))",
+          .text
+        ))
+    }
+    if rect.rows >= lines.count + 1 { lines.append(("h l by a bin   ( ) set the ends", .dim)) }
+    if rect.rows >= lines.count + 1 { lines.append(("\(theme.enterKey) table  gl log  ge equal parts", .dim)) }
+    for (row, line) in lines.prefix(rect.rows).enumerated() {
+      grid.write(
+        line.0, at: Point(column: rect.left + 1, row: rect.top + row), width: rect.columns - 2,
+        style: theme.style(line.1))
+    }
+  }
+
+  /// `1 M ..< 1.25 M`, or what the keys of a bin begin with.
+  private static func text(of bin: Int, _ histogram: Histogram) -> String {
+    let label = ScaledNumber.axis(histogram.bins[bin].label)
+    let end = bin + 1 < histogram.bins.count ? histogram.bins[bin + 1].label : histogram.endLabel
+    switch histogram.form {
+    case .linear, .logarithmic: return "\(label) ..< \(ScaledNumber.axis(end))"
+    case .calendar: return "\(label) ..< \(end)"
+    case .initials: return "\(label)…"
+    case .keys: return label
+    case .equalParts: return "from \(label)"
+    }
+  }
+
+  /// The same in words for the line above the bars.
+  func summary(rank: Int?) -> String? {
+    guard let histogram, let current = bin ?? rank.flatMap({ histogram.bin(ofRank: $0) }),
+      histogram.bins.indices.contains(current)
+    else { return nil }
+    return "\(Self.text(of: current, histogram)): \(NumberFormat.count(histogram.bins[current].count))"
+  }
+}
+
+extension WorkSlot {
+  static let histogram = WorkSlot("histogram")
+}
+
+extension Command {
+  package static let scale: Command = "scale"
+  package static let equalParts: Command = "equal-parts"
+  package static let share: Command = "share"
+}
+
+extension IndexPane {
+  /// The commands of the histogram.
+  static let histogramCommands: [CommandEntry] = [
+    CommandTable.row(
+      .scale, ["g l"], "logarithmic bins and lengths", "log", .index,
+      "Steps the histogram: logarithmic bins, logarithmic lengths too, linear.", in: [.index]),
+    CommandTable.row(
+      .equalParts, ["g e"], "bins of equal parts", "equal parts", .index,
+      "Makes the bins of the histogram about equally full, or by value again.", in: [.index]),
+    CommandTable.row(
+      .share, ["g %"], "bars of all entries or of the largest", "share", .index,
+      "Measures the bars against all entries, or against the largest bar.", in: [.index]),
+  ]
+}

@@ -1,0 +1,422 @@
+import Documents
+import DatastoreModel
+import TerminalKit
+
+/// Two fields of the rows of the table as a picture of dots, a third by colour and mark. A cross-hair names the record
+/// that is nearest; a rectangle becomes a filter.
+struct PlotPane: Pane {
+  static let entry = PaneEntry(
+    .plot, name: "Plot", work: [.plot, .plotPoint],
+    footer: [.down, .open, .range, .plotIn, .plotOut, .plotAll, .chartForm, .help, .close],
+    commands: [
+      CommandTable.row(
+        .plot, ["g p"], "plot two fields", "plot", .table, argument: .init("X Y [by Z]", isRequired: false),
+        "Draws the rows of the table as points: `:plot longitude latitude by countrycode`. Without names, a map where "
+          + "there are longitude and latitude, otherwise the first two numbers. Arrows move a cross-hair that names the "
+          + "nearest record, which Enter opens; `v` begins a rectangle, which Enter makes a filter; `+` `-` zoom.",
+        unless: .withoutDatastore
+      ) { browser, argument in browser.plot(argument) },
+      CommandTable.row(
+        .plotIn, ["+"], "zoom in on the cross-hair", "zoom", .table,
+        "Shows half as much of both fields, around the cross-hair.",
+        in: [.plot]),
+      CommandTable.row(.plotOut, ["-"], "zoom out", "out", .table, "Shows twice as much of both fields.", in: [.plot]),
+      CommandTable.row(
+        .plotAll, ["="], "show all points again", "all", .table, "Shows all points again.", in: [.plot]),
+    ]
+  ) { PlotPane() }
+
+  /// What is plotted; the room is that of the frame.
+  private var subject: PlotRequest?
+  private var pending: PlotRequest?
+  private(set) var reply: PlotReply?
+  private var problem: String?
+  private var progress: Progress?
+  /// The cross-hair and the first corner of the rectangle, in the values of the axes.
+  private(set) var cross: (x: Double, y: Double)?
+  private(set) var corner: (x: Double, y: Double)?
+  private(set) var point: PlotPoint?
+  private var wantedPoint: Int?
+
+  mutating func show(_ subject: PlotRequest, in session: inout Session) {
+    self = PlotPane()
+    self.subject = subject
+  }
+
+  // MARK: Work
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard var request = subject, frame.rows > 3, frame.columns > 20, problem == nil else { return }
+    let form = session.dotForm
+    let room = Self.room(frame)
+    request.columns = room.columns * form.dotsAcross
+    request.rows = room.rows * form.dotsDown
+    // A cell is about twice as high as wide.
+    request.dotAspect = 0.5 * Double(form.dotsDown) / Double(form.dotsAcross)
+    request.commit = session.shown
+    if request != reply?.request, request != pending {
+      if subject?.commit != session.shown {
+        // Ranks are of one commit; another's are asked of the whole order.
+        request.ranks = nil
+        request.source.filter = nil
+        subject = request
+      }
+      pending = request
+      session.start(.plot, .ask(request), label: "plot of \(request.source.datastore)")
+    }
+    askPoint(in: &session)
+  }
+
+  private mutating func askPoint(in session: inout Session) {
+    guard let reply, let rank = nearestRank, rank != wantedPoint else { return }
+    wantedPoint = rank
+    session.start(
+      .plotPoint,
+      .ask(
+        PlotPointRequest(
+          source: reply.request.source, commit: reply.request.commit, rank: rank, x: reply.x, y: reply.y)))
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let value) = answer else { return }
+    if let found = value as? PlotReply, found.request == pending {
+      pending = nil
+      // The fields that suited best are those of the further questions.
+      subject?.x = found.x
+      subject?.y = found.y
+      var named = found
+      named.request.x = found.x
+      named.request.y = found.y
+      reply = named
+      wantedPoint = nil
+      if cross == nil { cross = Self.middle(found.count.frame) }
+    } else if let found = value as? PlotPoint?, found?.rank == wantedPoint {
+      point = found
+    }
+  }
+
+  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
+    if slot == .plot { self.progress = progress }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    if slot == .plot { problem = error.description }
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    if slot == .plot { session.intend(.closeView) }
+  }
+
+  // MARK: Keys
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    reply == nil && [.open, .range, .plotIn, .plotOut, .plotAll].contains(command)
+      ? "the points are still being read" : nil
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard let reply, let place = cross else { return false }
+    let cell = Self.cellSize(reply, form: session.dotForm)
+    switch command {
+    case .left: move(-cell.x, 0)
+    case .right: move(cell.x, 0)
+    case .up: move(0, cell.y)
+    case .down: move(0, -cell.y)
+    case .halfUp, .pageUp: move(0, cell.y * 8)
+    case .halfDown, .pageDown: move(0, -cell.y * 8)
+    case .first: cross = (reply.count.frame.x.lowerBound, reply.count.frame.y.upperBound)
+    case .last: cross = (reply.count.frame.x.upperBound, reply.count.frame.y.lowerBound)
+    case .range: corner = corner == nil ? place : nil
+    case .plotIn: zoom(0.5)
+    case .plotOut: zoom(2)
+    case .plotAll: subject?.frame = nil
+    case .open:
+      if let corner {
+        session.intend(.closeView)
+        session.intend(.filter(Self.filter(reply, corner, place)))
+      } else if let point, let source = subject?.source {
+        session.intend(.closeView)
+        session.intend(.select(RecordPlace(datastore: source.datastore, identifier: point.identifier), note: nil))
+      }
+    default: return false
+    }
+    askPoint(in: &session)
+    return true
+  }
+
+  private mutating func move(_ x: Double, _ y: Double) {
+    guard let place = cross, let frame = reply?.count.frame else { return }
+    cross = (
+      min(max(place.x + x, frame.x.lowerBound), frame.x.upperBound),
+      min(max(place.y + y, frame.y.lowerBound), frame.y.upperBound)
+    )
+  }
+
+  private mutating func zoom(_ factor: Double) {
+    guard let frame = reply?.count.frame, let place = cross else { return }
+    func part(_ range: ClosedRange<Double>, _ middle: Double) -> ClosedRange<Double> {
+      let half = (range.upperBound - range.lowerBound) * factor / 2
+      guard half > 0, half.isFinite, middle - half < middle + half else { return range }
+      return middle - half...middle + half
+    }
+    subject?.frame = ScatterCount.Frame(x: part(frame.x, place.x), y: part(frame.y, place.y))
+  }
+
+  /// The rows within a rectangle, as a filter says it.
+  private static func filter(
+    _ reply: PlotReply, _ corner: (x: Double, y: Double), _ other: (x: Double, y: Double)
+  ) -> String {
+    func bounds(_ path: String, _ one: Double, _ two: Double, _ span: ClosedRange<Double>) -> String {
+      let name = (try? DocumentPath(parsing: path))?.shortText ?? path
+      let step = (span.upperBound - span.lowerBound) / 1_000
+      let (low, high) = (
+        ScaledNumber.measured(min(one, two), step: step), ScaledNumber.measured(max(one, two), step: step)
+      )
+      return "\(name) >= \(low) and \(name) <= \(high)"
+    }
+    let frame = reply.count.frame
+    return bounds(reply.x, corner.x, other.x, frame.x) + " and " + bounds(reply.y, corner.y, other.y, frame.y)
+  }
+
+  /// The first row in the dot nearest to the cross-hair.
+  private var nearestRank: Int? {
+    guard let reply, let cross, let centre = reply.count.dot(cross.x, cross.y) else { return nil }
+    let (columns, rows) = (reply.count.columns, reply.count.rows)
+    for radius in 0..<max(columns, rows) {
+      var best: (distance: Int, rank: Int32)?
+      for row in max(0, centre.row - radius)...min(rows - 1, centre.row + radius) {
+        let isEdge = abs(row - centre.row) == radius
+        let places =
+          isEdge
+          ? Array(centre.column - radius...centre.column + radius) : [centre.column - radius, centre.column + radius]
+        for column in places where (0..<columns).contains(column) {
+          let rank = reply.ranks[row * columns + column]
+          guard rank >= 0 else { continue }
+          let distance = (row - centre.row) * (row - centre.row) + (column - centre.column) * (column - centre.column)
+          if best.map({ distance < $0.distance }) ?? true { best = (distance, rank) }
+        }
+      }
+      if let best { return Int(best.rank) }
+    }
+    return nil
+  }
+
+  // MARK: Drawing
+
+  /// Columns for the marks of the upright axis.
+  private static let margin = 8
+
+  /// The cells that the dots may have.
+  private static func room(_ frame: PaneFrame) -> Size {
+    Size(columns: frame.columns - margin - 1, rows: frame.rows - 3)
+  }
+
+  private static func middle(_ frame: ScatterCount.Frame) -> (Double, Double) {
+    ((frame.x.lowerBound + frame.x.upperBound) / 2, (frame.y.lowerBound + frame.y.upperBound) / 2)
+  }
+
+  private static func cellSize(_ reply: PlotReply, form: ChartForm) -> (x: Double, y: Double) {
+    let frame = reply.count.frame
+    return (
+      (frame.x.upperBound - frame.x.lowerBound) / Double(reply.count.columns) * Double(form.dotsAcross),
+      (frame.y.upperBound - frame.y.lowerBound) / Double(reply.count.rows) * Double(form.dotsDown)
+    )
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: nil, title: title, footer: footer, theme: theme)
+    let inside = frame.inside
+    if let problem {
+      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+    }
+    guard let reply else {
+      let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
+      return grid.note(read, in: inside, style: theme.style(.dim))
+    }
+    let form = session.dotForm
+    let room = Self.room(frame)
+    let used = Size(
+      columns: min(room.columns, (reply.count.columns + form.dotsAcross - 1) / form.dotsAcross),
+      rows: min(room.rows, (reply.count.rows + form.dotsDown - 1) / form.dotsDown))
+    let rect = Rect(
+      column: inside.left + Self.margin + (room.columns - used.columns) / 2,
+      row: inside.top + 1 + (room.rows - used.rows) / 2, columns: used.columns, rows: used.rows)
+    drawAxes(reply, around: rect, on: &grid, theme: theme)
+    let chart = DotChart(
+      form: form, columns: reply.count.columns, rows: reply.count.rows, counts: reply.count.counts)
+    grid.draw(chart, in: rect) { series, shade in
+      reply.series.isEmpty ? theme.dots(shade: shade) : theme.series(series)
+    }
+    drawLegend(reply, in: inside, on: &grid, session: session)
+    drawCross(reply, in: rect, on: &grid, frame: frame, session: session)
+    drawPoint(in: inside, on: &grid, theme: theme)
+  }
+
+  private var title: String {
+    guard let reply else { return "Plot  \(subject?.source.datastore ?? "")" }
+    let by = reply.request.by.map { " by \($0)" } ?? ""
+    return "Plot  \(reply.request.source.datastore)  \(Self.name(reply.x)) × \(Self.name(reply.y))\(by)"
+  }
+
+  private static func name(_ path: String) -> String { (try? DocumentPath(parsing: path))?.shortText ?? path }
+
+  private var footer: String {
+    guard let reply else { return "" }
+    var text = "\(NumberFormat.counted(reply.count.inside, "point"))"
+    if reply.count.outside > 0 { text += " · \(NumberFormat.count(reply.count.outside)) beside" }
+    if reply.withoutNumbers > 0 { text += " · \(NumberFormat.count(reply.withoutNumbers)) without numbers" }
+    return text
+  }
+
+  private func drawAxes(_ reply: PlotReply, around rect: Rect, on grid: inout CellGrid, theme: Theme) {
+    let style = theme.style(.dim)
+    for row in rect.top..<rect.bottom {
+      grid[Point(column: rect.left - 1, row: row)] = Cell(text: theme.isASCII ? "|" : "▏", width: 1, style: style)
+    }
+    let frame = reply.count.frame
+    func marks(_ range: ClosedRange<Double>, parts: Int) -> [RoundNumber] {
+      RoundNumbers.linear(from: range.lowerBound, to: range.upperBound, parts: max(1, parts), isWhole: false)
+        .filter { range.contains($0.double) }
+    }
+    func part(_ value: Double, _ range: ClosedRange<Double>) -> Double {
+      (value - range.lowerBound) / max(.leastNormalMagnitude, range.upperBound - range.lowerBound)
+    }
+    let labels = marks(frame.x, parts: rect.columns / 9).map { mark in
+      AxisLabel(
+        column: min(rect.columns - 1, Int(part(mark.double, frame.x) * Double(rect.columns))),
+        text: ScaledNumber.axis(mark.text), weight: mark.coefficient == 0 ? 1 : 0)
+    }
+    grid.drawAxis(labels, at: Point(column: rect.left, row: rect.bottom), columns: rect.columns, style: style)
+    for mark in marks(frame.y, parts: rect.rows / 3) {
+      let row = rect.bottom - 1 - min(rect.rows - 1, Int(part(mark.double, frame.y) * Double(rect.rows)))
+      grid.write(
+        ScaledNumber.fitted(ScaledNumber.axis(mark.text), width: Self.margin - 2),
+        at: Point(column: rect.left - Self.margin, row: row), width: Self.margin - 1, style: style, alignment: .trailing
+      )
+    }
+  }
+
+  private func drawLegend(_ reply: PlotReply, in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    var spans: [Span] = []
+    if reply.series.isEmpty {
+      spans = [Span("points a cell  ", theme.style(.dim))]
+      for shade in 0..<DotChart.shades {
+        spans.append(Span(theme.isASCII ? [".", ":", "o", "@"][shade] : "⣿", theme.dots(shade: shade)))
+      }
+      spans.append(Span(" few … many", theme.style(.dim)))
+    } else {
+      for (series, value) in reply.series.enumerated() {
+        spans.append(Span("\(theme.isASCII ? DotChart.mark(series) : "●") ", theme.series(series)))
+        spans.append(Span("\(value.text)  "))
+      }
+    }
+    grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2)
+  }
+
+  private func drawCross(
+    _ reply: PlotReply, in rect: Rect, on grid: inout CellGrid, frame: PaneFrame, session: Session
+  ) {
+    guard let cross, let place = cell(of: cross, reply, rect, session.dotForm) else { return }
+    let theme = session.theme
+    if let corner, let other = cell(of: corner, reply, rect, session.dotForm) {
+      let (left, right) = (min(place.column, other.column), max(place.column, other.column))
+      let (top, bottom) = (min(place.row, other.row), max(place.row, other.row))
+      grid.restyle(Rect(column: left, row: top, columns: right - left + 1, rows: bottom - top + 1)) {
+        $0.attributes.formUnion(.reverse)
+      }
+    }
+    let style = theme.style(.found)
+    for column in rect.left..<rect.right where grid[Point(column: column, row: place.row)].text == " " {
+      if abs(column - place.column) <= 3 {
+        grid[Point(column: column, row: place.row)] = Cell(text: theme.isASCII ? "-" : "─", width: 1, style: style)
+      }
+    }
+    for row in rect.top..<rect.bottom where grid[Point(column: place.column, row: row)].text == " " {
+      if abs(row - place.row) <= 1 {
+        grid[Point(column: place.column, row: row)] = Cell(text: theme.isASCII ? "|" : "│", width: 1, style: style)
+      }
+    }
+    grid[place] = Cell(text: theme.isASCII ? "+" : "┼", width: 1, style: style.with(.reverse))
+    if frame.isFocused { grid.cursor = place }
+  }
+
+  private func cell(of place: (x: Double, y: Double), _ reply: PlotReply, _ rect: Rect, _ form: ChartForm) -> Point? {
+    guard let dot = reply.count.dot(place.x, place.y) else { return nil }
+    return Point(column: rect.left + dot.column / form.dotsAcross, row: rect.top + dot.row / form.dotsDown)
+  }
+
+  /// What the cross-hair is at.
+  private func drawPoint(in inside: Rect, on grid: inout CellGrid, theme: Theme) {
+    guard let reply, let cross else { return }
+    let frame = reply.count.frame
+    func text(_ value: Double, _ range: ClosedRange<Double>) -> String {
+      ScaledNumber.measured(value, step: (range.upperBound - range.lowerBound) / 1_000)
+    }
+    var spans: [Span] = []
+    if let corner {
+      spans.append(
+        Span(
+          "rectangle \(text(corner.x, frame.x)) … \(text(cross.x, frame.x)), \(text(corner.y, frame.y)) … \(text(cross.y, frame.y))  "
+            + "\(theme.enterKey) makes it a filter  "))
+    } else if let point {
+      spans = [
+        Span("\(theme.cursor) \(point.identifier) ", theme.style(.key)), Span(point.label + "  ", theme.style(.title)),
+        Span("\(Self.name(reply.x)) \(point.x)  \(Self.name(reply.y)) \(point.y)  "),
+      ]
+    }
+    spans.append(Span("cross-hair \(text(cross.x, frame.x)), \(text(cross.y, frame.y))", theme.style(.dim)))
+    grid.write(spans, at: Point(column: inside.left + 1, row: inside.bottom - 1), width: inside.columns - 2)
+  }
+
+  mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
+    guard let reply else { return }
+    let form = session.dotForm
+    let room = Self.room(frame)
+    let used = (reply.count.columns / form.dotsAcross, reply.count.rows / form.dotsDown)
+    let column = (point.column - Self.margin - (room.columns - used.0) / 2) * form.dotsAcross
+    let row = (point.row - 1 - (room.rows - used.1) / 2) * form.dotsDown
+    guard (0..<reply.count.columns).contains(column), (0..<reply.count.rows).contains(row) else { return }
+    cross = Self.middle(reply.count.values(column: column, row: row))
+    askPoint(in: &session)
+  }
+}
+
+extension Browser {
+  /// `X Y by Z`, `X Y`, or nothing.
+  mutating func plot(_ argument: String?) {
+    guard let source = table.source, table.opened != nil else { return }
+    var words = (argument ?? "").split(separator: " ").map { $0.hasPrefix(".") ? String($0) : ".\($0)" }
+    var by: String?
+    if let place = words.firstIndex(of: ".by") {
+      guard words.count == place + 2 else { return session.warn("plot X Y by Z: the field behind “by” is missing") }
+      by = words[place + 1]
+      words.removeSubrange(place...)
+    }
+    guard words.count <= 2 else { return session.warn("plot X Y by Z: two fields, not \(words.count)") }
+    var unscanned = source
+    unscanned.sort = nil
+    open(ViewKind(of: .plot))
+    let request = PlotRequest(
+      source: unscanned, commit: session.shown, ranks: source.filter == nil ? nil : table.ranks,
+      x: words.first, y: words.dropFirst().first, by: by, frame: nil, columns: 0, rows: 0, dotAspect: 1)
+    with(PlotPane.self) { $0.show(request, in: &$1) }
+  }
+}
+
+extension Command {
+  package static let plot: Command = "plot"
+  package static let plotIn: Command = "plot-in"
+  package static let plotOut: Command = "plot-out"
+  package static let plotAll: Command = "plot-all"
+}
+
+extension PaneID {
+  static let plot: PaneID = "plot"
+}
+
+extension WorkSlot {
+  static let plot = WorkSlot("plot", isLong: true)
+  static let plotPoint = WorkSlot("plot-point")
+}

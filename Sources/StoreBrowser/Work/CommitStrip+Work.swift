@@ -1,0 +1,29 @@
+package import DatastoreModel
+
+/// The commits of a history over time.
+package struct CommitStripRequest: Question, Hashable {
+  package var scope: HistoryScope
+  package var newest: CommitNumber
+  package var parts: Int
+
+  /// The most commits that are looked at, from the newest on.
+  static let limit = 20_000
+
+  package func reply(in context: WorkContext) throws(ModelError) -> CommitStripReply {
+    var commits: [Commit] = []
+    var next: CommitNumber? = newest
+    while let newest = next, commits.count < Self.limit {
+      try context.goOn()
+      let page = try context.store.commits(from: newest, limit: 512, folded: true)
+      commits += scope.datastore.map { key in page.filter { $0.changes.contains { $0.datastore == key } } } ?? page
+      next = page.count == 512 ? page.last?.parents.first : nil
+    }
+    return CommitStripReply(request: self, strip: CommitStrip(commits, parts: parts))
+  }
+}
+
+package struct CommitStripReply: Sendable {
+  package var request: CommitStripRequest
+  /// Nil where there are no commits.
+  package var strip: CommitStrip?
+}

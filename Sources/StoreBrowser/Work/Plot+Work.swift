@@ -1,0 +1,252 @@
+import Documents
+package import DatastoreModel
+
+/// Two fields of the rows of a table as points, counted into the dots of a picture.
+package struct PlotRequest: Question, Hashable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  /// The rows of a filter; nil is the whole range.
+  package var ranks: [Int]?
+  /// Nil: the two that suit best.
+  package var x: String?
+  package var y: String?
+  /// The field whose commonest values are told apart.
+  package var by: String?
+  /// Nil is everything.
+  package var frame: ScatterCount.Frame?
+  /// Dots across and down in the room that there is, and how wide one is for its height.
+  package var columns: Int
+  package var rows: Int
+  package var dotAspect: Double
+
+  package func reply(in context: WorkContext) throws(ModelError) -> PlotReply { try context.plot(self) }
+}
+
+package struct PlotReply: Sendable {
+  package var request: PlotRequest
+  package var x: String
+  package var y: String
+  package var count: ScatterCount
+  /// For each dot the rank of the first row in it; −1 where there is none.
+  package var ranks: [Int32]
+  /// What each series is; the last is `other` where there are more values. Empty without `by`.
+  var series: [ValueText]
+  /// Rows without a number in one of the fields.
+  package var withoutNumbers: Int
+  /// Whether both axes are degrees of a map.
+  package var isMap: Bool
+}
+
+/// A point that the cross-hair is at.
+package struct PlotPointRequest: Question, Hashable {
+  package var source: RowSource
+  package var commit: CommitNumber
+  package var rank: Int
+  package var x: String
+  package var y: String
+
+  package func reply(in context: WorkContext) throws(ModelError) -> PlotPoint? {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    guard let entry = try datastore.index(source.index).entries(at: rank..<rank + 1).first,
+      let document = try datastore.record(entry.identifier)?.document()
+    else { return nil }
+    let label = document.labelField.map { ValueText(cell: $0).text } ?? ""
+    return PlotPoint(
+      rank: rank, identifier: entry.identifier, label: label,
+      x: ValueText(cell: document[try WorkContext.path(x)]).text,
+      y: ValueText(cell: document[try WorkContext.path(y)]).text)
+  }
+}
+
+package struct PlotPoint: Sendable, Hashable {
+  package var rank: Int
+  package var identifier: StoredKey
+  package var label: String
+  package var x: String
+  package var y: String
+}
+
+extension Document {
+  /// What a person would call a record by: its name, title or label, otherwise its first text that is no code.
+  var labelField: Document? {
+    guard case .object(let members) = self else { return nil }
+    for name in ["name", "title", "label", "Name", "Title", "Label"] {
+      if let value = self[member: name], case .string = value { return value }
+    }
+    return members.first { if case .string(let text) = $0.value { text.count > 3 } else { false } }?.value
+  }
+}
+
+extension WorkContext {
+  /// Series that are told apart, beside the one of all others.
+  private static var seriesLimit: Int { 5 }
+
+  func plot(_ request: PlotRequest) throws(ModelError) -> PlotReply {
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    let index = try datastore.index(request.source.index)
+    let reader = PlotReader(
+      context: self, request: request, datastore: datastore, index: index,
+      bounds: try Self.bounds(of: request.source.range, in: index))
+    let (x, y) = try reader.fields()
+    let by = try request.by.map { text throws(ModelError) in try Self.path(text) }
+    let (xPath, yPath) = (try Self.path(x), try Self.path(y))
+    let isMap = PlotReader.isDegrees(x, "lon", "lng") && PlotReader.isDegrees(y, "lat")
+    let all: ScatterCount.Frame
+    if let frame = request.frame { all = frame } else { all = try reader.ends(xPath, yPath) }
+    let series = try by.map { path throws(ModelError) in try reader.commonest(path, limit: Self.seriesLimit) } ?? []
+    let (frame, columns, rows) = isMap ? request.shaped(all) : (all, request.columns, request.rows)
+    var count = ScatterCount(frame, columns: columns, rows: rows, series: max(1, series.count + (by == nil ? 0 : 1)))
+    var ranks = Array(repeating: Int32(-1), count: columns * rows)
+    var missing = 0
+    try reader.forEach { rank, document in
+      guard let x = document[xPath]?.number, let y = document[yPath]?.number, x.isFinite, y.isFinite else {
+        missing += 1
+        return
+      }
+      let value = by.map { document[$0] ?? .null }
+      let place = value.map { value in series.firstIndex { $0 == value } ?? series.count } ?? 0
+      guard count.add(x, y, series: place), let dot = count.dot(x, y) else { return }
+      let slot = dot.row * columns + dot.column
+      if ranks[slot] < 0 { ranks[slot] = Int32(clamping: rank) }
+    }
+    var names = series.map { ValueText(cell: $0) }
+    if by != nil { names.append(ValueText(text: "other", kind: .missing)) }
+    return PlotReply(
+      request: request, x: x, y: y, count: count, ranks: ranks, series: names, withoutNumbers: missing, isMap: isMap)
+  }
+}
+
+extension PlotRequest {
+  /// A map is drawn in its own proportions: of the room as much is taken as they allow.
+  fileprivate func shaped(_ frame: ScatterCount.Frame) -> (ScatterCount.Frame, columns: Int, rows: Int) {
+    let (width, height) = (frame.x.upperBound - frame.x.lowerBound, frame.y.upperBound - frame.y.lowerBound)
+    guard width > 0, height > 0 else { return (frame, columns, rows) }
+    let wanted = width / height
+    let room = Double(columns) * dotAspect / Double(rows)
+    if wanted < room {
+      return (frame, max(2, min(columns, Int((Double(rows) * wanted / dotAspect).rounded()))), rows)
+    }
+    return (frame, columns, max(2, min(rows, Int((Double(columns) * dotAspect / wanted).rounded()))))
+  }
+}
+
+/// Reads the rows of a plot.
+private struct PlotReader {
+  let context: WorkContext
+  let request: PlotRequest
+  let datastore: any ReadableDatastore
+  let index: any ReadableIndex
+  let bounds: Range<Int>
+
+  static func isDegrees(_ path: String, _ names: String...) -> Bool {
+    let name = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
+    return names.contains { name.hasPrefix($0) }
+  }
+
+  private var total: Int { request.ranks?.count ?? bounds.count }
+
+  /// The fields that were asked for; otherwise a map where there is one, else the first two that are numbers.
+  func fields() throws(ModelError) -> (x: String, y: String) {
+    if let x = request.x, let y = request.y { return (x, y) }
+    var names: [String] = []
+    try forEach(limit: 200) { _, document in
+      for field in document.fields where field.value.number != nil && !names.contains(field.path.description) {
+        names.append(field.path.description)
+      }
+    }
+    if request.x == nil, let x = names.first(where: { Self.isDegrees($0, "lon", "lng") }),
+      let y = names.first(where: { Self.isDegrees($0, "lat") })
+    {
+      return (x, y)
+    }
+    let identifier = datastore.descriptor.identifierPath
+    let x = request.x ?? names.first { $0 != identifier } ?? names.first
+    guard let x,
+      let y = request.y ?? names.first(where: { $0 != x && $0 != identifier }) ?? names.first(where: { $0 != x })
+    else {
+      throw .refused(
+        reason: "a plot needs two fields that are numbers; the first records have \(names.count == 1 ? "one" : "none")")
+    }
+    return (x, y)
+  }
+
+  /// The least and greatest of both fields: the whole world for a map, otherwise by reading the rows.
+  func ends(_ x: DocumentPath, _ y: DocumentPath) throws(ModelError) -> ScatterCount.Frame {
+    let isMap =
+      Self.isDegrees(x.description, "lon", "lng") && Self.isDegrees(y.description, "lat")
+    var (lowX, highX, lowY, highY) = (Double.infinity, -Double.infinity, Double.infinity, -Double.infinity)
+    let isWhole = request.ranks == nil && request.source.range == nil
+    if isMap, isWhole, total > 2_000 { return ScatterCount.Frame(x: -180...180, y: -90...90) }
+    if isWhole, let known = try indexed(x), let other = try indexed(y) { return ScatterCount.Frame(x: known, y: other) }
+    try forEach { _, document in
+      guard let x = document[x]?.number, let y = document[y]?.number, x.isFinite, y.isFinite else { return }
+      (lowX, highX) = (min(lowX, x), max(highX, x))
+      (lowY, highY) = (min(lowY, y), max(highY, y))
+    }
+    guard lowX <= highX else {
+      throw .refused(reason: "no record has a number in both \(x.shortText) and \(y.shortText)")
+    }
+    return ScatterCount.Frame(x: Self.padded(lowX...highX), y: Self.padded(lowY...highY))
+  }
+
+  /// The ends of a field that an index has.
+  private func indexed(_ path: DocumentPath) throws(ModelError) -> ClosedRange<Double>? {
+    guard let index = datastore.indexes.first(where: { $0.descriptor.documentPath == path && !$0.descriptor.isStale })
+    else { return nil }
+    let count = try index.count
+    guard count > 0, index.descriptor.encoding.isByteOrdered,
+      let first = try index.entries(at: 0..<1).first?.value.plotted,
+      let last = try index.entries(at: count - 1..<count).first?.value.plotted, first <= last
+    else { return nil }
+    return Self.padded(first...last)
+  }
+
+  private static func padded(_ range: ClosedRange<Double>) -> ClosedRange<Double> {
+    range.lowerBound < range.upperBound ? range : range.lowerBound - 1...range.upperBound + 1
+  }
+
+  /// The most frequent values of a field in the first rows.
+  func commonest(_ path: DocumentPath, limit: Int) throws(ModelError) -> [Document] {
+    var counts: [String: (value: Document, count: Int)] = [:]
+    try forEach(limit: 20_000) { _, document in
+      let value = document[path] ?? .null
+      counts[value.isLeaf ? value.compactJSON : "{}", default: (value, 0)].count += 1
+    }
+    let sorted = counts.sorted { ($0.value.count, $1.key) > ($1.value.count, $0.key) }
+    return sorted.prefix(limit).map(\.value.value)
+  }
+
+  /// Hands over the documents of the rows with their ranks, each once.
+  func forEach(limit: Int = .max, _ body: (Int, Document) -> Void) throws(ModelError) {
+    let total = min(self.total, limit)
+    var seen: Set<StoredKey>? = index.descriptor.kind.hasManyValues ? [] : nil
+    for start in stride(from: 0, to: total, by: 256) {
+      try context.goOn()
+      let places = start..<min(total, start + 256)
+      let found: [(rank: Int, entry: IndexEntry)]
+      if let ranks = request.ranks {
+        found = try context.entries(at: Array(ranks[places]), of: index)
+      } else {
+        let first = bounds.lowerBound + start
+        let entries = try index.entries(at: first..<first + places.count)
+        found = entries.enumerated().map { (first + $0.offset, $0.element) }
+      }
+      for (rank, entry) in found {
+        if seen?.insert(entry.identifier).inserted == false { continue }
+        guard let document = try datastore.record(entry.identifier).flatMap({ try? $0.document() }) else { continue }
+        body(rank, document)
+      }
+      context.report(Progress(done: places.upperBound, total: total))
+    }
+  }
+}
+
+extension KeyValue {
+  fileprivate var plotted: Double? {
+    switch self {
+    case .integer(let number): Double(number)
+    case .double(let number): number.isFinite ? number : nil
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/// Where upright bars stand beside each other: all equally wide, as wide as there is room for.
+package struct BarLayout: Hashable, Sendable {
+  package let count: Int
+  /// Columns of the picture.
+  package let columns: Int
+  /// Bars that share a cell: 2 where braille is narrow enough for it, else 1.
+  package let barsPerCell: Int
+  /// Cells of a bar and of the gap behind it.
+  package let pitch: Int
+  /// Cells that a bar fills.
+  package let width: Int
+
+  /// The most bars that a picture of this width can show.
+  package static func capacity(columns: Int, form: ChartForm) -> Int {
+    max(0, columns) * (form == .braille ? 2 : 1)
+  }
+
+  package init(count: Int, columns: Int, form: ChartForm) {
+    self.count = max(0, count)
+    self.columns = max(0, columns)
+    barsPerCell = form == .braille && count > columns ? 2 : 1
+    pitch = max(1, count > 0 ? self.columns / max(1, (count + barsPerCell - 1) / barsPerCell) : 1)
+    width = pitch > 3 ? pitch - 1 : pitch
+  }
+
+  /// The first column of a bar, from the left edge of the picture.
+  package func column(of bar: Int) -> Int { bar / barsPerCell * pitch }
+
+  /// The columns of a bar, without the gap.
+  package func columns(of bar: Int) -> Range<Int> { column(of: bar)..<column(of: bar) + width }
+
+  /// The bar at a column; nil where none is.
+  package func bar(at column: Int) -> Int? {
+    guard column >= 0, column < columns else { return nil }
+    let bar = column / pitch * barsPerCell
+    return bar < count ? bar : nil
+  }
+
+  /// The columns that all bars together take.
+  package var used: Int { count == 0 ? 0 : min(columns, column(of: count - 1) + width) }
+}
+
+extension CellGrid {
+  /// Draws upright bars from the lower edge of `rect` on.
+  ///
+  /// - Parameters:
+  ///   - heights: parts of the whole height, 0 to 1; 0 is blank, anything above is at least the lowest sign.
+  ///   - style: how a bar looks.
+  package mutating func drawBars(
+    _ heights: [Double], in rect: Rect, form: ChartForm, style: (_ bar: Int) -> Style
+  ) {
+    let layout = BarLayout(count: heights.count, columns: rect.columns, form: form)
+    guard rect.rows > 0, layout.columns > 0 else { return }
+    for bar in heights.indices where layout.column(of: bar) < rect.columns {
+      if layout.barsPerCell == 2 {
+        guard bar.isMultiple(of: 2) else { continue }
+        let right = bar + 1 < heights.count ? heights[bar + 1] : 0
+        drawPair(heights[bar], right, column: rect.left + layout.column(of: bar), in: rect, style: style(bar))
+        continue
+      }
+      let signs = Self.signs(heights[bar], rows: rect.rows, form: form)
+      for column in layout.columns(of: bar) where column < rect.columns {
+        for (row, sign) in signs.enumerated() where sign != " " {
+          self[Point(column: rect.left + column, row: rect.bottom - 1 - row)] = Cell(
+            text: sign, width: 1, style: style(bar))
+        }
+      }
+    }
+  }
+
+  /// The signs of one bar from the bottom up.
+  private static func signs(_ height: Double, rows: Int, form: ChartForm) -> [String] {
+    let steps = form == .ascii ? 2 : form == .braille ? 4 : 8
+    let filled = level(height, steps: rows * steps)
+    return (0..<rows).map { row in
+      let part = min(steps, max(0, filled - row * steps))
+      return switch form {
+      case .block: blocks[part]
+      case .ascii: part == 0 ? " " : part == 1 ? "." : "#"
+      case .braille: BrailleCell.text(left: part, right: part)
+      }
+    }
+  }
+
+  private mutating func drawPair(_ left: Double, _ right: Double, column: Int, in rect: Rect, style: Style) {
+    let (left, right) = (Self.level(left, steps: rect.rows * 4), Self.level(right, steps: rect.rows * 4))
+    for row in 0..<rect.rows {
+      let parts = [left, right].map { min(4, max(0, $0 - row * 4)) }
+      guard parts != [0, 0] else { continue }
+      self[Point(column: column, row: rect.bottom - 1 - row)] = Cell(
+        text: BrailleCell.text(left: parts[0], right: parts[1]), width: 1, style: style)
+    }
+  }
+
+  private static func level(_ height: Double, steps: Int) -> Int {
+    guard height > 0 else { return 0 }
+    return max(1, Int((min(1, height) * Double(steps)).rounded()))
+  }
+
+  private static let blocks = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+}
+
+/// The eight dots of a braille cell.
+enum BrailleCell {
+  /// The bit of a dot, counted from the upper left.
+  static func bit(column: Int, row: Int) -> UInt32 {
+    let bits: [[UInt32]] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
+    return bits[row & 3][column & 1]
+  }
+
+  static func text(_ bits: UInt32) -> String {
+    bits == 0 ? " " : Unicode.Scalar(0x2800 + bits).map { String($0) } ?? " "
+  }
+
+  /// Two bars of so many dots from the bottom.
+  static func text(left: Int, right: Int) -> String {
+    var bits: UInt32 = 0
+    for row in 0..<4 {
+      if 4 - row <= left { bits |= bit(column: 0, row: row) }
+      if 4 - row <= right { bits |= bit(column: 1, row: row) }
+    }
+    return text(bits)
+  }
+}

@@ -1,0 +1,28 @@
+/// What charts are made of.
+package enum ChartForm: String, Hashable, Sendable, CaseIterable {
+  /// Braille patterns: two dots across and four down in a cell.
+  case braille
+  /// Blocks of eighths and quarters.
+  case block
+  /// ASCII characters.
+  case ascii
+
+  /// Dots across in a cell of a picture made of dots.
+  package var dotsAcross: Int { self == .ascii ? 1 : 2 }
+
+  /// Dots down in a cell of a picture made of dots.
+  package var dotsDown: Int {
+    switch self {
+    case .braille: 4
+    case .block: 2
+    case .ascii: 1
+    }
+  }
+
+  /// The next in turn, of those that a terminal shows.
+  package func next(isASCIIOnly: Bool) -> ChartForm {
+    if isASCIIOnly { return .ascii }
+    let all = Self.allCases
+    return all[((all.firstIndex(of: self) ?? 0) + 1) % all.count]
+  }
+}

@@ -1,0 +1,104 @@
+import Documents
+import DatastoreModel
+import StoreBrowser
+
+// The verbs that print what is in records as a whole: describe, blame.
+
+extension VerbRun {
+  /// A line a field: what is in it.
+  func describe() throws -> Int32 {
+    let store = try store()
+    let datastore = try datastore(required(1), in: view(of: store))
+    var reading = try DescriptionReading(datastore)
+    while try reading.read(4_096) {}
+    let description = try reading.description()
+    if isJSON {
+      for field in description.fields { try line(.description(field, of: description)) }
+      return 0
+    }
+    try output.line("\(datastore.descriptor.key): \(counted(description.total, "record"))")
+    if description.unreadable > 0 { try output.line("  ⚠ \(counted(description.unreadable, "record")) cannot be read") }
+    let nameWidth = description.fields.map(\.name.count).max() ?? 0
+    for field in description.fields {
+      let kinds = field.kinds.map { "\($0.kind.rawValue) \($0.count)" }.joined(separator: ", ")
+      var parts = ["\(pad(field.name, nameWidth))  \(kinds.isEmpty ? "nothing" : kinds)"]
+      if field.nulls > 0 { parts.append("null \(field.nulls)") }
+      if field.missing > 0 { parts.append("missing \(field.missing)") }
+      parts.append("distinct \(field.isEstimated ? "~" : "")\(field.distinct)")
+      if let index = field.index { parts.append("index \(index)") }
+      try output.line(parts.joined(separator: "  "))
+      let ends = ([field.least].compactMap { $0 } + field.quartiles + [field.greatest].compactMap { $0 })
+      let indent = String(repeating: " ", count: nameWidth + 2)
+      if !ends.isEmpty {
+        let mean = field.mean.map { "  mean \(NumberText($0))" } ?? ""
+        let names = field.quartiles.count == 3 ? "least, quartiles, greatest" : "least, greatest"
+        try output.line("\(indent)\(names): \(ends.map(\.compactJSON).joined(separator: "  "))\(mean)")
+      }
+      let commonest = field.commonest.prefix(5).map { "\($0.value.compactJSON) ×\($0.count)" }
+      if !commonest.isEmpty {
+        try output.line(
+          "\(indent)commonest\(field.isEstimated ? ", at least" : ""): \(commonest.joined(separator: "  "))")
+      }
+    }
+    return 0
+  }
+
+  /// A line a field: the commit that last wrote it.
+  func blame() throws -> Int32 {
+    let store = try store()
+    let view = try view(of: store)
+    let datastore = try datastore(required(1), in: view)
+    let identifier = try datastore.identifier(parsing: required(2))
+    guard let record = try datastore.record(identifier) else {
+      throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
+    }
+    let place = RecordPlace(datastore: datastore.descriptor.key, identifier: identifier)
+    let blame = try store.blame(place, from: view.commit)
+    let fields = try record.document().fields.compactMap { field in blame[field.path].map { (field.path, $0) } }
+    let width = fields.map { $0.0.description.count }.max() ?? 0
+    for (path, commit) in fields {
+      if isJSON {
+        try line([
+          "path": .string(path.description), "commit": .commit(commit.number),
+          "date": .string(Clock.iso8601(commit.date)),
+          "action": .string(commit.action), "author": .string(commit.author), "program": .string(commit.program),
+        ])
+      } else {
+        let author = commit.author.isEmpty ? commit.program : commit.author
+        let parts = [
+          pad(path.description, width), pad(commit.number.description, 6), Clock.text(commit.date), author,
+          commit.action,
+        ]
+        try output.line(parts.filter { !$0.isEmpty }.joined(separator: "  "))
+      }
+    }
+    return 0
+  }
+}
+
+extension Document {
+  /// `{"field":…,"types":{…},"null":…,"missing":…,"count":…,"distinct":…,"estimated":…,…}`
+  static func description(_ field: FieldDescription, of datastore: DatastoreDescription) -> Document {
+    var members: [Member] = [
+      .init("field", .string(field.name)),
+      .init("types", .object(field.kinds.map { Member($0.kind.rawValue, .count($0.count)) })),
+      .init("records", .count(datastore.total)), .init("null", .count(field.nulls)),
+      .init("missing", .count(field.missing)), .init("count", .count(field.count)),
+      .init("distinct", .count(field.distinct)), .init("estimated", .bool(field.isEstimated)),
+    ]
+    if let least = field.least { members.append(.init("least", least)) }
+    if field.quartiles.count == 3 {
+      for (name, value) in zip(["quartile1", "median", "quartile3"], field.quartiles) {
+        members.append(.init(name, value))
+      }
+    }
+    if let greatest = field.greatest { members.append(.init("greatest", greatest)) }
+    if let mean = field.mean { members.append(.init("mean", .number(NumberText(mean)))) }
+    members.append(
+      .init(
+        "commonest",
+        .array(field.commonest.map { ["value": $0.value, "count": .count($0.count)] })))
+    if let index = field.index { members.append(.init("index", .string(index))) }
+    return .object(members)
+  }
+}

@@ -1,0 +1,164 @@
+import Documents
+import DatastoreModel
+import Testing
+
+/// What a description says of fields is counted again with a loop over the documents.
+@Suite struct DescriptionTests {
+  private static func documents(_ count: Int) -> [Document] {
+    (0..<count).map { id in
+      var members: [Document.Member] = [
+        .init("id", .number(NumberText(id))),
+        .init("name", .string("City \(id % (count / 2))")),
+        .init("country", id % 11 == 0 ? .null : .string(["CH", "FR", "IR", "JP"][id % 13 % 4])),
+        .init("population", .number(NumberText(id * 7_919 % 100_003))),
+        .init("place", ["latitude": .number(NumberText(Double(id % 180) - 90.5)), "isPort": .bool(id % 3 == 0)]),
+        .init("tags", .array((0..<(id % 4)).map { .string("t\($0)") })),
+      ]
+      if id % 5 == 0 { members.append(.init("note", id % 10 == 0 ? "text" : 12)) }
+      return .object(members)
+    }
+  }
+
+  private static func store(_ documents: [Document]) throws -> OwnStore {
+    let store = OwnStore.memory()
+    var list = DocumentList(documents)
+    let plan = ImportPlan(
+      datastore: "City", identifier: try DocumentPath(parsing: "id"),
+      indexes: [.init(name: "byName", path: try DocumentPath(parsing: "name"))])
+    _ = try Importer(store, plan).run(&list)
+    return store
+  }
+
+  private static func describe(_ store: OwnStore) throws -> DatastoreDescription {
+    var reading = try DescriptionReading(try #require(try store.head.datastore("City")))
+    while try reading.read(700) {}
+    return try reading.description()
+  }
+
+  @Test("each figure of each field is that of a loop over the records", arguments: [40, 2_000, 24_000])
+  func figures(count: Int) throws {
+    let documents = Self.documents(count)
+    let description = try Self.describe(Self.store(documents))
+    #expect(description.isComplete && description.read == count && description.unreadable == 0)
+    let names = description.fields.map(\.name)
+    #expect(Set(names) == ["id", "name", "country", "population", "place.latitude", "place.isPort", "tags", "note"])
+    for field in description.fields {
+      let path = try #require(field.path)
+      let met = documents.map { $0[path] }
+      let values = met.flatMap { value -> [Document] in
+        if case .array(let elements)? = value { elements } else { value.map { [$0] } ?? [] }
+      }.filter { $0 != .null }
+      #expect(field.missing == met.count { $0 == nil }, "\(field.name)")
+      #expect(field.nulls == met.count { $0 == .null }, "\(field.name)")
+      #expect(field.count == values.count, "\(field.name)")
+      let texts = Dictionary(grouping: values) { $0.compactJSON }.mapValues(\.count)
+      if field.isEstimated {
+        let ratio = Double(field.distinct) / Double(texts.count)
+        #expect(abs(ratio - 1) < 0.04, "\(field.name): \(field.distinct)")
+      } else {
+        #expect(field.distinct == texts.count, "\(field.name)")
+        let expected = texts.values.sorted(by: >).prefix(8)
+        #expect(field.commonest.map(\.count) == Array(expected), "\(field.name)")
+      }
+      for common in field.commonest {
+        let count = texts[common.value.compactJSON] ?? 0
+        #expect(common.count <= count)
+      }
+      let numbers = values.compactMap { value -> Double? in
+        if case .number(let number) = value { number.double } else { nil }
+      }.sorted()
+      if !numbers.isEmpty {
+        #expect(field.least == .number(NumberText(numbers[0])))
+        #expect(field.greatest == .number(NumberText(numbers[numbers.count - 1])))
+        let mean = numbers.reduce(0, +) / Double(numbers.count)
+        #expect(abs((field.mean ?? .nan) - mean) < 1e-6)
+        let places = [1, 2, 3].map { (numbers.count * $0 + 3) / 4 - 1 }
+        let quartiles = places.map { Document.number(NumberText(numbers[$0])) }
+        #expect(field.quartiles == quartiles, "\(field.name)")
+        #expect(field.distribution.reduce(0, +) == numbers.count)
+      }
+    }
+  }
+
+  @Test("an index gives the ends and the quartiles of a text")
+  func indexed() throws {
+    let documents = Self.documents(500)
+    let field = try #require(try Self.describe(Self.store(documents)).fields.first { $0.name == "name" })
+    let names = documents.compactMap { document -> String? in
+      if case .string(let name)? = document[member: "name"] { name } else { nil }
+    }.sorted()
+    #expect(field.index == "byName")
+    #expect(field.least == .string(names[0]) && field.greatest == .string(names[499]))
+    #expect(field.quartiles == [.string(names[124]), .string(names[249]), .string(names[374])])
+  }
+
+  @Test("a description of a part says of how much it is, and lists of objects have fields of their own")
+  func parts() throws {
+    let documents: [Document] = (0..<1_000).map {
+      ["id": .number(NumberText($0)), "lines": .array([["sku": .string("a\($0 % 3)")], ["sku": "b"]])]
+    }
+    var reading = try DescriptionReading(try #require(try Self.store(documents).head.datastore("City")))
+    #expect(try reading.read(300))
+    let part = try reading.description()
+    #expect(part.read == 300 && part.total == 1_000 && !part.isComplete)
+    let sku = try #require(part.fields.first { $0.name == "lines[].sku" })
+    #expect(sku.path == nil && sku.count == 600 && sku.distinct == 4)
+    #expect(sku.commonest.first?.count == 300)
+  }
+
+  @Test("an empty datastore has no fields, and records that are no documents are counted")
+  func nothing() throws {
+    let store = try Self.store(Self.documents(10))
+    let datastore = try #require(try store.head.datastore("City"))
+    var reading = try DescriptionReading(datastore)
+    #expect(try reading.description().fields.isEmpty)
+    #expect(try !reading.read(100))
+  }
+
+  @Test("points are counted into the dots that they lie in")
+  func scatter() {
+    let frame = ScatterCount.Frame(x: -180...180, y: -90...90)
+    var count = ScatterCount(frame, columns: 36, rows: 18, series: 2)
+    var expected: [Int: UInt32] = [:]
+    var beside = 0
+    for place in 0..<5_000 {
+      let (x, y) = (Double(place * 37 % 400) - 200, Double(place * 91 % 190) - 95)
+      count.add(x, y, series: place % 2)
+      if abs(x) > 180 || abs(y) > 90 {
+        beside += 1
+        continue
+      }
+      let (column, row) = (min(35, Int((x + 180) / 10)), 17 - min(17, Int((y + 90) / 10)))
+      expected[(place % 2) * 1_000 + row * 36 + column, default: 0] += 1
+      let values = count.values(column: column, row: row)
+      #expect(values.x.contains(x) && values.y.contains(y))
+    }
+    #expect(count.outside == beside && count.inside == 5_000 - beside)
+    for series in 0..<2 {
+      for place in 0..<(36 * 18) { #expect(count.counts[series][place] == expected[series * 1_000 + place] ?? 0) }
+    }
+    #expect(count.dot(.nan, 0) == nil)
+  }
+
+  @Test("the strip counts commits and changed records in each part of the time")
+  func strip() throws {
+    let commits = (0..<60).map { place in
+      Commit(
+        number: CommitNumber(UInt64(60 - place)), parents: [], date: Int64(60 - place) * 1_000, action: "",
+        changes: [ChangeCount(datastore: "City", inserted: place, updated: 1, deleted: 0)])
+    }
+    let strip = try #require(CommitStrip(commits, parts: 10))
+    #expect(strip.axis == .time)
+    #expect(strip.parts.map(\.commitCount).reduce(0, +) == 60)
+    #expect(strip.parts.map(\.changeCount).reduce(0, +) == (1...60).reduce(0, +))
+    for commit in commits {
+      let part = try #require(strip.part(of: commit.number))
+      let width = 59_000.0 / 10
+      #expect(part == min(9, Int(Double(commit.date - 1_000) / width)))
+    }
+    var burst = commits
+    for place in burst.indices.dropFirst() { burst[place].date = 5 }
+    #expect(CommitStrip(burst, parts: 10)?.axis == .commits)
+    #expect(CommitStrip([], parts: 10) == nil)
+  }
+}

@@ -1,0 +1,297 @@
+import Documents
+import DatastoreModel
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+/// Pictures: what they show is what a loop over the records counts.
+@Suite struct PictureTests {
+  private static let populations = Sample.cities.flatMap { $0 }.compactMap { $0[member: "population"]?.number }
+
+  private static func driver(_ size: Size = Size(columns: 120, rows: 40)) throws -> Driver {
+    Driver(try Sample.store(), size: size, start: .init(datastore: "City"))
+  }
+
+  // MARK: Histogram
+
+  @Test("the bins of the index pane hold the records that a loop counts in them")
+  func bins() throws {
+    let driver = try Self.driver()
+    driver.press("l l l o 5")
+    guard let pane = driver.browser.panes[.index] as? IndexPane, let histogram = pane.histogram.histogram else {
+      Issue.record("no histogram:\n\(driver.screen)")
+      return
+    }
+    #expect(histogram.count == Self.populations.count)
+    for (position, bin) in histogram.bins.enumerated() {
+      guard case .integer(let lower) = bin.lower else {
+        Issue.record("\(bin.lower)")
+        return
+      }
+      var upper = Double.infinity
+      if position + 1 < histogram.bins.count, case .integer(let next) = histogram.bins[position + 1].lower {
+        upper = Double(next)
+      }
+      #expect(bin.count == Self.populations.count { $0 >= Double(lower) && $0 < upper })
+    }
+    #expect(driver.shows("▲"))
+  }
+
+  @Test("a range is set with the brush: bin by bin, from here, to here, and Enter shows a bin in the table")
+  func brush() throws {
+    let driver = try Self.driver()
+    driver.press("l l l o 5")
+    driver.press("l (")
+    let first = try #require(driver.browser.table.source?.range)
+    guard case .including(.integer(let lower)) = first.lower else {
+      Issue.record("\(first)")
+      return
+    }
+    let expected = Self.populations.count { $0 >= Double(lower) }
+    #expect(driver.browser.table.bounds.count == expected)
+    #expect(expected < Self.populations.count)
+    driver.press("5 l l )")
+    let second = try #require(driver.browser.table.source?.range)
+    guard case .excluding(.integer(let upper)) = second.upper else {
+      Issue.record("\(second)")
+      return
+    }
+    let within = Self.populations.count { $0 >= Double(lower) && $0 < Double(upper) }
+    #expect(driver.browser.table.bounds.count == within)
+    driver.press("5 Enter")
+    #expect(driver.browser.focus == .table)
+  }
+
+  @Test("the histogram follows the commit that is shown")
+  func followsCommit() throws {
+    let driver = try Self.driver()
+    driver.press("5 ,")
+    let pane = try #require(driver.browser.panes[.index] as? IndexPane)
+    #expect(pane.histogram.reply?.request.commit == driver.browser.session.shown)
+    #expect(pane.histogram.histogram?.count == 6)
+  }
+
+  // MARK: Describe
+
+  @Test("a description shows every field, and Enter counts its values")
+  func describe() throws {
+    let driver = try Self.driver()
+    driver.press("I")
+    for name in ["geonameid", "name", "countrycode", "population", "timezone", "alternatenames"] {
+      #expect(driver.shows(name))
+    }
+    let description = try #require((driver.browser.panes[.describe] as? DescribePane)?.description)
+    #expect(description.isComplete && description.total == 10)
+    let field = try #require(description.fields.first { $0.name == "population" })
+    let sorted = Self.populations.sorted()
+    #expect(field.least?.number == sorted.first && field.greatest?.number == sorted.last)
+    driver.press("j j Enter")
+    #expect(driver.shows("Frequency  City .countrycode"))
+    #expect(driver.shows("JP"))
+    driver.press("q q")
+    #expect(driver.browser.focus == .table)
+  }
+
+  @Test("a description that is called off keeps what is there and says of how much")
+  func describePart() throws {
+    let driver = Driver(try Sample.large(3_000), size: Size(columns: 120, rows: 40), start: .init(datastore: "Item"))
+    driver.isHolding = true
+    driver.press("I")
+    let (id, work) = try #require(driver.held.first)
+    guard case .ask(let question as DescribeRequest) = work else {
+      Issue.record("\(work)")
+      return
+    }
+    let parts = Locked<[StoreBrowser.Progress]>([])
+    let context = WorkContext(store: driver.store, report: { part in parts.with { $0.append(part) } })
+    _ = try question.reply(in: context)
+    let first = try #require(parts.with { $0 }.first { if case .part = $0.found { true } else { false } })
+    driver.tell(.work(id, .progress(first)))
+    driver.press("Esc")
+    #expect(driver.shows("17.1 % read"), "\(driver.screen)")
+    #expect(driver.shows("population") == false && driver.shows("value"))
+    #expect(first.done == 512)
+  }
+
+  // MARK: Plot
+
+  @Test("each point is in the dot that its values give, the cross-hair names a record, a rectangle is a filter")
+  func plot() throws {
+    let driver = try Self.driver()
+    driver.press(":")
+    driver.type("plot population geonameid by countrycode")
+    driver.press("Enter")
+    let pane = try #require(driver.browser.panes[.plot] as? PlotPane)
+    let reply = try #require(pane.reply)
+    #expect(reply.count.inside == 10 && reply.count.outside == 0)
+    #expect(reply.series.map(\.text) == ["CH", "JP", "GE", "other"])
+    for document in Sample.cities.flatMap({ $0 }) {
+      let x = try #require(document[member: "population"]?.number)
+      let y = try #require(document[member: "geonameid"]?.number)
+      let series = try #require(["CH", "JP", "GE"].firstIndex { document[member: "countrycode"] == .string($0) })
+      let dot = try #require(reply.count.dot(x, y))
+      #expect(reply.count.counts[series][dot.row * reply.count.columns + dot.column] > 0)
+    }
+    #expect(pane.point != nil)
+    #expect(driver.shows("● CH") && driver.shows("● JP"))
+    // The whole plane as a rectangle keeps everything; a part of it what a loop keeps.
+    driver.press("g g v G Enter")
+    let filter = try #require(driver.browser.table.source?.filter)
+    #expect(driver.browser.table.count(driver.browser.session) == 10, "\(filter)")
+  }
+
+  @Test("zooming shows a part, and the points beside it are counted")
+  func zoom() throws {
+    let driver = try Self.driver()
+    driver.press(":")
+    driver.type("plot population geonameid")
+    driver.press("Enter + +")
+    let reply = try #require((driver.browser.panes[.plot] as? PlotPane)?.reply)
+    let frame = reply.count.frame
+    let expected = Sample.cities.flatMap { $0 }.count { document in
+      guard let x = document[member: "population"]?.number, let y = document[member: "geonameid"]?.number else {
+        return false
+      }
+      return frame.x.contains(x) && frame.y.contains(y)
+    }
+    #expect(reply.count.inside == expected && reply.count.outside == 10 - expected)
+    driver.press("=")
+    #expect((driver.browser.panes[.plot] as? PlotPane)?.reply?.count.inside == 10)
+  }
+
+  @Test("a plot of what is no number says so")
+  func noNumbers() throws {
+    let driver = try Self.driver()
+    driver.press(":")
+    driver.type("plot name timezone")
+    driver.press("Enter")
+    #expect(driver.shows("no record has a number in both name and timezone"))
+    driver.press("q :")
+    driver.type("plot a b c")
+    driver.press("Enter")
+    #expect(driver.shows("two fields, not 3"))
+  }
+
+  // MARK: Time
+
+  @Test("the strip stands above the history, and older commits are stepped to by number")
+  func strip() throws {
+    let driver = try Self.driver()
+    driver.press("g H")
+    #expect(driver.shows("4 commits by"))
+    driver.press("q :")
+    driver.type("older 2")
+    driver.press("Enter")
+    #expect(driver.shows("AS OF #2"))
+    #expect(driver.browser.table.changed.values.count { $0 == .delete } == 6)
+    driver.press(":")
+    driver.type("newer 2")
+    driver.press("Enter")
+    #expect(!driver.shows("AS OF"))
+    driver.press(":")
+    driver.type("older nonsense")
+    driver.press("Enter")
+    #expect(driver.shows("not “nonsense”"))
+  }
+
+  // MARK: Numbers
+
+  @Test("a number is whole, or scaled and marked, and never cut")
+  func scaled() {
+    #expect(ScaledNumber.fitted("1525152", width: 9) == "1525152")
+    #expect(ScaledNumber.fitted("1525152", width: 6) == "1.53 M")
+    #expect(ScaledNumber.fitted("-1525152", width: 6) == "-1.5 M")
+    #expect(ScaledNumber.fitted("1525152", width: 3) == "2 M")
+    #expect(ScaledNumber.fitted("35.428731234", width: 7) == "~35.429")
+    #expect(ScaledNumber.fitted("1e300", width: 4) == "####" || ScaledNumber.fitted("1e300", width: 5) == "1e300")
+    for width in 1...20 {
+      for text in ["0.000012345", "123456789012345678", "-99999.99", "1e-30", "12", "nan"] {
+        let fitted = ScaledNumber.fitted(text, width: width)
+        #expect(fitted.utf8.count <= width)
+        guard !fitted.contains("#"), let value = Double(text), value.isFinite else { continue }
+        let plain = fitted.replacing("~", with: "")
+        let unit = ["k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18].first { plain.hasSuffix($0.key) }
+        let digits = plain.filter { !"kMGTPE ".contains($0) }
+        let shown = try? #require(Double(digits))
+        let size = (shown ?? .nan) * (unit?.value ?? 1)
+        #expect(abs(size - value) <= max(abs(value) * 0.5, 0.5), "\(text) as \(fitted)")
+      }
+    }
+    #expect(ScaledNumber.axis("2500000") == "2.5 M")
+    #expect(ScaledNumber.axis("100000") == "100 000")
+  }
+
+  @Test("a column's format is chosen, shown, kept apart from what is stored, and given back")
+  func formats() throws {
+    func text(_ format: ValueFormat, _ text: String, _ kind: ValueText.Kind = .number) -> String {
+      format.text(ValueText(text: text, kind: kind), isASCII: false).text
+    }
+    #expect(text(.thousands, "-1234567.50") == "-1 234 567.50")
+    #expect(text(.bytes, "1525152") == "1.5 MB")
+    #expect(text(.dateFromSeconds, "1795190400") == "2026-11-20 16:00:00")
+    #expect(text(.dateFromMilliseconds, "1795190400999") == "2026-11-20 16:00:00")
+    #expect(text(.duration, "3723") == "1:02:03")
+    #expect(text(.hex, "255") == "0xff")
+    #expect(text(.check, "true", .bool) == "✓")
+    for format in ValueFormat.allCases { #expect(text(format, "nonsense", .string) == "nonsense") }
+    for odd in ["1e400", "-1", "nan", "99999999999999999999"] {
+      for format in ValueFormat.allCases { #expect(!text(format, odd).isEmpty) }
+    }
+    let driver = try Self.driver()
+    driver.press("l l l g f j Enter")
+    #expect(driver.shows("1 049 498"))
+    driver.press("y y")
+    #expect(driver.copied == "1049498")
+    driver.press(":")
+    driver.type("format plain")
+    driver.press("Enter")
+    #expect(!driver.shows("1 049 498") && driver.shows("1049498"))
+    driver.press(":")
+    driver.type("format roman")
+    driver.press("Enter")
+    #expect(driver.shows("is no format"))
+  }
+
+  // MARK: Files in memory
+
+  @Test("leaving a file that was changed asks, and writes only what is chosen")
+  func leaving() throws {
+    let path = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("id,name\n1,Bern\n2,Kobe\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    func open() -> Driver { Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file } }
+    let untouched = open()
+    untouched.press("q")
+    #expect(untouched.hasQuit)
+    _ = try Sample.change(store, file.datastore, "2", ".name", to: "Kōbe")
+    let driver = open()
+    driver.press("q")
+    #expect(!driver.hasQuit && driver.shows("is open in memory: 1 commit"))
+    driver.press("Enter")
+    #expect(!driver.hasQuit)
+    #expect(try TestFile.text(path) == "id,name\n1,Bern\n2,Kobe\n")
+    driver.press("q j j Enter")
+    #expect(driver.hasQuit && driver.farewell?.contains("was written anew") == true)
+    #expect(try TestFile.text(path) == "id,name\n1,Bern\n2,Kōbe\n")
+  }
+
+  // MARK: Stored screens
+
+  @Test(
+    "each picture at each size is as it was",
+    arguments: ["histogram", "describe", "plot", "strip"], [false, true])
+  func screens(name: String, isASCII: Bool) throws {
+    let keys = ["histogram": "l l l o 5", "describe": "I", "plot": "g p", "strip": "g H"][name] ?? ""
+    for size in [Size(columns: 80, rows: 24), Size(columns: 120, rows: 40), Size(columns: 160, rows: 48)] {
+      let driver = Driver(try Sample.store(), size: size, start: .init(datastore: "City")) {
+        $0.time = TimeText { time in Int(1_795_166_042 - time / 1_000_000_000) }
+        $0.theme.isASCII = isASCII
+      }
+      driver.press(keys)
+      let grid = isASCII ? driver.grid.asciiOnly() : driver.grid
+      try Snapshot.check(grid, named: "picture-\(name)-\(size)\(isASCII ? "-ascii" : "")")
+    }
+  }
+}

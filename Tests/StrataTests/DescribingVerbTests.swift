@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+/// The verbs that print records as a whole, and files that are opened as stores.
+@Suite("Describing verbs") struct DescribingVerbTests {
+  private static let rows = "id,name,population\n1,Bern,120\n2,Kobe,1500000\n3,Bern,\n"
+
+  @Test("describe prints a line a field, as text and as JSON, of a store and of a file")
+  func describe() throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path("cities.csv")
+    try Data(Self.rows.utf8).write(to: URL(filePath: file))
+    let run = try ProgramRun(["describe", file, "cities", "--json"])
+    #expect(run.status == 0, "\(run.complaint)")
+    let fields = run.objects
+    #expect(fields.compactMap { $0["field"] as? String } == ["id", "name", "population"])
+    #expect(fields.compactMap { $0["distinct"] as? Int } == [3, 2, 2])
+    #expect(fields.last?["least"] as? Int == 120 && fields.last?["greatest"] as? Int == 1_500_000)
+    #expect((fields.last?["null"] as? Int ?? 0) + (fields.last?["missing"] as? Int ?? 0) == 1)
+    let store = folder.path("Cities.strata")
+    #expect(try ProgramRun(["import", store, "City", file, "--id", "id", "--index", "byName=name"]).status == 0)
+    let text = try ProgramRun(["describe", store, "City"])
+    #expect(text.status == 0)
+    #expect(text.output.contains("index byName"))
+    #expect(text.output.contains("commonest: \"Bern\" ×2"))
+    #expect(try ProgramRun(["describe", store, "Nothing"]).status == 1)
+  }
+
+  @Test("blame prints for each field the commit that last wrote it")
+  func blame() throws {
+    let folder = try TemporaryFolder()
+    let (file, store) = (folder.path("cities.csv"), folder.path("Cities.strata"))
+    try Data(Self.rows.utf8).write(to: URL(filePath: file))
+    #expect(try ProgramRun(["import", store, "City", file, "--id", "id", "--name", "first"]).status == 0)
+    let put = try ProgramRun(
+      ["put", store, "City", "--name", "second"], input: "{\"id\":2,\"name\":\"Kobe\",\"population\":7}")
+    #expect(put.status == 0, "\(put.complaint)")
+    let run = try ProgramRun(["blame", store, "City", "2", "--json"])
+    #expect(run.status == 0, "\(run.complaint)")
+    let blame = Dictionary(
+      uniqueKeysWithValues: run.objects.map { ($0["path"] as? String ?? "", $0["action"] as? String ?? "") })
+    #expect(blame == [".id": "first", ".name": "first", ".population": "second"])
+    let past = try ProgramRun(["blame", store, "City", "2", "--at", "1"])
+    #expect(past.lines.count == 3 && past.lines.allSatisfy { $0.hasSuffix("first") })
+    #expect(try ProgramRun(["blame", store, "City", "99"]).status == 1)
+  }
+
+  @Test("verbs read a file as a store, and change none")
+  func files() throws {
+    let folder = try TemporaryFolder()
+    let file = folder.path("cities.jsonl")
+    try Data("{\"id\":1,\"name\":\"Bern\"}\nnonsense\n{\"id\":2,\"name\":\"Kobe\"}\n".utf8).write(
+      to: URL(filePath: file))
+    let run = try ProgramRun(["records", file, "cities", "--where", "name == \"Kobe\""])
+    #expect(run.status == 0 && run.lines.count == 1)
+    #expect(run.complaint.contains("1 row left out") && run.complaint.contains("cities.jsonl:2"))
+    let delete = try ProgramRun(["delete", file, "cities", "1"])
+    #expect(delete.status != 0 && delete.complaint.contains("only read"))
+    #expect(try String(contentsOf: URL(filePath: file), encoding: .utf8).contains("Bern"))
+  }
+}
