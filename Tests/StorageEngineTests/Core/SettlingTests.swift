@@ -77,7 +77,10 @@ struct SettlingTests {
     let transaction = try store.beginBlocking()
     let file = try transaction.scratchFile()
     let text = Array("hello".utf8)
-    try text.withUnsafeBytes { bytes throws(StorageError) in try file.append(bytes) }
+    let written = text.withUnsafeBytes { bytes in
+      Result { () throws(StorageError) in try file.append(bytes) }
+    }
+    try written.get()
     var back = [UInt8](repeating: 0, count: 9)
     let count = try back.withUnsafeMutableBytes { try file.read(into: $0, at: 1) }
     #expect(back[..<count] == Array("ello".utf8)[...])
