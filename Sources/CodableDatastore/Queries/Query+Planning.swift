@@ -20,7 +20,7 @@ extension Query {
 
   /// Throws for what can never be asked.
   private func check() throws {
-    if let count, count < 1 { throw InvalidQueryError(reason: "A limit is 1 or more, not \(count).") }
+    if let most, most < 1 { throw InvalidQueryError(reason: "A limit is 1 or more, not \(most).") }
     if offset < 0 { throw InvalidQueryError(reason: "An offset is 0 or more, not \(offset).") }
     if let cursor, cursor.query != fingerprint {
       throw InvalidQueryError(reason: "The cursor is one of another query.")
@@ -73,7 +73,7 @@ extension Query {
     }
     let planner = QueryPlanner(indexes: known, rows: trees[""]?.count ?? 0, mayScan: false)
     let plan = try planner.plan(
-      conditions.isEmpty ? nil : .all(conditions), sort: sort, need: count == nil ? .all : .first,
+      conditions.isEmpty ? nil : .all(conditions), sort: sort, need: most == nil ? .all : .first,
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
     return Planned(plan: plan, records: records, trees: trees)
   }

@@ -1,11 +1,13 @@
 import DatastoreModel
+import FoundationEssentials
+import StorageEngine
 
 extension Query {
   /// How many instances meet the condition, whatever the limit. None is read where indexes tell.
   public var count: Int {
     get async throws {
       var query = self
-      (query.count, query.offset, query.cursor, query.sorts) = (nil, 0, nil, [])
+      (query.most, query.offset, query.cursor, query.sorts) = (nil, 0, nil, [])
       var run = try await query.run()
       return try await run?.count() ?? 0
     }
@@ -15,7 +17,7 @@ extension Query {
   public var first: Format.Instance? {
     get async throws {
       var query = self
-      query.count = 1
+      query.most = 1
       var run = try await query.run()
       return try await run?.next()?.instance
     }
@@ -54,22 +56,19 @@ extension Query {
   /// Everything is read once at the beginning; then each changed instance is decoded once. A predicate that throws keeps
   /// its instance out.
   public func live() -> some AsyncInstances<[Format.Instance]> {
-    let (predicates, sorts, offset, count) = (predicates, sorts, offset, count)
-    let order: (@Sendable (Format.Instance, Format.Instance) -> Bool)? =
-      sorts.isEmpty
-      ? nil
-      : { left, right in
-        for sort in sorts {
-          guard let one = try? sort.key(left), let other = try? sort.key(right), one != other else { continue }
-          return one.lexicographicallyPrecedes(other) != sort.isDescending
-        }
-        return false
+    let (predicates, sorts, offset, most) = (predicates, sorts, offset, most ?? .max)
+    let isIncluded: @Sendable (Format.Instance) -> Bool = { instance in
+      predicates.allSatisfy { predicate in (try? predicate.evaluate(instance)) ?? false }
+    }
+    let precedes: @Sendable (Format.Instance, Format.Instance) -> Bool = { left, right in
+      for sort in sorts {
+        guard let one = try? sort.key(left), let other = try? sort.key(right), one != other else { continue }
+        return one.lexicographicallyPrecedes(other) != sort.isDescending
       }
-    return LiveInstances(
-      core: core,
-      isIncluded: { instance in predicates.allSatisfy { (try? $0.evaluate(instance)) ?? false } },
-      areInIncreasingOrder: order
-    ).map { instances in Array(instances.dropFirst(offset).prefix(count ?? .max)) }
+      return false
+    }
+    let live = LiveInstances(core: core, isIncluded: isIncluded, areInIncreasingOrder: sorts.isEmpty ? nil : precedes)
+    return live.map { instances in Array(instances.dropFirst(offset).prefix(most)) }
   }
 }
 

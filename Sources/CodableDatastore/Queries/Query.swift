@@ -19,7 +19,7 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   let core: DatastoreCore<Format>
   var predicates: [Predicate<Format.Instance>]
   var sorts: [QuerySortKey<Format.Instance>] = []
-  var count: Int?
+  var most: Int?
   var offset = 0
   var cursor: QueryCursor?
   var mayScan = false
@@ -46,7 +46,7 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   ///   - offset: 0 or more.
   public func limit(_ count: Int, offset: Int = 0) -> Self {
     changed {
-      $0.count = count
+      $0.most = count
       $0.offset = offset
     }
   }

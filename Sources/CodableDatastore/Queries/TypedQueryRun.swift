@@ -32,7 +32,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     predicates = query.predicates
     sortKey = { try query.sortKey(of: $0) }
     offset = query.offset
-    remaining = query.count ?? .max
+    remaining = query.most ?? .max
     cursor = query.cursor.map { QueryPosition(query: $0.query, sortKey: $0.sortKey, identifier: $0.identifier) }
     let trees = planned.trees
     var walked = planned.plan

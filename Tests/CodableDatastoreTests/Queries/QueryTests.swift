@@ -125,11 +125,13 @@ struct QueryTests {
       for (predicate, condition) in Self.conditions {
         guard let (second, other) = Self.conditions.randomElement(using: &random) else { continue }
         let query = datastore.load(where: predicate).scanning()
-        #expect(try await query.all() == shops.filter(condition), "\(try await query.explain())")
+        let plan = try await query.explain()
+        #expect(try await query.all() == shops.filter(condition), "\(plan)")
         let both = query.where(second)
         let expected = shops.filter { condition($0) && other($0) }
-        #expect(try await both.all() == expected, "\(try await both.explain())")
-        #expect(try await both.count == expected.count, "\(try await both.explain())")
+        let bothPlan = try await both.explain()
+        #expect(try await both.all() == expected, "\(bothPlan)")
+        #expect(try await both.count == expected.count, "\(bothPlan)")
         #expect(try await both.first == expected.first)
         #expect(try await both.exists == !expected.isEmpty)
         #expect(try await both.max(of: \.size) == expected.map(\.size).max())
@@ -138,7 +140,8 @@ struct QueryTests {
         let ordered = expected.sorted {
           $0.size != $1.size ? $0.size > $1.size : $0.name != $1.name ? $0.name < $1.name : $0.id < $1.id
         }
-        #expect(try await sorted.all() == ordered, "\(try await sorted.explain())")
+        let sortedPlan = try await sorted.explain()
+        #expect(try await sorted.all() == ordered, "\(sortedPlan)")
         #expect(try await sorted.limit(5, offset: 2).all() == Array(ordered.dropFirst(2).prefix(5)))
         for way in [query.sorted(by: \.size), query.sorted(by: \.size, .descending), query] {
           let whole = try await way.all()
@@ -148,7 +151,8 @@ struct QueryTests {
             paged += page
             page = try await way.after(way.cursor(after: last)).limit(4).all()
           }
-          #expect(paged == whole, "\(try await way.explain())")
+          let wayPlan = try await way.explain()
+          #expect(paged == whole, "\(wayPlan)")
         }
       }
     }

@@ -69,7 +69,8 @@ struct QueryPlannerTests {
   @Test("ties go by name, stale and unknown indexes serve nothing, and what no index serves is a scan")
   func ties() throws {
     let condition = "x = 1 and y = 1"
-    #expect(try plan(condition, [index("y", 10_000), index("x", 10_000)]).shortText == "INDEX x")
+    #expect(
+      try plan(condition, [index("y", 10_000), index("x", 10_000)]).text.hasPrefix("INTERSECT (INDEX x 1 1 entry"))
     #expect(try plan("c = 1", [index("a", 10)]).text == "SCAN 10000 records · KEEP c = 1 · SORT no")
     #expect(try plan("a = 1 or c = 1", [index("a", 10_000)]).way == .scan)
     #expect(try plan("not (a = 1 and c = 1)", [index("a", 10_000)]).way == .scan)
