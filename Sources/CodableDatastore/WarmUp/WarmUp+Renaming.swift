@@ -47,7 +47,7 @@ extension WarmUp {
       _ = try index.order.place(value: parts.value, identifier: parts.identifier).withProbe { probe in
         try throwingStoreErrors { () throws(StorageError) in
           try transaction.insert(
-            entry.key.array, entry.payload, in: index.tree, place: index.isInByteOrder ? nil : probe)
+            entry.key.array, entry.payload, in: index.tree, place: index.order.treeOrder == .bytes ? nil : probe)
         }
       }
     }
