@@ -14,11 +14,14 @@ package struct Filter: Hashable, Sendable {
   /// As it was typed.
   package let text: String
   package let condition: Condition
+  /// The parts of a document that it looks at.
+  package let selection: DocumentSelection
 
   package init(parsing text: String) throws(ExpressionError) {
     self.text = text
     var parser = FilterParser(text)
     condition = try parser.filter()
+    selection = DocumentSelection(condition.paths)
   }
 
   /// Whether a document meets the condition. Never traps; takes time linear in the values looked at.
