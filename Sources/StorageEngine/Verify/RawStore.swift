@@ -2,6 +2,7 @@
 struct RawStore: Sendable {
   let path: String
   let file: DataFile
+  private let tolerantFile: TolerantFile
   /// Bytes before this are looked at: what is durable of a living writer's file, else all.
   let end: UInt64
   /// Whether another process is writing.
@@ -37,9 +38,13 @@ struct RawStore: Sendable {
       end = size
     }
     self.file.extend(to: size)
+    tolerantFile = file
   }
 
-  private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> any DiskFile {
+  /// Whether the disk could not read some of what was asked for so far.
+  var hasUnreadableBytes: Bool { tolerantFile.hasUnreadableBytes }
+
+  private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> TolerantFile {
     do {
       return TolerantFile(try disk.openByName(path, .read))
     } catch {

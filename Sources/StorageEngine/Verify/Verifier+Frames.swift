@@ -128,8 +128,9 @@ extension Verifier {
     var counts: [UInt32: (inserted: UInt64, updated: UInt64, deleted: UInt64)] = [:]
     var superseded = commits[frame.header.number].flatMap { try? SupersededCursor($0, file) }
     var place = frame.changesStart
+    var window = ChangeWindow(file: file, limit: frame.nodesStart)
     while place < frame.nodesStart {
-      guard let (entry, fact) = try? change(at: place, limit: frame.nodesStart), place - entry.distance == frame.offset
+      guard let (entry, fact) = try? change(at: place, in: &window), place - entry.distance == frame.offset
       else {
         return damage(
           "changes", place, commit: frame.header.number, "no change can be read here",
@@ -169,25 +170,28 @@ extension Verifier {
   }
 
   /// A change entry where one must begin, with the check that references to it must have.
-  private func change(at offset: UInt64, limit: UInt64) throws(StorageError) -> (ChangeEntry, ChangeFact) {
-    let longestHead = UInt64(ChangeEntry.longestHead + Limits.key)
-    let head = try file.bytes(at: offset, count: Int(min(longestHead, limit - offset)), what: "change entry")
-    let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
-    guard entry.length <= limit - offset, let length = UInt32(exactly: entry.length) else {
+  private func change(
+    at offset: UInt64, in window: inout ChangeWindow
+  ) throws(StorageError) -> (ChangeEntry, ChangeFact) {
+    let bytes = try window.bytes(at: offset, count: ChangeEntry.longestHead + Limits.key)
+    let entry = try bytes.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
+    guard entry.length <= window.limit - offset, let length = UInt32(exactly: entry.length) else {
       throw .damaged(what: "change entry", offset: offset)
     }
     let check: UInt32
     if entry.isLarge {
       let checks = try file.bytes(
         at: offset + entry.length - UInt64(entry.checksLength), count: entry.checksLength, what: "change entry")
-      let start = head.withUnsafeBytes {
+      let start = bytes.withUnsafeBytes {
         checksum(file.header.seed, UnsafeRawBufferPointer(rebasing: $0[..<entry.valueStart]))
       }
       check = checks.withUnsafeBytes { checksum(start, $0) }
+    } else if entry.length <= UInt64(bytes.count) {
+      check = bytes.withUnsafeBytes { file.header.check(UnsafeRawBufferPointer(rebasing: $0[..<Int(entry.length)])) }
     } else {
       check = try file.hash(offset..<(offset + entry.length), from: file.header.seed)
     }
-    let keyCheck = head.withUnsafeBytes { checksum(0, UnsafeRawBufferPointer(rebasing: $0[entry.keyRange])) }
+    let keyCheck = bytes.withUnsafeBytes { checksum(0, UnsafeRawBufferPointer(rebasing: $0[entry.keyRange])) }
     return (entry, ChangeFact(length: length, check: check, keyCheck: keyCheck, tree: entry.tree, kind: entry.kind))
   }
 
@@ -223,5 +227,31 @@ extension Verifier {
       keyCheck: bytes[entry.keyRange].withUnsafeBytes { checksum(0, $0) }, tree: entry.tree, kind: entry.kind)
     changes[reference.offset] = fact
     return fact
+  }
+}
+
+/// The changes of a frame, read in long pieces.
+private struct ChangeWindow {
+  let file: DataFile
+  /// Where the changes end.
+  let limit: UInt64
+  private var start: UInt64 = 0
+  private var piece = Bytes()
+
+  private static let size: UInt64 = 1 << 18
+
+  init(file: DataFile, limit: UInt64) {
+    self.file = file
+    self.limit = limit
+  }
+
+  /// The bytes from an offset before the limit on: at least `count`, or all that there are.
+  mutating func bytes(at offset: UInt64, count: Int) throws(StorageError) -> Bytes {
+    let needed = min(UInt64(count), limit - offset)
+    if offset < start || offset + needed > start + UInt64(piece.count) {
+      piece = try file.bytes(at: offset, count: Int(min(Self.size, limit - offset)), what: "change entry")
+      start = offset
+    }
+    return piece[Int(offset - start)..<piece.count]
   }
 }

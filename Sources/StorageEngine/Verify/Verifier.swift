@@ -83,6 +83,7 @@ extension Store {
     try verifier.checkFrames(opened)
     try verifier.checkLinks()
     try verifier.checkTrees(progress)
+    verifier.report.hasUnreadableBytes = opened.hasUnreadableBytes
     return verifier.report
   }
 }
