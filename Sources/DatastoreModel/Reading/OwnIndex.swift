@@ -60,6 +60,13 @@ struct OwnIndex: ReadableIndex {
     return entries
   }
 
+  /// The entry of a key in which the identifier lies at a range.
+  func entry(_ key: [UInt8], _ identifier: Range<Int>) -> IndexEntry {
+    IndexEntry(
+      value: descriptor.shownValue(Array(key[..<identifier.lowerBound])),
+      identifier: datastore.descriptor.storedKey(Array(key[identifier])))
+  }
+
   func rank(of bound: KeyBound) throws(ModelError) -> Int {
     try tree()?.rank(of: bound, encoding: descriptor.encoding, isLast: false) ?? 0
   }

@@ -1,4 +1,5 @@
 package import Documents
+import StorageEngine
 
 /// Writes documents as JSON Lines, a JSON array or comma-separated values, one at a time.
 ///
@@ -40,6 +41,20 @@ package struct TableWriter: Sendable {
     case .json: Array((isFirst ? "\n" : ",\n").utf8) + document.json(.compact)
     case .csv: Self.line(columns.map { Self.cell(document[$0]) })
     }
+  }
+
+  /// Appends a record as a row, as `row` of its document: its bytes as they are, where they are what would be written.
+  package mutating func append(_ record: RawRecord, to bytes: inout [UInt8]) throws(ModelError) {
+    let isCopied =
+      format != .csv
+      && record.bytes.withUnsafeBytes { content in
+        guard record.coding.isCompactJSON(content) else { return false }
+        if format == .json { bytes.append(contentsOf: (isFirst ? "\n" : ",\n").utf8) }
+        bytes.append(contentsOf: content)
+        if format == .jsonl { bytes.append(UInt8(ascii: "\n")) }
+        return true
+      }
+    if isCopied { isFirst = false } else { bytes += row(try record.document()) }
   }
 
   /// What stands after the last row.

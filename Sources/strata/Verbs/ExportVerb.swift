@@ -22,7 +22,10 @@ extension VerbRun {
     if format == .csv { try forEachRecord(of: datastore) { try survey.see($0.document()) } }
     var writer = TableWriter(format, columns: survey.columns)
     try output.bytes(writer.beginning)
-    try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
+    var records = try datastore.records()
+    while try records.next() {
+      if let record = try records.rawRecord() { try output.append { try writer.append(record, to: &$0) } }
+    }
     try output.bytes(writer.end)
   }
 
@@ -41,11 +44,9 @@ extension VerbRun {
   }
 
   private func forEachRecord(of datastore: any ReadableDatastore, _ body: (Record) throws -> Void) throws {
-    var windows = RankWindows(0..<(try datastore.count))
-    while let ranks = windows.next() {
-      for entry in try datastore.primary.entries(at: ranks) {
-        if let record = try datastore.record(entry.identifier) { try body(record) }
-      }
+    var records = try datastore.records()
+    while try records.next() {
+      if let record = try records.record() { try body(record) }
     }
   }
 }
