@@ -35,6 +35,7 @@ let package = Package(
     .executableTarget(
       name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CAllocations", "CLMDB", "CSQLite"],
       swiftSettings: everyTarget),
+    .executableTarget(name: "VerbBench", dependencies: ["Measuring"], swiftSettings: everyTarget),
     .executableTarget(
       name: "TypedBench", dependencies: ["Measuring", "Atlas", "CAllocations", "CodableDatastore"],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
