@@ -129,7 +129,9 @@ extension JSONScanner {
     }
     // As names are found in a document: by their characters, however they are written or composed.
     let quoted = (name.range.lowerBound - 1)..<(name.range.upperBound + 1)
-    guard case .string(let text)? = try? JSONParser.parse(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[quoted]))
+    guard
+      case .string(let text)? = try? JSONParser.parse(
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[quoted]))
     else { return ("", nil) }
     let wanted = members.filter { $0.name == text }
     return wanted.isEmpty ? nil : (text, wanted.count == 1 ? wanted[0].node : nil)

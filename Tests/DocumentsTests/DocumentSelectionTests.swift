@@ -4,7 +4,9 @@ import Testing
 
 @Suite("parts of documents read out of their bytes")
 struct DocumentSelectionTests {
-  private static let paths = ["a", "b", "é", "e\u{301}", "K", "\"c d\"", "a.b", "a.a.b", "b[1]", "b[0].a", "1.é.a", "a.\"c d\".b"]
+  private static let paths = [
+    "a", "b", "é", "e\u{301}", "K", "\"c d\"", "a.b", "a.a.b", "b[1]", "b[0].a", "1.é.a", "a.\"c d\".b",
+  ]
 
   @Test("at its paths a selection has what the document has, however the text is laid out")
   func equalsDocument() throws {
@@ -54,9 +56,12 @@ struct DocumentSelectionTests {
 
   /// Bytes at which a careless reader goes wrong.
   private static let hard: [[UInt8]] = [
-    [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0xEF, 0xBB, 0xBF], [0x00], [0x1F],
-    Array(#"\ud83d\ude00"#.utf8), Array(#"\ud83d"#.utf8), Array(#"\uDE00"#.utf8), Array(#"\/"#.utf8), Array(#"\u00e9"#.utf8),
-    Array("01".utf8), Array("-".utf8), Array("1e".utf8), Array("1.".utf8), Array(",".utf8), Array("{}".utf8), Array("\"".utf8),
+    [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0xEF, 0xBB, 0xBF], [0x00],
+    [0x1F],
+    Array(#"\ud83d\ude00"#.utf8), Array(#"\ud83d"#.utf8), Array(#"\uDE00"#.utf8), Array(#"\/"#.utf8),
+    Array(#"\u00e9"#.utf8),
+    Array("01".utf8), Array("-".utf8), Array("1e".utf8), Array("1.".utf8), Array(",".utf8), Array("{}".utf8),
+    Array("\"".utf8),
   ]
 
   @Test("the first of two members of one name counts, and names are found however they are written or composed")
@@ -102,7 +107,9 @@ struct DocumentSelectionTests {
       #expect(isCompact || bytes != written || written.contains(UInt8(ascii: "\\")))
     }
     #expect(compact > 2_000)
-    for text in ["", " 1", "1 ", "{\"a\": 1}", "[1,]", "\"\\/\"", "\"\\u0041\"", "\u{FEFF}1", "1\n", "[1,\n2]", "tru", "01"] {
+    for text in [
+      "", " 1", "1 ", "{\"a\": 1}", "[1,]", "\"\\/\"", "\"\\u0041\"", "\u{FEFF}1", "1\n", "[1,\n2]", "tru", "01",
+    ] {
       #expect(!RecordCoding.json.isCompactJSON(Array(text.utf8)), "\(text)")
     }
     #expect(!RecordCoding.xmlPropertyList.isCompactJSON([0x31]))
@@ -181,6 +188,8 @@ extension SeededGenerator {
   }
 
   private mutating func space(_ text: inout String) {
-    if Int.random(in: 0...5, using: &self) == 0 { text += [" ", "\n", "\t", "\r", "  "].randomElement(using: &self) ?? "" }
+    if Int.random(in: 0...5, using: &self) == 0 {
+      text += [" ", "\n", "\t", "\r", "  "].randomElement(using: &self) ?? ""
+    }
   }
 }

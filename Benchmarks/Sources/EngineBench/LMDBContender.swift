@@ -155,7 +155,9 @@ func sizeOfFiles(in folder: String) throws -> Int {
       pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
     }
     var status = stat()
-    if stat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG { sum += Int(status.st_blocks) * 512 }
+    if stat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+      sum += Int(status.st_blocks) * 512
+    }
   }
   return sum
 }

@@ -47,7 +47,9 @@ final class SQLiteContender: Contender {
   func read(_ identifier: UInt64) throws -> Int {
     sqlite3_bind_int64(selection, 1, Int64(bitPattern: identifier))
     defer { sqlite3_reset(selection) }
-    guard sqlite3_step(selection) == SQLITE_ROW else { throw ContenderError(description: "SQLite found no \(identifier)") }
+    guard sqlite3_step(selection) == SQLITE_ROW else {
+      throw ContenderError(description: "SQLite found no \(identifier)")
+    }
     return rowLength(selection)
   }
 

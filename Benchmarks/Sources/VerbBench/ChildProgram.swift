@@ -44,7 +44,9 @@ struct ChildProgram {
     guard code == 0 else { throw VerbBenchError(description: "\(words[0]): \(String(cString: strerror(code)))") }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {}
-    guard status == 0 else { throw VerbBenchError(description: "\(words.joined(separator: " ")) ended with status \(status)") }
+    guard status == 0 else {
+      throw VerbBenchError(description: "\(words.joined(separator: " ")) ended with status \(status)")
+    }
   }
 }
 

@@ -31,17 +31,20 @@ struct VerbBench {
   private func run() throws {
     var rows = [try importing()]
     rows.append(
-      try row("verify", strata("verify", store), sqlite("pragma integrity_check"), "`pragma integrity_check`", "≥ 0.75×"))
+      try row(
+        "verify", strata("verify", store), sqlite("pragma integrity_check"), "`pragma integrity_check`", "≥ 0.75×"))
     let found = try [
       row(
         "records --where 'latitude > 69.5', which no index serves",
         strata("records", store, "City", "--where", "latitude > 69.5"),
-        sqlite("select id, doc from cities where json_extract(doc, '$.latitude') > 69.5"), "`json_extract` in a scan", "≥ 1×",
+        sqlite("select id, doc from cities where json_extract(doc, '$.latitude') > 69.5"), "`json_extract` in a scan",
+        "≥ 1×",
         comparesLines: true),
       row(
         "records --where 'population > 1000000', which an index serves",
         strata("records", store, "City", "--where", "population > 1000000"),
-        sqlite("select id, doc from cities where json_extract(doc, '$.population') > 1000000"), "an expression index", "≥ 1×",
+        sqlite("select id, doc from cities where json_extract(doc, '$.population') > 1000000"), "an expression index",
+        "≥ 1×",
         comparesLines: true),
       row(
         "export of all", strata("export", store, "City"), sqlite("select doc from cities"), "`select doc`", "≥ 0.5×",
@@ -53,16 +56,21 @@ struct VerbBench {
     for row in rows { print(row.markdown) }
     print("\n| Figure | Measured | To reach |\n|---|---|---|")
     print("| bytes of the store, and of the database | \(try bytes(store + "/data")), \(try bytes(database)) | – |")
-    print("| program as `make install` leaves it | \(fixed(Double(try strippedBytes()) / 1e6, digits: 1)) MB | ≤ 26 MB |")
+    print(
+      "| program as `make install` leaves it | \(fixed(Double(try strippedBytes()) / 1e6, digits: 1)) MB | ≤ 26 MB |")
     let start = try (0..<20).map { _ in try strata("--version").seconds() }
     print("| start and end of the program: `strata --version` | \(duration(Spread(start).median)) | – |")
   }
 
   /// Into a new store, and into a new database, each round.
   private func importing() throws -> Row {
-    let indexes = ["name=name", "country=countrycode", "population=population", "timezone=timezone"].flatMap { ["--index", $0] }
+    let indexes = ["name=name", "country=countrycode", "population=population", "timezone=timezone"].flatMap {
+      ["--index", $0]
+    }
     let ours = strata(
-      ["import", store, "City", cities, "--id", "geonameid"] + indexes + ["--index", "names=alternatenames:many-to-many"])
+      ["import", store, "City", cities, "--id", "geonameid"] + indexes + [
+        "--index", "names=alternatenames:many-to-many",
+      ])
     let script = folder + "/import.sql"
     try write(Self.importScript(cities), to: script)
     let theirs = ChildProgram(["sqlite3", database], input: script)
