@@ -32,6 +32,9 @@ struct Recovery {
     var chain = current.chain
     let adopted = try FrameScanner(file: file).advance(&chain, limit: status.size, verifiesHash: true)
     guard chain.end <= status.size else { throw .damaged(what: "end of the file", offset: status.size) }
+    if try FrameScanner(file: file).hasUnknownFrame(behind: chain, limit: status.size) {
+      throw .readOnly(reason: FrameScanner.unknownFrames)
+    }
     if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
     let hold = try LockFile(disk: disk, folder: folder).look().hold
     let promise = DurablePromise(hold, for: file)
@@ -84,7 +87,7 @@ struct Recovery {
     behind chain: ChainEnd, limit: UInt64, of file: DataFile, _ report: inout OpeningReport
   ) throws(StorageError) {
     guard let last = try file.lastNonzero(in: chain.end..<limit) else { return }
-    let garbage = chain.end..<(last + 1)
+    let garbage = chain.end..<min(limit, FrameHeader.end(behind: last))
     let whole = try FrameSurvey.wholeFrames(of: file, in: garbage, after: chain.number)
     report.cutBytes = UInt64(garbage.count)
     do throws(StorageError) {

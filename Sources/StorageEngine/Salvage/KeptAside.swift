@@ -32,8 +32,9 @@ struct KeptAside {
     else { return nil }
     self.name = name
     self.number = number
-    self.file = TolerantFile(file)
-    size = status.size
+    // What older programs have kept ends with the last byte that is not zero.
+    size = (status.size + 7) / 8 * 8
+    self.file = MendedFile(file, with: TolerantFile(file), at: 0, size: size)
   }
 
   /// The whole frames in it, by its own offsets, with the seed of their checks. A compaction gives a store another seed, so
@@ -72,7 +73,7 @@ final class MendedFile: DiskFile {
   private let start: UInt64
   private let end: UInt64
 
-  /// `start`: where in the data what was cut off began.
+  /// `start`: where in the data what was cut off began; `size`: how much it was. What `cut` does not hold of it was zeros.
   init(_ base: any DiskFile, with cut: any DiskFile, at start: UInt64, size: UInt64) {
     self.base = base
     self.cut = cut
@@ -92,15 +93,15 @@ final class MendedFile: DiskFile {
     guard offset < end else { return 0 }
     let count = Int(min(UInt64(buffer.count), end - offset))
     let before = offset < start ? Int(min(UInt64(count), start - offset)) : 0
-    var done = 0
     if before > 0 {
-      done = try base.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<before]), at: offset)
+      let done = try base.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<before]), at: offset)
       guard done == before else { return done }
     }
     guard count > before else { return done }
-    return done
-      + (try cut.read(
-        into: UnsafeMutableRawBufferPointer(rebasing: buffer[before..<count]), at: offset + UInt64(before) - start))
+    let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[before..<count])
+    let read = try cut.read(into: rest, at: offset + UInt64(before) - start)
+    UnsafeMutableRawBufferPointer(rebasing: rest[read...]).initializeMemory(as: UInt8.self, repeating: 0)
+    return count
   }
 
   func map(capacity: Int) -> (any DiskMapping)? { nil }

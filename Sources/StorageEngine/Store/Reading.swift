@@ -66,6 +66,7 @@ enum Reading {
     let promise = DurablePromise(left, for: file)
     let result = try Opening(file: file, limit: min(limit ?? size, size), promise: promise).run()
     if let damage = result.damage { reason = "\(damage)" }
+    if result.hasUnknownFrames { reason = reason ?? FrameScanner.unknownFrames }
     let state = try Publication.State(file: file, newest: result.newest, chain: result.chain)
     return Opened(state: state, result: result, readOnlyReason: reason)
   }

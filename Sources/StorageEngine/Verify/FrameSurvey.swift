@@ -53,7 +53,9 @@ struct FrameSurvey: Sendable {
       end = found.end
       guard progress(end) else { return }
     }
-    if let last = try file.lastNonzero(in: end..<max(end, limit)) { leftover = end..<(last + 1) }
+    if let last = try file.lastNonzero(in: end..<max(end, limit)) {
+      leftover = end..<min(limit, FrameHeader.end(behind: last))
+    }
   }
 
   /// Whether a frame is whole and the next one of the chain.
