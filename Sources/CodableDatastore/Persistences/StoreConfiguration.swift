@@ -13,6 +13,14 @@ public struct StoreConfiguration: Hashable, Sendable {
   /// shortening it at once.
   public var retention = HistoryRetention.everything
 
+  /// For how long after its last transaction this process keeps others from writing; two seconds, unless it is told otherwise.
+  ///
+  /// A process that writes holds the store's lock, because to take it costs more than a small commit. When nothing was written for
+  /// this long it lets go of it, and another process, such as the browser, can commit beside a running app; the next transaction
+  /// takes it again, sees what was committed meanwhile, and builds on it. A process that wants to write while another holds the lock
+  /// waits for two seconds and then throws ``StoreError`` with the kind ``StoreError/Kind/locked(processIdentifier:program:)``.
+  public var writerIdleTime = Duration.seconds(2)
+
   /// Whether the store's file is read through a mapping into memory, which is the fastest way.
   ///
   /// Where a file system's mappings are in doubt, as over a network, or another program may cut the file short, which ends a process

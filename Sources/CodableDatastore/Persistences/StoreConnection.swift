@@ -158,7 +158,7 @@ final class StoreConnection: Sendable {
     let retention = configuration.retention
     return StoreOptions(
       isReadOnly: isReadOnly, program: programName, author: ProcessInfo.processInfo.userName,
-      readsMapped: configuration.readsThroughMapping,
+      readsMapped: configuration.readsThroughMapping, idleSeconds: configuration.writerIdleTime / .seconds(1),
       retention: isReadOnly || retention == .everything ? nil : retention.engineRetention)
   }
 }

@@ -71,7 +71,8 @@ extension Writer {
 
   /// Waits until nobody has committed for a while; false where something else is to be done first. Called with the monitor held.
   private func waitForIdleness() -> Bool {
-    guard shared.lock != nil || shared.queue.hasPending else {
+    // A store that takes no more keeps its lock until it is closed, so that it does not begin to show what may not be durable.
+    guard shared.queue.failure == nil, shared.lock != nil || shared.queue.hasPending else {
       shared.isThreadResting = true
       _ = monitor.waitForBell()
       shared.isThreadResting = false
@@ -86,9 +87,10 @@ extension Writer {
   /// Called with the monitor held, and lets go of it meanwhile.
   private func doIdleWork() {
     if shared.queue.hasPending, shared.queue.beginSync() { syncHoldingMonitor() }
-    let idleWork = shared.queue.failure == nil ? shared.idleWork : nil
+    let isSound = shared.queue.failure == nil
+    let idleWork = isSound ? shared.idleWork : nil
     // Whoever has the turn needs the lock.
-    let hasTurn = shared.queue.takeTurn()
+    let hasTurn = isSound && shared.queue.takeTurn()
     monitor.unlock()
     if hasTurn {
       try? release()
