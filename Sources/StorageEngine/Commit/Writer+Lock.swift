@@ -16,12 +16,15 @@ extension Writer {
     var hold = EncodedHold()
   }
 
-  /// Makes the writer ready to append. Takes the lock where it is not held.
-  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) {
-    let (failure, isClosed, isLocked) = monitor.withLock { (shared.queue.failure, shared.isClosed, shared.lock != nil) }
+  /// Makes the writer ready to append, and answers what a transaction begins from. Takes the lock where it is not held.
+  @discardableResult
+  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) -> Publication.State {
+    let (failure, isClosed, isLocked, appended) = monitor.withLock {
+      (shared.queue.failure, shared.isClosed, shared.lock != nil, shared.appended)
+    }
     if isClosed { throw .closed }
     if let failure { throw failure }
-    guard !isLocked else { return }
+    if isLocked { return appended }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
     let lock = try takeLock()
     monitor.withLock {
@@ -36,6 +39,7 @@ extension Writer {
     }
     // It will let go of the lock, also where nothing is committed now.
     wakeThread()
+    return beginning().state
   }
 
   /// What a transaction begins from; the writer is prepared.

