@@ -8,8 +8,9 @@
 public struct StoreConfiguration: Hashable, Sendable {
   /// Which commits the store keeps by itself; everything, unless it is told otherwise.
   ///
-  /// The history is shortened when the store is closed or idle after writes, and only where more of its file is dead
-  /// than alive. The newest commit and all named ones stay. See ``DiskPersistence/shortenHistory(keeping:)`` for
+  /// The history is shortened when the store is idle after writes, on a thread of its own and beside those that write then, and
+  /// only where more of its file is dead than alive. A store of less than 16 MiB is shortened on closing too. The newest commit and
+  /// all named ones stay. See ``DiskPersistence/shortenHistory(keeping:)`` for
   /// shortening it at once.
   public var retention = HistoryRetention.everything
 

@@ -11,6 +11,8 @@ final class StoreConnection: Sendable {
   let turns = TurnQueue()
   /// Who hears of changes.
   let publication = Publication()
+  /// Whether other processes' commits are told.
+  let isFollowing = Atomic(false)
 
   private let state: Mutex<State>
   private struct State {
