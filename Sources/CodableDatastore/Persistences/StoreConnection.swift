@@ -17,6 +17,8 @@ final class StoreConnection: Sendable {
   let publication = Publication()
   /// When who calls in a loop gives way.
   let slices: TimeSlices
+  /// Whether other processes' commits are told.
+  let isFollowing = Atomic(false)
 
   private let state: Mutex<State>
   private struct State {
@@ -211,7 +213,7 @@ final class StoreConnection: Sendable {
     let retention = configuration.retention
     return StoreOptions(
       isReadOnly: isReadOnly, program: programName, author: userName,
-      readsMapped: configuration.readsThroughMapping,
+      readsMapped: configuration.readsThroughMapping, idleSeconds: configuration.writerIdleTime / .seconds(1),
       retention: isReadOnly || retention == .everything ? nil : retention.engineRetention)
   }
 }

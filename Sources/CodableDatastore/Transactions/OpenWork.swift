@@ -19,6 +19,7 @@ final class OpenWork: Sendable {
     } catch {
       throw StoreError(error)
     }
+    connection.noticeBase(of: store)
   }
 }
 
