@@ -1,5 +1,9 @@
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 
 /// A walk over the answer of a typed query, by its plan. Instances are decoded on the caller's executor.
