@@ -125,6 +125,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   }
 
   private mutating func instance(of key: StoredKey) async throws -> Instance? {
+    await core.store.giveWay()
     guard let record = try records.record(at: core.identifiers.order.place(of: key.bytes)) else { return nil }
     readCount += 1
     return try await core.coder.decode(record).instance
