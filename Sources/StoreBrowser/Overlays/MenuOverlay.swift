@@ -16,6 +16,8 @@ struct MenuOverlay: ListPane {
     case setField(RecordPlace, DocumentPath, Document)
     case select(RecordPlace)
     case filter(datastore: String, index: String, range: KeyInterval)
+    case export(ExportRequest)
+    case exportElsewhere
     case nothing
   }
 

@@ -126,11 +126,16 @@ struct IndexPane: Pane {
         rows = answer.rows
         (selection, top) = (0, 0)
       }
-    case .density(let answer): density = answer
-    case .distinct(let request, let count) where request.range == range: distinct = count
+    case .density(let answer) where isCurrent(answer.request): density = answer
+    case .distinct(let request, let count) where isCurrent(request): distinct = count
     case .verified(let answer): verified = answer
     default: break
     }
+  }
+
+  /// Whether an answer is about what is shown.
+  private func isCurrent(_ request: DensityRequest) -> Bool {
+    request.datastore == datastore && request.index == index && request.range == range && request.commit == commit
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -255,7 +260,7 @@ struct IndexPane: Pane {
     if let density, !density.counts.isEmpty {
       drawDensity(density, at: inside.top + 1, in: inside, on: &grid, theme: theme)
     }
-    if let verified { drawVerified(verified, at: inside.top + 2, in: inside, on: &grid, theme: theme) }
+    if let verified { drawVerified(verified, at: inside.top + 2, in: inside, on: &grid, session) }
     grid.write(
       "  key", at: Point(column: inside.left, row: inside.top + 3), width: inside.columns, style: theme.style(.header))
     grid.write(
@@ -279,8 +284,17 @@ struct IndexPane: Pane {
     grid.write(spans, at: Point(column: inside.left + 8, row: row), width: inside.columns - 8)
   }
 
-  private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme)
-  {
+  private func drawVerified(
+    _ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, _ session: Session
+  ) {
+    let theme = session.theme
+    guard answer.request.datastore == datastore, answer.request.index == index else { return }
+    guard answer.request.commit == session.shown else {
+      grid.write(
+        "verified at \(answer.request.commit), not at \(session.shown); V verifies it",
+        at: Point(column: inside.left + 1, row: row), width: inside.columns - 1, style: theme.style(.dim))
+      return
+    }
     let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
     let compared =
       (answer.comparedValues ? "" : "; values of computed indexes not compared")
