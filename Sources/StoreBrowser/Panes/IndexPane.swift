@@ -139,7 +139,7 @@ struct IndexPane: Pane {
   }
 
   /// Whether an answer is about what is shown.
-  private func isCurrent(_ request: DensityRequest) -> Bool {
+  private func isCurrent(_ request: DistinctRequest) -> Bool {
     request.datastore == datastore && request.index == index && request.range == range && request.commit == commit
   }
 
