@@ -1,4 +1,5 @@
 import StorageEngine
+import Synchronization
 
 extension StoreConnection {
   /// Listens for commits of other processes, from now on. The file is watched, never polled.
@@ -9,6 +10,13 @@ extension StoreConnection {
         try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) }
       }
     }
+    isFollowing.store(true, ordering: .releasing)
+  }
+
+  /// Tells what other processes committed that a transaction builds on, before anything of its own: by the time the watch tells of it
+  /// there may be newer commits of this process, behind which it would not be looked for. Called in the writer's turn.
+  func noticeBase(of store: Store) {
+    if isFollowing.load(ordering: .acquiring) { noticeOtherProcesses(in: store) }
   }
 
   /// Looks what is new. A state that cannot be read is left for the next time.

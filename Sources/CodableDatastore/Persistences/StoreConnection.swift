@@ -11,6 +11,8 @@ final class StoreConnection: Sendable {
   let turns = TurnQueue()
   /// Who hears of changes.
   let publication = Publication()
+  /// Whether other processes' commits are told.
+  let isFollowing = Atomic(false)
 
   private let state: Mutex<State>
   private struct State {
@@ -158,7 +160,7 @@ final class StoreConnection: Sendable {
     let retention = configuration.retention
     return StoreOptions(
       isReadOnly: isReadOnly, program: programName, author: ProcessInfo.processInfo.userName,
-      readsMapped: configuration.readsThroughMapping,
+      readsMapped: configuration.readsThroughMapping, idleSeconds: configuration.writerIdleTime / .seconds(1),
       retention: isReadOnly || retention == .everything ? nil : retention.engineRetention)
   }
 }

@@ -21,6 +21,7 @@ final class OpenWork: Sendable {
     } catch {
       throw StoreError(error)
     }
+    connection.noticeBase(of: store)
   }
 }
 

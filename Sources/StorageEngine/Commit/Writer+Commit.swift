@@ -85,13 +85,14 @@ extension Writer {
     tail.jumps.note(state.newest)
     zeros.provide(behind: state.chain.end, in: state.file) { self.poison($0) }
     counters.commits.add(1)
-    monitor.withLock {
+    let call = monitor.withLock {
       shared.appended = state
       shared.queue.append(state.chain.number)
       shared.slotIsClean = false
+      return callThreadHoldingMonitor()
     }
     if durability == .collated { publication.show(state) }
-    wakeThread()
+    wake(call)
   }
 
   /// Makes the place of a frame that is given up zero again. The caller has the turn.

@@ -16,12 +16,15 @@ extension Writer {
     var hold = EncodedHold()
   }
 
-  /// Makes the writer ready to append. Takes the lock where it is not held.
-  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) {
-    let (failure, isClosed, isLocked) = monitor.withLock { (shared.queue.failure, shared.isClosed, shared.lock != nil) }
+  /// Makes the writer ready to append, and answers what a transaction begins from. Takes the lock where it is not held.
+  @discardableResult
+  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) -> Publication.State {
+    let (failure, isClosed, isLocked, appended) = monitor.withLock {
+      (shared.queue.failure, shared.isClosed, shared.lock != nil, shared.appended)
+    }
     if isClosed { throw .closed }
     if let failure { throw failure }
-    guard !isLocked else { return }
+    if isLocked { return appended }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
     let lock = try takeLock()
     monitor.withLock {
@@ -29,13 +32,14 @@ extension Writer {
       isLocking.store(true, ordering: .releasing)
     }
     do {
-      try recover(report: report)
+      if isAsLeft(lock.file) { writeHold(publication.current) } else { try recover(report: report) }
     } catch {
       dropLock()
       throw error
     }
     // It will let go of the lock, also where nothing is committed now.
     wakeThread()
+    return beginning().state
   }
 
   /// What a transaction begins from; the writer is prepared.
@@ -71,6 +75,25 @@ extension Writer {
       return shared.lock
     }
     if let lock { try? lock.file.unlock() }
+  }
+
+  /// The store as this process let go of it.
+  struct Left {
+    let state: Publication.State
+    let status: FileStatus
+  }
+
+  /// Whether nobody has written since this process let go of the lock, so that all that it knows is still so. The lock file names
+  /// the session that wrote last, and the data's change time, which nobody can set, tells of a file that was put back or written
+  /// to by another program. Two small reads, whatever the store's size.
+  private func isAsLeft(_ lock: any DiskFile) -> Bool {
+    defer { tail.left = nil }
+    guard let left = tail.left, left.status.changed != 0, publication.current.file === left.state.file,
+      let hold = (try? LockFile.hold(in: lock)) ?? nil, hold.processIdentifier == 0, hold.session == session,
+      hold.durableEnd == left.state.chain.end, hold.generation == left.state.file.header.identity.generation,
+      let status = (try? Reading.statusByName(disk: disk, folder: folder)) ?? nil
+    else { return false }
+    return status == left.status
   }
 
   /// Brings this process up to what other writers left, makes sure of it, and cuts what is no commit.
@@ -141,10 +164,12 @@ extension Writer {
     guard let file = monitor.withLock({ shared.lock?.file }) else { return }
     let current = publication.current
     zeros.settle()
+    let status = try? current.file.file.status
+    tail.left = status.map { Left(state: current, status: $0) }
     let hold = LockHold(
       processIdentifier: 0, program: options.program, since: disk.now(),
       generation: current.file.header.identity.generation, durableEnd: chain.end, session: session,
-      changed: (try? current.file.file.status.changed) ?? 0
+      changed: status?.changed ?? 0
     ).encoded()
     hold.withUnsafeBytes { try? file.write($0, at: 0) }
     dropLock()

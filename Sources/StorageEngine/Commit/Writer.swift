@@ -77,6 +77,8 @@ final class Writer: @unchecked Sendable {
     var origin: UInt64 = 0
     var jumps = KnownJumps()
     var trees = KnownTrees()
+    /// What the lock was let go of with; nil while it is held.
+    var left: Writer.Left?
   }
 
   init(

@@ -33,6 +33,13 @@ extension Store {
     // One at a time in the process; the lock sees to the others.
     compactions.takeBlocking()
     defer { compactions.pass() }
+    return try compactInTurn(retention, keepsMore: keepsMore, progress: progress)
+  }
+
+  /// As `compact`, by one who has the compactions' turn.
+  func compactInTurn(
+    _ retention: Retention, keepsMore: Bool, progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) -> CompactionReport {
     try inTurn { () throws(StorageError) in }
     for _ in 0..<4 {
       let report = try writing.zeros.besideOthers { () throws(StorageError) in
@@ -89,7 +96,9 @@ extension Store {
       if work == nil { work = try begun(current, retention) }
       guard let (copy, start, kept) = work else { return nil }
       do throws(StorageError) {
-        try run(copy, kept, names: try start.names(), progress)
+        try run(copy, kept, names: try start.names()) {
+          !isEndingCompactions && progress($0)
+        }
       } catch .cancelled {
         try copy.syncFrames(all: true)
         throw .cancelled
@@ -111,7 +120,7 @@ extension Store {
 
   private func begun(_ start: Publication.State, _ retention: Retention) throws(StorageError) -> Work {
     let now = disk.now()
-    let kept = try KeptCommits(start, now: now).select(retention, named: try start.names().map(\.commit))
+    let kept = try keptCommits(of: start, now: now).select(retention, named: try start.names().map(\.commit))
     try removeLeftover(compactionPath)
     let copy = try GenerationCopy(
       from: start.file, to: compactionPath, disk: disk, options: options,
@@ -184,6 +193,7 @@ extension Store {
     var backlog = Int.max
     var inOneTurn: Int?
     while true {
+      if isEndingCompactions { throw .cancelled }
       let current = publication.current
       guard current.file === start.file else { break }
       let missing = try copy.missing(after: copied, to: current.newest)

@@ -2,7 +2,9 @@ extension LockHold {
   static let size = 512
   static let magic: [UInt8] = [0x4C, 0x6F, 0x63, 0x6B, 0x20, 0x20, 0x20, 0x0A]
   private static let longestProgram = 400
+  static let generationOffset = 8
   static let durableEndOffset = 16
+  static let sessionOffset = 24
   private static let changedOffset = 496
   /// A byte between the program's name and the check that is zero in every hold.
   static let idleByte: UInt64 = 507
@@ -31,8 +33,9 @@ extension LockHold {
     var reader = block.reader(at: 48, what: "lock")
     guard let program = try? reader.text() else { return nil }
     self.init(
-      processIdentifier: block.number(32), program: program, since: block.number(40), generation: block.number(8),
-      durableEnd: block.number(LockHold.durableEndOffset), session: block.number(24),
+      processIdentifier: block.number(32), program: program, since: block.number(40),
+      generation: block.number(LockHold.generationOffset),
+      durableEnd: block.number(LockHold.durableEndOffset), session: block.number(LockHold.sessionOffset),
       changed: block.number(LockHold.changedOffset))
   }
 }
