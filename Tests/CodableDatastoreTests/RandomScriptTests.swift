@@ -23,6 +23,7 @@ struct RandomScriptTests {
     var tags: [String]
     var pages: Int
     var depth: Depth
+    var level: Depth
   }
 
   enum Version: Int, CaseIterable { case first = 1 }
@@ -36,7 +37,7 @@ struct RandomScriptTests {
     let tags = ManyToManyIndex(\.tags)
     @Direct var pages = Index(\.pages)
     @Direct var depth = Index(\.depth)
-    let level = Index(\.depth)
+    let level = Index(\.level)
   }
 
   /// The same records with fewer indexes, one of them of another kind.
@@ -68,7 +69,7 @@ struct RandomScriptTests {
 }
 
 /// An identifier that follows from a number.
-protocol ScriptIdentifier: Codable, Hashable, Comparable, Sendable, RangedIndexable {
+protocol ScriptIdentifier: DiscreteIndexable, RangedIndexable {
   init(number: Int)
 }
 
@@ -157,7 +158,8 @@ private final class Script<ID: ScriptIdentifier> {
       return
     }
     let other = Item(
-      id: ID(number: 99), name: "other \(step)", tags: ["b"], pages: numbers.below(5), depth: .init(text: "d"))
+      id: ID(number: 99), name: "other \(step)", tags: ["b"], pages: numbers.below(5), depth: .init(text: "d"),
+      level: .init(text: "d"))
     let second = try self.changes([other.id: other], in: tools)
     try await onThread {
       _ = try tools.commit(second, named: "another", options: EditOptions())
@@ -218,7 +220,8 @@ private final class Script<ID: ScriptIdentifier> {
       try await datastore.persist(right)
     }
     (items[left.id], items[right.id]) = (left, right)
-    let thief = Item(id: ID(number: 77), name: left.name, tags: [], pages: 0, depth: .init(text: ""))
+    let thief = Item(
+      id: ID(number: 77), name: left.name, tags: [], pages: 0, depth: .init(text: ""), level: .init(text: ""))
     await #expect(throws: UniquenessError.self, "seed \(seed), step \(step)") { try await datastore.persist(thief) }
   }
 
@@ -226,6 +229,7 @@ private final class Script<ID: ScriptIdentifier> {
   private func damage<Format>(_ datastore: Datastore<Format, ReadWrite>, _ tools: OwnStore) async throws
   where Format.Instance == Item, Format.Identifier == ID {
     guard let item = items.values.min(by: { $0.id < $1.id }) else { return }
+    let pages = Int64(item.pages)
     let identifier = try KeyCoder<ID>.make().key(of: item.id)
     let makesStale = numbers.below(2) == 0
     try await onThread {
@@ -238,7 +242,7 @@ private final class Script<ID: ScriptIdentifier> {
           return try DatastoreWriter.store(descriptor, in: transaction)
         }
         let key = EntryKey.make(
-          value: try KeyEncoding.integer.encode(.integer(Int64(item.pages))), identifier: identifier)
+          value: try KeyEncoding.integer.encode(.integer(pages)), identifier: identifier)
         try onWriter {
           let writer = DatastoreWriter(descriptor, in: transaction, format: tools.formats["Items"])
           try writer.removeEntry(key, in: "pages")
@@ -255,12 +259,18 @@ private final class Script<ID: ScriptIdentifier> {
     func sorted<Value: Comparable>(by value: (Item) -> Value) -> [ID] {
       all.sorted { (value($0), $0.id) < (value($1), $1.id) }.map(\.id)
     }
-    #expect(try await datastore.load(..., from: \.name).all().map(\.id) == sorted { $0.name }, "seed \(seed)")
+    for item in all {
+      let named = try await datastore.load(item.name, from: \.name)
+      #expect(named == item, "seed \(seed), step \(step)")
+    }
+    let byPages = sorted { $0.pages }
     let pages = try await datastore.load(..., from: \.pages).all()
-    #expect(pages.map(\.id) == sorted { $0.pages }, "seed \(seed), step \(step)")
+    #expect(pages.map(\.id) == byPages, "seed \(seed), step \(step)")
     #expect(pages.allSatisfy { items[$0.id] == $0 }, "a direct index serves the newest version, seed \(seed)")
-    #expect(try await datastore.load(..., from: \.depth).all().map(\.id) == sorted { $0.depth }, "seed \(seed)")
-    #expect(try await datastore.load(..., from: \.level).all().map(\.id) == sorted { $0.depth }, "seed \(seed)")
+    let byDepth = sorted { $0.depth }
+    #expect(try await datastore.load(..., from: \.depth).all().map(\.id) == byDepth, "seed \(seed), step \(step)")
+    let byLevel = sorted { $0.level }
+    #expect(try await datastore.load(..., from: \.level).all().map(\.id) == byLevel, "seed \(seed), step \(step)")
     for tag in ["a", "b", "c"] {
       let tagged = try await datastore.load(tag, from: \.tags).all().map(\.id)
       #expect(tagged == all.filter { $0.tags.contains(tag) }.map(\.id), "seed \(seed), step \(step)")
@@ -287,7 +297,8 @@ private final class Script<ID: ScriptIdentifier> {
       id,
       Item(
         id: id, name: "\(number)/\(step)/\(numbers.below(1_000_000))", tags: tags, pages: numbers.below(5),
-        depth: .init(text: String(repeating: "d", count: numbers.below(4))))
+        depth: .init(text: String(repeating: "d", count: numbers.below(4))),
+        level: .init(text: String(repeating: "l", count: numbers.below(4))))
     )
   }
 }

@@ -92,6 +92,19 @@ package struct EntryRun: Sendable {
     }
   }
 
+  /// Calls `body` with the last entry of each key, where that is no removal.
+  func forEachLast(_ body: (SortedEntry) throws -> Void) rethrows {
+    try bytes.withUnsafeBytes { bytes in
+      for (position, place) in places.enumerated() where !place.isRemoval {
+        let key = Self.key(of: place, in: bytes)
+        if position + 1 < places.count, compareKeys(key, Self.key(of: places[position + 1], in: bytes)) == 0 {
+          continue
+        }
+        try body(SortedEntry(key: key, reference: place.reference, isRemoval: false))
+      }
+    }
+  }
+
   private static func key(of place: Place, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[Int(place.start)..<Int(place.start) + Int(place.count)])
   }

@@ -59,21 +59,12 @@ package struct EntrySorter: Sendable {
   /// Calls `body` with each entry in the order of the keys' bytes, once for each key: what was added last is what counts.
   package mutating func forEach(_ body: (SortedEntry) throws -> Void) throws {
     run.sort()
-    guard let file else { return try forEachInMemory(body) }
+    guard let file else { return try run.forEachLast(body) }
     if run.count > 0 { try write(to: file) }
     var merge = try RunMerge(spilled, of: file)
     while let entry = try merge.next() {
       if !entry.isRemoval { try body(entry) }
     }
-  }
-
-  private func forEachInMemory(_ body: (SortedEntry) throws -> Void) throws {
-    var last: SortedEntry?
-    try run.forEach { entry in
-      if let last, !last.isRemoval, compareKeys(last.key, entry.key) != 0 { try body(last) }
-      last = entry
-    }
-    if let last, !last.isRemoval { try body(last) }
   }
 
   private mutating func spill(_ transaction: WriteTransaction) throws {

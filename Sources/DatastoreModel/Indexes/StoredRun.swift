@@ -107,7 +107,8 @@ private final class RunReader {
   private var filled = 0
   /// Where the next entry begins in it.
   private var offset = 0
-  private(set) var entry = SortedEntry(key: UnsafeRawBufferPointer(start: nil, count: 0), reference: .none, isRemoval: false)
+  private(set) var entry = SortedEntry(
+    key: UnsafeRawBufferPointer(start: nil, count: 0), reference: .none, isRemoval: false)
 
   init(_ run: Range<UInt64>, _ number: Int, of file: ScratchFile, bufferSize: Int) {
     self.file = file
