@@ -53,14 +53,17 @@ struct Responsiveness {
         try await persistence.close()
       }
     }
-    for (work, seconds) in [("scans", scans), ("single loads", loads)] {
-      let losses = zip(seconds[true] ?? [], seconds[false] ?? []).map { ($0 / $1 - 1) * 100 }
-      let spread = Spread(losses)
-      print(
-        "| what \(work) of \(cities.count) cities lose by giving way, median of ten pairs | \(fixed(spread.median, digits: 1)) % (\(fixed(spread.minimum, digits: 1)) to \(fixed(spread.maximum, digits: 1))) | ≤ 5 % |"
-      )
-    }
+    printLoss("scans", scans)
+    printLoss("single loads", loads)
     try FileManager.default.removeItem(at: place)
+  }
+
+  private func printLoss(_ work: String, _ seconds: [Bool: [Double]]) {
+    guard let giving = seconds[true], let keeping = seconds[false] else { return }
+    let spread = Spread(zip(giving, keeping).map { pair in (pair.0 / pair.1 - 1) * 100 })
+    let (least, most) = (fixed(spread.minimum, digits: 1), fixed(spread.maximum, digits: 1))
+    let loss = "\(fixed(spread.median, digits: 1)) % (\(least) to \(most))"
+    print("| what \(work) of \(cities.count) cities lose by giving way, median of ten pairs | \(loss) | ≤ 5 % |")
   }
 
   // MARK: The main actor
@@ -129,15 +132,15 @@ struct Responsiveness {
 
   /// 32 tasks that save and 16 that read all the time, on the pool.
   private func server() async throws {
-    var rates: [Bool: (persists: Double, reads: Double)] = [:]
+    var measured: [Bool: (persists: Double, reads: Double)] = [:]
     for hasReaders in [false, true] {
       let place = folder.appending(path: "server\(hasReaders).strata")
       let store = TwoIndexes.datastore(in: try DiskPersistence(readWriteURL: place))
       try await store.persist(cities[0])
-      rates[hasReaders] = try await rates(of: store, readers: hasReaders ? 16 : 0, for: 3)
+      measured[hasReaders] = try await rates(of: store, readers: hasReaders ? 16 : 0, for: 3)
       try FileManager.default.removeItem(at: place)
     }
-    guard let alone = rates[false], let beside = rates[true] else { return }
+    guard let alone = measured[false], let beside = measured[true] else { return }
     print("| a server's persists a second, 32 tasks, no readers | \(Int(alone.persists)) | – |")
     print(
       "| the same beside 16 tasks that load all the time (\(Int(beside.reads)) loads a second) | \(Int(beside.persists)) | none starves |"
@@ -147,7 +150,8 @@ struct Responsiveness {
   private func rates(
     of store: TwoIndexes.Datastore, readers: Int, for duration: Double
   ) async throws -> (persists: Double, reads: Double) {
-    let (persists, reads) = (Atomic(0), Atomic(0))
+    let persists = Atomic(0)
+    let reads = Atomic(0)
     let end = seconds() + duration
     let cities = cities
     try await withThrowingTaskGroup(of: Void.self) { group in
