@@ -2,7 +2,7 @@ package import Documents
 
 extension Filter {
   /// The paths that the condition looks at, in the order in which they stand; a path may come twice.
-  package var paths: [DocumentPath] { condition.operands.compactMap(\.path) }
+  package var paths: [DocumentPath] { condition.paths }
 
   /// The filter with other paths.
   package func replacing(_ path: (DocumentPath) -> DocumentPath) -> Filter {
@@ -12,27 +12,17 @@ extension Filter {
   init(text: String, condition: Condition) {
     self.text = text
     self.condition = condition
+    selection = DocumentSelection(condition.paths)
   }
 }
 
 extension Filter.Operand {
-  fileprivate var path: DocumentPath? { if case .path(let path) = self { path } else { nil } }
-
   fileprivate func replacing(_ change: (DocumentPath) -> DocumentPath) -> Self {
     if case .path(let path) = self { .path(change(path)) } else { self }
   }
 }
 
 extension Filter.Condition {
-  fileprivate var operands: [Filter.Operand] {
-    switch self {
-    case .all(let parts), .any(let parts): parts.flatMap(\.operands)
-    case .not(let inner): inner.operands
-    case .isTrue(let operand), .isNull(let operand), .isOne(let operand, _), .matches(let operand, _): [operand]
-    case .compare(let left, _, let right), .has(let left, let right), .text(let left, _, let right): [left, right]
-    }
-  }
-
   fileprivate func replacing(_ path: (DocumentPath) -> DocumentPath) -> Self {
     switch self {
     case .all(let parts): .all(parts.map { $0.replacing(path) })

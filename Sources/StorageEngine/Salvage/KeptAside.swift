@@ -97,7 +97,7 @@ final class MendedFile: DiskFile {
       let done = try base.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<before]), at: offset)
       guard done == before else { return done }
     }
-    guard count > before else { return done }
+    guard count > before else { return before }
     let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[before..<count])
     let read = try cut.read(into: rest, at: offset + UInt64(before) - start)
     UnsafeMutableRawBufferPointer(rebasing: rest[read...]).initializeMemory(as: UInt8.self, repeating: 0)

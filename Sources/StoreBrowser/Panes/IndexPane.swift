@@ -132,10 +132,15 @@ struct IndexPane: Pane {
         (selection, top) = (0, 0)
       }
     case .reply: histogram.answered(answer)
-    case .distinct(let request, let count) where request.range == range: distinct = count
+    case .distinct(let request, let count) where isCurrent(request): distinct = count
     case .verified(let answer): verified = answer
     default: break
     }
+  }
+
+  /// Whether an answer is about what is shown.
+  private func isCurrent(_ request: DistinctRequest) -> Bool {
+    request.datastore == datastore && request.index == index && request.range == range && request.commit == commit
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -290,7 +295,7 @@ struct IndexPane: Pane {
     }
     grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1)
     guard rows > 1 else { return }
-    if let verified { drawVerified(verified, at: inside.top, in: inside, on: &grid, theme: theme) }
+    if let verified { drawVerified(verified, at: inside.top, in: inside, on: &grid, session) }
     histogram.draw(
       in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: rows - 2),
       range: range == nil ? nil : bounds, interval: range, rank: selected?.rank, on: &grid, session: session)
@@ -301,8 +306,17 @@ struct IndexPane: Pane {
       width: max(0, inside.columns - keyWidth(inside) - 8), style: theme.style(.header))
   }
 
-  private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme)
-  {
+  private func drawVerified(
+    _ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, _ session: Session
+  ) {
+    let theme = session.theme
+    guard answer.request.datastore == datastore, answer.request.index == index else { return }
+    guard answer.request.commit == session.shown else {
+      grid.write(
+        "verified at \(answer.request.commit), not at \(session.shown); V verifies it",
+        at: Point(column: inside.left + 1, row: row), width: inside.columns - 1, style: theme.style(.dim))
+      return
+    }
     let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
     let compared =
       (answer.comparedValues ? "" : "; values of computed indexes not compared")
