@@ -150,8 +150,7 @@ struct Responsiveness {
   private func rates(
     of store: TwoIndexes.Datastore, readers: Int, for duration: Double
   ) async throws -> (persists: Double, reads: Double) {
-    let persists = Atomic(0)
-    let reads = Atomic(0)
+    let counts = Counts()
     let end = seconds() + duration
     let cities = cities
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -163,7 +162,7 @@ struct Responsiveness {
             city.population = number
             try await store.persist(city)
             number += 32
-            persists.add(1, ordering: .relaxed)
+            counts.persists.add(1, ordering: .relaxed)
           }
         }
       }
@@ -171,13 +170,21 @@ struct Responsiveness {
         group.addTask {
           while seconds() < end {
             _ = try await store.load(cities[0].id)
-            reads.add(1, ordering: .relaxed)
+            counts.reads.add(1, ordering: .relaxed)
           }
         }
       }
       try await group.waitForAll()
     }
-    return (Double(persists.load(ordering: .relaxed)) / duration, Double(reads.load(ordering: .relaxed)) / duration)
+    return (
+      Double(counts.persists.load(ordering: .relaxed)) / duration,
+      Double(counts.reads.load(ordering: .relaxed)) / duration
+    )
+  }
+
+  private final class Counts: Sendable {
+    let persists = Atomic(0)
+    let reads = Atomic(0)
   }
 
   private func milliseconds(_ seconds: Double) -> String { "\(fixed(seconds * 1000, digits: 2)) ms" }
