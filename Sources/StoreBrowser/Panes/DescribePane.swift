@@ -71,16 +71,17 @@ struct DescribePane: ListPane {
   }
 
   func refusal(of command: Command, in session: Session) -> String? {
-    guard [.open, .copyValue].contains(command) else { return nil }
+    guard [.open, .frequency, .copyValue].contains(command) else { return nil }
     guard let selected else { return "no field is selected" }
-    return command == .open && selected.path == nil
+    return command != .copyValue && selected.path == nil
       ? "the values of lists of objects are not counted by themselves" : nil
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let selected else { return false }
     switch command {
-    case .open:
+    case .open,
+      .frequency where argument == nil:
       guard let path = selected.path else { return false }
       session.intend(.perform(.frequency, argument: path.description))
     case .copyValue: session.copy(selected.name, what: "field")
@@ -164,14 +165,16 @@ struct DescribePane: ListPane {
     let width = max(8, min(60, inside.columns - 20))
     let bars = Self.spread(field.distribution, parts: width)
     grid.drawBars(
-      bars, in: Rect(column: inside.left + 19, row: top + 3, columns: inside.columns - 20, rows: 1),
+      bars, in: Rect(column: inside.left + 22, row: top + 3, columns: inside.columns - 23, rows: 1),
       form: session.barForm
     ) { _ in theme.style(.bar) }
     let least = field.isEstimated ? "at least " : ""
     line(
       4, "commonest  ",
-      field.commonest.map { "\(ValueText(cell: $0.value).text) \(least)\(NumberFormat.count($0.count))" }
-        .joined(separator: " \(theme.dot) "))
+      field.commonest.allSatisfy { $0.count == 1 }
+        ? "each \(least)once"
+        : field.commonest.map { "\(ValueText(cell: $0.value).text) \(least)\(NumberFormat.count($0.count))" }
+          .joined(separator: " \(theme.dot) "))
     line(
       5, "distinct  ",
       field.isEstimated
@@ -217,7 +220,7 @@ private struct DescribeColumns {
     add("least", valueWidth, isTrailing: true) { field, _ in Self.text(field.least, valueWidth) }
     if isWide {
       add("median", valueWidth, isTrailing: true) { field, _ in
-        Self.text(field.quartiles.count == 3 ? field.quartiles[1] : nil, valueWidth)
+        Self.text(field.quartiles.dropFirst().first, valueWidth)
       }
     }
     add("greatest", valueWidth, isTrailing: true) { field, _ in Self.text(field.greatest, valueWidth) }
