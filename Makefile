@@ -25,6 +25,7 @@ install: build
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/strata $(SHARE)/man/man1 $(SHARE)/man/man5
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(RELEASE)/strata $(DESTDIR)$(PREFIX)/bin/strata
+	strip $(DESTDIR)$(PREFIX)/bin/strata
 	install -m 644 Sources/Atlas/Resources/* $(SHARE)/strata/
 	$(RELEASE)/strata man strata.1 > $(SHARE)/man/man1/strata.1
 	$(RELEASE)/strata man strata.5 > $(SHARE)/man/man5/strata.5
@@ -50,10 +51,10 @@ clean:
 requirements:
 	@Scripts/require-curses
 
-# Work A of the design beside LMDB and SQLite, and the typed library beside the bare coders; needs liblmdb-dev and
-# libsqlite3-dev. Writes Benchmarks/RESULTS.md.
+# Work A of the design beside LMDB and SQLite, the typed library beside the bare coders, and the program's verbs beside sqlite3;
+# needs liblmdb-dev, libsqlite3-dev and sqlite3. Writes Benchmarks/RESULTS.md.
 .PHONY: bench
-bench:
+bench: build
 	Benchmarks/run
 
 .PHONY: screenshots bench-browser matrix

@@ -3,8 +3,8 @@ import PackageDescription
 
 // The arrows of the house. A module may import what its line names and nothing else:
 //
-//   CHash ← StorageEngine ← DatastoreModel ← CodableDatastore ← Atlas
-//   Documents ← Expressions ←     ↑      ↖ FolderStore
+//   CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Atlas
+//   Documents ← Expressions ←     ↑
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
 let everyTarget: [SwiftSetting] = [
@@ -15,9 +15,10 @@ let everyTarget: [SwiftSetting] = [
 
 let package = Package(
   name: "Strata",
-  platforms: [.macOS(.v26), .iOS(.v26)],
+  platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
+    .library(name: "Entities", targets: ["Entities"]),
     .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
     .executable(name: "strata", targets: ["strata"]),
   ],
@@ -33,7 +34,8 @@ let package = Package(
     .target(
       name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
     .target(
-      name: "CodableDatastore", dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine"],
+      name: "CodableDatastore",
+      dependencies: ["DatastoreModel", "Documents", "Expressions", "FolderStore", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -50,13 +52,16 @@ let package = Package(
       dependencies: ["TerminalKit", "DatastoreModel", "Documents", "Expressions", "CursesTerminal"],
       swiftSettings: everyTarget),
     .target(
+      name: "Entities", dependencies: ["CodableDatastore", "Documents"],
+      swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+    .target(
       name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],
       swiftSettings: everyTarget),
     .executableTarget(
       name: "strata",
       dependencies: [
         "StorageEngine", "Documents", "Expressions", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit",
-        "CursesTerminal", "StoreBrowser", "Atlas",
+        "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
       ],
       swiftSettings: everyTarget),
     .testTarget(
@@ -72,6 +77,8 @@ let package = Package(
       name: "CodableDatastoreTests",
       dependencies: ["CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
+    .testTarget(
+      name: "EntitiesTests", dependencies: ["Entities", "CodableDatastore"], swiftSettings: everyTarget),
     .testTarget(
       name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),

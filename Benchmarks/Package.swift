@@ -23,7 +23,10 @@ let package = Package(
     .target(
       name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
     .target(
-      name: "CodableDatastore", dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine"],
+      name: "FolderStore", dependencies: ["DatastoreModel", "Documents", "Expressions"], swiftSettings: everyTarget),
+    .target(
+      name: "CodableDatastore",
+      dependencies: ["DatastoreModel", "Documents", "Expressions", "FolderStore", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
@@ -35,6 +38,7 @@ let package = Package(
     .executableTarget(
       name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CAllocations", "CLMDB", "CSQLite"],
       swiftSettings: everyTarget),
+    .executableTarget(name: "VerbBench", dependencies: ["Measuring"], swiftSettings: everyTarget),
     .executableTarget(
       name: "TypedBench", dependencies: ["Measuring", "Atlas", "CAllocations", "CodableDatastore"],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),

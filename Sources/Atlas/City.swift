@@ -1,5 +1,9 @@
 public import CodableDatastore
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A city of more than 500 inhabitants, as GeoNames lists it.
 public struct City: Codable, Hashable, Identifiable, Sendable {

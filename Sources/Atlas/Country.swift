@@ -1,5 +1,9 @@
 public import CodableDatastore
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A country or territory, as GeoNames lists it.
 public struct Country: Codable, Hashable, Identifiable, Sendable {

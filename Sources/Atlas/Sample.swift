@@ -1,5 +1,9 @@
 import CodableDatastore
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// The sample data and the writing of it as a store with a history.
 public struct Sample: Sendable {

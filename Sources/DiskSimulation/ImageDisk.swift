@@ -10,7 +10,7 @@ import Synchronization
 /// A disk that is a value in memory, which can be copied at any moment: what lies under the simulated disk.
 ///
 /// It follows the real one in everything that can be seen through the protocol: names, locks between opens, files that
-/// live on while they are open, watches. It does not map (`map` returns nil), and sync has nothing to do.
+/// live on while they are open, watches, mappings that show what is written. Sync has nothing to do.
 package final class ImageDisk: Disk {
   fileprivate struct State {
     var image: DiskImage
@@ -22,6 +22,12 @@ package final class ImageDisk: Disk {
     var lastWatch: UInt64 = 0
     var capacity: Int?
     var isReadOnly = false
+    /// The mappings of files, which are changed as the files are.
+    var mappings: [DiskImage.Number: [WeakMapping]] = [:]
+  }
+
+  fileprivate struct WeakMapping {
+    weak var mapping: ImageMapping?
   }
 
   fileprivate struct Watch {
@@ -90,6 +96,14 @@ package final class ImageDisk: Disk {
   package func status(_ path: String) throws(DiskError) -> FileStatus? {
     state.withLock { state in
       state.image.number(at: path).map { status(of: $0, in: state) }
+    }
+  }
+
+  package func openFolder(_ path: String) throws(DiskError) -> any DiskFolder {
+    try change("open", path) { state throws(DiskError) in
+      let number = try state.image.existing(path, "open")
+      guard state.image.isDirectory(number) else { throw DiskError(operation: "open", path: path, code: ENOTDIR) }
+      return ImageFolder(disk: self, number: number)
     }
   }
 
@@ -167,6 +181,14 @@ package final class ImageDisk: Disk {
     return try state.withLock { state throws(DiskError) in try body(&state) }
   }
 
+  fileprivate func status(of number: DiskImage.Number) -> FileStatus { state.withLock { status(of: number, in: $0) } }
+
+  fileprivate func status(_ name: String, in folder: DiskImage.Number) -> FileStatus? {
+    state.withLock { state in
+      state.image.entries(of: folder)?[name].map { status(of: $0, in: state) }
+    }
+  }
+
   private func status(of number: DiskImage.Number, in state: borrowing State) -> FileStatus {
     FileStatus(
       identity: FileIdentity(device: device, inode: number), size: state.image.contents(of: number)?.size ?? 0,
@@ -193,11 +215,31 @@ package final class ImageDisk: Disk {
       let (allowed, error) = state.allowance(for: range, in: file.number)
       if !allowed.isEmpty {
         state.image.change(file.number) { body(&$0, allowed) }
+        state.showMapped(allowed, of: file.number)
         state.tell(file.number)
       }
       return error
     }
     if let error { throw DiskError(operation: "pwrite", path: file.path, code: error) }
+  }
+
+  fileprivate func reopened(_ file: ImageFile) -> ImageFile {
+    let open = state.withLock { state in
+      state.openCounts[file.number, default: 0] += 1
+      state.lastOpen += 1
+      return state.lastOpen
+    }
+    return ImageFile(disk: self, number: file.number, open: open, path: file.path, isWritable: true)
+  }
+
+  fileprivate func map(_ file: ImageFile, capacity: Int) -> ImageMapping? {
+    guard let space = AddressSpace(count: capacity) else { return nil }
+    let mapping = ImageMapping(space: space)
+    state.withLock { state in
+      state.mappings[file.number, default: []].append(WeakMapping(mapping: mapping))
+      state.image.contents(of: file.number)?.copyWritten(to: space.bytes)
+    }
+    return mapping
   }
 
   fileprivate func tryLock(_ file: ImageFile) -> Bool {
@@ -250,6 +292,18 @@ extension ImageDisk.State {
       end = next
     }
     return (range.lowerBound..<end, ENOSPC)
+  }
+
+  /// Brings what was written to a range of a file into the file's mappings.
+  fileprivate mutating func showMapped(_ range: Range<UInt64>, of file: DiskImage.Number) {
+    guard let mappings = mappings[file], let contents = image.contents(of: file) else { return }
+    self.mappings[file] = mappings.filter { $0.mapping != nil }
+    for mapping in mappings.compactMap(\.mapping) {
+      let end = min(range.upperBound, UInt64(mapping.bytes.count))
+      guard range.lowerBound < end else { continue }
+      let target = UnsafeMutableRawBufferPointer(rebasing: mapping.space.bytes[Int(range.lowerBound)..<Int(end)])
+      _ = contents.read(into: target, at: range.lowerBound)
+    }
   }
 
   fileprivate mutating func discardIfUnused(_ number: DiskImage.Number) {
@@ -323,6 +377,8 @@ private final class ImageFile: DiskFile {
 
   var status: FileStatus { disk.status(of: self) }
 
+  func reopened() throws(DiskError) -> (any DiskFile)? { disk.reopened(self) }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     disk.read(self, into: buffer, at: offset)
   }
@@ -350,13 +406,34 @@ private final class ImageFile: DiskFile {
 
   func sync() throws(DiskError) {}
 
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { disk.map(self, capacity: capacity) }
 
   func tryLock() throws(DiskError) -> Bool { disk.tryLock(self) }
 
   func unlock() throws(DiskError) { disk.unlock(self) }
 
   func isLockedElsewhere() throws(DiskError) -> Bool { disk.isLockedElsewhere(self) }
+}
+
+private final class ImageMapping: DiskMapping {
+  let space: AddressSpace
+
+  init(space: AddressSpace) { self.space = space }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(space.bytes) }
+}
+
+private final class ImageFolder: DiskFolder {
+  private let disk: ImageDisk
+  private let number: DiskImage.Number
+
+  init(disk: ImageDisk, number: DiskImage.Number) {
+    self.disk = disk
+    self.number = number
+  }
+
+  var identity: FileIdentity { disk.status(of: number).identity }
+  func status(_ name: String) -> FileStatus? { disk.status(name, in: number) }
 }
 
 private final class ImageWatch: DiskWatch {

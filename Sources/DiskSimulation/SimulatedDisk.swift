@@ -100,6 +100,16 @@ package final class SimulatedDisk: Disk {
     try perform(.status, path) { _ throws(DiskError) in try memory.status(path) }
   }
 
+  package func openFolder(_ path: String) throws(DiskError) -> any DiskFolder {
+    try perform(.open, path) { _ throws(DiskError) in
+      SimulatedFolder(disk: self, folder: try memory.openFolder(path), path: path)
+    }
+  }
+
+  fileprivate func status(_ name: String, in folder: SimulatedFolder) throws(DiskError) -> FileStatus? {
+    try perform(.status, folder.path + "/" + name) { _ throws(DiskError) in try folder.folder.status(name) }
+  }
+
   package func rename(_ source: String, to target: String) throws(DiskError) {
     try perform(.rename, source) { state throws(DiskError) in
       let number = memory.image.number(at: source)
@@ -181,6 +191,12 @@ package final class SimulatedDisk: Disk {
   }
 
   // MARK: Files
+
+  fileprivate func reopened(_ file: SimulatedFile) throws(DiskError) -> SimulatedFile? {
+    try perform(.open, file.path) { _ throws(DiskError) in
+      try file.file.reopened().map { SimulatedFile(disk: self, file: $0, number: file.number, path: file.path) }
+    }
+  }
 
   fileprivate func read(
     _ file: SimulatedFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
@@ -284,6 +300,21 @@ private struct Uncaught<R>: @unchecked Sendable {
   init(_ value: Result<R, DiskError>) { self.value = value }
 }
 
+private final class SimulatedFolder: DiskFolder {
+  let disk: SimulatedDisk
+  let folder: any DiskFolder
+  let path: String
+
+  init(disk: SimulatedDisk, folder: any DiskFolder, path: String) {
+    self.disk = disk
+    self.folder = folder
+    self.path = path
+  }
+
+  var identity: FileIdentity { get throws(DiskError) { try folder.identity } }
+  func status(_ name: String) throws(DiskError) -> FileStatus? { try disk.status(name, in: self) }
+}
+
 private final class SimulatedFile: DiskFile {
   let disk: SimulatedDisk
   let file: any DiskFile
@@ -301,6 +332,8 @@ private final class SimulatedFile: DiskFile {
     get throws(DiskError) { try file.status }
   }
 
+  func reopened() throws(DiskError) -> (any DiskFile)? { try disk.reopened(self) }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     try disk.read(self, into: buffer, at: offset)
   }
@@ -315,7 +348,7 @@ private final class SimulatedFile: DiskFile {
 
   func sync() throws(DiskError) { try disk.sync(self) }
 
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { try file.map(capacity: capacity) }
 
   func tryLock() throws(DiskError) -> Bool { try disk.lock(self) { () throws(DiskError) in try file.tryLock() } }
 

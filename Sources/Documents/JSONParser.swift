@@ -33,8 +33,9 @@ package struct JSONParser {
   private var at: Int
   private var depth = 0
 
-  private init(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int = 0) {
+  private init(_ bytes: UnsafeBufferPointer<UInt8>, at start: Int = 0, depth: Int = 0) {
     self.bytes = bytes
+    self.depth = depth
     at = start
   }
 
@@ -67,6 +68,14 @@ package struct JSONParser {
     return try result.get()
   }
 
+  /// The value that begins at a place, in as many lists and objects, and where it ends.
+  static func value(
+    in bytes: UnsafeBufferPointer<UInt8>, at start: Int, depth: Int
+  ) throws(JSONError) -> (value: Document, end: Int) {
+    var parser = Self(bytes, at: start, depth: depth)
+    return (try parser.value(), parser.at)
+  }
+
   // MARK: Values
 
   private mutating func value() throws(JSONError) -> Document {
@@ -87,7 +96,10 @@ package struct JSONParser {
   private mutating func object() throws(JSONError) -> Document {
     try enter()
     skipSpace()
-    if take(UInt8(ascii: "}")) { return .object([]) }
+    if take(UInt8(ascii: "}")) {
+      depth -= 1
+      return .object([])
+    }
     var members: [Document.Member] = []
     members.reserveCapacity(8)
     repeat {
@@ -107,7 +119,10 @@ package struct JSONParser {
   private mutating func array() throws(JSONError) -> Document {
     try enter()
     skipSpace()
-    if take(UInt8(ascii: "]")) { return .array([]) }
+    if take(UInt8(ascii: "]")) {
+      depth -= 1
+      return .array([])
+    }
     var elements: [Document] = []
     repeat {
       elements.append(try value())
@@ -148,18 +163,16 @@ package struct JSONParser {
   private mutating func string() throws(JSONError) -> String {
     at += 1
     let start = at
-    while at < bytes.count {
-      let byte = bytes[at]
-      if byte == UInt8(ascii: "\"") {
-        let text = try text(start..<at)
-        at += 1
-        return text
-      }
-      if byte == UInt8(ascii: "\\") { return try escapedString(from: start) }
-      guard byte >= 0x20 else { throw error("a control character in a text must be escaped") }
+    at = PlainText.end(in: bytes, from: start).end
+    guard at < bytes.count else { throw error("the text does not end", at: start - 1) }
+    switch bytes[at] {
+    case UInt8(ascii: "\""):
+      let text = try text(start..<at)
       at += 1
+      return text
+    case UInt8(ascii: "\\"): return try escapedString(from: start)
+    default: throw error("a control character in a text must be escaped")
     }
-    throw error("the text does not end", at: start - 1)
   }
 
   private mutating func escapedString(from start: Int) throws(JSONError) -> String {

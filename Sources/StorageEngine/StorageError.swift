@@ -20,6 +20,10 @@ package enum StorageError: Error, Hashable, Sendable {
   case full(DiskError)
   /// A write or sync failed earlier in a way that leaves the outcome unknown: open the store again.
   case poisoned(cause: DiskError)
+  /// Another file has the name of one that the store is written through, or none: what is committed would be in no store.
+  case replaced(path: String)
+  /// The data of a store is missing, and what lies beside it shows that there was a store.
+  case dataMissing(path: String, trace: String)
   /// The commit was removed by compaction; `nearest` is the closest one that is kept.
   case prunedCommit(number: UInt64, nearest: UInt64)
   case noSuchCommit(number: UInt64)
@@ -65,6 +69,10 @@ extension StorageError: CustomStringConvertible {
       "there is no room for the change (\(error.operation): \(systemMessage(error.code))); nothing was written"
     case .poisoned(let cause):
       "an earlier \(cause.operation) failed (\(systemMessage(cause.code))), so whether the last changes are kept is unknown: open the store again"
+    case .replaced(let path):
+      "\(path) was taken away or replaced by another file while it was being written; the last changes may not be in what lies there now: open the store again"
+    case .dataMissing(let path, let trace):
+      "the data of the store at \(path) is missing, while \(trace) is there: put the file “data” back, or take away what is left to begin a new store"
     case .prunedCommit(let number, let nearest):
       "commit #\(number) was removed from the history; the nearest one kept is #\(nearest)"
     case .noSuchCommit(let number): "there is no commit #\(number)"

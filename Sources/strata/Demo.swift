@@ -2,7 +2,11 @@ import Atlas
 import CodableDatastore
 import CursesTerminal
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StoreBrowser
 
 extension Program {

@@ -2,7 +2,11 @@ import Atlas
 import CodableDatastore
 import DatastoreModel
 import FolderStore
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Opens whatever lies at a path: one of our stores, a folder of the original library, or, in memory, a file of documents.
 ///

@@ -35,6 +35,12 @@ final class Output {
     if buffer.count >= 1 << 16 { try flush() }
   }
 
+  /// Adds what `body` appends.
+  func append(_ body: (inout [UInt8]) throws -> Void) throws {
+    try body(&buffer)
+    if buffer.count >= 1 << 16 { try flush() }
+  }
+
   /// Hands everything over to the system.
   func flush() throws {
     var written = 0

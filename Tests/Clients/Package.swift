@@ -2,17 +2,28 @@
 import PackageDescription
 
 // The same program as four clients: Swift 6 and Swift 5 mode, with and without `NonisolatedNonsendingByDefault`. What it
-// uses is the public surface of the original library, so that it compiles unchanged is the test; running it checks what
-// overloads were chosen.
+// uses is the public surface of the original library and what apps make of it, so that it compiles unchanged is the test; running
+// it checks what overloads were chosen. Beside it stand apps of other kinds.
 let package = Package(
   name: "Clients",
-  platforms: [.macOS(.v26)],
+  platforms: [.macOS(.v15)],
   dependencies: [.package(name: "Strata", path: "../..")],
   targets: [
     client("SixClient", mode: .v6, features: []),
     client("SixNonsendingClient", mode: .v6, features: ["NonisolatedNonsendingByDefault"]),
     client("FiveClient", mode: .v5, features: []),
     client("FiveNonsendingClient", mode: .v5, features: ["NonisolatedNonsendingByDefault"]),
+    // Three apps that were written from the guides alone.
+    client("ContactsApp", mode: .v6, features: []),
+    client("LedgerServer", mode: .v6, features: []),
+    client("JobQueue", mode: .v6, features: ["NonisolatedNonsendingByDefault"]),
+    // An app whose code is the main actor's unless it says otherwise, with the features that come with it.
+    .executableTarget(
+      name: "MainActorClient", dependencies: [.product(name: "CodableDatastore", package: "Strata")],
+      swiftSettings: [
+        .swiftLanguageMode(.v6), .defaultIsolation(MainActor.self),
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"), .enableUpcomingFeature("InferIsolatedConformances"),
+      ]),
   ]
 )
 

@@ -68,7 +68,48 @@ struct CompoundTests {
     #expect(
       try await towns.load(prefix: "DE", nil as Int?, from: \.regional).all()
         == regional.filter { $0.country == "DE" && $0.region == nil })
-    await #expect(throws: InvalidKeyError.self) { try await towns.load(prefix: 12, from: \.largest).all() }
+    #expect(try await towns.load(prefix: "C", 20, from: \.largest).all().allSatisfy { $0.population == 20 })
+    #expect(try await towns.load(prefix: "DE", nil, from: \.regional).all().allSatisfy { $0.region == nil })
+    #expect(
+      try await towns.load(prefix: "CH", range: ..., from: \.largest).all() == largest.filter { $0.country == "CH" })
+    #expect(
+      try await towns.load(prefix: "DE", 2, range: ..., order: .descending, from: \.regional).all()
+        == regional.filter { $0.country == "DE" && $0.region == 2 }.reversed())
+  }
+
+  struct Job: Codable, Hashable, Identifiable, Sendable {
+    enum State: String, Codable, Comparable, RangedIndexable, DiscreteIndexable, OrderedKey {
+      case queued, running
+      static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+    var id: Int
+    var state: State
+    var cost: Double
+    var note = ""
+  }
+
+  struct JobFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case only }
+    typealias Instance = Job
+    static let defaultKey: DatastoreKey = "Jobs"
+    static let currentVersion = Version.only
+    let cheapest = Index(\.state, \.cost)
+    let dearest = Index(\.state, \.cost.descending, \.note)
+  }
+
+  @Test("tiers are inferred from the index: cases need no type, literals become what the tier is")
+  func inferredTiers() async throws {
+    let jobs = JobFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.only: { try $0.decode(Job.self, from: $1) }])
+    for id in 0..<10 { try await jobs.persist(Job(id: id, state: id < 6 ? .queued : .running, cost: Double(id) / 2)) }
+    #expect(try await jobs.load(prefix: .queued, from: \.cheapest).all().map(\.id) == Array(0..<6))
+    #expect(try await jobs.load(prefix: .queued, range: 1..<2, from: \.cheapest).all().map(\.id) == [2, 3])
+    #expect(try await jobs.load(prefix: .running, range: 3.5..., from: \.dearest).all().map(\.id) == [9, 8, 7])
+    #expect(try await jobs.load(prefix: .queued, 1, from: \.cheapest).all().map(\.id) == [2])
+    #expect(try await jobs.load(prefix: .queued, 1.5, from: \.dearest).all().map(\.id) == [3])
+    #expect(try await jobs.delete(prefix: .queued, range: ..<1, from: \.dearest) == 2)
+    #expect(try await jobs.delete(prefix: .running, from: \.cheapest) { $0.id > 7 } == 2)
+    #expect(try await jobs.load(...).all().map(\.id) == [2, 3, 4, 5, 6, 7])
   }
 
   @Test("tiers have names in the descriptor")
@@ -94,6 +135,11 @@ struct CompoundTests {
     #expect(left == all.filter { !(10..<20).contains($0.id) && $0.population < 40 && $0.country != "DE" })
     #expect(try await towns.load(..., from: \.largest).all().count == left.count)
     #expect(try await towns.delete(value: left[0].population, of: \.population) > 0)
+    #expect(try await towns.delete(left[1].population, from: \.population) > 0)
+    let fewer = try await towns.load(...).all()
+    #expect(try await towns.delete(..<8, from: \.population) == fewer.filter { $0.population < 8 }.count)
+    let few = try await towns.load(...).all()
+    #expect(try await towns.delete(...3) == few.filter { $0.id <= 3 }.count)
     struct Refusal: Error {}
     let count = try await towns.count
     await #expect(throws: Refusal.self) {

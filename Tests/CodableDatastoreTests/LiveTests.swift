@@ -254,6 +254,44 @@ struct LiveTests {
     #expect(try await there.load(9)?.title == "let go")
   }
 
+  @Test(
+    "two processes that write in turns, each after the other has let go of the lock: an observer hears of all"
+  )
+  func writingInTurns() async throws {
+    let place = TemporaryPlace()
+    let here = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    let there = otherProcess(place)
+    try await here.persist(Book(id: 0, title: "first"))
+    let events = try await here.observe(includingOtherProcesses: true)
+    let (ours, theirs) = (here.core.store.connection, there.core.store.connection)
+    for number in stride(from: 1, to: 40, by: 2) {
+      try ours.storeForWriting().releaseLock()
+      try await there.persist(Book(id: number, title: "there"))
+      try theirs.storeForWriting().releaseLock()
+      try await here.persist(Book(id: number + 1, title: "here"))
+    }
+    var ids: [Int] = []
+    for try await event in events {
+      ids.append(event.id)
+      if ids.count == 40 { break }
+    }
+    #expect(ids.sorted() == Array(1...40))
+    #expect(ids.filter { $0 % 2 == 0 } == Array(stride(from: 2, through: 40, by: 2)))
+  }
+
+  @Test("a process that has not written for a while lets another one write")
+  func idleTime() async throws {
+    let place = TemporaryPlace()
+    var configuration = StoreConfiguration()
+    configuration.writerIdleTime = .milliseconds(1)
+    let here = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url, configuration: configuration))
+    let there = otherProcess(place)
+    try await here.persist(Book(id: 1, title: "here"))
+    // Nobody has let go of anything by itself.
+    try await there.persist(Book(id: 2, title: "there"))
+    #expect(try await here.load(2)?.title == "there")
+  }
+
   @Test("observers can hear of other processes, and a live result follows them")
   func observingOthers() async throws {
     let place = TemporaryPlace()

@@ -146,7 +146,7 @@ struct WarmUpTests {
     await #expect(throws: DatastoreError.self) { try await first.count }
   }
 
-  @Test("an instance whose version has no decoder is said so; others are read")
+  @Test("a version that the store has and that no decoder was given for is said at opening, not at a later load")
   func missingDecoder() async throws {
     do {
       let first = datastore(version: .first)
@@ -154,9 +154,85 @@ struct WarmUpTests {
     }
     let second = PlainBookFormat.Datastore.JSONStore(
       persistence: persistence, version: .second, migrations: [.second: { try $0.decode(Book.self, from: $1) }])
-    try await second.persist(Book(id: 2, title: "B"))
-    #expect(try await second.load(2)?.title == "B")
-    await #expect(throws: DatastoreError.self) { try await second.load(1) }
+    for use in [
+      { try await second.warm() }, { _ = try await second.count }, { _ = try await second.load(7) },
+      { _ = try await second.persist(Book(id: 2, title: "B")) },
+    ] as [@Sendable () async throws -> Void] {
+      do {
+        try await use()
+        Issue.record("it has no decoder")
+      } catch DatastoreError.missingDecoder(let version) {
+        #expect(version == "1")
+      }
+    }
+  }
+
+  @Test("what a datastore could not read back it does not write")
+  func missingOwnDecoder() async throws {
+    let books = PlainBookFormat.Datastore.JSONStore(
+      persistence: persistence, version: .second, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
+    do {
+      try await books.persist(Book(id: 1, title: "A"))
+      Issue.record("it was written")
+    } catch DatastoreError.missingDecoder(let version) {
+      #expect(version == "2")
+    }
+    #expect(try await persistence.head == nil)
+  }
+
+  @Test("an index called id is said at the first use")
+  func identifierIndex() async throws {
+    struct Format: DatastoreFormat {
+      enum Version: Int, CaseIterable { case first = 1 }
+      typealias Instance = Book
+      static let defaultKey: DatastoreKey = "Books"
+      static let currentVersion = Version.first
+      let id = Index(\.id)
+      let title = Index(\.title)
+    }
+    let books = Format.Datastore.JSONStore(
+      persistence: persistence, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
+    let fault = IndexDeclarationError(datastore: "Books", index: "id", reason: .namedLikeIdentifier)
+    await #expect(throws: fault) { try await books.count }
+    await #expect(throws: fault) { try await books.persist(Book(id: 1, title: "A")) }
+  }
+
+  @Test("a store of a version that the program has never heard of is said to be incompatible, not malformed")
+  func unheardOfVersion() async throws {
+    struct Format: DatastoreFormat {
+      enum Version: Int, CaseIterable { case seventh = 7 }
+      typealias Instance = Book
+      static let defaultKey = PlainBookFormat.defaultKey
+      static let currentVersion = Version.seventh
+    }
+    do {
+      let newer = Format.Datastore.JSONStore(
+        persistence: persistence, migrations: [.seventh: { try $0.decode(Book.self, from: $1) }])
+      try await newer.persist(Book(id: 1, title: "A"))
+    }
+    let older = datastore(version: .first)
+    let reader = PlainBookFormat.ReadOnlyDatastore.readOnlyJSONStore(
+      persistence: persistence, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
+    for use in [
+      { try await older.warm() }, { _ = try await older.load(1) },
+      { _ = try await older.persist(Book(id: 2, title: "B")) },
+      { _ = try await reader.load(1) },
+    ] as [@Sendable () async throws -> Void] {
+      do {
+        try await use()
+        Issue.record("the store is newer")
+      } catch DatastoreError.incompatibleVersion(let version) {
+        #expect(version == "7")
+      }
+    }
+  }
+
+  @Test("migrating the entire store has its own name in the history")
+  func migrationName() async throws {
+    do { try await datastore(version: .first).persist(Book(id: 1, title: "A")) }
+    let second = datastore(version: .second)
+    try await second.migrateEntireStore(ifLessThan: .second)
+    #expect(try await persistence.head?.action == "migrate Books")
   }
 
   @Test("a conversion that changes an indexed value is found by its new value, and its records stay movable")

@@ -35,7 +35,8 @@ final class LMDBContender: Contender {
 
   func insertAll(_ records: [BenchRecord]) throws {
     let transaction = try begin()
-    for record in records { try put(record, in: transaction) }
+    // The identifiers ascend, so that LMDB may fill one page after the other.
+    for record in records { try put(record, in: transaction, recordFlags: UInt32(MDB_APPEND)) }
     try check(mdb_txn_commit(transaction))
   }
 
@@ -74,7 +75,7 @@ final class LMDBContender: Contender {
         var result = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE)
         while result == 0, count < limit {
           let identifier = UnsafeRawBufferPointer(start: key.mv_data, count: key.mv_size).suffix(8)
-          sum &+= try length(of: Array(identifier), in: transaction)
+          sum &+= try length(of: UnsafeRawBufferPointer(rebasing: identifier), in: transaction)
           count += 1
           result = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)
         }
@@ -104,30 +105,34 @@ final class LMDBContender: Contender {
     return try body(reader)
   }
 
-  private func put(_ record: BenchRecord, in transaction: OpaquePointer) throws {
-    try put(record.identifierKey, record.value, into: primary, in: transaction)
+  private func put(_ record: BenchRecord, in transaction: OpaquePointer, recordFlags: UInt32 = 0) throws {
+    try put(record.identifierKey, record.value, into: primary, in: transaction, recordFlags)
     try put(record.authorKey, [], into: authors, in: transaction)
     try put(record.yearKey, [], into: years, in: transaction)
   }
 
-  private func put(_ key: [UInt8], _ value: [UInt8], into database: MDB_dbi, in transaction: OpaquePointer) throws {
-    var (key, value) = (key, value)
-    try key.withUnsafeMutableBytes { keyBytes in
-      try value.withUnsafeMutableBytes { valueBytes in
-        var keyValue = MDB_val(mv_size: keyBytes.count, mv_data: keyBytes.baseAddress)
-        var dataValue = MDB_val(mv_size: valueBytes.count, mv_data: valueBytes.baseAddress)
-        try check(mdb_put(transaction, database, &keyValue, &dataValue, 0))
+  private func put(
+    _ key: [UInt8], _ value: [UInt8], into database: MDB_dbi, in transaction: OpaquePointer, _ flags: UInt32 = 0
+  ) throws {
+    try key.withUnsafeBytes { key in
+      try value.withUnsafeBytes { value in
+        // LMDB only reads what they point at; its C types do not say so.
+        var keyValue = MDB_val(mv_size: key.count, mv_data: UnsafeMutableRawPointer(mutating: key.baseAddress))
+        var dataValue = MDB_val(mv_size: value.count, mv_data: UnsafeMutableRawPointer(mutating: value.baseAddress))
+        try check(mdb_put(transaction, database, &keyValue, &dataValue, flags))
       }
     }
   }
 
   private func length(of identifier: [UInt8], in transaction: OpaquePointer) throws -> Int {
-    var identifier = identifier
-    return try identifier.withUnsafeMutableBytes { bytes in
-      var (key, value) = (MDB_val(mv_size: bytes.count, mv_data: bytes.baseAddress), MDB_val())
-      try check(mdb_get(transaction, primary, &key, &value))
-      return touched(value)
-    }
+    try identifier.withUnsafeBytes { try length(of: $0, in: transaction) }
+  }
+
+  private func length(of identifier: UnsafeRawBufferPointer, in transaction: OpaquePointer) throws -> Int {
+    var key = MDB_val(mv_size: identifier.count, mv_data: UnsafeMutableRawPointer(mutating: identifier.baseAddress))
+    var value = MDB_val()
+    try check(mdb_get(transaction, primary, &key, &value))
+    return touched(value)
   }
 
   private func touched(_ value: MDB_val) -> Int {
@@ -150,7 +155,9 @@ func sizeOfFiles(in folder: String) throws -> Int {
       pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
     }
     var status = stat()
-    if stat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG { sum += Int(status.st_blocks) * 512 }
+    if stat("\(folder)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG {
+      sum += Int(status.st_blocks) * 512
+    }
   }
   return sum
 }

@@ -7,6 +7,7 @@ import Measuring
 /// The typed library beside the bare coders: what it costs to load, to persist and to warm up.
 ///
 ///     TypedBench [CITIES.json | sample] [ROUNDS]
+///     TypedBench responsiveness
 @main
 struct TypedBench {
   let cities: [City]
@@ -18,8 +19,10 @@ struct TypedBench {
 
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    let bench = try TypedBench(citiesFile: arguments.first)
+    let isResponsiveness = arguments.first == "responsiveness"
+    let bench = try TypedBench(citiesFile: isResponsiveness ? nil : arguments.first)
     defer { try? FileManager.default.removeItem(at: bench.folder) }
+    if isResponsiveness { return try await Responsiveness(cities: bench.cities, folder: bench.folder).run() }
     try await bench.run(rounds: arguments.dropFirst().first.flatMap { Int($0) } ?? 5)
   }
 

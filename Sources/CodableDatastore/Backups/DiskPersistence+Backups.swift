@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 import StorageEngine
 
 extension DiskPersistence {
@@ -26,6 +30,7 @@ extension DiskPersistence where AccessMode == ReadWrite {
   ///   - backup: Where the backup lies.
   ///   - url: Where the store is made; nothing may lie there.
   /// - Returns: A persistence of the new store.
+  /// - Throws: ``StoreError`` where the backup cannot be read or something lies at the URL; then there is no store.
   public static func restore(
     backup: URL, to url: URL
   ) async throws -> DiskPersistence<ReadWrite> {

@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 import StorageEngine
 
 /// Plain data by name: images, documents and such, beside the datastores of the same store.
@@ -45,6 +49,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
       var names: [String] = []
       var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
       while let entry = try walk.nextEntry() {
+        await store.giveWay()
         if let name = Self.coder.value(of: entry.key.array) { names.append(name) }
       }
       return names
@@ -52,11 +57,15 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   }
 
   /// The blob of a name, or nil.
+  ///
+  /// - Throws: ``StoreError`` where it cannot be read.
   public func load(_ name: String) async throws -> Data? {
     try content(of: name)?.withUnsafeBytes { Data($0) }
   }
 
   /// The length of a blob in bytes, or nil where there is none.
+  ///
+  /// - Throws: ``StoreError`` where it cannot be read.
   public func size(of name: String) async throws -> Int? { try content(of: name)?.count }
 
   /// A blob piece by piece; nothing where there is none. It is read as it is asked for, and stays what it was when the
@@ -66,7 +75,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   ///   - name: Its name.
   ///   - size: The length of a piece in bytes.
   public func pieces(of name: String, size: Int = 64 * 1024) -> some AsyncInstances<Data> {
-    BlobPieces(size: max(size, 1)) { try content(of: name) }
+    BlobPieces(size: max(size, 1), store: store) { try content(of: name) }
   }
 
   /// The blob as it lies in the store, without a copy.
@@ -83,6 +92,8 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
 
 extension BlobDatastore where AccessMode == ReadWrite {
   /// Keeps data under a name, in place of what was there.
+  ///
+  /// - Throws: ``StoreError`` where it cannot be written, or is longer than 1 GiB.
   public func persist(_ data: Data, to name: String) async throws {
     try await write("persist \(key)", name) { transaction, key in
       try throwingStoreErrors { () throws(StorageError) in
@@ -92,6 +103,8 @@ extension BlobDatastore where AccessMode == ReadWrite {
   }
 
   /// Keeps the contents of a file under a name. The file is read piece by piece.
+  ///
+  /// - Throws: ``StoreError`` where it cannot be written, or is longer than 1 GiB; what reading the file throws.
   public func persist(contentsOf file: URL, to name: String) async throws {
     let source: any DiskFile
     let size: UInt64
@@ -118,6 +131,9 @@ extension BlobDatastore where AccessMode == ReadWrite {
   /// ```swift
   /// try await images.persist(pieces: download, to: "cover.jpg")
   /// ```
+  ///
+  /// - Throws: ``StoreError`` where it cannot be written, or is longer than 1 GiB; what the pieces throw. Then nothing is
+  ///   written.
   public func persist<Pieces: AsyncSequence>(pieces: Pieces, to name: String) async throws
   where Pieces.Element == Data {
     var spool = BlobSpool()
@@ -204,6 +220,7 @@ private struct BlobPieces: AsyncInstances {
   typealias Element = Data
 
   let size: Int
+  let store: _StoreHandle
   let content: @Sendable () throws -> Bytes?
 
   func makeAsyncIterator() -> Iterator { Iterator(pieces: self) }
@@ -218,6 +235,7 @@ private struct BlobPieces: AsyncInstances {
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Data? {
       try Task.checkCancellation()
+      await pieces.store.giveWay()
       if !isOpened {
         isOpened = true
         content = try pieces.content()

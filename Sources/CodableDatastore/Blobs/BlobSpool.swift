@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 
 /// Pieces of data of which nobody knows how many will come: kept in memory while they are few, then in a file without a

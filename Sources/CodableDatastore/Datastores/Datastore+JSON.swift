@@ -1,10 +1,16 @@
 import Documents
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 // Stores whose instances are JSON. Each comes in four forms: migrations that answer identifier and instance or, for
 // `Identifiable` instances, just the instance; and closures that run on the caller's actor or (dictionaries that a
 // program built with closures of its own module's default) on none.
+// Where both fit, as for a dictionary of functions of either kind, the first is taken: it does without the argument
+// `onNoActor`, which is for that alone.
 
 extension Datastore where AccessMode == ReadWrite {
   /// A datastore that keeps instances as JSON.
@@ -45,12 +51,13 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentMigration<JSONDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
@@ -101,6 +108,7 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore<Failure: Error>(
@@ -108,7 +116,7 @@ extension Datastore where AccessMode == ReadWrite {
     version: Version = Format.currentVersion,
     encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
@@ -160,12 +168,13 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentMigration<JSONDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
@@ -218,6 +227,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func JSONStore<Failure: Error>(
@@ -225,7 +235,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     version: Version = Format.currentVersion,
     encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json, encoder: { try encoder.encode($0) },
@@ -275,12 +285,13 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentMigration<JSONDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
@@ -329,6 +340,7 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore<Failure: Error>(
@@ -336,7 +348,7 @@ extension Datastore where AccessMode == ReadOnly {
     version: Version = Format.currentVersion,
     decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
@@ -386,12 +398,13 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentMigration<JSONDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,
@@ -442,6 +455,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - decoder: Is given to the migrations.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyJSONStore<Failure: Error>(
@@ -449,7 +463,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     version: Version = Format.currentVersion,
     decoder: JSONDecoder = JSONDecoder(),
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .json,

@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 extension Datastore {
   /// What all factories come to.
@@ -50,7 +54,7 @@ extension Datastore where AccessMode == ReadWrite {
       @concurrent @Sendable (_ data: Data) async throws(Failure) -> (
         id: IdentifierType, instance: InstanceType
       )],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil, encoder: encoder,
@@ -92,7 +96,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
     version: Version = Format.currentVersion,
     encoder: @Sendable @escaping (_ instance: InstanceType) async throws -> Data,
     decoders: [Version: @concurrent @Sendable (_ data: Data) async throws(Failure) -> InstanceType],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil, encoder: encoder,
@@ -132,7 +136,7 @@ extension Datastore where AccessMode == ReadOnly {
       @concurrent @Sendable (_ data: Data) async throws(Failure) -> (
         id: IdentifierType, instance: InstanceType
       )],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil,
@@ -171,7 +175,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     decoders: [Version: @concurrent @Sendable (_ data: Data) async throws(Failure) -> InstanceType],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) {
     self.init(
       store: persistence._store, key: key, version: version, coding: nil,

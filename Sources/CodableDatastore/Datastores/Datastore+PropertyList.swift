@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 // Stores whose instances are property lists. Each comes in four forms: migrations that answer identifier and instance or, for
 // `Identifiable` instances, just the instance; and closures that run on the caller's actor or (dictionaries that a
@@ -20,7 +24,7 @@ extension Datastore where AccessMode == ReadWrite {
   public static func propertyListStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: Migration<PropertyListDecoder, Identified<Format>>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -45,12 +49,13 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: ConcurrentMigration<PropertyListDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version,
@@ -78,7 +83,7 @@ extension Datastore where AccessMode == ReadWrite {
   public static func propertyListStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: DataFirstMigration<PropertyListDecoder, Identified<Format>>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -103,14 +108,15 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version,
@@ -138,7 +144,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   public static func propertyListStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: Migration<PropertyListDecoder, InstanceType>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -164,12 +170,13 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: ConcurrentMigration<PropertyListDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version,
@@ -198,7 +205,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   public static func propertyListStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: DataFirstMigration<PropertyListDecoder, InstanceType>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -224,14 +231,15 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - outputFormat: The kind of property list.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func propertyListStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    outputFormat: PropertyListDecoder.PropertyListFormat = .binary,
+    outputFormat: StandardCoders.PropertyListFormat = .binary,
     migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version,
@@ -280,11 +288,12 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     migrations: [Version: ConcurrentMigration<PropertyListDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
@@ -330,13 +339,14 @@ extension Datastore where AccessMode == ReadOnly {
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, Identified<Format>, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
@@ -383,11 +393,12 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     migrations: [Version: ConcurrentMigration<PropertyListDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,
@@ -435,13 +446,14 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - version: The version of the declaration.
   ///   - migrations: For each version, how an instance of it is decoded and converted.
   ///   - configuration: How the datastore behaves.
+  ///   - onNoActor: Tells the compiler which to prefer where both kinds of migrations fit.
   @available(*, deprecated, message: "Migrations are given the decoder first, then the data.")
   @_disfavoredOverload
   public static func readOnlyPropertyListStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
     migrations: [Version: ConcurrentDataFirstMigration<PropertyListDecoder, InstanceType, Failure>],
-    configuration: Configuration = .init()
+    configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: version, coding: .binaryPropertyList,

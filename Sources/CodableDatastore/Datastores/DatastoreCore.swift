@@ -1,4 +1,9 @@
 import DatastoreModel
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 import Synchronization
 
@@ -18,7 +23,6 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let identifiers: KeyCoder<Identifier>
   /// In the order of their names.
   let indexes: [IndexPlan<Instance>]
-  let hasUniqueIndexes: Bool
   let declaration: Declaration
   let recordsTree: TreeName
   let isReadOnly: Bool
@@ -30,11 +34,11 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let recent = RecentTrees()
 
   private let agreed = Atomic(-1)
-  private let format = Format()
+  let format = Format()
   /// Index by kind and key path.
   private let places: [AnyIndexRepresentation<Instance>: Int]
-  /// Names that more than one property has.
-  private let clashes: [String]
+  /// What is wrong with the declaration, whatever the store.
+  private let fault: (any Error)?
   /// Attributes of the records' tree that fit the declaration. Comparing bytes is all that a use costs.
   let fitting = Mutex<Bytes?>(nil)
   /// Such attributes that also carry the declaration's version, as after a write.
@@ -64,10 +68,11 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
         entry.value, isUnique: unique.contains(entry.value.indexName), datastore: key.rawValue,
         identifiers: identifiers.order)
     }
-    hasUniqueIndexes = indexes.contains(where: \.isUnique)
     places = Dictionary(uniqueKeysWithValues: zip(declared.map(\.key), 0...))
     let names = declared.map(\.value.indexName.rawValue)
-    clashes = zip(names, names.dropFirst()).filter { $0 == $1 }.map(\.0)
+    fault = Self.fault(
+      of: format, key: key, coder: coder, clash: zip(names, names.dropFirst()).first { $0 == $1 }?.0,
+      isReadOnly: isReadOnly)
     declaration = Declaration(
       version: coder.tag, instanceType: String(describing: Instance.self),
       identifierType: String(describing: Identifier.self), identifierEncoding: identifiers.encoding,
@@ -85,7 +90,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
 
   /// Fails where the declaration itself is at fault.
   func requireSoundDeclaration() throws {
-    if let name = clashes.first { throw IndexDeclarationError(datastore: DatastoreKey(key), index: IndexName(name)) }
+    if let fault { throw fault }
     if !isReadOnly { try store.registry.requireAgreement(self, key: key, agreed: agreed) }
   }
 
@@ -118,6 +123,27 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     guard count > Limits.key else { return }
     throw InvalidKeyError(
       datastore: key, index: index, reason: "a key of \(count) bytes is longer than the \(Limits.key) that are allowed")
+  }
+
+  /// What is wrong with a declaration. In debug builds it is printed at once: the first use, which throws it, may come late.
+  private static func fault(
+    of format: Format, key: DatastoreKey, coder: RecordCoder<Format>, clash: String?, isReadOnly: Bool
+  ) -> (any Error)? {
+    let fault: (any LocalizedError)? =
+      if let clash {
+        IndexDeclarationError(datastore: key, index: IndexName(clash))
+      } else if format.declaresIdentifierIndex {
+        IndexDeclarationError(datastore: key, index: "id", reason: .namedLikeIdentifier)
+      } else if !isReadOnly, !coder.hasDecoder(for: coder.tag) {
+        // What is written could not be read back.
+        DatastoreError.missingDecoder(version: coder.tag)
+      } else {
+        nil
+      }
+    #if DEBUG
+      if let fault { print("The declaration of \(key) is at fault: \(fault.errorDescription ?? "\(fault)")") }
+    #endif
+    return fault
   }
 
   private static func uniqueNames(of format: Format) -> Set<IndexName> {

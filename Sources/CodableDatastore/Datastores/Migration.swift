@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// An instance with its identifier.
 public typealias Identified<Format: DatastoreFormat> = (id: Format.Identifier, instance: Format.Instance)
@@ -28,9 +32,17 @@ public enum StandardCoders {
     return encoder
   }()
 
+  #if canImport(FoundationEssentials)
+    /// How property lists are written: binary or as XML.
+    public typealias PropertyListFormat = PropertyListDecoder.PropertyListFormat
+  #else
+    /// How property lists are written: binary or as XML.
+    public typealias PropertyListFormat = PropertyListSerialization.PropertyListFormat
+  #endif
+
   static let propertyListDecoder = PropertyListDecoder()
 
-  static func propertyListEncoder(_ format: PropertyListDecoder.PropertyListFormat) -> PropertyListEncoder {
+  static func propertyListEncoder(_ format: PropertyListFormat) -> PropertyListEncoder {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = format
     return encoder

@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 
 /// How instances become records and records instances.
@@ -34,6 +38,9 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
       decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
+  /// Whether instances of a version can be read.
+  func hasDecoder(for tag: String) -> Bool { decoders[tag] != nil }
+
   /// The record of an instance; nil where the encoder makes nothing of it.
   func record(of instance: Instance) async throws -> [UInt8]? {
     let content = try await encoder(instance)
@@ -61,11 +68,6 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
         String(decoding: UnsafeRawBufferPointer(rebasing: bytes[layout.version]), as: UTF8.self)
       }
     }
-  }
-
-  /// Whether two records say the same: one version, one document.
-  func isEqual(_ old: Bytes, _ new: [UInt8]) -> Bool {
-    RecordSameness.isSame(old, new, coding: coding ?? .opaque)
   }
 
   /// The content of a record that `record(of:)` made.

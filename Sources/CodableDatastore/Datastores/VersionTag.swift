@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// How versions are written into the store: the raw value as JSON, strings without their quotes.
 struct VersionTag<Format: DatastoreFormat>: Sendable {
@@ -21,14 +25,12 @@ struct VersionTag<Format: DatastoreFormat>: Sendable {
     return try JSONDecoder().decode(RawValue.self, from: Data(tag.utf8))
   }
 
-  /// The version of a tag; unknown ones are a decoding error.
+  /// The version of a tag.
+  ///
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` where the format knows no such version: a newer program wrote it.
   static func version(of tag: String) throws -> Format.Version {
-    guard let version = Format.Version(rawValue: try rawValue(of: tag)) else {
-      throw DecodingError.dataCorrupted(
-        DecodingError.Context(
-          codingPath: [],
-          debugDescription:
-            "The store was written by version \(tag), which \(Format.self) does not know."))
+    guard let rawValue = try? rawValue(of: tag), let version = Format.Version(rawValue: rawValue) else {
+      throw DatastoreError.incompatibleVersion(version: tag)
     }
     return version
   }

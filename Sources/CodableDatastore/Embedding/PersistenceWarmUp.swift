@@ -24,6 +24,7 @@ extension DatastoreCore: WarmableFormat {
     var steps = plan.rebuilt.sorted().map { place in
       "index \(indexes[place].name), \(stored.index(indexes[place].name) == nil ? "new" : "changed")"
     }
+    steps += plan.moved.sorted { $0.key < $1.key }.map { "index \($0.value), renamed \(indexes[$0.key].name)" }
     steps += plan.dropped.map { "index \($0), dropped" }
     if plan.rekeys { steps.append("identifiers in another form") }
     if !plan.evaluated.isEmpty, steps.isEmpty { steps.append("version \(stored.version) → \(coder.tag)") }

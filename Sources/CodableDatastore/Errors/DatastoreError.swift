@@ -1,12 +1,16 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// What is wrong between a datastore and the instances in it.
 public enum DatastoreError: LocalizedError {
   /// The index is not one of the format's stored properties.
   case missingIndex
-  /// No decoder was given for the version under which an instance was written.
+  /// No decoder was given for the version under which instances were written, or are to be.
   case missingDecoder(version: String)
-  /// The store was written by a newer version of the program.
+  /// The store was written by a version of the program that is newer than this one's, or that this one does not know.
   case incompatibleVersion(version: String?)
 
   /// One sentence for a person.
@@ -17,7 +21,7 @@ public enum DatastoreError: LocalizedError {
     case .missingDecoder(let version):
       "There is no decoder for instances of version \(version)."
     case .incompatibleVersion(let version?):
-      "The datastore was written by version \(version), which is newer than this program knows."
+      "The datastore was written by version \(version), which is newer than this program or unknown to it."
     case .incompatibleVersion(nil):
       "The datastore was written by a version that this program does not know."
     }

@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// What is wrong with a call to a persistence.
 public enum DatastoreInterfaceError: LocalizedError, Hashable {

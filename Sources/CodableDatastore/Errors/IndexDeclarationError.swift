@@ -1,14 +1,37 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
-/// A format whose declaration contradicts itself: two of its properties give an index the same name.
+/// A format whose declaration contradicts itself. It is thrown by the first use of the datastore, and printed where one is made
+/// in a
+/// debug build.
 public struct IndexDeclarationError: LocalizedError, Hashable, Sendable {
   /// The datastore.
   public var datastore: DatastoreKey
-  /// The name that is there twice.
+  /// The name that is at fault.
   public var index: IndexName
+  /// What is wrong with it.
+  public var reason = Reason.nameTakenTwice
+
+  /// What is wrong with a declaration.
+  public enum Reason: Hashable, Sendable {
+    /// Two properties give an index this name.
+    case nameTakenTwice
+    /// An index is called `id`, though the instances are `Identifiable`: they are found by their identifiers without one, with
+    /// `load(id:)` and `load(range:)`.
+    case namedLikeIdentifier
+  }
 
   /// One sentence for a person.
-  public var errorDescription: String? { "Two indexes of \(datastore) are called \(index)." }
+  public var errorDescription: String? {
+    switch reason {
+    case .nameTakenTwice: "Two indexes of \(datastore) are called \(index)."
+    case .namedLikeIdentifier:
+      "An index of \(datastore) is called \(index), but instances are found by their identifiers without an index; leave it out."
+    }
+  }
 }
 
 /// Values of an index that is declared ``Unique`` which more than one instance has. Nothing was written.

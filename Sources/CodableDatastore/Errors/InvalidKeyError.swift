@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// An identifier or an index value that cannot be kept in order. Nothing was written.
 public struct InvalidKeyError: LocalizedError, Hashable, Sendable {

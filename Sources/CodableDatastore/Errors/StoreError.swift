@@ -1,5 +1,9 @@
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 import StorageEngine
 
 /// What the store itself has to say: it cannot be opened, read or written.
@@ -54,6 +58,19 @@ extension StoreError: CustomStringConvertible {
 extension StoreError {
   static let closed = StoreError(.closed, "The persistence is closed.")
 
+  static let besideNestedTransaction = StoreError(
+    .refused,
+    "A write of a transaction was begun beside a transaction nested in it, which may be waiting for it: await the write before "
+      + "the nested transaction begins, or begin it inside.")
+
+  static func writing(whileConverting datastore: String) -> StoreError {
+    StoreError(.refused, "A migration of \(datastore) cannot write: it may only read and convert.")
+  }
+
+  static func withinTransaction(_ what: String) -> StoreError {
+    StoreError(.refused, "\(what) within a transaction.")
+  }
+
   init(_ error: StorageError) {
     let message = error.description.prefix(1).uppercased() + error.description.dropFirst() + "."
     self.init(Self.kind(of: error), message)
@@ -64,12 +81,12 @@ extension StoreError {
     case .notFound: .notFound
     case .notAStore, .alreadyExists: .notAStore
     case .newerFormat: .newerFormat
-    case .damaged, .noSuchTree, .treeExists, .wrongTree: .damaged
+    case .damaged, .dataMissing, .noSuchTree, .treeExists, .wrongTree: .damaged
     case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)
     case .readOnly: .readOnly
     case .full: .full
     case .io: .inputOutput
-    case .poisoned: .outcomeUnknown
+    case .poisoned, .replaced: .outcomeUnknown
     case .prunedCommit, .noSuchCommit, .noCommitAsOld: .noSuchCommit
     case .closed: .closed
     default: .refused
@@ -85,5 +102,21 @@ func throwingStoreErrors<R>(_ body: () throws(StorageError) -> R) throws -> R {
     throw DatastoreInterfaceError.transactionInactive
   } catch {
     throw StoreError(error)
+  }
+}
+
+/// Runs calls to the writer of records and entries; its errors come out as those of this library.
+func throwingWriterErrors<R>(_ body: () throws -> R) throws -> R {
+  do {
+    return try body()
+  } catch let error as StorageError {
+    return try throwingStoreErrors { () throws(StorageError) in throw error }
+  } catch ModelError.disorder(let datastore, let index, let keys) {
+    throw DisorderedKeysError(datastore: DatastoreKey(datastore), index: index.map { IndexName($0) }, keys: keys)
+  } catch ModelError.notUnique(let conflicts) {
+    let first = conflicts[0]
+    throw UniquenessError(
+      datastore: DatastoreKey(first.datastore), index: IndexName(first.index),
+      values: conflicts.filter { $0.index == first.index }.map(\.value.description))
   }
 }

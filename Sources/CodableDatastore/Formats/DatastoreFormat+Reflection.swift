@@ -3,7 +3,7 @@ extension DatastoreFormat {
   /// alphabetically first name wins.
   ///
   /// - Parameter assertIdentifiable: Accepted for source compatibility. An index that is called `id` on an
-  ///   `Identifiable` instance is left out either way, for the primary order is that index.
+  ///   `Identifiable` instance is left out either way, for the primary order is that index; a datastore says so at its first use.
   public func generateIndexRepresentations(
     assertIdentifiable: Bool = false
   ) -> [AnyIndexRepresentation<Instance>: GeneratedIndexRepresentation<Instance>] {
@@ -29,6 +29,16 @@ extension DatastoreFormat {
     if name == "id", Instance.self is any Identifiable.Type { return nil }
     guard let declared = DeclaredIndex<Instance>(child.value) else { return nil }
     return GeneratedIndexRepresentation(indexName: name, index: declared.index, storage: declared.storage)
+  }
+}
+
+extension DatastoreFormat {
+  /// Whether a stored property declares an index that is left out because of its name.
+  var declaresIdentifierIndex: Bool {
+    guard Instance.self is any Identifiable.Type else { return false }
+    return Mirror(reflecting: self).children.contains { child in
+      (child.label == "id" || child.label == "_id") && DeclaredIndex<Instance>(child.value) != nil
+    }
   }
 }
 

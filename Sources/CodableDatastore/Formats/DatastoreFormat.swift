@@ -41,7 +41,7 @@ public protocol DatastoreFormat<Version, Instance, Identifier>: Sendable {
     ManyToOneIndexRepresentation<Instance, S, Value>
 
   /// Properties that were renamed: the old name as code spelled it, and the new one, as `["name": "title"]`. An index
-  /// whose property was only renamed is then kept, instead of being built anew.
+  /// whose property was only renamed is then kept, instead of being built anew, also where its own name changed with it.
   static var renamedProperties: [String: String] { get }
 
   /// The indexes of the declaration. By default they are found among the stored properties.

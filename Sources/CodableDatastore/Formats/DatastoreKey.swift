@@ -23,11 +23,15 @@ extension DatastoreKey: ExpressibleByStringLiteral {
 
 extension DatastoreKey: Codable {
   /// Reads a key from a bare string.
+  ///
+  /// - Throws: `DecodingError` where it is no string.
   public init(from decoder: any Decoder) throws {
     rawValue = try decoder.singleValueContainer().decode(String.self)
   }
 
   /// Writes the key as a bare string.
+  ///
+  /// - Throws: What the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

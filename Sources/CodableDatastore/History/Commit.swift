@@ -1,5 +1,9 @@
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// A commit: a state that the store has had, and who brought it about.
 public struct Commit: Identifiable, Hashable, Sendable {

@@ -21,6 +21,8 @@ struct Commits: AsyncInstances {
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Commit? {
       try Task.checkCancellation()
+      await commits.store.giveWay()
+      try await commits.store.prepare()
       if !isOpened { try open() }
       if page.isEmpty { try turnPage() }
       return page.popFirst().map { Commit($0) }

@@ -1,13 +1,21 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 extension Datastore {
   /// The datastore as of a commit, with the same calls for loading. Instances of older versions are converted; an index
   /// that was not there yet throws ``IndexNotYetBuiltError``, which names the commit that brought it.
+  ///
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` where there is none, or it was removed from the history.
   public nonisolated func view(at commit: Commit.Number) async throws -> Datastore<Format, ReadOnly> {
     Datastore<Format, ReadOnly>(core: try core.fixed(at: commit))
   }
 
   /// The datastore as of a date: that of the newest commit not later.
+  ///
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` where there is none, or it was removed from the history.
   public nonisolated func view(at date: Date) async throws -> Datastore<Format, ReadOnly> {
     Datastore<Format, ReadOnly>(core: try core.fixed(at: date))
   }
@@ -29,10 +37,4 @@ extension Datastore {
     InstanceHistory(core: core, identifier: identifier)
   }
 
-  /// Every value that a property of an instance has had, newest first, each with the commit that gave it.
-  public nonisolated func history<Value: Equatable & Sendable>(
-    of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>
-  ) -> some AsyncInstances<PropertyVersion<Value>> {
-    PropertyHistory(history: InstanceHistory(core: core, identifier: identifier), property: property)
-  }
 }

@@ -21,6 +21,7 @@ struct DatastoreDifference<Format: DatastoreFormat>: AsyncInstances {
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
       let core = difference.core
+      await core.store.giveWay()
       if !isOpened {
         isOpened = true
         walk = try ChangeWalk(
@@ -59,6 +60,13 @@ struct ChangeWalk {
       sorted.append(difference)
     }
     sorted.sort { order.isBefore($0.key.array, $1.key.array) }
+  }
+
+  /// All that is left.
+  consuming func all() throws -> [StoredChange] {
+    var changes: [StoredChange] = []
+    while let change = try next() { changes.append(change) }
+    return changes
   }
 
   mutating func next() throws -> StoredChange? {

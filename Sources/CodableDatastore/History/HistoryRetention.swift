@@ -41,6 +41,8 @@ extension DiskPersistence where AccessMode == ReadWrite {
   /// Writers and readers go on meanwhile. A crash leaves the old file or the new one, whole.
   ///
   /// - Parameter retention: Which commits are kept.
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, `notFound` where there is no store, `full` where there is
+  ///   no room for the new file.
   @discardableResult
   public nonisolated func shortenHistory(keeping retention: HistoryRetention) async throws -> HistoryReport {
     if Transactions.scope(for: _store) != nil {

@@ -21,6 +21,7 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
+      await history.core.store.giveWay()
       if !isOpened { try open() }
       guard let (commit, record) = try nextVersion() else { return nil }
       var instance: Format.Instance?
@@ -51,44 +52,6 @@ struct InstanceHistory<Format: DatastoreFormat>: AsyncInstances {
       }
       let commit = try throwingModelErrors { () throws(ModelError) in try model.commit(CommitNumber(version.commit)) }
       return (Commit(commit), record)
-    }
-  }
-}
-
-/// The values of one property of an instance, newest first.
-struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: AsyncInstances {
-  typealias Element = PropertyVersion<Value>
-
-  let history: InstanceHistory<Format>
-  let property: KeyPath<Format.Instance, Value>
-
-  func makeAsyncIterator() -> Iterator {
-    Iterator(versions: history.makeAsyncIterator(), property: property)
-  }
-
-  struct Iterator: AsyncIteratorProtocol {
-    fileprivate var versions: InstanceHistory<Format>.Iterator
-    fileprivate let property: KeyPath<Format.Instance, Value>
-    /// The oldest version so far that has the value.
-    private var oldest: PropertyVersion<Value>?
-
-    fileprivate init(versions: InstanceHistory<Format>.Iterator, property: KeyPath<Format.Instance, Value>) {
-      self.versions = versions
-      self.property = property
-    }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
-      while let version = try await versions.next(isolation: actor) {
-        let found = PropertyVersion(commit: version.commit, value: version.instance?[keyPath: property])
-        guard let newer = oldest else {
-          oldest = found
-          continue
-        }
-        oldest = found
-        if newer.value != found.value { return newer }
-      }
-      defer { oldest = nil }
-      return oldest
     }
   }
 }

@@ -1,5 +1,9 @@
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 import StorageEngine
 
 extension Persistence {
@@ -26,6 +30,8 @@ extension Persistence {
   }
 
   /// The newest commit that is not later than a date.
+  ///
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` where all are later.
   public func commit(notLaterThan date: Date) async throws -> Commit {
     let model = try requiredModel()
     let number = try throwingStoreErrors { () throws(StorageError) in
@@ -59,6 +65,8 @@ extension Persistence where AccessMode == ReadWrite {
   ///   - datastore: Of which datastore; nil for all.
   ///   - actionName: What is done, for the history.
   /// - Returns: The new commit.
+  /// - Throws: ``StoreError``, of kind `noSuchCommit` where the commit is not there or no longer, and `refused` within a
+  ///   transaction.
   @discardableResult
   public func restore(
     _ commit: Commit.Number, datastore: DatastoreKey? = nil, actionName: String? = nil
@@ -67,7 +75,7 @@ extension Persistence where AccessMode == ReadWrite {
       try model.restore(
         CommitNumber(commit.rawValue), datastore: datastore?.rawValue, named: actionName ?? "restore \(commit)")
     }
-    return Commit.Number(number.rawValue)
+    return number.map { Commit.Number($0.rawValue) } ?? commit
   }
 
   /// Takes back what one commit did, as a new commit. Where later commits changed other properties of the same
@@ -77,6 +85,9 @@ extension Persistence where AccessMode == ReadWrite {
   ///   - commit: What to take back; by default the newest that is not taken back yet.
   ///   - actionName: What is done, for the history.
   /// - Returns: The new commit; nil where there is nothing to take back.
+  /// - Throws: ``StoreError``, of kind `noSuchCommit` where the commit is not there or no longer, and `refused` within a
+  ///   transaction.
+  ///   Also `refused` where later commits changed all that it changed, or it changed no record.
   @discardableResult
   public func undo(_ commit: Commit.Number? = nil, actionName: String? = nil) async throws -> Commit.Number? {
     let number = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
@@ -89,20 +100,47 @@ extension Persistence where AccessMode == ReadWrite {
     return number.map { Commit.Number($0.rawValue) }
   }
 
+  /// Brings back what the newest undo took back, as a new commit: an undo of the undo.
+  ///
+  /// There is nothing to bring back once this program has committed something else since.
+  ///
+  /// - Parameter actionName: What is done, for the history.
+  /// - Returns: The new commit; nil where there is nothing to bring back.
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, or where later commits changed all of it.
+  @discardableResult
+  public func redo(actionName: String? = nil) async throws -> Commit.Number? {
+    let number = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
+      guard let target = try model.redoCandidate() else { return nil }
+      let undone = try model.commit(target).action
+      let action = undone.hasPrefix("undo ") ? String(undone.dropFirst(5)) : target.description
+      return try model.undo(target, named: actionName ?? "redo \(action)")
+    }
+    return number.map { Commit.Number($0.rawValue) }
+  }
+
   /// Gives a commit a name, or moves the name to it. A named commit is kept whatever becomes of the history.
   ///
   /// - Parameters:
   ///   - name: The name, without spaces, “~” and “#”.
   ///   - commit: Which; nil for the newest.
+  /// - Throws: ``StoreError``, of kind `noSuchCommit` where the commit is not there or no longer, and `refused` within a
+  ///   transaction.
+  ///   Also `refused` for a name that means a commit or a time already.
   public func name(_ name: String, commit: Commit.Number? = nil) async throws {
-    try await _store.changeByModel { model throws(ModelError) in
+    _ = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
       let number = commit.map { CommitNumber($0.rawValue) } ?? CommitNumber(model.engine.head.commit.number)
       try model.pin(name, to: number)
+      return nil
     }
   }
 
   /// Takes a name away. The commit stays.
+  ///
+  /// - Throws: ``StoreError`` of kind `noSuchCommit` where there is no such name, and `refused` within a transaction.
   public func removeName(_ name: String) async throws {
-    try await _store.changeByModel { model throws(ModelError) in try model.pin(name, to: nil) }
+    _ = try await _store.changeByModel { model throws(ModelError) -> CommitNumber? in
+      try model.pin(name, to: nil)
+      return nil
+    }
   }
 }

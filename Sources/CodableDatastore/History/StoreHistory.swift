@@ -16,17 +16,32 @@ extension _StoreHandle {
   }
 
   /// Runs a change that the model makes, in the writer's turn and on a thread that may wait.
-  func changeByModel<R: Sendable>(_ body: @escaping @Sendable (OwnStore) throws(ModelError) -> R) async throws -> R {
+  ///
+  /// - Parameter body: Answers the commit that it made, or that of the head where it made none.
+  func changeByModel(
+    _ body: @escaping @Sendable (OwnStore) throws(ModelError) -> CommitNumber?
+  ) async throws -> CommitNumber? {
     if Transactions.scope(for: self) != nil {
       throw StoreError(.refused, "The history cannot be changed within a transaction.")
     }
+    try await prepare()
     guard let model = try model(forWriting: true) else { throw StoreError.closed }
     try await connection.turns.take()
     defer { connection.turns.pass() }
     let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
-    let result = try await onThread { try throwingModelErrors { () throws(ModelError) in try body(model) } }
-    try await connection.publication.publish(from: before, to: model.engine.head)
-    return result
+    let connection = connection
+    return try await onThread {
+      let number = try throwingModelErrors { () throws(ModelError) in try body(model) }
+      if let number, number.rawValue > max(before.commit.number, connection.publication.newestOwn) {
+        try throwingStoreErrors { () throws(StorageError) in
+          let new = try model.engine.view(at: number.rawValue)
+          // Not the newest state from before, which may lack what is on its way to the disk.
+          guard let parent = new.commit.parents.first else { return }
+          connection.publication.publish(new, madeOn: try model.engine.view(at: parent))
+        }
+      }
+      return number
+    }
   }
 }
 

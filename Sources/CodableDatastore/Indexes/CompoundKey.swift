@@ -33,6 +33,16 @@ public struct Descending<Value: Indexable>: Indexable {
   public static func < (left: Self, right: Self) -> Bool { right.value < left.value }
 }
 
+extension Descending: ExpressibleByIntegerLiteral where Value: ExpressibleByIntegerLiteral {
+  /// Makes a descending value of a literal.
+  public init(integerLiteral value: Value.IntegerLiteralType) { self.init(Value(integerLiteral: value)) }
+}
+
+extension Descending: ExpressibleByFloatLiteral where Value: ExpressibleByFloatLiteral {
+  /// Makes a descending value of a literal.
+  public init(floatLiteral value: Value.FloatLiteralType) { self.init(Value(floatLiteral: value)) }
+}
+
 extension Comparable where Self: Hashable & Codable & Sendable {
   /// The value in descending order, for a tier of an index: `Index(\.country, \.population.descending)`.
   public var descending: Descending<Self> { Descending(self) }

@@ -20,11 +20,15 @@ extension IndexName: ExpressibleByStringLiteral {
 
 extension IndexName: Codable {
   /// Reads a name from a bare string.
+  ///
+  /// - Throws: `DecodingError` where it is no string.
   public init(from decoder: any Decoder) throws {
     rawValue = try decoder.singleValueContainer().decode(String.self)
   }
 
   /// Writes the name as a bare string.
+  ///
+  /// - Throws: What the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

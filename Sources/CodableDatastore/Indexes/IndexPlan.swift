@@ -16,7 +16,6 @@ final class IndexPlan<Instance: Sendable>: Sendable {
   let name: String
   let isDirect: Bool
   let isUnique: Bool
-  let isInByteOrder: Bool
 
   init(
     descriptor: IndexDescriptor, tree: TreeName, order: EntryOrder,
@@ -30,7 +29,6 @@ final class IndexPlan<Instance: Sendable>: Sendable {
     name = descriptor.name
     isDirect = descriptor.storage == .direct
     isUnique = descriptor.isUnique
-    isInByteOrder = order.treeOrder == .bytes
   }
 }
 
@@ -72,7 +70,7 @@ extension IndexPlan {
     let tiers = names.count > 1 ? CompoundTiers.describe(Index.Value.self, keyPathNames: names) : []
     return plan(
       place, kind: index.kind, type: index.indexType, keyPathName: names.count == 1 ? names[0] : nil, tiers: tiers,
-      coder: coder, values: values)
+      target: (index as? any TargetedIndex)?.target, coder: coder, values: values)
   }
 
   /// A kind that a program declares, with values of a known type.
@@ -107,13 +105,14 @@ extension IndexPlan {
   }
 
   private static func plan<Value: Indexable>(
-    _ place: Place, kind: IndexKind, type: IndexType, keyPathName: String?, tiers: [IndexTier], coder: KeyCoder<Value>,
-    values: @escaping @Sendable (Instance) throws -> [[UInt8]]
+    _ place: Place, kind: IndexKind, type: IndexType, keyPathName: String?, tiers: [IndexTier], target: DatastoreKey? = nil,
+    coder: KeyCoder<Value>, values: @escaping @Sendable (Instance) throws -> [[UInt8]]
   ) -> IndexPlan {
     IndexPlan(
       descriptor: IndexDescriptor(
         name: place.name, kind: kind, type: type.rawValue, storage: place.storage, encoding: coder.encoding,
-        valueType: String(describing: Value.self), keyPathName: keyPathName, isUnique: place.isUnique, tiers: tiers),
+        valueType: String(describing: Value.self), keyPathName: keyPathName, isUnique: place.isUnique, tiers: tiers,
+        target: target?.rawValue),
       tree: .index(place.name, of: place.datastore),
       order: EntryOrder(value: coder.order, identifier: place.identifiers),
       values: values, coder: coder)

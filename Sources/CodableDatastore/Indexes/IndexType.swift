@@ -24,11 +24,15 @@ extension IndexType: ExpressibleByStringLiteral {
 
 extension IndexType: Codable {
   /// Reads a type from a bare string.
+  ///
+  /// - Throws: `DecodingError` where it is no string.
   public init(from decoder: any Decoder) throws {
     rawValue = try decoder.singleValueContainer().decode(String.self)
   }
 
   /// Writes the type as a bare string.
+  ///
+  /// - Throws: What the encoder throws.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(rawValue)

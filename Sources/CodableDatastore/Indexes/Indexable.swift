@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// What can be an index value or an identifier: ordered, hashable, encodable and safe to send.
 public typealias Indexable = Comparable & Hashable & Codable & Sendable

@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// A type that the store itself keeps as bytes in order; every ``OrderedKey`` ends in one of these.
 protocol ByteOrderedKey: Sendable {

@@ -12,11 +12,13 @@ extension Datastore {
   /// ```
   ///
   /// Everything is decoded once at the beginning; then each changed instance is decoded once, and put in its place. When
-  /// several commits come while the reader is busy it gets one result for all of them.
+  /// several commits come while the reader is busy it gets one result for all of them. Decoding, choosing and sorting run on no
+  /// actor; begun within a transaction it shows what is committed.
   ///
   /// - Parameters:
   ///   - isIncluded: Which instances belong to the result; all by default.
-  ///   - areInIncreasingOrder: The order; by default that of the identifiers, which also decides where this one does not.
+  ///   - areInIncreasingOrder: The order; by default that of the identifiers, which also decides where this one does not. Where
+  ///     it is none, as that of floating-point numbers with NaN among them, the result holds the right instances in some order.
   public nonisolated func live(
     where isIncluded: @escaping @Sendable (InstanceType) -> Bool = { _ in true },
     sortedBy areInIncreasingOrder: (@Sendable (InstanceType, InstanceType) -> Bool)? = nil
@@ -53,14 +55,9 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     mutating func next() async throws -> [Instance]? {
       try Task.checkCancellation()
       guard let buffer else { return try await begin() }
-      while let first = await buffer.next() {
-        var isChanged = false
-        for change in [first] + buffer.takeAll() where change.commit > newest {
-          let instance: Instance? =
-            if let record = change.new { try await live.core.coder.decode(record).instance } else { nil }
-          if try result.replace(change.key, with: instance) { isChanged = true }
-        }
-        if isChanged { return result.instances }
+      while let first = try await buffer.next() {
+        let changes = ([first] + buffer.takeAll()).filter { $0.commit > newest }
+        if try await live.apply(changes, to: &result) { return result.instances }
       }
       try Task.checkCancellation()
       return nil
@@ -72,24 +69,65 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
       let buffer = ChangeBuffer(hearsOtherProcesses: true) { _ in true }
       try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
       core.store.connection.publication.add(buffer, for: core.key)
-      let state = try await core.ready()
-      if case .view(let view) = state { newest = view.commit.number }
-      if let tree = try state.tree(core.recordsTree) {
-        var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
-        while let (key, record) = try walk.next() {
-          try Task.checkCancellation()
-          result.add(key.array, try await core.coder.decode(record).instance)
-        }
+      if let view = try await live.beginning() {
+        newest = view.commit.number
+        try await live.read(view, into: &result)
       }
-      try result.sort()
       self.buffer = buffer
       return result.instances
     }
   }
+
+  /// The state that the result begins with: the newest commit, also within a transaction, whose own writes may be taken back yet.
+  private func beginning() async throws -> View? {
+    if Transactions.scope(for: core.store) == nil { _ = try await core.ready() }
+    try core.requireSoundDeclaration()
+    return try core.currentView()
+  }
+
+  /// Reads and sorts everything. It runs on no actor, which many instances would hold up.
+  @concurrent private func read(_ view: View, into result: inout LiveResult<Format>) async throws {
+    guard let tree = try ReadState(view).tree(core.recordsTree) else { return }
+    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    while let (key, record) = try walk.next() {
+      try Task.checkCancellation()
+      await core.store.giveWay()
+      result.add(key.array, try await core.coder.decode(record).instance)
+    }
+    result.sort()
+  }
+
+  /// Takes changes in, on no actor; whether the result changed.
+  @concurrent private func apply(
+    _ changes: [StoredChange], to result: inout LiveResult<Format>
+  ) async throws -> Bool {
+    // Each may move all that comes after it; so many are put at the end and sorted together.
+    if changes.count > 64, changes.count > result.instances.count / 64 {
+      return try await applyAtOnce(changes, to: &result)
+    }
+    var isChanged = false
+    for change in changes {
+      if try result.replace(change.key, with: try await instance(after: change)) { isChanged = true }
+    }
+    return isChanged
+  }
+
+  private func applyAtOnce(_ changes: [StoredChange], to result: inout LiveResult<Format>) async throws -> Bool {
+    var instances: [[UInt8]: Instance?] = [:]
+    for change in changes {
+      await core.store.giveWay()
+      instances[change.key] = .some(try await instance(after: change))
+    }
+    return try result.replace(instances)
+  }
+
+  private func instance(after change: StoredChange) async throws -> Instance? {
+    if let record = change.new { try await core.coder.decode(record).instance } else { nil }
+  }
 }
 
 /// The instances of a live result, in their order.
-struct LiveResult<Format: DatastoreFormat> {
+struct LiveResult<Format: DatastoreFormat>: Sendable {
   typealias Instance = Format.Instance
 
   private(set) var instances: [Instance] = []
@@ -119,7 +157,7 @@ struct LiveResult<Format: DatastoreFormat> {
   }
 
   /// Puts everything in its place. What was added came in the order of the identifiers.
-  mutating func sort() throws {
+  mutating func sort() {
     guard let areInIncreasingOrder else { return }
     let places = instances.indices.sorted { left, right in
       if areInIncreasingOrder(instances[left], instances[right]) { return true }
@@ -130,11 +168,27 @@ struct LiveResult<Format: DatastoreFormat> {
     keys = places.map { keys[$0] }
   }
 
+  /// Sets, replaces or (with nil) removes many instances, and sorts all anew; whether the result changed.
+  mutating func replace(_ changes: [[UInt8]: Instance?]) throws -> Bool {
+    var isChanged = false
+    for (key, instance) in changes {
+      if members.removeValue(forKey: key) != nil { isChanged = true }
+      guard let instance, isIncluded(instance) else { continue }
+      members[key] = instance
+      isChanged = true
+    }
+    guard isChanged else { return false }
+    let comparisons = try members.keys.map { ($0, try order.comparison(to: $0)) }
+    keys = try comparisons.sorted { left, right in try left.0.withUnsafeBytes { try right.1.place($0) } < 0 }.map(\.0)
+    instances = keys.compactMap { members[$0] }
+    sort()
+    return true
+  }
+
   /// Sets, replaces or (with nil) removes an instance; whether the result changed.
   mutating func replace(_ key: [UInt8], with instance: Instance?) throws -> Bool {
     let old = members.removeValue(forKey: key)
-    if let old {
-      let place = try place(of: key, old)
+    if let old, let place = try placeHeld(by: key, old) {
       instances.remove(at: place)
       keys.remove(at: place)
     }
@@ -146,7 +200,13 @@ struct LiveResult<Format: DatastoreFormat> {
     return true
   }
 
-  /// Where an instance is, or belongs.
+  /// Where an instance is. A comparison that is no order (of numbers that are none, say) may have put it anywhere.
+  private func placeHeld(by key: [UInt8], _ instance: Instance) throws -> Int? {
+    let place = try place(of: key, instance)
+    return keys.indices.contains(place) && keys[place] == key ? place : keys.firstIndex(of: key)
+  }
+
+  /// Where an instance belongs.
   private func place(of key: [UInt8], _ instance: Instance) throws -> Int {
     let comparison = try order.comparison(to: key)
     var low = 0

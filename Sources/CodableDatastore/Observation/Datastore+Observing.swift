@@ -3,11 +3,17 @@ extension Datastore {
   ///
   /// Listening begins when this returns. Changes come after their commit, in the order of the commits and within one in
   /// the order of the calls; none of what was rolled back. A slow reader misses nothing and holds up nobody.
+  ///
+  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
+  ///   of what does not decode.
   public nonisolated func observe() async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
     try await core.observe(only: nil)
   }
 
   /// The changes of one instance, from now on.
+  ///
+  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
+  ///   of what does not decode.
   public nonisolated func observe(
     id identifier: IdentifierType
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
@@ -15,6 +21,9 @@ extension Datastore {
   }
 
   /// The changes of one instance, from now on.
+  ///
+  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
+  ///   of what does not decode.
   public nonisolated func observe(
     _ identifier: IdentifierType
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
@@ -24,6 +33,9 @@ extension Datastore {
 
 extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// The changes of the instance with the identifier of this one, from now on.
+  ///
+  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
+  ///   of what does not decode.
   public nonisolated func observe(
     instance: InstanceType
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {
@@ -31,6 +43,9 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   }
 
   /// The changes of the instance with the identifier of this one, from now on.
+  ///
+  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
+  ///   of what does not decode.
   @_disfavoredOverload
   public nonisolated func observe(
     _ instance: InstanceType

@@ -1,3 +1,5 @@
+import DatastoreModel
+
 /// The changes that one observer hears.
 struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
   typealias Element = ObservedEvent<Format.Identifier, Format.Instance>
@@ -10,10 +12,12 @@ struct ObservedChanges<Format: DatastoreFormat>: AsyncInstances {
   struct Iterator: AsyncIteratorProtocol {
     fileprivate let changes: ObservedChanges
 
-    /// The next change that can be decoded; nil once the task is cancelled.
-    mutating func next() async throws -> Element? {
-      while let change = await changes.buffer.next() {
-        if let event = try? await changes.core.event(of: change) { return event }
+    /// The next change; nil once the task is cancelled. What cannot be read or decoded is thrown in its place, and the next call
+    /// goes on with what comes after it.
+    mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
+      await changes.core.store.giveWay()
+      while let change = try await changes.buffer.next() {
+        if let event = try await changes.core.observed(change) { return event }
       }
       try Task.checkCancellation()
       return nil
@@ -34,6 +38,20 @@ extension DatastoreCore {
     }
     store.connection.publication.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)
+  }
+
+  /// A change as observers hear it.
+  ///
+  /// - Throws: ``UnreadableChangeError`` where an instance does not decode.
+  func observed(_ change: StoredChange) async throws -> ObservedEvent<Identifier, Instance>? {
+    do {
+      return try await event(of: change)
+    } catch {
+      throw UnreadableChangeError(
+        datastore: DatastoreKey(key), commit: Commit.Number(change.commit),
+        identifier: (try? identifiers.encoding.decode(change.key).description) ?? "\(change.key.count) bytes",
+        underlying: error)
+    }
   }
 
   /// A change with its instances decoded; nil where the identifier cannot be told.

@@ -27,7 +27,12 @@ final class Publication: Sendable {
     var newest: PendingCommit?
     /// The newest commit that this process made.
     var newestOwn: UInt64 = 0
-    /// The newest state whose changes were told, where other processes are followed.
+  }
+
+  /// What is known of other processes' commits. Held while they are read, so that each is told once.
+  private let following = Mutex(Following())
+  private struct Following {
+    /// The newest state whose changes were told.
     var lastSeen: View?
     var watch: (any DiskWatch)?
   }
@@ -68,16 +73,44 @@ final class Publication: Sendable {
     }
   }
 
-  /// Tells of what lies between two states: changes that were not made by this library's own calls.
-  func publish(from old: View, to new: View) async throws {
-    for datastore in state.withLock({ Array($0.observers.keys) }) where hasObservers(of: datastore) {
-      var walk = try ChangeWalk(from: old, to: new, datastore: datastore)
-      while let change = try walk.next() {
-        state.withLock { state in
-          state.newestOwn = max(state.newestOwn, new.commit.number)
-          for observer in state.observers[datastore] ?? [] { observer.buffer?.append(change) }
-        }
+  /// Tells of a commit that no call of this library made, such as an undo: of what it changed in the state that it was made on,
+  /// after all that came before it. It is durable. Called in the writer's turn.
+  ///
+  /// - Parameters:
+  ///   - new: The commit.
+  ///   - parent: The one it was made on.
+  func publish(_ new: View, madeOn parent: View) {
+    let number = new.commit.number
+    var changes: [StoredChange] = []
+    defer {
+      // Also where its changes cannot be read: what came before it is told.
+      append(changes, number: number)
+      publish(upTo: number)
+    }
+    for datastore in observedDatastores {
+      do {
+        changes += try ChangeWalk(from: parent, to: new, datastore: datastore).all()
+      } catch {
+        fail(datastore, error)
       }
+    }
+  }
+
+  /// The newest commit that this process made.
+  var newestOwn: UInt64 { state.withLock { $0.newestOwn } }
+
+  private var observedDatastores: [String] {
+    state.withLock { Array($0.observers.keys) }.filter { hasObservers(of: $0) }
+  }
+
+  private func fail(_ datastore: String, _ error: any Error) {
+    for observer in state.withLock({ $0.observers[datastore] ?? [] }) { observer.buffer?.fail(error) }
+  }
+
+  private func append(_ changes: [StoredChange], number: UInt64) {
+    state.withLock { state in
+      state.newestOwn = max(state.newestOwn, number)
+      if !changes.isEmpty { state.waiting.append((number, changes)) }
     }
   }
 
@@ -85,33 +118,44 @@ final class Publication: Sendable {
 
   /// Begins to follow, if nobody does yet.
   func beginFollowing(at view: View, _ watch: () throws -> any DiskWatch) throws {
-    guard state.withLock({ $0.watch == nil }) else { return }
+    guard following.withLock({ $0.watch == nil }) else { return }
     let watch = try watch()
-    state.withLock { state in
-      guard state.watch == nil else { return }
-      state.watch = watch
-      state.lastSeen = view
+    following.withLock { following in
+      guard following.watch == nil else { return }
+      following.watch = watch
+      following.lastSeen = view
     }
   }
 
   /// Tells what came since the newest state that was told of, if it was not this process that brought it.
-  func notice(_ view: View, viewAt: (UInt64) -> View?) {
-    let (old, listeners) = state.withLock { state in
-      let number = view.commit.number
-      guard let lastSeen = state.lastSeen, number > lastSeen.commit.number, number > state.newestOwn else {
-        return (nil as View?, [] as [(String, [ChangeBuffer])])
-      }
-      let old = state.newestOwn > lastSeen.commit.number ? viewAt(state.newestOwn) : lastSeen
-      state.lastSeen = view
-      let listeners = state.observers.map { key, observers in
-        (key, observers.compactMap(\.buffer).filter(\.hearsOtherProcesses))
-      }
-      return (old, listeners)
+  ///
+  /// Where it cannot be read those who listen hear why, and all of it again the next time: none of it is passed over.
+  ///
+  /// - Parameters:
+  ///   - view: Takes the newest state.
+  ///   - changes: Reads what lies between a commit, or nil for the state told of last, and the newest state.
+  func notice(
+    _ view: () throws -> View,
+    changes: (_ old: View, _ newestOwn: UInt64, _ new: View, _ datastore: String) throws -> [StoredChange]
+  ) {
+    let listeners = state.withLock { state in
+      state.observers.map { ($0, $1.compactMap(\.buffer).filter(\.hearsOtherProcesses)) }.filter { !$1.isEmpty }
     }
-    guard let old else { return }
-    for (datastore, buffers) in listeners where !buffers.isEmpty {
-      guard var walk = try? ChangeWalk(from: old, to: view, datastore: datastore) else { continue }
-      while let change = try? walk.next() { for buffer in buffers { buffer.append(change) } }
+    do {
+      try following.withLock { following in
+        guard let lastSeen = following.lastSeen else { return }
+        let view = try view()
+        let newestOwn = newestOwn
+        let number = view.commit.number
+        guard number > lastSeen.commit.number, number > newestOwn else { return }
+        let found = try listeners.map { datastore, buffers in
+          (buffers, try changes(lastSeen, newestOwn, view, datastore))
+        }
+        for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
+        following.lastSeen = view
+      }
+    } catch {
+      for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
     }
   }
 
@@ -120,8 +164,9 @@ final class Publication: Sendable {
     state.withLock { state in
       while let first = state.waiting.first, first.number <= number {
         state.waiting.removeFirst()
-        for change in first.changes {
-          for observer in state.observers[change.datastore] ?? [] { observer.buffer?.append(change) }
+        for (datastore, observers) in state.observers {
+          let changes = first.changes.filter { $0.datastore == datastore }
+          for observer in observers { observer.buffer?.append(changes) }
         }
       }
       if state.newest?.number == number { state.newest = nil }
@@ -139,8 +184,8 @@ struct AppendedCommit: Sendable {
   fileprivate let pending: PendingCommit?
   fileprivate let publication: Publication
 
-  /// Waits until the commit is durable, unless it need not be, and tells the observers.
-  func finish(isDurable: Bool) async throws {
+  /// Waits until the commit is durable, unless it need not be, and tells the observers. Answers whether it waited.
+  func finish(isDurable: Bool) async throws -> Bool {
     if isDurable, let pending {
       do {
         try await pending.durable()
@@ -150,5 +195,6 @@ struct AppendedCommit: Sendable {
       }
     }
     publication.publish(upTo: number)
+    return isDurable && pending != nil
   }
 }

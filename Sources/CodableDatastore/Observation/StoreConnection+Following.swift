@@ -1,4 +1,5 @@
 import StorageEngine
+import Synchronization
 
 extension StoreConnection {
   /// Listens for commits of other processes, from now on. The file is watched, never polled.
@@ -9,12 +10,26 @@ extension StoreConnection {
         try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) }
       }
     }
+    isFollowing.store(true, ordering: .releasing)
   }
 
-  /// Looks what is new. A state that cannot be read is left for the next time.
+  /// Tells what other processes committed that a transaction builds on, before anything of its own: by the time the watch tells of it
+  /// there may be newer commits of this process, behind which it would not be looked for. Called in the writer's turn.
+  func noticeBase(of store: Store) {
+    if isFollowing.load(ordering: .acquiring) { noticeOtherProcesses(in: store) }
+  }
+
+  /// Looks what is new.
   private func noticeOtherProcesses(in store: Store) {
-    guard let view = try? store.refresh() else { return }
-    publication.notice(view) { number in try? store.view(at: number) }
+    publication.notice {
+      try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
+    } changes: { lastSeen, newestOwn, new, datastore in
+      // What this process wrote since was told already.
+      let old =
+        newestOwn > lastSeen.commit.number
+        ? try throwingStoreErrors { () throws(StorageError) in try store.view(at: newestOwn) } : lastSeen
+      return try ChangeWalk(from: old, to: new, datastore: datastore).all()
+    }
   }
 }
 
@@ -25,6 +40,9 @@ extension Datastore {
   /// several commits that come together may be told as one.
   ///
   /// - Parameter includingOtherProcesses: Whether to hear of other processes' commits.
+  /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
+  ///   of what does not decode, and
+  ///   why other processes' commits could not be read; these are told the next time.
   public nonisolated func observe(
     includingOtherProcesses: Bool
   ) async throws -> some AsyncInstances<ObservedEvent<IdentifierType, InstanceType>> {

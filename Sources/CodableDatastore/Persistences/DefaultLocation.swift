@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Where a program's default store lies.
 enum DefaultLocation {
@@ -32,6 +36,3 @@ enum DefaultLocation {
     #endif
   }
 }
-#if canImport(Darwin)
-  import Foundation
-#endif

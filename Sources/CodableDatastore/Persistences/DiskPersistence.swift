@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// A store on disk.
 ///
@@ -33,10 +37,15 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   ///   original library wrote, with a word on how to convert it.
   public init(readWriteURL: URL, configuration: StoreConfiguration) throws where AccessMode == ReadWrite {
     guard readWriteURL.isFileURL else { throw DiskPersistenceError.notFileURL }
-    try StoreConnection.refuseFolderOfOriginalLibrary(at: readWriteURL.path)
+    if !configuration.oldFolders.converts { try StoreConnection.refuseFolderOfOriginalLibrary(at: readWriteURL.path) }
     let connection = StoreConnection.to(readWriteURL)
     connection.configuration = configuration
     _store = _StoreHandle(connection: connection, isReadOnly: false)
+  }
+
+  /// On a clock of its own, which no other persistence of the location has; for tests and measurements.
+  package init(readWriteURL: URL, slices: TimeSlices) throws where AccessMode == ReadWrite {
+    _store = _StoreHandle(connection: StoreConnection(path: readWriteURL.path, slices: slices), isReadOnly: false)
   }
 
   /// A persistence that only reads. It creates and changes nothing, and follows what is written here and by other
@@ -46,6 +55,8 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   }
 
   /// Runs a transaction; programs call `perform` instead.
+  ///
+  /// - Throws: What the closure throws, unchanged.
   public func _withTransaction<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
     transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
@@ -59,23 +70,40 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
 
   /// Lets the store go: writes its durable end and gives up the writer's lock. Everything that was reported as persisted
   /// is durable before, so calling it is a courtesy to other processes, not a duty. Later use throws ``StoreError``.
-  public nonisolated func close() async throws { try _store.close() }
+  ///
+  /// It waits for the transactions that have begun or asked before, and holds no thread meanwhile.
+  ///
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, of which the rest would find the store closed.
+  public nonisolated func close() async throws { try await _store.close() }
 }
 
 extension DiskPersistence where AccessMode == ReadWrite {
   /// The store of this program, at the usual place for data: `DefaultStore.persistencestore` in a folder named after the
   /// bundle identifier or, where there is none, after the program; on Linux within `$XDG_DATA_HOME` or
-  /// `~/.local/share`.
-  public static func defaultStore() throws -> DiskPersistence<AccessMode> {
-    try DiskPersistence(readWriteURL: DefaultLocation.url())
+  /// `~/.local/share`. On Apple's platforms that is where the original library has it.
+  ///
+  /// - Parameter configuration: How the store is kept.
+  /// - Throws: ``DiskPersistenceError/missingAppSupportDirectory``; ``StoreError`` for a folder that the original library wrote,
+  ///   unless the configuration converts it.
+  public static func defaultStore(
+    configuration: StoreConfiguration = StoreConfiguration()
+  ) throws -> DiskPersistence<AccessMode> {
+    try DiskPersistence(readWriteURL: DefaultLocation.url(), configuration: configuration)
   }
 
   /// Creates an empty store where there is none. It need not be called: the first write does the same.
-  public func createPersistenceIfNecessary() async throws { try _store.createIfNecessary() }
+  ///
+  /// - Throws: ``StoreError`` where it cannot be made.
+  public func createPersistenceIfNecessary() async throws {
+    try await _store.prepare()
+    try _store.createIfNecessary()
+  }
 }
 
 extension DiskPersistence where AccessMode == ReadOnly {
   /// The store of this program for reading, see ``defaultStore()``.
+  ///
+  /// - Throws: ``DiskPersistenceError/missingAppSupportDirectory``.
   public static func readOnlyDefaultStore() throws -> DiskPersistence<AccessMode> {
     DiskPersistence(readOnlyURL: try DefaultLocation.url())
   }
@@ -84,6 +112,8 @@ extension DiskPersistence where AccessMode == ReadOnly {
 extension DiskPersistence where AccessMode == ReadWrite {
   /// Names the current state, so that it stays reachable whatever the history keeps. In the original library it copied
   /// the store's files; ours needs no copy.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be written.
   public func _takeSnapshot() async throws {
     try await createPersistenceIfNecessary()
     guard let head = try await head else { return }

@@ -7,9 +7,13 @@ public actor MemoryPersistence: Persistence {
   public nonisolated let _store: _StoreHandle
 
   /// An empty store.
-  public init() { _store = _StoreHandle(connection: .inMemory(), isReadOnly: false) }
+  public init() { self.init(slices: .shared) }
+
+  init(slices: TimeSlices) { _store = _StoreHandle(connection: .inMemory(slices: slices), isReadOnly: false) }
 
   /// Runs a transaction; programs call `perform` instead.
+  ///
+  /// - Throws: What the closure throws, unchanged.
   public func _withTransaction<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String?, options: UnsafeTransactionOptions,
     transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T

@@ -46,6 +46,8 @@ extension Persistence {
   /// Runs several reads and writes as one: all of them are kept, or none.
   ///
   /// See ``perform(isolation:actionName:options:transaction:)-(_,_,_,(Self,Bool)->T)``.
+  ///
+  /// - Throws: What the closure throws, unchanged; then nothing was written.
   @discardableResult
   public func perform<T>(
     isolation actor: isolated (any Actor)? = #isolation, actionName: String? = nil, options: TransactionOptions = [],

@@ -8,16 +8,29 @@
 public struct StoreConfiguration: Hashable, Sendable {
   /// Which commits the store keeps by itself; everything, unless it is told otherwise.
   ///
-  /// The history is shortened when the store is closed or idle after writes, and only where more of its file is dead
-  /// than alive. The newest commit and all named ones stay. See ``DiskPersistence/shortenHistory(keeping:)`` for
+  /// The history is shortened when the store is idle after writes, on a thread of its own and beside those that write then, and
+  /// only where more of its file is dead than alive. A store of less than 16 MiB is shortened on closing too. The newest commit and
+  /// all named ones stay. See ``DiskPersistence/shortenHistory(keeping:)`` for
   /// shortening it at once.
   public var retention = HistoryRetention.everything
 
+  /// For how long after its last transaction this process keeps others from writing; two seconds, unless it is told otherwise.
+  ///
+  /// A process that writes holds the store's lock, because to take it costs more than a small commit. When nothing was written for
+  /// this long it lets go of it, and another process, such as the browser, can commit beside a running app; the next transaction
+  /// takes it again, sees what was committed meanwhile, and builds on it. A process that wants to write while another holds the lock
+  /// waits for two seconds and then throws ``StoreError`` with the kind ``StoreError/Kind/locked(processIdentifier:program:)``.
+  public var writerIdleTime = Duration.seconds(2)
+
   /// Whether the store's file is read through a mapping into memory, which is the fastest way.
   ///
-  /// Where a file system's mappings are in doubt, as over a network, or another program may cut the file short, which ends a process
+  /// Where a file system's mappings are in doubt, as over a network, or another program may cut the file short, which ends a
+  /// process
   /// that has it mapped, let each read be a call: what cannot be read is an error then.
   public var readsThroughMapping = true
+
+  /// What becomes of a folder that the original library wrote and that lies where the store shall be.
+  public var oldFolders = OldFolderPolicy.refuse
 
   /// The usual configuration.
   public init() {}

@@ -1,5 +1,9 @@
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 import Synchronization
 
@@ -11,6 +15,10 @@ final class StoreConnection: Sendable {
   let turns = TurnQueue()
   /// Who hears of changes.
   let publication = Publication()
+  /// When who calls in a loop gives way.
+  let slices: TimeSlices
+  /// Whether other processes' commits are told.
+  let isFollowing = Atomic(false)
 
   private let state: Mutex<State>
   private struct State {
@@ -18,13 +26,44 @@ final class StoreConnection: Sendable {
     var writer: Store?
     /// Opened by one that only reads, while none writes.
     var reader: Store?
+    /// What the conversion of a folder came to.
+    var conversion: FolderConversion?
     var handles = 0
     var configuration = StoreConfiguration()
   }
 
-  init(path: String?, writer: Store? = nil) {
+  init(path: String?, writer: Store? = nil, slices: TimeSlices = .shared) {
     self.path = path
+    self.slices = slices
     state = Mutex(State(writer: writer))
+  }
+
+  /// Held while a folder of the original library is converted, so that nobody who looks at the state waits for it.
+  private let converting = Mutex(())
+
+  /// What the conversion of a folder came to, if one was converted here.
+  var folderConversion: FolderConversion? { state.withLock { $0.conversion } }
+
+  /// Whether a folder of the original library lies where a store that is not open yet shall be.
+  func hasOldFolder(forWriter: Bool) -> Bool {
+    guard let path, state.withLock({ $0.writer == nil && (forWriter || $0.reader == nil) }) else { return false }
+    return FolderReplacement(at: path).state != .none
+  }
+
+  /// Puts a store in the place of a folder of the original library, where the configuration says so.
+  private func convertOldFolder(at path: String) throws {
+    try converting.withLock { _ in
+      let replacement = FolderReplacement(at: path)
+      let policy = configuration.oldFolders
+      switch replacement.state {
+      case .none: return
+      case .folder: if !policy.converts { try Self.refuseFolderOfOriginalLibrary(at: path) }
+      // The folder is no longer there to be refused; what is left to do costs nothing.
+      case .movedAside: break
+      }
+      let conversion = try replacement.run(policy)
+      if let conversion { state.withLock { $0.conversion = conversion } }
+    }
   }
 
   /// How the store is kept, from its next opening on.
@@ -53,8 +92,8 @@ final class StoreConnection: Sendable {
   }
 
   /// A connection to a new store in memory.
-  static func inMemory() -> StoreConnection {
-    StoreConnection(path: nil, writer: Store.memory(options: options()))
+  static func inMemory(slices: TimeSlices) -> StoreConnection {
+    StoreConnection(path: nil, writer: Store.memory(options: options()), slices: slices)
   }
 
   /// The newest durable state, here or of another process; nil where there is no store.
@@ -72,19 +111,30 @@ final class StoreConnection: Sendable {
 
   /// The store, if there is one. Opening takes no lock.
   func storeForReading(forWriter: Bool) throws -> Store? {
-    try state.withLock { state in
+    if forWriter, let path, hasOldFolder(forWriter: true) { try convertOldFolder(at: path) }
+    return try state.withLock { state in
       if let store = state.writer ?? (forWriter ? nil : state.reader) { return store }
       guard let path else { return nil }
-      guard Store.exists(at: path, disk: Self.disk) else {
-        try requireNothingElse(at: path)
-        return nil
-      }
-      let store = try throwingStoreErrors { () throws(StorageError) in
-        try Store.open(
-          at: path, options: Self.options(isReadOnly: !forWriter, state.configuration), disk: Self.disk)
-      }
+      guard let store = try open(path, forWriter: forWriter, state.configuration) else { return nil }
       if forWriter { state.writer = store } else { state.reader = store }
       return store
+    }
+  }
+
+  private func open(_ path: String, forWriter: Bool, _ configuration: StoreConfiguration) throws -> Store? {
+    var place = path
+    if !Store.exists(at: path, disk: Self.disk) {
+      let replacement = FolderReplacement(at: path)
+      switch forWriter ? .none : replacement.state {
+      case .none:
+        try requireNothingElse(at: path)
+        return nil
+      case .folder: return try FolderCopy.make(of: path)
+      case .movedAside: place = replacement.workPath
+      }
+    }
+    return try throwingStoreErrors { () throws(StorageError) in
+      try Store.open(at: place, options: Self.options(isReadOnly: !forWriter, configuration), disk: Self.disk)
     }
   }
 
@@ -98,7 +148,11 @@ final class StoreConnection: Sendable {
 
   /// Throws where a folder of the original library lies at a path, and says how to make a store of it.
   static func refuseFolderOfOriginalLibrary(at path: String) throws {
-    if OriginalFolder.exists(at: path) { throw StoreError(.notAStore, OriginalFolder.advice(for: path) + ".") }
+    if OriginalFolder.exists(at: path) {
+      throw StoreError(
+        .notAStore,
+        OriginalFolder.advice(for: path) + "; an app has it done by StoreConfiguration.oldFolders = .convert.")
+    }
   }
 
   /// The store for writing; it is created where there is none.
@@ -151,20 +205,21 @@ final class StoreConnection: Sendable {
 
   /// What commits say who made them.
   static var programName: String { ProcessInfo.processInfo.processName }
+  static var userName: String { ProcessInfo.processInfo.userName }
 
   private static func options(
     isReadOnly: Bool = false, _ configuration: StoreConfiguration = StoreConfiguration()
   ) -> StoreOptions {
     let retention = configuration.retention
     return StoreOptions(
-      isReadOnly: isReadOnly, program: programName, author: ProcessInfo.processInfo.userName,
-      readsMapped: configuration.readsThroughMapping,
+      isReadOnly: isReadOnly, program: programName, author: userName,
+      readsMapped: configuration.readsThroughMapping, idleSeconds: configuration.writerIdleTime / .seconds(1),
       retention: isReadOnly || retention == .everything ? nil : retention.engineRetention)
   }
 }
 
-private struct WeakConnection: Sendable {
-  weak let connection: StoreConnection?
+private struct WeakConnection {
+  weak var connection: StoreConnection?
 }
 
 private let openConnections = Mutex<[String: WeakConnection]>([:])

@@ -10,6 +10,8 @@ public final class _StoreHandle: Sendable {
   /// The datastores in use through this persistence.
   let registry = DatastoreRegistry()
   private let isClosed = Atomic(false)
+  /// Whether the location was looked at for what must be converted.
+  private let isPrepared = Atomic(false)
 
   init(connection: StoreConnection, isReadOnly: Bool) {
     self.connection = connection
@@ -26,11 +28,39 @@ public final class _StoreHandle: Sendable {
     if isClosed.load(ordering: .acquiring) { throw StoreError.closed }
   }
 
-  func close() throws {
+  /// Waits for the transactions that have begun, on no thread, then closes; the store too, with its last handle.
+  ///
+  /// A cancelled task closes as well: what is to be let go must not stay held.
+  func close() async throws {
+    if Transactions.scope(for: self) != nil {
+      throw StoreError.withinTransaction("The persistence cannot be closed")
+    }
+    try await Task { [connection] in try await connection.turns.take() }.value
+    defer { connection.turns.pass() }
     guard isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged else {
       return
     }
-    if connection.removeHandle() { try connection.close() }
+    if connection.removeHandle() { try await onThread { [connection] in try connection.close() } }
+  }
+
+  /// Lets others run where the current task has called in a loop for a while.
+  func giveWay() async {
+    if connection.slices.isUsedUp() { await connection.slices.giveWay() }
+  }
+
+  /// Converts a folder of the original library that lies where the store shall be, on a thread of no actor; see
+  /// ``StoreConfiguration/oldFolders``. What is read without it does the same on the caller's thread.
+  func prepare() async throws {
+    guard !isPrepared.load(ordering: .acquiring) else { return }
+    if needsPreparing {
+      try await onThread { [connection, isReadOnly] in _ = try connection.storeForReading(forWriter: !isReadOnly) }
+    }
+    isPrepared.store(true, ordering: .releasing)
+  }
+
+  /// Whether a folder must be converted before anything is read.
+  var needsPreparing: Bool {
+    !isPrepared.load(ordering: .acquiring) && connection.hasOldFolder(forWriter: !isReadOnly)
   }
 
   func createIfNecessary() throws {

@@ -19,6 +19,8 @@ extension AsyncInstances {
   }
 
   /// The first instances, at most so many.
+  ///
+  /// - Throws: What the iteration throws.
   public func collectInstances(upTo collectionLimit: Int) async throws -> [Element] {
     guard collectionLimit > 0 else { return [] }
     var instances: [Element] = []
@@ -30,6 +32,8 @@ extension AsyncInstances {
   }
 
   /// All instances.
+  ///
+  /// - Throws: What the iteration throws.
   public func collectInstances(upTo collectionLimit: AsyncInstancesLimit) async throws -> [Element] {
     var instances: [Element] = []
     for try await instance in self { instances.append(instance) }

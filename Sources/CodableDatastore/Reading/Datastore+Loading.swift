@@ -5,11 +5,17 @@ extension Datastore {
   }
 
   /// The instance of an identifier, or nil.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read; what a decoder throws; what is wrong with the declaration, see
+  ///   <doc:Errors>.
   public nonisolated func load(id identifier: IdentifierType) async throws -> InstanceType? {
     try await core.load(identifier)
   }
 
   /// The instance of an identifier, or nil.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read; what a decoder throws; what is wrong with the declaration, see
+  ///   <doc:Errors>.
   public nonisolated func load(_ identifier: IdentifierType) async throws -> InstanceType? {
     try await core.load(identifier)
   }
@@ -63,11 +69,17 @@ extension Datastore {
 
 extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// The stored instance with the identifier of this one, or nil.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read; what a decoder throws; what is wrong with the declaration, see
+  ///   <doc:Errors>.
   public nonisolated func load(instance: InstanceType) async throws -> InstanceType? {
     try await core.load(instance.id)
   }
 
   /// The stored instance with the identifier of this one, or nil.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read; what a decoder throws; what is wrong with the declaration, see
+  ///   <doc:Errors>.
   @_disfavoredOverload
   public nonisolated func load(_ instance: InstanceType) async throws -> InstanceType? {
     try await core.load(instance.id)

@@ -20,6 +20,9 @@ extension Datastore {
   }
 
   /// The one instance of a value, or nil. Where there are several, that of the lowest identifier.
+  ///
+  /// - Throws: ``DatastoreError/missingIndex``; ``StoreError`` where the store cannot be read; what a decoder throws; what is
+  ///   wrong with the declaration, see <doc:Errors>.
   public nonisolated func load<
     Value: DiscreteIndexable, Index: SingleInstanceIndexRepresentation<InstanceType, Value>
   >(
@@ -29,6 +32,9 @@ extension Datastore {
   }
 
   /// The one instance of a value, or nil. Where there are several, that of the lowest identifier.
+  ///
+  /// - Throws: ``DatastoreError/missingIndex``; ``StoreError`` where the store cannot be read; what a decoder throws; what is
+  ///   wrong with the declaration, see <doc:Errors>.
   public nonisolated func load<
     Value: DiscreteIndexable, Index: SingleInstanceIndexRepresentation<InstanceType, Value>
   >(

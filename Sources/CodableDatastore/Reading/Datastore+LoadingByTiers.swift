@@ -1,3 +1,9 @@
+// The tiers of a compound index are told to the compiler one by one, in every shape that an index of two to four tiers has:
+// what is
+// asked for is inferred from the index, and checked against it.
+
+// First tiers that have given values.
+
 extension Datastore {
   /// The instances whose first tiers in a compound index have given values, in the order of the index.
   ///
@@ -5,16 +11,78 @@ extension Datastore {
   /// cities.load(prefix: "CH", from: \.largest)
   /// ```
   ///
-  /// The values are those of the tiers, in their order, also where a tier is descending. The iteration throws
-  /// ``InvalidKeyError`` where they are of other types than the tiers.
-  public nonisolated func load<each Tier: Indexable, Index: RetrievableIndexRepresentation<InstanceType, Value>, Value>(
-    prefix tier: repeat each Tier, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  /// The compiler knows the tiers' types, so that `.queued` needs no name of its type, and a value of another type is refused.
+  /// The iteration throws
+  /// ``InvalidKeyError`` for a value that has no place in the order.
+  public nonisolated func load<
+    First: Indexable, Rest: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Rest>>
+  >(
+    prefix first: First, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> some AsyncInstances<InstanceType> {
-    var tiers: [TierKey] = []
-    for value in repeat each tier { tiers.append(TierKey(value)) }
-    return core.instances(prefix: tiers, range: nil, order: order, from: index)
+    core.instances(prefix: [TierKey(first)], range: nil, order: order, from: index)
   }
 
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Second>>
+  >(
+    prefix first: First, _ second: Second, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Rest>>>
+  >(
+    prefix first: First, _ second: Second, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Third: Indexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Third>>>
+  >(
+    prefix first: First, _ second: Second, _ third: Third, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Third: Indexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<
+      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Third, Rest>>>
+    >
+  >(
+    prefix first: First, _ second: Second, _ third: Third, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Third: Indexable, Fourth: Indexable,
+    Index: RetrievableIndexRepresentation<
+      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Third, Fourth>>>
+    >
+  >(
+    prefix first: First, _ second: Second, _ third: Third, _ fourth: Fourth, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first), TierKey(second), TierKey(third), TierKey(fourth)], range: nil, order: order, from: index)
+  }
+}
+
+// The same, and a range of the next tier.
+
+extension Datastore {
   /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
   ///
   /// ```swift
@@ -23,14 +91,172 @@ extension Datastore {
   ///
   /// The range is one of plain values, also where the tier is descending.
   public nonisolated func load<
-    each Tier: Indexable, Bound: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>, Value
+    First: Indexable, Bound: RangedIndexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Bound>>
   >(
-    prefix tier: repeat each Tier, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
     from index: KeyPath<Format, Index>
   ) -> some AsyncInstances<InstanceType> {
-    var tiers: [TierKey] = []
-    for value in repeat each tier { tiers.append(TierKey(value)) }
-    return core.instances(
-      prefix: tiers, range: TierRange(range), order: range.order.combined(with: order), from: index)
+    core.instances(
+      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Bound: RangedIndexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Descending<Bound>>>
+  >(
+    prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Bound: RangedIndexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Bound, Rest>>>
+  >(
+    prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Bound: RangedIndexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Descending<Bound>, Rest>>>
+  >(
+    prefix first: First, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first)], range: TierRange(range), order: range.order.combined(with: order), from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Bound: RangedIndexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Bound>>>
+  >(
+    prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
+      from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Bound: RangedIndexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Descending<Bound>>>>
+  >(
+    prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
+      from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Bound: RangedIndexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<
+      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Bound, Rest>>>
+    >
+  >(
+    prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
+      from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Bound: RangedIndexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<
+      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Descending<Bound>, Rest>>>
+    >
+  >(
+    prefix first: First, _ second: Second, range: some IndexRangeExpression<Bound>, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: range.order.combined(with: order),
+      from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Third: Indexable, Bound: RangedIndexable,
+    Index: RetrievableIndexRepresentation<
+      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Third, Bound>>>
+    >
+  >(
+    prefix first: First, _ second: Second, _ third: Third, range: some IndexRangeExpression<Bound>,
+    order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first), TierKey(second), TierKey(third)], range: TierRange(range),
+      order: range.order.combined(with: order), from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, and whose next tier lies in a range.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Third: Indexable, Bound: RangedIndexable,
+    Index: RetrievableIndexRepresentation<
+      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Third, Descending<Bound>>>>
+    >
+  >(
+    prefix first: First, _ second: Second, _ third: Third, range: some IndexRangeExpression<Bound>,
+    order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(
+      prefix: [TierKey(first), TierKey(second), TierKey(third)], range: TierRange(range),
+      order: range.order.combined(with: order), from: index)
+  }
+}
+
+// The same, and all of the next tier.
+
+extension Datastore {
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Rest: Indexable, Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, Rest>>
+  >(
+    prefix first: First, range: Swift.UnboundedRange, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(prefix: [TierKey(first)], range: nil, order: order, from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<InstanceType, CompoundKey<First, CompoundKey<Second, Rest>>>
+  >(
+    prefix first: First, _ second: Second, range: Swift.UnboundedRange, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: order, from: index)
+  }
+
+  /// The instances whose first tiers in a compound index have given values, in the order of the index.
+  public nonisolated func load<
+    First: Indexable, Second: Indexable, Third: Indexable, Rest: Indexable,
+    Index: RetrievableIndexRepresentation<
+      InstanceType, CompoundKey<First, CompoundKey<Second, CompoundKey<Third, Rest>>>
+    >
+  >(
+    prefix first: First, _ second: Second, _ third: Third, range: Swift.UnboundedRange, order: RangeOrder = .ascending,
+    from index: KeyPath<Format, Index>
+  ) -> some AsyncInstances<InstanceType> {
+    core.instances(prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: order, from: index)
   }
 }

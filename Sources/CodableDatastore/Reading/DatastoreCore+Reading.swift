@@ -4,12 +4,14 @@ import StorageEngine
 extension DatastoreCore {
   /// The number of instances.
   func count() async throws -> Int {
+    await store.giveWay()
     guard let tree = try recent.tree(recordsTree, of: try await ready()) else { return 0 }
     return Int(clamping: tree.count)
   }
 
   /// The instance of an identifier.
   func load(_ identifier: Identifier) async throws -> Instance? {
+    if store.connection.slices.isUsedUp() { await store.connection.slices.giveWay() }
     let key = try key(of: identifier)
     guard let tree = try await records(), let record = try tree.record(at: identifiers.order.place(of: key)) else {
       return nil

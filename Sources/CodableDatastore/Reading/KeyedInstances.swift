@@ -7,15 +7,17 @@ struct KeyedInstances<Format: DatastoreFormat> {
 
   func makeWalk() async throws -> Walk? {
     guard let (walk, isIndex) = try await instances.openWalk() else { return nil }
-    return Walk(walk: walk, isIndex: isIndex, coder: instances.core.coder)
+    return Walk(walk: walk, isIndex: isIndex, coder: instances.core.coder, store: instances.core.store)
   }
 
   struct Walk {
     fileprivate var walk: RecordWalk
     fileprivate let isIndex: Bool
     fileprivate let coder: RecordCoder<Format>
+    fileprivate let store: _StoreHandle
 
     mutating func next() async throws -> (key: [UInt8], instance: Format.Instance)? {
+      await store.giveWay()
       guard let (entryKey, record) = try walk.next() else { return nil }
       let key =
         isIndex

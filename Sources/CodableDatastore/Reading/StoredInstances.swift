@@ -43,14 +43,20 @@ struct StoredInstances<Format: DatastoreFormat, Element: Sendable>: AsyncInstanc
 
   struct Iterator: AsyncIteratorProtocol {
     private let instances: StoredInstances
+    private let slices: TimeSlices
     private var walk: RecordWalk?
     private var isOpened = false
 
-    fileprivate init(instances: StoredInstances) { self.instances = instances }
+    fileprivate init(instances: StoredInstances) {
+      self.instances = instances
+      slices = instances.core.store.connection.slices
+    }
 
-    /// On the caller's own executor: a change of threads takes longer than to read and decode an instance.
+    /// On the caller's own executor: a change of threads takes longer than to read and decode an instance. Others run there
+    /// between, after each slice.
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
+      if slices.isUsedUp() { await slices.giveWay() }
       if !isOpened {
         walk = try await instances.open()
         isOpened = true

@@ -17,6 +17,8 @@ struct TierKey: Sendable {
 
   /// The key in a tier; throws where the tier is of another type.
   func key(in tier: KeyEncoding) throws -> [UInt8] {
+    // A value that is descending itself, as the tier is.
+    if tier == encoding { return try ascending() }
     if case .descending(let inner) = tier {
       try require(inner)
       return try descending()
@@ -90,7 +92,7 @@ extension DatastoreCore {
     }
   }
 
-  private func ranks(from: [UInt8], to: [UInt8], in tree: Tree) throws -> Range<UInt64> {
+  func ranks(from: [UInt8], to: [UInt8], in tree: Tree) throws -> Range<UInt64> {
     let lower = try tree.rank(of: SoughtPlace.bytes(from))
     return lower..<max(lower, try tree.rank(of: SoughtPlace.bytes(to)))
   }

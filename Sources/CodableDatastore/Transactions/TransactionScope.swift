@@ -1,3 +1,4 @@
+import DatastoreModel
 import StorageEngine
 import Synchronization
 
@@ -11,6 +12,10 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   let outer: TransactionScope?
   /// Its writes and its children, one after the other.
   let turns = TurnQueue()
+  /// The task that runs its closure.
+  let task = TaskIdentity.current
+  /// The datastore whose records are converted in the scope: it is read as it is, and nothing is written meanwhile.
+  let converted: String?
 
   private let kind: Kind
   private enum Kind: Sendable {
@@ -41,6 +46,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   init(readingFrom store: _StoreHandle, parent: TransactionScope?, outer: TransactionScope?) throws {
     connection = store.connection
     kind = .reading(store)
+    converted = nil
     self.outer = outer
     if let parent {
       let fixed = try parent.isReading ? parent.readState() : parent.snapshot()
@@ -52,12 +58,22 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   init(writing work: OpenWork, outer: TransactionScope?) {
     connection = work.connection
     kind = .writing(work)
+    converted = nil
     self.outer = outer
+  }
+
+  /// A scope for what converts records of a datastore in the middle of a step of another scope.
+  private init(converting datastore: String, in base: TransactionScope, work: OpenWork) {
+    connection = work.connection
+    kind = .writing(work)
+    converted = datastore
+    outer = base
   }
 
   private init(childOf parent: TransactionScope, work: OpenWork, outer: TransactionScope?, savepoint: Savepoint) {
     connection = work.connection
     kind = .writing(work)
+    converted = nil
     self.outer = outer
     state.withLock { state in
       state.parent = parent
@@ -72,6 +88,18 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
 
   var isReading: Bool {
     if case .reading = kind { true } else { false }
+  }
+
+  /// The datastore that is being converted around this scope: writes would come between what the conversion has read and what
+  /// it writes.
+  var conversion: String? { enclosing.lazy.compactMap(\.converted).first }
+
+  /// Whether records of a datastore are being converted around this scope, so that it is read as it is.
+  func converts(_ datastore: String) -> Bool { enclosing.contains { $0.converted == datastore } }
+
+  /// This scope and those around it, of the same store.
+  private var enclosing: some Sequence<TransactionScope> {
+    sequence(first: self, next: \.outer).lazy.filter { $0.connection === self.connection }
   }
 
   /// Whether what the scope wrote was taken back, so that nobody may go on reading it.
@@ -116,12 +144,6 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// Has a unique value looked at when the outermost transaction ends.
-  func checkAtEnd(_ value: UniqueValue, _ check: @escaping @Sendable (WriteTransaction) throws -> Void) {
-    guard case .writing(let work) = kind else { return }
-    work.checks.withLock { $0[value] = check }
-  }
-
   /// Notes a change for observers, who hear of it after the commit.
   func note(_ change: StoredChange) { state.withLock { $0.changes.append(change) } }
 
@@ -149,13 +171,15 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
 
 extension TransactionScope {
   /// Begins a child that writes. The caller has the turn.
-  func beginChild(outer: TransactionScope?) throws -> TransactionScope {
+  func beginChild(outer: TransactionScope?, runsOwnCode: Bool) throws -> TransactionScope {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     let frozen = try snapshot()
     let savepoint = try step { transaction in
       try throwingStoreErrors { () throws(StorageError) in try transaction.savepoint() }
     }
     let child = TransactionScope(childOf: self, work: work, outer: outer, savepoint: savepoint)
+    // What this task itself has begun beside it would wait for the child, which may be waiting for that.
+    if runsOwnCode, child.task == task { turns.refuse(with: StoreError.besideNestedTransaction) }
     state.withLock { state in
       state.frozen = frozen
       state.child = child
@@ -203,6 +227,33 @@ extension TransactionScope {
     }
   }
 
+  /// Runs what converts records of a datastore in the middle of a step of this scope: a program's decoders. They read what the
+  /// scope
+  /// has; a datastore that must be warmed up for that is, as a part of the transaction; and they may not write.
+  func converting<T>(
+    isolation actor: isolated (any Actor)? = #isolation, datastore: String, _ body: () async throws -> T
+  ) async throws -> T {
+    guard case .writing(let work) = kind else { return try await body() }
+    let scope = TransactionScope(converting: datastore, in: self, work: work)
+    defer { adopt(scope) }
+    return try await Transactions.$current.withValue(scope) {
+      // So that it runs there.
+      _ = actor
+      return try await body()
+    }
+  }
+
+  /// Takes in what warm-ups within a conversion came to.
+  private func adopt(_ conversion: TransactionScope) {
+    conversion.end()
+    conversion.endChild()
+    let (changes, failure) = conversion.state.withLock { ($0.changes, $0.failure) }
+    state.withLock { state in
+      state.changes += changes
+      if let failure { state.failure = failure }
+    }
+  }
+
   /// Takes back what a child has written that is still running when its parent ends.
   private func endChild() {
     let child = state.withLock { $0.child }
@@ -233,7 +284,7 @@ extension TransactionScope {
       }
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
-    for check in work.checks.withLock({ $0.values }) { try check(work.transaction) }
+    for writer in work.writers { try throwingWriterErrors { try writer.finish() } }
     let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     let base = work.transaction.base.number
     let pending = try throwingStoreErrors { () throws(StorageError) in

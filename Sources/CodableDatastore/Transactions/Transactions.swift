@@ -1,6 +1,8 @@
 import StorageEngine
 
 /// Begins and ends transactions.
+///
+/// Closures here that name the caller's actor run there: one that does not leaves it, though nothing in it suspends.
 enum Transactions {
   /// The innermost transaction that the current task runs in.
   @TaskLocal static var current: TransactionScope?
@@ -23,16 +25,21 @@ enum Transactions {
   }
 
   /// Runs a closure as a transaction of its own, or as a child of the one that it is called in.
+  ///
+  /// - Parameter runsOwnCode: Whether `body` is a program's, which may wait for what it has begun beside.
   static func run<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
-    options: UnsafeTransactionOptions, body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
+    options: UnsafeTransactionOptions, runsOwnCode: Bool = true,
+    body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
+    await store.giveWay()
     try store.requireOpen()
+    try await store.prepare()
     let isReading = options.contains(.readOnly) || store.isReadOnly
     if let parent = scope(for: store) {
-      return isReading || parent.isReading
+      return isReading || parent.isReading || parent.conversion != nil
         ? try await runReading(store: store, parent: parent, body: body)
-        : try await runChild(of: parent, body: body)
+        : try await runChild(of: parent, runsOwnCode: runsOwnCode, body: body)
     }
     if isReading { return try await runReading(store: store, parent: nil, body: body) }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
@@ -43,9 +50,11 @@ enum Transactions {
   static func write<T>(
     to store: _StoreHandle, actionName: String, flags: CommitFlags = [], body: (TransactionScope) async throws -> T
   ) async throws -> T {
+    await store.giveWay()
     try store.requireOpen()
     if store.isReadOnly { throw DiskPersistenceError.cannotWrite }
     if let scope = scope(for: store) {
+      if let datastore = scope.conversion { throw StoreError.writing(whileConverting: datastore) }
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       try await scope.turns.take()
       defer { scope.turns.pass() }
@@ -64,18 +73,25 @@ enum Transactions {
   ) async throws -> T {
     let scope = try TransactionScope(readingFrom: store, parent: parent, outer: current)
     defer { scope.end() }
-    return try await $current.withValue(scope) { try await body(scope, false) }
+    return try await $current.withValue(scope) {
+      _ = actor
+      return try await body(scope, false)
+    }
   }
 
+  /// - Parameter runsOwnCode: Whether `body` is a program's, which may wait for what it has begun beside.
   static func runChild<T>(
-    isolation actor: isolated (any Actor)? = #isolation, of parent: TransactionScope,
+    isolation actor: isolated (any Actor)? = #isolation, of parent: TransactionScope, runsOwnCode: Bool = false,
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     try await parent.turns.take()
     defer { parent.turns.pass() }
-    let scope = try parent.beginChild(outer: current)
+    let scope = try parent.beginChild(outer: current, runsOwnCode: runsOwnCode)
     do {
-      let result = try await $current.withValue(scope) { try await body(scope, false) }
+      let result = try await $current.withValue(scope) {
+        _ = actor
+        return try await body(scope, false)
+      }
       try scope.finish()
       return result
     } catch {
@@ -99,12 +115,19 @@ enum Transactions {
     do {
       let result =
         isBound
-        ? try await $current.withValue(scope) { try await body(scope, isDurable) }
+        ? try await $current.withValue(scope) {
+          _ = actor
+          return try await body(scope, isDurable)
+        }
         : try await body(scope, isDurable)
-      let commit = try scope.commit(actionName: actionName, options: options, flags: flags)
+      // To append many changes takes a while, in which the caller's executor has other things to do.
+      let commit =
+        work.isLarge
+        ? try await onThread { try scope.commit(actionName: actionName, options: options, flags: flags) }
+        : try scope.commit(actionName: actionName, options: options, flags: flags)
       hasTurn = false
       connection.turns.pass()
-      try await commit.finish(isDurable: isDurable)
+      if try await commit.finish(isDurable: isDurable), connection.path != nil { connection.slices.begin() }
       return result
     } catch {
       scope.cancel()

@@ -14,6 +14,9 @@ extension Datastore {
   /// converted.
   ///
   /// - Parameter progress: Hears how far the work is, at most 20 times a second.
+  /// - Throws: ``DatastoreError/incompatibleVersion(version:)`` for a store of a newer version; what a decoder throws;
+  ///   `CancellationError`.
+  @_disfavoredOverload
   public nonisolated func warm(reporting progress: @escaping WarmUpHandler) async throws {
     try await core.warm(listener: WarmUpListener(nil, detailed: progress))
   }
@@ -28,6 +31,7 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - index: The index.
   ///   - minimumVersion: The version since which the index is as it should be.
   ///   - progressHandler: Hears that the work begins and ends, and of each instance in between.
+  /// - Throws: ``DatastoreError/missingIndex``; what a decoder throws; `CancellationError`. Then the store is as it was.
   public nonisolated func migrate<Index: IndexRepresentation<InstanceType>>(
     index: KeyPath<Format, Index>, ifLessThan minimumVersion: Version, progressHandler: ProgressHandler? = nil
   ) async throws {
@@ -37,11 +41,13 @@ extension Datastore where AccessMode == ReadWrite {
 
   /// Writes every instance of an older version anew, under the current version, and builds the indexes anew.
   ///
-  /// Reading converts old instances anyway; this is for decoders that are to go.
+  /// Reading converts old instances anyway; this is for decoders that are to go. The history calls the commit `migrate` and the
+  /// datastore's key.
   ///
   /// - Parameters:
   ///   - minimumVersion: Instances of versions before this one are written.
   ///   - progressHandler: Hears that the work begins and ends, and of each instance in between.
+  /// - Throws: What a decoder throws; `CancellationError`. Then the store is as it was.
   public nonisolated func migrateEntireStore(
     ifLessThan minimumVersion: Version, progressHandler: ProgressHandler? = nil
   ) async throws {

@@ -5,6 +5,7 @@ import Synchronization
 extension DatastoreCore {
   /// The state to read from, after the store was made to fit the declaration where it does not.
   func ready(leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []) async throws -> ReadState {
+    try await store.prepare()
     if mending.isEmpty, let state = try readyNow() { return state }
     try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
     return try Transactions.readState(for: store)
@@ -20,11 +21,13 @@ extension DatastoreCore {
     try requireSoundDeclaration()
     if let view { return .view(view) }
     guard Transactions.current != nil else { return try visibleState() }
-    if let scope = Transactions.scope(for: store), scope.isReading, scope.isUnfixed, !isReadOnly {
+    let scope = Transactions.scope(for: store)
+    if let scope, scope.converts(key) { return try scope.readState() }
+    if let scope, scope.isReading, scope.isUnfixed, !isReadOnly {
       guard try fits(ReadState(store.currentView())) else { return nil }
     }
     let state = try Transactions.readState(for: store)
-    if Transactions.scope(for: store)?.isReading == true { return state }
+    if scope?.isReading == true { return state }
     return try fits(state) ? state : nil
   }
 
@@ -34,6 +37,7 @@ extension DatastoreCore {
     try store.requireOpen()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
     if let number, let state = recent.state(number) { return state }
+    if store.needsPreparing { return nil }
     let state = ReadState(try store.currentView())
     guard try fits(state) else { return nil }
     if let number { recent.keep(state, number: number) }
@@ -43,8 +47,11 @@ extension DatastoreCore {
   /// Sees that the store fits before a write begins. Within a transaction that writes each write sees to it by itself.
   func readyForWriting() async throws {
     if store.isReadOnly { throw DiskPersistenceError.cannotWrite }
-    if let scope = Transactions.scope(for: store), !scope.isReading { return try requireSoundDeclaration() }
-    if try readyNow() == nil { try await warmUp() }
+    if let scope = Transactions.scope(for: store) {
+      if let datastore = scope.conversion { throw StoreError.writing(whileConverting: datastore) }
+      if !scope.isReading { return try requireSoundDeclaration() }
+    }
+    _ = try await ready()
   }
 
   /// Whether the store is as the declaration says. Mostly a comparison of bytes.
@@ -94,7 +101,8 @@ extension DatastoreCore {
       }
     }
     try await Transactions.$current.withValue(nil) {
-      try await Transactions.write(to: store, actionName: "warm up \(key)", flags: .maintenance) { scope in
+      let action = forced.rewritesOlderThan == nil ? "warm up" : "migrate"
+      try await Transactions.write(to: store, actionName: "\(action) \(key)", flags: .maintenance) { scope in
         try await WarmUp(core: self, scope: scope, forced: forced).run()
       }
     }

@@ -29,6 +29,7 @@ extension Datastore {
   /// - Parameters:
   ///   - commit: Of which state; nil for the newest.
   ///   - progressHandler: Hears of each instance.
+  /// - Throws: ``StoreError``; ``DatastoreError/incompatibleVersion(version:)``. What fails to decode is not thrown but told.
   public nonisolated func rehearseMigration(
     at commit: Commit.Number? = nil, progressHandler: ProgressHandler? = nil
   ) async throws -> MigrationRehearsal {

@@ -8,6 +8,8 @@ struct WarmUpPlan: Sendable {
   var evaluated: Set<Int> = []
   /// Indexes that are no longer declared.
   var dropped: [String] = []
+  /// Indexes that have another name now, by their place in the declaration: the name they had.
+  var moved: [Int: String] = [:]
   /// Whether identifiers are kept in another way, so that every record moves.
   var rekeys = false
   /// Records of versions before this one are written anew.
@@ -19,8 +21,16 @@ struct WarmUpPlan: Sendable {
   /// Members of the descriptor that change without any work, such as uniqueness that is switched off.
   var redescribes = false
 
+  /// Has indexes of another name built anew: their records are written anew too, and entries may lead to them.
+  mutating func rebuildMoved() {
+    rebuilt.formUnion(moved.keys)
+    dropped += moved.values
+    moved = [:]
+  }
+
   var isEmpty: Bool {
-    rebuilt.isEmpty && evaluated.isEmpty && dropped.isEmpty && !rekeys && rewritesOlderThan == nil && !redescribes
+    rebuilt.isEmpty && evaluated.isEmpty && dropped.isEmpty && moved.isEmpty && !rekeys && rewritesOlderThan == nil
+      && !redescribes
   }
 
   /// Whether instances have to be decoded.
@@ -40,8 +50,12 @@ extension DatastoreCore {
     var plan = WarmUpPlan()
     plan.rekeys = stored.identifierEncoding != identifiers.encoding
     let declared = Set(indexes.map(\.name))
-    plan.dropped = stored.indexes.map(\.name).filter { !declared.contains($0) }
-    for (place, index) in indexes.enumerated() {
+    for (place, index) in indexes.enumerated() where !plan.rekeys {
+      plan.moved[place] = renamedIndex(index, in: stored)
+    }
+    let moved = Set(plan.moved.values)
+    plan.dropped = stored.indexes.map(\.name).filter { !declared.contains($0) && !moved.contains($0) }
+    for (place, index) in indexes.enumerated() where plan.moved[place] == nil {
       guard !plan.rekeys, let existing = stored.index(index.name), Self.fits(existing, index.descriptor) else {
         plan.rebuilt.insert(place)
         continue
@@ -49,7 +63,9 @@ extension DatastoreCore {
       if existing.isUnique != index.isUnique {
         if index.isUnique { plan.rebuilt.insert(place) } else { plan.redescribes = true }
       }
-      if Self.names(existing) != Self.names(index.descriptor) { plan.redescribes = true }
+      if Self.names(existing) != Self.names(index.descriptor) || existing.target != index.descriptor.target {
+        plan.redescribes = true
+      }
       if VersionTag<Format>.isOlder(existing.version, than: coder.version), !isEmpty { plan.evaluated.insert(place) }
     }
     plan.evaluated.subtract(plan.rebuilt)
@@ -70,7 +86,7 @@ extension DatastoreCore {
   }
 
   /// A key path's name after the renames that the format declares, property by property.
-  private static func renamed(_ name: String) -> String {
+  static func renamed(_ name: String) -> String {
     name.split(separator: ".").map { "." + (Format.renamedProperties[String($0)] ?? String($0)) }.joined()
   }
 
@@ -78,5 +94,6 @@ extension DatastoreCore {
     if tag == coder.tag { return }
     let version = try VersionTag<Format>.version(of: tag)
     if coder.version.rawValue < version.rawValue { throw DatastoreError.incompatibleVersion(version: tag) }
+    if !coder.hasDecoder(for: tag) { throw DatastoreError.missingDecoder(version: tag) }
   }
 }

@@ -1,6 +1,10 @@
 import Expressions
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 
 /// What those hear who wait for a warm-up.

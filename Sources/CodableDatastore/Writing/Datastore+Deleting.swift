@@ -7,6 +7,7 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - range: The identifiers.
   ///   - condition: Which of them; all by default.
   /// - Returns: How many were deleted.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete(
     range: some IndexRangeExpression<IdentifierType>,
@@ -21,6 +22,7 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - range: `...`
   ///   - condition: Which; all by default.
   /// - Returns: How many were deleted.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete(
     range: Swift.UnboundedRange, where condition: (InstanceType) async throws -> Bool = { _ in true }
@@ -41,6 +43,7 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - index: The index that they are values of.
   ///   - condition: Which of the instances; all by default.
   /// - Returns: How many were deleted.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete<
     Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
@@ -54,6 +57,7 @@ extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instances of one value of an index, all that meet a condition, in one transaction.
   ///
   /// - Returns: How many were deleted.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder or the condition throws. Then nothing is deleted.
   @discardableResult
   public nonisolated func delete<
     Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
@@ -67,13 +71,75 @@ extension Datastore where AccessMode == ReadWrite {
   }
 }
 
+// As `load` spells them.
+
+extension Datastore where AccessMode == ReadWrite {
+  /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction.
+  ///
+  /// - Returns: How many were deleted.
+  /// - Throws: What the condition throws; then nothing is deleted.
+  @discardableResult
+  public nonisolated func delete(
+    _ range: some IndexRangeExpression<IdentifierType>,
+    where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int where IdentifierType: RangedIndexable {
+    try await delete(range: range, where: condition)
+  }
+
+  /// Deletes the instances of a range of an index, all that meet a condition, in one transaction.
+  ///
+  /// ```swift
+  /// try await logs.delete(..<lastMonth, from: \.date)
+  /// ```
+  ///
+  /// - Returns: How many were deleted.
+  /// - Throws: What the condition throws; then nothing is deleted.
+  @discardableResult
+  public nonisolated func delete<
+    Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
+  >(
+    _ range: some IndexRangeExpression<Value>, from index: KeyPath<Format, Index>,
+    where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int {
+    try await delete(range: range, of: index, where: condition)
+  }
+
+  /// Deletes the instances of one value of an index, all that meet a condition, in one transaction.
+  ///
+  /// - Returns: How many were deleted.
+  /// - Throws: What the condition throws; then nothing is deleted.
+  @discardableResult
+  public nonisolated func delete<
+    Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>
+  >(
+    _ value: Value, from index: KeyPath<Format, Index>,
+    where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int {
+    try await delete(value: value, of: index, where: condition)
+  }
+
+  /// Deletes the instances that are in an index, all that meet a condition, in one transaction.
+  ///
+  /// - Returns: How many were deleted.
+  /// - Throws: What the condition throws; then nothing is deleted.
+  @discardableResult
+  public nonisolated func delete<Index: IndexRepresentation<InstanceType>>(
+    _ range: Swift.UnboundedRange, from index: KeyPath<Format, Index>,
+    where condition: (InstanceType) async throws -> Bool = { _ in true }
+  ) async throws -> Int {
+    try await core.delete(where: condition) { core in core.instances(order: .ascending, from: index).keyed }
+  }
+}
+
 extension DatastoreCore {
   /// Deletes what a run of records holds and a condition chooses.
-  fileprivate func delete(
+  func delete(
     where condition: (Instance) async throws -> Bool, _ run: (DatastoreCore) -> KeyedInstances<Format>
   ) async throws -> Int {
     try await readyForWriting()
-    return try await Transactions.run(store: store, actionName: "delete \(key)", options: []) { scope, _ in
+    return try await Transactions.run(
+      store: store, actionName: "delete \(key)", options: [], runsOwnCode: false
+    ) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       var deleted = 0
       var records = try await run(self).makeWalk()

@@ -8,6 +8,9 @@ extension Datastore where AccessMode == ReadWrite {
   ///   - instance: What to keep.
   ///   - identifier: Its identifier, which need not be a part of it.
   /// - Returns: What was there, converted where it was of an older version; or nil.
+  /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
+  ///   ``InvalidKeyError``;
+  ///   ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
     _ instance: InstanceType, to identifier: IdentifierType
@@ -16,6 +19,10 @@ extension Datastore where AccessMode == ReadWrite {
   }
 
   /// Inserts an instance, or replaces the one of the same identifier, which a property of the instance holds.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
+  ///   ``InvalidKeyError``;
+  ///   ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
     _ instance: InstanceType, id keypath: KeyPath<InstanceType, IdentifierType>
@@ -44,6 +51,7 @@ extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instance of an identifier, if there is one.
   ///
   /// - Returns: What was there, or nil.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(id identifier: IdentifierType) async throws -> InstanceType? {
     try await core.delete(identifier)
@@ -52,6 +60,7 @@ extension Datastore where AccessMode == ReadWrite {
   /// Deletes the instance of an identifier, if there is one.
   ///
   /// - Returns: What was there, or nil.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(_ identifier: IdentifierType) async throws -> InstanceType? {
     try await core.delete(identifier)
@@ -67,6 +76,9 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   /// Inserts an instance, or replaces the one of the same identifier.
   ///
   /// - Returns: What was there, converted where it was of an older version; or nil.
+  /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
+  ///   ``InvalidKeyError``;
+  ///   ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(_ instance: InstanceType) async throws -> InstanceType?
   where AccessMode == ReadWrite {
@@ -97,6 +109,7 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   /// Deletes the stored instance with the identifier of this one, if there is one.
   ///
   /// - Returns: What was there, or nil.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
   @discardableResult
   public nonisolated func deleteIfPresent(instance: InstanceType) async throws -> InstanceType?
   where AccessMode == ReadWrite {
@@ -106,6 +119,7 @@ extension Datastore where InstanceType: Identifiable, IdentifierType == Instance
   /// Deletes the stored instance with the identifier of this one, if there is one.
   ///
   /// - Returns: What was there, or nil.
+  /// - Throws: ``StoreError`` where the store cannot be written; what a decoder throws. Then nothing is deleted.
   @_disfavoredOverload
   @discardableResult
   public nonisolated func deleteIfPresent(_ instance: InstanceType) async throws -> InstanceType?

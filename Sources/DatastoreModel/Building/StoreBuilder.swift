@@ -3,7 +3,7 @@
 #else
   import Glibc
 #endif
-import StorageEngine
+package import StorageEngine
 
 /// Builds a new store commit by commit from what another kind of store holds: records and index entries as they are,
 /// with the dates and names of their commits.
@@ -14,20 +14,16 @@ import StorageEngine
 ///     let builder = try StoreBuilder(at: path, program: "strata convert")
 ///     try builder.begin()
 ///     try builder.createDatastore(descriptor)
-///     try builder.put(key, RecordBytes.make(version: "1", content: bytes), in: "Books")
+///     try builder.writer(of: descriptor, identifiers: .bytes).putRecord(key, bytes)
 ///     try builder.commit("import", date: date)
 ///     try builder.finish()
 package final class StoreBuilder {
-  /// Where a key belongs in a tree whose order the bytes do not tell: negative where a stored key lies before it, 0
-  /// where it is the one.
-  package typealias Placement = (UnsafeRawBufferPointer) -> Int
-
   /// The longest keys and commit names that a store takes, in bytes.
   package static let keyLimit = Limits.key
   package static let textLimit = Limits.text
 
-  private let path: String
-  private let workPath: String
+  /// Nil where the store is built in memory.
+  private let place: (path: String, workPath: String)?
   private let engine: Store
   private var transaction: WriteTransaction?
   private var last: PendingCommit?
@@ -36,13 +32,21 @@ package final class StoreBuilder {
   package init(at path: String, program: String, author: String = "") throws(ModelError) {
     let disk = SystemDisk()
     if (try? disk.status(path)) ?? nil != nil { throw .refused(reason: "\(path) is there already") }
-    self.path = path
-    workPath = "\(path).unfinished-\(String(disk.randomNumber(), radix: 16))"
-    let workPath = workPath
+    let workPath = "\(path).unfinished-\(String(disk.randomNumber(), radix: 16))"
+    place = (path, workPath)
     engine = try onStorage { () throws(StorageError) in
       try Store.create(at: workPath, options: StoreOptions(program: program, author: author), disk: disk)
     }
   }
+
+  /// Builds a store in memory, which is `store` once it is finished.
+  package init(inMemoryFor program: String) {
+    place = nil
+    engine = Store.memory(options: StoreOptions(program: program))
+  }
+
+  /// What was built so far.
+  package var store: Store { engine }
 
   // MARK: Commits
 
@@ -72,14 +76,13 @@ package final class StoreBuilder {
 
   /// Makes everything durable and gives the store its name.
   package func finish() throws(ModelError) {
-    try onStorage { () throws(StorageError) in
-      try last?.wait()
-      try engine.close()
-    }
+    try onStorage { () throws(StorageError) in try last?.wait() }
+    guard let place else { return }
+    try onStorage { () throws(StorageError) in try engine.close() }
     do throws(DiskError) {
-      try SystemDisk().rename(workPath, to: path)
+      try SystemDisk().rename(place.workPath, to: place.path)
     } catch {
-      throw .storage("\(path) cannot be made: \(error.operation) failed with error \(error.code)", kind: .failed)
+      throw .storage("\(place.path) cannot be made: \(error.operation) failed with error \(error.code)", kind: .failed)
     }
   }
 
@@ -88,6 +91,7 @@ package final class StoreBuilder {
     transaction?.cancel()
     transaction = nil
     try? engine.close()
+    guard let workPath = place?.workPath else { return }
     let disk = SystemDisk()
     for name in (try? disk.list(workPath)) ?? [] { try? disk.unlink("\(workPath)/\(name)") }
     rmdir(workPath)
@@ -142,49 +146,12 @@ extension StoreBuilder {
 // MARK: - Records and entries
 
 extension StoreBuilder {
-  /// Sets a record: version and content, as in `RecordBytes`.
-  package func put(
-    _ identifier: [UInt8], _ record: [UInt8], in datastore: String, place: Placement? = nil
-  ) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      _ = try transaction.put(identifier, record, in: .records(of: datastore), place: place.map { .compare($0) })
-    }
-  }
-
-  package func delete(_ identifier: [UInt8], in datastore: String, place: Placement? = nil) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      _ = try transaction.delete(identifier, in: .records(of: datastore), place: place.map { .compare($0) })
-    }
-  }
-
-  /// Sets an entry, a key as `EntryKey` makes it.
+  /// Writes what the commit holds of a datastore: records and entries as they are.
   ///
-  /// - Parameter identifier: whose entry it is, with its place among the records, in a direct index; nil in one of
-  ///   references.
-  package func insertEntry(
-    _ key: [UInt8], in index: String, of datastore: String, place: Placement? = nil,
-    direct identifier: (key: [UInt8], place: Placement?)? = nil
-  ) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      var payload = Payload.none
-      if let identifier {
-        let reference = try transaction.currentReference(
-          of: identifier.key, in: .records(of: datastore), place: identifier.place.map { .compare($0) })
-        payload = reference.map { .record($0) } ?? .none
-      }
-      _ = try transaction.insert(key, payload, in: .index(index, of: datastore), place: place.map { .compare($0) })
-    }
-  }
-
-  package func removeEntry(
-    _ key: [UInt8], in index: String, of datastore: String, place: Placement? = nil
-  ) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      _ = try transaction.remove(key, in: .index(index, of: datastore), place: place.map { .compare($0) })
+  /// - Parameter identifiers: the order of the records. Values of indexes lie in the order of their bytes.
+  package func writer(of descriptor: DatastoreDescriptor, identifiers: KeyOrder) throws(ModelError) -> DatastoreWriter {
+    DatastoreWriter(descriptor, in: try current(), identifiers: identifiers) { _ in
+      EntryOrder(value: .bytes, identifier: identifiers)
     }
   }
 }

@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 // Descriptors as JSON. Members are sorted, absent ones have their plain meaning, and members of a later version are
 // kept and written back, so that an older program never takes away what a newer one wrote.
@@ -63,7 +67,7 @@ extension DatastoreDescriptor: Codable {
 
 extension IndexDescriptor: Codable {
   private enum Members: String, CaseIterable {
-    case name, kind, type, storage, encoding, valueType, keyPathName, rule, isUnique, version, isStale, tiers
+    case name, kind, type, storage, encoding, valueType, keyPathName, rule, isUnique, version, isStale, tiers, target
   }
 
   package init(from decoder: any Decoder) throws {
@@ -81,6 +85,7 @@ extension IndexDescriptor: Codable {
       version: try members.required(Members.version),
       isStale: try members.optional(Members.isStale) ?? false,
       tiers: try members.optional(Members.tiers) ?? [],
+      target: try members.optional(Members.target),
       unknown: try members.others(than: Members.self))
   }
 
@@ -98,6 +103,7 @@ extension IndexDescriptor: Codable {
     try members.write(version, Members.version)
     if isStale { try members.write(true, Members.isStale) }
     if !tiers.isEmpty { try members.write(tiers, Members.tiers) }
+    if let target { try members.write(target, Members.target) }
     try members.write(others: unknown)
   }
 }

@@ -22,13 +22,15 @@ package struct IndexDescriptor: Hashable, Sendable {
   package var isStale: Bool
   /// The parts of a compound index, first to last; empty for others.
   package var tiers: [IndexTier]
+  /// The key of the datastore whose identifiers the values are; nil where they are no references.
+  package var target: String?
   /// Members of a later version's descriptor, kept as they are.
   package var unknown: [String: DescriptorValue]
 
   package init(
     name: String, kind: IndexKind, type: String? = nil, storage: IndexStorageKind = .reference, encoding: KeyEncoding,
     valueType: String, keyPathName: String? = nil, rule: String? = nil, isUnique: Bool = false, version: String = "1",
-    isStale: Bool = false, tiers: [IndexTier] = [], unknown: [String: DescriptorValue] = [:]
+    isStale: Bool = false, tiers: [IndexTier] = [], target: String? = nil, unknown: [String: DescriptorValue] = [:]
   ) {
     self.name = name
     self.kind = kind
@@ -42,6 +44,7 @@ package struct IndexDescriptor: Hashable, Sendable {
     self.version = version
     self.isStale = isStale
     self.tiers = tiers
+    self.target = target
     self.unknown = unknown
   }
 }

@@ -11,7 +11,7 @@ extension ModelError {
     case .prunedCommit(let number, let nearest):
       self = .noSuchCommit(
         "#\(number)", reason: "it was removed from the history; the nearest one kept is #\(nearest)")
-    case .damaged, .newerFormat: self = .storage(error.description, kind: .damaged)
+    case .damaged, .dataMissing, .newerFormat: self = .storage(error.description, kind: .damaged)
     default: self = .storage(error.description, kind: .failed)
     }
   }
@@ -35,5 +35,18 @@ package func onStorage<Value>(_ body: () throws(StorageError) -> Value) throws(M
     return try body()
   } catch {
     throw ModelError(error)
+  }
+}
+
+/// Runs what writes through a `DatastoreWriter`, with its errors told as the model's.
+package func onWriter<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+  do {
+    return try body()
+  } catch let error as ModelError {
+    throw error
+  } catch let error as StorageError {
+    throw ModelError(error)
+  } catch {
+    throw .unreadable(what: "a key", where: "\(error)")
   }
 }

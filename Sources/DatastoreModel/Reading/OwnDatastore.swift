@@ -40,6 +40,8 @@ struct OwnDatastore: ReadableDatastore {
     return try record(key, at: reference)
   }
 
+  func records(at ranks: Range<Int>) -> any RecordCursor { OwnRecordCursor(self, at: ranks) }
+
   func identifier(parsing text: String) throws(ModelError) -> StoredKey {
     let value = try descriptor.identifierEncoding.parse(text)
     return StoredKey(bytes: try descriptor.identifierEncoding.encode(value), value: value)
@@ -52,32 +54,38 @@ struct OwnDatastore: ReadableDatastore {
   }
 
   func entry(_ identifier: [UInt8]) throws(ModelError) -> Entry? {
-    if let order = view.store.formats[descriptor.key]?.recordOrder {
-      return try onStorage { () throws(StorageError) in try tree.find(order.probe(identifier)) }
-    }
-    if tree.order == .bytes {
-      return try onStorage { () throws(StorageError) in try tree.find(.bytes(identifier)) }
-    }
-    return try tree.firstEntry { $0 == identifier }?.entry
+    let order = view.store.formats[descriptor.key]?.recordOrder ?? .bytes
+    guard order.treeOrder == tree.order else { return try tree.firstEntry { $0 == identifier }?.entry }
+    return try onWriter { try order.place(of: identifier).withProbe { try tree.find($0) } }
   }
 }
 
 extension DatastoreDescriptor {
   /// The record of stored bytes.
   func record(_ key: StoredKey, _ bytes: Bytes) throws(ModelError) -> Record {
+    let content = try content(bytes)
+    return Record(
+      identifier: key, version: content.version, content: content.bytes.array, coding: content.coding)
+  }
+
+  /// What the stored bytes of a record hold; its memory is shared.
+  func content(_ bytes: Bytes) throws(ModelError) -> RawRecord {
     let (version, content) = try RecordBytes.split(bytes)
-    let array = content.array
-    return Record(identifier: key, version: version, content: array, coding: coding(of: array))
+    return RawRecord(version: version, bytes: content, coding: content.withUnsafeBytes { coding(of: $0) })
   }
 
   /// The coding of a record's content: the descriptor's, unless the record was plainly written under another one before
   /// the app changed its coder.
-  func coding(of content: [UInt8]) -> RecordCoding {
+  func coding(of content: [UInt8]) -> RecordCoding { content.withUnsafeBytes { coding(of: $0) } }
+
+  private func coding(of content: UnsafeRawBufferPointer) -> RecordCoding {
     switch coding {
-    case .opaque: .opaque
-    case .json where content.first != UInt8(ascii: "b") && content.first != UInt8(ascii: "<"): .json
-    case .binaryPropertyList where content.starts(with: Array("bplist".utf8)): .binaryPropertyList
-    default: RecordCoding.sniff(content) == .opaque ? coding : RecordCoding.sniff(content)
+    case .opaque: return .opaque
+    case .json where content.first != UInt8(ascii: "b") && content.first != UInt8(ascii: "<"): return .json
+    case .binaryPropertyList where content.starts(with: "bplist".utf8): return .binaryPropertyList
+    default:
+      let sniffed = RecordCoding.sniff(Array(content))
+      return sniffed == .opaque ? coding : sniffed
     }
   }
 }

@@ -20,6 +20,8 @@ package protocol ReadableDatastore: Sendable {
   var indexes: [any ReadableIndex] { get }
   /// The record of an identifier, or nil.
   func record(_ key: StoredKey) throws(ModelError) -> Record?
+  /// The records of a range of ranks in the order of their identifiers; ranks beyond the end are left out.
+  func records(at ranks: Range<Int>) throws(ModelError) -> any RecordCursor
   /// The stored key of what a user typed for an identifier (`2643743`, `"Ca"`, `Ca`), by the identifier's type; throws
   /// where it cannot be one. For composite types a JSON literal.
   func identifier(parsing text: String) throws(ModelError) -> StoredKey

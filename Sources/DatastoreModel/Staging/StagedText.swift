@@ -1,5 +1,10 @@
 import Documents
-import FoundationEssentials
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Staged changes as text: one JSON object a line, so that a person can read them when all else fails.
 ///

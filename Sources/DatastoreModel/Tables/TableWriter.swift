@@ -1,4 +1,5 @@
 package import Documents
+import StorageEngine
 
 /// Writes documents as JSON Lines, a JSON array or comma-separated values, one at a time.
 ///
@@ -16,14 +17,11 @@ package struct TableWriter: Sendable {
   package let format: Format
   /// Of comma-separated values.
   package let columns: [DocumentPath]
-  /// Between cells: a comma, unless a file is written that has another.
-  package let separator: UInt8
   private var isFirst = true
 
-  package init(_ format: Format, columns: [DocumentPath] = [], separator: UInt8 = UInt8(ascii: ",")) {
+  package init(_ format: Format, columns: [DocumentPath] = []) {
     self.format = format
     self.columns = columns
-    self.separator = separator
   }
 
   /// What stands before the first row.
@@ -31,7 +29,7 @@ package struct TableWriter: Sendable {
     switch format {
     case .jsonl: []
     case .json: Array("[".utf8)
-    case .csv: line(columns.map(Self.heading))
+    case .csv: Self.line(columns.map(Self.heading))
     }
   }
 
@@ -41,8 +39,22 @@ package struct TableWriter: Sendable {
     return switch format {
     case .jsonl: document.json(.compact) + [UInt8(ascii: "\n")]
     case .json: Array((isFirst ? "\n" : ",\n").utf8) + document.json(.compact)
-    case .csv: line(columns.map { Self.cell(document[$0]) })
+    case .csv: Self.line(columns.map { Self.cell(document[$0]) })
     }
+  }
+
+  /// Appends a record as a row, as `row` of its document: its bytes as they are, where they are what would be written.
+  package mutating func append(_ record: RawRecord, to bytes: inout [UInt8]) throws(ModelError) {
+    let isCopied =
+      format != .csv
+      && record.bytes.withUnsafeBytes { content in
+        guard record.coding.isCompactJSON(content) else { return false }
+        if format == .json { bytes.append(contentsOf: (isFirst ? "\n" : ",\n").utf8) }
+        bytes.append(contentsOf: content)
+        if format == .jsonl { bytes.append(UInt8(ascii: "\n")) }
+        return true
+      }
+    if isCopied { isFirst = false } else { bytes += row(try record.document()) }
   }
 
   /// What stands after the last row.
@@ -77,14 +89,14 @@ package struct TableWriter: Sendable {
     }
   }
 
-  private func line(_ cells: [String?]) -> [UInt8] {
+  private static func line(_ cells: [String?]) -> [UInt8] {
     var line: [UInt8] = []
     for (index, cell) in cells.enumerated() {
-      if index > 0 { line.append(separator) }
+      if index > 0 { line.append(UInt8(ascii: ",")) }
       guard let cell else { continue }
       // An empty text is told from null by its quotes.
       let needsQuotes =
-        cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == separator || $0 == 0x0A || $0 == 0x0D }
+        cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
         || cell.utf8.first == 0x20 || cell.utf8.last == 0x20
       guard needsQuotes else {
         line += cell.utf8

@@ -1,11 +1,13 @@
 import Documents
+import StorageEngine
 
-/// Verifies a datastore through the reading interface: each record decodes, and each index agrees with the records both
-/// ways, as far as its rule is known. An index that is marked stale, which nobody takes for the truth, need not agree.
+/// Verifies a datastore: each record decodes, and each index agrees with the records both ways, as far as its rule is known. An
+/// index that is marked stale, which nobody takes for the truth, need not agree.
 ///
-/// Reads every record and every entry once; memory does not grow with them.
-package struct DatastoreVerifier {
-  private let datastore: any ReadableDatastore
+/// Reads every record and every entry once, in the order of their trees, and compares what the records say with what the entries
+/// say by sums; only where these differ it looks up each entry, to name those that are wrong. Memory does not grow with them.
+struct DatastoreVerifier {
+  private let datastore: OwnDatastore
   private let descriptor: DatastoreDescriptor
   private let names: Set<String>?
   private let progress: WorkProgress?
@@ -21,8 +23,8 @@ package struct DatastoreVerifier {
   static let listLimit = 20
 
   /// - Parameter indexes: only these; nil: all.
-  package init(
-    _ datastore: any ReadableDatastore, indexes names: [String]? = nil, format: (any CompiledFormat)? = nil,
+  init(
+    _ datastore: OwnDatastore, indexes names: [String]? = nil, format: (any CompiledFormat)? = nil,
     progress: WorkProgress? = nil
   ) throws(ModelError) {
     self.datastore = datastore
@@ -36,11 +38,12 @@ package struct DatastoreVerifier {
     self.total = total
   }
 
-  package mutating func run() throws(ModelError) -> DatastoreVerification {
+  mutating func run() throws(ModelError) -> DatastoreVerification {
     try noteLeftOut()
     try chooseSubjects()
     try checkRecords()
     for position in subjects.indices { try checkEntries(position) }
+    try nameDisagreements()
     result.indexes = subjects.map { $0.finished(in: descriptor.key) }
     return result
   }
@@ -58,7 +61,8 @@ package struct DatastoreVerifier {
   }
 
   private mutating func chooseSubjects() throws(ModelError) {
-    let indexes = datastore.indexes.filter { names?.contains($0.descriptor.name) ?? true }
+    let indexes = descriptor.indexes.filter { names?.contains($0.name) ?? true }
+      .map { OwnIndex(datastore: datastore, descriptor: $0) }
     let open = indexes.filter { !$0.descriptor.isStale && format == nil && $0.descriptor.declaredRule == nil }
     let outcomes = try RuleProof(datastore: datastore, progress: askedOnly).outcomes(of: open)
     for index in indexes {
@@ -91,125 +95,172 @@ package struct DatastoreVerifier {
 
   // MARK: Records
 
+  /// Reads each record once: its place, its identifier, its content, and the entries that it should have.
   private mutating func checkRecords() throws(ModelError) {
-    let count = try datastore.count
-    var rank = 0
-    var last: [UInt8]?
-    while rank < count {
-      let entries = try datastore.primary.entries(at: rank..<min(rank + 512, count))
-      if entries.isEmpty { break }
-      for entry in entries {
-        try checkOrder(of: entry.identifier.bytes, after: last)
-        last = entry.identifier.bytes
-        try checkRecord(entry.identifier)
-        result.records += 1
-        try advance()
+    let selection = DocumentSelection(subjects.flatMap(\.paths))
+    var cursor = OwnRecordCursor(datastore, at: 0..<(try datastore.count))
+    var (key, last, entry): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
+    while try cursor.next() {
+      try cursor.copyKey(into: &key)
+      checkOrder(of: key, after: result.records == 0 ? nil : last)
+      swap(&key, &last)
+      if let values = checkRecord(last, cursor, selection) {
+        for position in subjects.indices { subjects[position].expect(values[position], of: last, &entry) }
       }
-      rank += entries.count
+      result.records += 1
+      try advance()
     }
+    let count = try datastore.count
     if result.records != count {
       wrong(nil, "\(result.records) records can be read, and it should have \(count)", nil)
     }
   }
 
-  private mutating func checkOrder(of key: [UInt8], after last: [UInt8]?) throws(ModelError) {
-    guard descriptor.identifierEncoding.isByteOrdered, let last, !last.lexicographicallyPrecedes(key) else { return }
+  private mutating func checkOrder(of key: [UInt8], after last: [UInt8]?) {
+    guard descriptor.identifierEncoding.isByteOrdered, let last, !last.precedes(key) else { return }
     wrong(descriptor.storedKey(key), "its identifier does not come after the one before it", nil)
   }
 
-  private mutating func checkRecord(_ key: StoredKey) throws(ModelError) {
-    guard (try? descriptor.identifierEncoding.decode(key.bytes)) != nil else {
-      return wrong(key, "its identifier cannot be read as \(descriptor.identifierType)", nil)
+  /// The encoded values that each subject should have of a record; nil where it is in no index.
+  private mutating func checkRecord(
+    _ identifier: [UInt8], _ cursor: OwnRecordCursor, _ selection: DocumentSelection
+  ) -> [[[UInt8]]]? {
+    guard let value = try? descriptor.identifierEncoding.decode(identifier) else {
+      let key = descriptor.storedKey(identifier)
+      wrong(key, "its identifier cannot be read as \(descriptor.identifierType)", nil)
+      return nil
     }
-    let record: Record
+    let key = StoredKey(bytes: identifier, value: value)
     let document: Document
     do {
-      guard let found = try datastore.record(key) else {
-        return wrong(key, "it is listed and cannot be found", "rebuild the store by salvage")
+      guard let content = try cursor.rawRecord() else {
+        wrong(key, "it is listed and cannot be found", "rebuild the store by salvage")
+        return nil
       }
-      record = found
-      document = try found.document()
+      document = try content.document(at: selection)
     } catch {
-      return wrong(key, "it cannot be read: \(error)", "restore the record from the history")
+      wrong(key, "it cannot be read: \(error)", "restore the record from the history")
+      return nil
     }
-    if leftOut.contains(key) { return }
-    let values = format.map { format in Result { () throws(ModelError) in try format.keys(of: record.stored).values } }
-    if case .failure(let error)? = values { return wrong(key, "\(error)", "mend the record") }
-    for position in subjects.indices {
-      try subjects[position].check(key, document, try? values?.get())
+    if leftOut.contains(key) { return nil }
+    var given: [String: [[UInt8]]]?
+    if let format {
+      do {
+        given = try cursor.record().map { record throws(ModelError) in try format.keys(of: record.stored).values }
+      } catch {
+        wrong(key, "\(error)", "mend the record")
+      }
     }
+    return subjects.indices.map { subjects[$0].values(of: document, given, expectedOf: key) }
   }
 
   // MARK: Entries
 
-  /// Order and existence of all entries; and where there are more entries than values, which ones are too many.
+  /// Reads each entry of an index once: its place, and what it says.
   private mutating func checkEntries(_ position: Int) throws(ModelError) {
     let index = subjects[position].index
     let count = try index.count
-    let knowsValues = subjects[position].source != nil
-    let isSuspicious = !knowsValues || subjects[position].foundValues != count
-    var rank = 0
-    var last: [UInt8]?
-    while rank < count {
-      let entries = try index.entries(at: rank..<min(rank + 512, count))
-      if entries.isEmpty { break }
-      for entry in entries {
-        let value = try? index.descriptor.encoding.encode(entry.value)
-        if index.descriptor.encoding.isByteOrdered, let value {
-          let key = EntryKey.make(value: value, identifier: entry.identifier.bytes)
-          if let last, !last.lexicographicallyPrecedes(key) { subjects[position].disorder(entry) }
-          last = key
+    var owners = ValueOwners()
+    if let tree = try index.tree() {
+      let isOrdered = index.descriptor.encoding.isByteOrdered
+      var (key, last): ([UInt8], [UInt8]) = ([], [])
+      var cursor = tree.cursor()
+      try onStorage { () throws(StorageError) in try cursor.seekToStart() }
+      while cursor.currentPayload != nil {
+        try onStorage { () throws(StorageError) in try cursor.copyKey(into: &key) }
+        guard let identifier = key.withUnsafeBytes({ EntryKey.identifierRange($0) }) else {
+          throw .unreadable(what: "an entry of \(index.descriptor.name)", where: "its key cannot be taken apart")
         }
-        if isSuspicious { try checkEntry(entry, value, position) }
+        if isOrdered, subjects[position].entries > 0, !follows(key, last, identifier) {
+          subjects[position].disorder(index.entry(key, identifier))
+        }
+        subjects[position].find(key)
+        if knowsOneRecord(index.descriptor), let shared = owners.next(key, identifier) {
+          reportDuplicates(shared, position)
+        }
+        swap(&key, &last)
+        try onStorage { () throws(StorageError) in try cursor.next() }
         try advance()
       }
-      subjects[position].entries += entries.count
-      rank += entries.count
     }
+    if let shared = owners.end() { reportDuplicates(shared, position) }
     if subjects[position].entries != count {
       subjects[position].findings.append(
         Finding(
           .wrong, datastore: descriptor.key, index: subjects[position].name,
           "\(subjects[position].entries) entries can be read, and it should have \(count)"))
     }
-    try checkUniqueness(position)
   }
 
-  private mutating func checkEntry(_ entry: IndexEntry, _ value: [UInt8]?, _ position: Int) throws(ModelError) {
+  /// Whether an entry's key comes after the one before it. Where only the app can order identifiers, they tell nothing of entries
+  /// of one value.
+  private func follows(_ key: [UInt8], _ last: [UInt8], _ identifier: Range<Int>) -> Bool {
+    guard !descriptor.identifierEncoding.isByteOrdered else { return last.precedes(key) }
+    let before = last.withUnsafeBytes { EntryKey.identifierRange($0) } ?? 0..<0
+    return !Array(key[..<identifier.lowerBound]).precedes(Array(last[..<before.lowerBound]))
+  }
+
+  private func knowsOneRecord(_ index: IndexDescriptor) -> Bool {
+    (index.kind.meansOneRecord || index.isUnique) && !index.isStale
+  }
+
+  private mutating func reportDuplicates(_ owners: ValueOwners.Shared, _ position: Int) {
+    let index = subjects[position].index.descriptor
+    subjects[position].duplicate(
+      index.shownValue(owners.value), of: owners.identifiers.map(descriptor.storedKey), isEnforced: index.isUnique,
+      in: descriptor.key)
+  }
+
+  // MARK: Disagreement
+
+  /// Names what disagrees between records and the indexes whose entries are not just those that the records should have: a look-up
+  /// an entry, which nothing else needs.
+  private mutating func nameDisagreements() throws(ModelError) {
+    let wanted = subjects.indices.filter { subjects[$0].disagrees }
+    guard !wanted.isEmpty else { return }
+    try nameMissing(wanted)
+    for position in wanted where subjects[position].mayHaveStrays { try nameStrays(position) }
+  }
+
+  private mutating func nameMissing(_ wanted: [Int]) throws(ModelError) {
+    guard wanted.contains(where: { subjects[$0].source != nil }) else { return }
+    let selection = DocumentSelection(subjects.flatMap(\.paths))
+    var cursor = OwnRecordCursor(datastore, at: 0..<(try datastore.count))
+    while try cursor.next() {
+      let key = try cursor.identifier
+      // What cannot be read was told of.
+      guard !leftOut.contains(key), let content = try? cursor.rawRecord(), let record = try? cursor.record(),
+        let document = try? content.document(at: selection)
+      else { continue }
+      let given = try? format?.keys(of: record.stored).values
+      for position in wanted { try subjects[position].nameMissing(key, document, given) }
+      try advance()
+    }
+  }
+
+  private mutating func nameStrays(_ position: Int) throws(ModelError) {
+    let index = subjects[position].index
+    var rank = 0
+    while true {
+      let entries = try index.entries(at: rank..<(rank + 512))
+      if entries.isEmpty { return }
+      for entry in entries {
+        try nameStray(entry, position)
+        try advance()
+      }
+      rank += entries.count
+    }
+  }
+
+  private mutating func nameStray(_ entry: IndexEntry, _ position: Int) throws(ModelError) {
     guard let record = try? datastore.record(entry.identifier) else {
       return subjects[position].stray(entry, "there is no such record")
     }
+    let value = try? subjects[position].index.descriptor.encoding.encode(entry.value)
     guard let value, let document = try? record.document() else { return }
     let given = try? format?.keys(of: record.stored).values
     guard let values = subjects[position].values(of: document, given) else { return }
     if !values.contains(value) { subjects[position].stray(entry, "the record has not got this value") }
-  }
-
-  private mutating func checkUniqueness(_ position: Int) throws(ModelError) {
-    let index = subjects[position].index
-    guard index.descriptor.kind.meansOneRecord || index.descriptor.isUnique, !index.descriptor.isStale else { return }
-    let count = try index.count
-    var rank = 0
-    var owners: [IndexEntry] = []
-    while rank < count {
-      let entries = try index.entries(at: rank..<min(rank + 512, count))
-      if entries.isEmpty { break }
-      for entry in entries {
-        if owners.first?.value != entry.value {
-          reportDuplicates(owners, position)
-          owners = []
-        }
-        owners.append(entry)
-      }
-      rank += entries.count
-    }
-    reportDuplicates(owners, position)
-  }
-
-  private mutating func reportDuplicates(_ owners: [IndexEntry], _ position: Int) {
-    guard owners.count > 1 else { return }
-    let isEnforced = subjects[position].index.descriptor.isUnique
-    subjects[position].duplicate(owners, isEnforced: isEnforced, in: descriptor.key)
   }
 
   // MARK: Bookkeeping
@@ -223,4 +274,27 @@ package struct DatastoreVerifier {
     done += 1
     if done % 256 == 0, let progress, !progress(min(done, total), total) { throw .cancelled }
   }
+}
+
+/// Gathers the records that share a value of an index, from its keys in order.
+private struct ValueOwners {
+  struct Shared {
+    var value: [UInt8]
+    var identifiers: [[UInt8]]
+  }
+
+  private var last = Shared(value: [], identifiers: [])
+
+  /// Takes the next key; the owners of the value before it, where they are several.
+  mutating func next(_ key: [UInt8], _ identifier: Range<Int>) -> Shared? {
+    let value = key[..<identifier.lowerBound]
+    guard !last.identifiers.isEmpty, value.elementsEqual(last.value) else {
+      defer { last = Shared(value: Array(value), identifiers: [Array(key[identifier])]) }
+      return end()
+    }
+    last.identifiers.append(Array(key[identifier]))
+    return nil
+  }
+
+  func end() -> Shared? { last.identifiers.count > 1 ? last : nil }
 }

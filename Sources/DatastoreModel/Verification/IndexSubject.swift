@@ -7,22 +7,33 @@ struct IndexSubject {
     case format
   }
 
-  let index: any ReadableIndex
+  let index: OwnIndex
   let name: String
   var source: Source?
   var findings: [Finding] = []
-  var entries = 0
-  /// Values of records that have their entry.
-  private(set) var foundValues = 0
+  /// What the records say that there should be, and what there is.
+  private var expected = EntrySum()
+  private var found = EntrySum()
   private var missing = 0
   private var strays = 0
   private var disordered = 0
   private var duplicates = 0
 
-  init(_ index: any ReadableIndex) {
+  init(_ index: OwnIndex) {
     self.index = index
     name = index.descriptor.name
   }
+
+  var entries: Int { found.count }
+
+  /// The paths of records that its rule looks at.
+  var paths: [DocumentPath] { if case .rule(let rule)? = source { rule.tiers.map(\.path) } else { [] } }
+
+  /// Whether the entries are not just those that the records should have, or nobody knows.
+  var disagrees: Bool { source == nil || expected != found }
+
+  /// Whether there are other entries than those of the values that have theirs.
+  var mayHaveStrays: Bool { source == nil || expected.count - missing != found.count }
 
   /// The encoded values of a record; nil where they cannot be told.
   func values(of document: Document, _ given: [String: [[UInt8]]]?) -> [[UInt8]]? {
@@ -33,18 +44,32 @@ struct IndexSubject {
     }
   }
 
-  mutating func check(_ key: StoredKey, _ document: Document, _ given: [String: [[UInt8]]]?) throws(ModelError) {
-    guard source != nil else { return }
-    guard let values = values(of: document, given) else {
-      return add(key, "the record has no value that the index could hold", "mend the record")
-    }
+  /// As above; tells of a record whose values cannot be told although they should be.
+  mutating func values(
+    of document: Document, _ given: [String: [[UInt8]]]?, expectedOf key: StoredKey
+  ) -> [[UInt8]] {
+    guard source != nil else { return [] }
+    if let values = values(of: document, given) { return values }
+    add(key, "the record has no value that the index could hold", "mend the record")
+    return []
+  }
+
+  /// Counts the entries that a record should have. `entry`: memory to make them in.
+  mutating func expect(_ values: [[UInt8]], of identifier: [UInt8], _ entry: inout [UInt8]) {
     for value in values {
-      if try index.contains(value, of: key) {
-        foundValues += 1
-      } else {
-        missing += 1
-        tell(missing, key, "the entry \(index.descriptor.shownValue(value)) is missing")
-      }
+      entry.removeAll(keepingCapacity: true)
+      EntryKey.append(value: value, identifier: identifier, to: &entry)
+      expected.add(entry)
+    }
+  }
+
+  /// Counts an entry that there is.
+  mutating func find(_ entry: [UInt8]) { found.add(entry) }
+
+  mutating func nameMissing(_ key: StoredKey, _ document: Document, _ given: [String: [[UInt8]]]?) throws(ModelError) {
+    for value in values(of: document, given) ?? [] where try !index.contains(value, of: key) {
+      missing += 1
+      tell(missing, key, "the entry \(index.descriptor.shownValue(value)) is missing")
     }
   }
 
@@ -58,14 +83,14 @@ struct IndexSubject {
     tell(disordered, entry.identifier, "the entry \(entry.value) does not come after the one before it")
   }
 
-  mutating func duplicate(_ owners: [IndexEntry], isEnforced: Bool, in datastore: String) {
+  mutating func duplicate(_ value: KeyValue, of owners: [StoredKey], isEnforced: Bool, in datastore: String) {
     duplicates += 1
-    guard duplicates <= DatastoreVerifier.listLimit, let first = owners.first else { return }
-    let names = owners.prefix(4).map(\.identifier.description).joined(separator: ", ")
+    guard duplicates <= DatastoreVerifier.listLimit else { return }
+    let names = owners.prefix(4).map(\.description).joined(separator: ", ")
     findings.append(
       Finding(
         isEnforced ? .wrong : .note, datastore: datastore, index: name,
-        "\(first.value) belongs to \(owners.count) records: \(names)\(owners.count > 4 ? ", …" : "")"))
+        "\(value) belongs to \(owners.count) records: \(names)\(owners.count > 4 ? ", …" : "")"))
   }
 
   func finished(in datastore: String) -> IndexVerification {

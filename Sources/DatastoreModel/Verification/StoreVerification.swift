@@ -1,6 +1,6 @@
 import StorageEngine
 
-extension ReadableStore {
+extension OwnStore {
   /// Verifies the datastores of a view against their indexes.
   ///
   /// - Parameters:
@@ -11,16 +11,16 @@ extension ReadableStore {
     at commit: CommitNumber, datastore: String? = nil, index: String? = nil, progress: WorkProgress? = nil
   ) throws(ModelError) -> VerificationReport {
     var report = VerificationReport()
-    let own = self as? OwnStore
-    for found in try view(at: commit).datastores where datastore == nil || found.descriptor.key == datastore {
+    let view = try ownView(at: commit)
+    for found in try view.ownDatastores where datastore == nil || found.descriptor.key == datastore {
       var verifier = try DatastoreVerifier(
-        found, indexes: index.map { [$0] }, format: own?.formats[found.descriptor.key], progress: progress)
+        found, indexes: index.map { [$0] }, format: formats[found.descriptor.key], progress: progress)
       report.datastores.append(try verifier.run())
     }
     if let datastore, report.datastores.isEmpty {
-      throw .noSuchDatastore(datastore, known: try view(at: commit).datastores.map(\.descriptor.key))
+      throw .noSuchDatastore(datastore, known: try view.datastoreKeys)
     }
-    if let own, index == nil { report.findings = try own.ownView(at: commit).catalogFindings(of: datastore) }
+    if index == nil { report.findings = try view.catalogFindings(of: datastore) }
     return report
   }
 }

@@ -18,6 +18,8 @@ package struct FolderConverter {
   private let author: String
   private let progress: ((Progress) -> Bool)?
   private var report: ConversionReport
+  /// What builds the store, where the caller says.
+  private var builder: StoreBuilder?
 
   /// How far a conversion is.
   package struct Progress: Hashable, Sendable {
@@ -50,9 +52,15 @@ package struct FolderConverter {
     report = ConversionReport(path: path)
   }
 
+  /// Converts the newest state into a builder's store.
+  package init(from folder: String, into builder: StoreBuilder) throws(ModelError) {
+    try self.init(from: folder, to: "", keepsHistory: false)
+    self.builder = builder
+  }
+
   /// Converts; leaves nothing at `path` where it throws.
   package mutating func run() throws(ModelError) -> ConversionReport {
-    let builder = try StoreBuilder(at: path, program: program, author: author)
+    let builder = if let builder { builder } else { try StoreBuilder(at: path, program: program, author: author) }
     do throws(ModelError) {
       var work = try ConversionWork(folder, builder, keepsHistory: keepsHistory, progress: progress)
       try work.run()

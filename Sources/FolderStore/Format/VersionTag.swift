@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// An app's version: the JSON of its raw value, which is text or a number.
 package struct VersionTag: Hashable, Sendable {

@@ -88,21 +88,22 @@ struct CommitQueue<Waiter> {
     return passed
   }
 
-  /// What the holder of the turn does after a job.
-  enum NextJob {
-    /// It does this one too, and keeps the turn.
-    case take(Waiter)
+  /// What the holder of the turn does after its jobs.
+  enum NextJobs {
+    /// It does these too, and keeps the turn.
+    case take([Waiter])
     /// Another has the turn now.
     case pass(Passed)
     /// Nobody waits; the caller still has the turn.
     case none
   }
 
-  /// `mayTake`: whether the holder of the turn has the patience for one more.
-  mutating func nextJob(mayTake: Bool) -> NextJob {
-    guard let next = turns.next else { return .none }
-    guard next.isJob, mayTake, let job = turns.pass() else { return .pass(passTurn(willWait: true)) }
-    return .take(job.waiter)
+  /// `most`: for how many more the holder of the turn has the patience.
+  mutating func nextJobs(most: Int) -> NextJobs {
+    guard turns.count > 0 else { return .none }
+    var jobs: [Waiter] = []
+    while jobs.count < most, let next = turns.next, next.isJob, let job = turns.pass() { jobs.append(job.waiter) }
+    return jobs.isEmpty ? .pass(passTurn(willWait: true)) : .take(jobs)
   }
 
   // MARK: Appending

@@ -44,11 +44,11 @@ extension Store {
   /// Does the caller's job and those behind it, having the turn, passes the turn on, and syncs for all that it did.
   private func lead(_ own: SharedJob) {
     var done: [SharedJob] = []
-    var next: SharedJob? = own
-    while let job = next {
-      job.run(self)
-      done.append(job)
-      next = writing.nextJob(after: done.count)
+    var next = [own]
+    while !next.isEmpty {
+      for job in next { job.run(self) }
+      done += next
+      next = writing.nextJobs(after: done.count)
     }
     // The last commit's sync serves all.
     for job in done.reversed() { job.settle() }
@@ -64,17 +64,15 @@ extension Writer {
   /// more than its own to do, and where threads are on their way.
   private static let looks = (usual: 5, returning: 100)
 
-  /// The next job for the holder of the turn; nil: another has the turn now, or nobody.
-  func nextJob(after done: Int) -> SharedJob? {
+  /// The next jobs for the holder of the turn; none: another has the turn now, or nobody.
+  func nextJobs(after done: Int) -> [SharedJob] {
     for look in 0..<Self.looks.returning {
-      switch monitor.withLock({ shared.queue.nextJob(mayTake: done < Self.mostJobs) }) {
-      case .take(.job(let job)): return job
-      case .take(let waiter):
-        waiter.wake()
-        return nil
+      switch monitor.withLock({ shared.queue.nextJobs(most: Self.mostJobs - done) }) {
+      case .take(let waiters):
+        return waiters.compactMap { if case .job(let job) = $0 { job } else { nil } }
       case .pass(let passed):
         wake(passed)
-        return nil
+        return []
       case .none: break
       }
       let isAwaited = returning.load(ordering: .relaxed) > 0
@@ -82,7 +80,7 @@ extension Writer {
       letOthersRun()
     }
     passTurn(willWait: true)
-    return nil
+    return []
   }
 }
 

@@ -85,13 +85,14 @@ extension Writer {
     tail.jumps.note(state.newest)
     zeros.provide(behind: state.chain.end, in: state.file) { self.poison($0) }
     counters.commits.add(1)
-    monitor.withLock {
+    let call = monitor.withLock {
       shared.appended = state
       shared.queue.append(state.chain.number)
       shared.slotIsClean = false
+      return callThreadHoldingMonitor()
     }
     if durability == .collated { publication.show(state) }
-    wakeThread()
+    wake(call)
   }
 
   /// Makes the place of a frame that is given up zero again. The caller has the turn.
@@ -169,8 +170,9 @@ extension Writer {
   /// Syncs, which the queue has asked for; called with the monitor held, and lets go of it meanwhile and to wake those that waited.
   func syncHoldingMonitor() {
     let target = shared.appended
+    let names = shared.lock?.names
     monitor.unlock()
-    let failure = sync(target)
+    let failure = sync(target, names)
     monitor.lock()
     // An error that was met elsewhere meanwhile may be one of this sync's pages: then it has failed too.
     if failure == nil, shared.queue.failure == nil {
@@ -187,13 +189,21 @@ extension Writer {
     monitor.lock()
   }
 
-  private func sync(_ target: Publication.State) -> StorageError? {
+  /// Why what was synced is not durable in the store, or nil. The names come after the sync: what was put in the data's place before
+  /// is what the store is now.
+  private func sync(_ target: Publication.State, _ names: StoreNames?) -> StorageError? {
     do {
       try target.file.file.sync()
-      counters.syncs.add(1)
-      return nil
     } catch {
       return .poisoned(cause: error)
+    }
+    counters.syncs.add(1)
+    do {
+      try names?.check()
+      return nil
+    } catch {
+      if case .io(let cause) = error { return .poisoned(cause: cause) }
+      return error
     }
   }
 

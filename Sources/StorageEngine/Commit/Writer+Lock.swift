@@ -14,14 +14,19 @@ extension Writer {
     let since: Int64
     /// What the file says.
     var hold = EncodedHold()
+    /// The names that lead to the store's files; known once the store was recovered.
+    var names: StoreNames?
   }
 
-  /// Makes the writer ready to append. Takes the lock where it is not held.
-  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) {
-    let (failure, isClosed, isLocked) = monitor.withLock { (shared.queue.failure, shared.isClosed, shared.lock != nil) }
+  /// Makes the writer ready to append, and answers what a transaction begins from. Takes the lock where it is not held.
+  @discardableResult
+  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) -> Publication.State {
+    let (failure, isClosed, isLocked, appended) = monitor.withLock {
+      (shared.queue.failure, shared.isClosed, shared.lock != nil, shared.appended)
+    }
     if isClosed { throw .closed }
     if let failure { throw failure }
-    guard !isLocked else { return }
+    if isLocked { return appended }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
     let lock = try takeLock()
     monitor.withLock {
@@ -29,13 +34,14 @@ extension Writer {
       isLocking.store(true, ordering: .releasing)
     }
     do {
-      try recover(report: report)
+      if isAsLeft(lock.file) { writeHold(publication.current) } else { try recover(report: report) }
     } catch {
       dropLock()
       throw error
     }
     // It will let go of the lock, also where nothing is committed now.
     wakeThread()
+    return beginning().state
   }
 
   /// What a transaction begins from; the writer is prepared.
@@ -44,22 +50,18 @@ extension Writer {
   }
 
   private func takeLock() throws(StorageError) -> HeldLock {
-    let lockFile = LockFile(disk: disk, folder: folder)
-    let file = try lockFile.openForLocking()
-    let patience = Int64(min(max(0, options.lockPatience), 1e9) * 1e9)
-    // Another process's lock cannot wake anyone here, so it is asked for again, at growing distances.
-    var waited: Int64 = 0
-    var pause: Int64 = 500_000
-    while true {
-      if try engineCall({ () throws(DiskError) in try file.tryLock() }) {
-        return HeldLock(file: file, since: disk.now())
-      }
-      guard waited < patience else {
-        throw .locked(try LockFile.read(file) ?? .unknown)
-      }
-      rest(nanoseconds: min(pause, patience - waited))
-      waited += pause
-      pause = min(pause * 2, 20_000_000)
+    let file = try LockFile(disk: disk, folder: folder).take(patience: options.lockPatience)
+    return HeldLock(file: file, since: disk.now())
+  }
+
+  /// Throws where one who changes names by the store's path would not change the store's. Where that is because another file has
+  /// a name of the store's, nothing is written any more.
+  func requireNames() throws(StorageError) {
+    do {
+      try monitor.withLock({ shared.lock?.names })?.checkPath()
+    } catch {
+      if case .replaced = error { poison(error) }
+      throw error
     }
   }
 
@@ -73,11 +75,34 @@ extension Writer {
     if let lock { try? lock.file.unlock() }
   }
 
+  /// The store as this process let go of it.
+  struct Left {
+    let state: Publication.State
+    let status: FileStatus
+  }
+
+  /// Whether nobody has written since this process let go of the lock, so that all that it knows is still so. The lock file names
+  /// the session that wrote last, and the data's change time, which nobody can set, tells of a file that was put back or written
+  /// to by another program. Two small reads, whatever the store's size.
+  private func isAsLeft(_ lock: any DiskFile) -> Bool {
+    defer { tail.left = nil }
+    guard let left = tail.left, left.status.changed != 0, publication.current.file === left.state.file,
+      let hold = (try? LockFile.hold(in: lock)) ?? nil, hold.processIdentifier == 0, hold.session == session,
+      hold.durableEnd == left.state.chain.end, hold.generation == left.state.file.header.identity.generation,
+      let status = (try? Reading.statusByName(disk: disk, folder: folder)) ?? nil
+    else { return false }
+    return status == left.status
+  }
+
   /// Brings this process up to what other writers left, makes sure of it, and cuts what is no commit.
   private func recover(report: (OpeningReport) -> Void) throws(StorageError) {
     let found = try Recovery(disk: disk, folder: folder, options: options, counters: counters, session: session)
       .run(from: publication.current)
     let chain = found.state.chain
+    if let lock = monitor.withLock({ shared.lock?.file }) {
+      let names = try StoreNames(disk: disk, path: folder, data: found.state.file.file, lock: lock)
+      monitor.withLock { shared.lock?.names = names }
+    }
     zeros.begin(at: max(found.size, chain.end))
     tail = Tail(origin: found.origin)
     monitor.withLock {
@@ -129,7 +154,8 @@ extension Writer {
     do {
       try waitUntilDurable(chain.number, gathers: false)
     } catch {
-      // A poisoned store writes no more; who opens it anew needs the lock.
+      // A poisoned store writes no more; who opens it anew needs the lock. Of the file that is there now nothing was promised.
+      if case .replaced = error { moveHold(to: 0) }
       dropLock()
       throw error
     }
@@ -141,10 +167,12 @@ extension Writer {
     guard let file = monitor.withLock({ shared.lock?.file }) else { return }
     let current = publication.current
     zeros.settle()
+    let status = try? current.file.file.status
+    tail.left = status.map { Left(state: current, status: $0) }
     let hold = LockHold(
       processIdentifier: 0, program: options.program, since: disk.now(),
       generation: current.file.header.identity.generation, durableEnd: chain.end, session: session,
-      changed: (try? current.file.file.status.changed) ?? 0
+      changed: status?.changed ?? 0
     ).encoded()
     hold.withUnsafeBytes { try? file.write($0, at: 0) }
     dropLock()

@@ -21,14 +21,22 @@ extension Writer {
   }
 
   /// Starts the thread where it is not there, and wakes it where it rests. `always`: also out of its wait for idleness.
-  func wakeThread(always: Bool = false) {
-    let (isNew, isToRing) = monitor.withLock {
-      defer { shared.hasThread = true }
-      return (!shared.hasThread, always || shared.isThreadResting)
-    }
-    // When the monitor is free, for the thread takes it first of all.
-    if isToRing { monitor.ring() }
-    guard isNew else { return }
+  func wakeThread(always: Bool = false) { wake(monitor.withLock { callThreadHoldingMonitor(always: always) }) }
+
+  /// What the writer's thread needs to come.
+  enum ThreadCall {
+    case nothing, ring, start
+  }
+
+  func callThreadHoldingMonitor(always: Bool = false) -> ThreadCall {
+    defer { shared.hasThread = true }
+    return !shared.hasThread ? .start : always || shared.isThreadResting ? .ring : .nothing
+  }
+
+  /// Not with the monitor held, for the thread takes it first of all.
+  func wake(_ call: ThreadCall) {
+    if call == .ring { monitor.ring() }
+    guard call == .start else { return }
     do {
       try startThread { self.work() }
     } catch {
@@ -71,7 +79,8 @@ extension Writer {
 
   /// Waits until nobody has committed for a while; false where something else is to be done first. Called with the monitor held.
   private func waitForIdleness() -> Bool {
-    guard shared.lock != nil || shared.queue.hasPending else {
+    // A store that takes no more keeps its lock until it is closed, so that it does not begin to show what may not be durable.
+    guard shared.queue.failure == nil, shared.lock != nil || shared.queue.hasPending else {
       shared.isThreadResting = true
       _ = monitor.waitForBell()
       shared.isThreadResting = false
@@ -86,9 +95,10 @@ extension Writer {
   /// Called with the monitor held, and lets go of it meanwhile.
   private func doIdleWork() {
     if shared.queue.hasPending, shared.queue.beginSync() { syncHoldingMonitor() }
-    let idleWork = shared.queue.failure == nil ? shared.idleWork : nil
+    let isSound = shared.queue.failure == nil
+    let idleWork = isSound ? shared.idleWork : nil
     // Whoever has the turn needs the lock.
-    let hasTurn = shared.queue.takeTurn()
+    let hasTurn = isSound && shared.queue.takeTurn()
     monitor.unlock()
     if hasTurn {
       try? release()

@@ -77,6 +77,8 @@ final class Writer: @unchecked Sendable {
     var origin: UInt64 = 0
     var jumps = KnownJumps()
     var trees = KnownTrees()
+    /// What the lock was let go of with; nil while it is held.
+    var left: Writer.Left?
   }
 
   init(
@@ -120,11 +122,13 @@ final class Writer: @unchecked Sendable {
   func known(_ name: TreeName, in catalog: NodePointer) -> KnownTrees.Known? { tail.trees.tree(name, in: catalog) }
 
   /// Goes on with another file that holds the same commits, all durable, also those that were not in the file before.
-  func adopt(_ state: Publication.State, zeroedEnd: UInt64) {
+  /// `identity`: which file its name leads to.
+  func adopt(_ state: Publication.State, zeroedEnd: UInt64, named identity: FileIdentity) {
     zeros.begin(at: zeroedEnd)
     tail = Tail(origin: tail.origin)
     monitor.withLock {
       while shared.queue.isSyncing { monitor.wait() }
+      shared.lock?.names?.follow(identity)
       shared.appended = state
       shared.slotSequence = 1
       shared.slotEnd = state.chain.end

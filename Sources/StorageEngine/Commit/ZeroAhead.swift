@@ -98,7 +98,7 @@ final class ZeroAhead: @unchecked Sendable {
   /// frames, so that is not an error; `failed` is told of errors that leave in doubt what was synced.
   func provide(behind end: UInt64, in file: DataFile, failed: @escaping @Sendable (DiskError) -> Void) {
     let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
-    guard end >= largeStore else { return provideAtOnce(pageEnd(end + usual), behind: end, file) }
+    guard end >= largeStore else { return provideAtOnce(pageEnd(end + usual), behind: end, file, failed) }
     let thread: UInt64? = monitor.withLock {
       let step = max(usual, min(state.step, end / 16, ZeroAhead.mostStep))
       guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else {
@@ -112,8 +112,12 @@ final class ZeroAhead: @unchecked Sendable {
       return state.thread
     }
     guard let thread else { return }
+    guard let own = (try? file.file.reopened()) ?? nil else {
+      settle()
+      return provideAtOnce(pageEnd(end + usual), behind: end, file, failed)
+    }
     do {
-      try start { self.run(thread, file, failed) }
+      try start { self.run(thread, own, file, failed) }
     } catch {
       settle()
     }
@@ -121,27 +125,36 @@ final class ZeroAhead: @unchecked Sendable {
 
   private func pageEnd(_ offset: UInt64) -> UInt64 { (offset + 4095) / 4096 * 4096 }
 
-  private func provideAtOnce(_ goal: UInt64, behind end: UInt64, _ file: DataFile) {
+  private func provideAtOnce(
+    _ goal: UInt64, behind end: UInt64, _ file: DataFile, _ failed: (DiskError) -> Void
+  ) {
     // The frame claimed its own place, so where it used the zeros up they end where it does.
     guard monitor.withLock({ state.end }) <= end else { return }
-    guard (try? file.file.zero(end..<goal)) != nil else { return }
+    do {
+      try file.file.zero(end..<goal)
+    } catch {
+      if !error.isFull { failed(error) }
+      return
+    }
     file.extend(to: goal)
     claim(goal)
   }
 
-  private func run(_ thread: UInt64, _ file: DataFile, _ failed: (DiskError) -> Void) {
+  /// Writes and syncs through `own`, an open of the file of its own: a sync through the one that commits are synced through could
+  /// be told of a page of theirs that was lost, and theirs would not be told again.
+  private func run(_ thread: UInt64, _ own: any DiskFile, _ file: DataFile, _ failed: (DiskError) -> Void) {
     while let piece = nextPiece(thread) {
       do {
         var start = piece.lowerBound
         while start < piece.upperBound {
           let part = start..<min(start + partSize, piece.upperBound)
-          do { try file.file.zero(part) } catch { return finish(nil) }
-          try file.file.writeBack(part)
+          do { try own.zero(part) } catch  where error.isFull { return finish(nil) }
+          try own.writeBack(part)
           start = part.upperBound
         }
-        try file.file.sync()
+        try own.sync()
       } catch {
-        // A later sync would not tell of it again, and it may concern a commit.
+        // It may concern a commit.
         failed(error)
         return finish(nil)
       }

@@ -33,7 +33,14 @@ extension Store {
     // One at a time in the process; the lock sees to the others.
     compactions.takeBlocking()
     defer { compactions.pass() }
-    try inTurn { () throws(StorageError) in }
+    return try compactInTurn(retention, keepsMore: keepsMore, progress: progress)
+  }
+
+  /// As `compact`, by one who has the compactions' turn.
+  func compactInTurn(
+    _ retention: Retention, keepsMore: Bool, progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) -> CompactionReport {
+    try inTurn { () throws(StorageError) in try writing.requireNames() }
     for _ in 0..<4 {
       let report = try writing.zeros.besideOthers { () throws(StorageError) in
         try compactOnce(retention, keepsMore, progress)
@@ -84,24 +91,26 @@ extension Store {
     _ retention: Retention, _ keepsMore: Bool, _ progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport? {
     let current = publication.current
+    var work = try interrupted(current, retention, keepsMore)
+    if work == nil { work = try begun(current, retention) }
+    guard let (copy, start, kept) = work else { return nil }
     do throws(StorageError) {
-      var work = try interrupted(current, retention, keepsMore)
-      if work == nil { work = try begun(current, retention) }
-      guard let (copy, start, kept) = work else { return nil }
       do throws(StorageError) {
-        try run(copy, kept, names: try start.names(), progress)
+        try run(copy, kept, names: try start.names()) {
+          !isEndingCompactions && progress($0)
+        }
       } catch .cancelled {
         try copy.syncFrames(all: true)
         throw .cancelled
       }
       let report = try finish(copy, after: start)
-      if report == nil { try? disk.unlink(compactionPath) }
+      if report == nil { copy.draft.discard() }
       return report
     } catch .cancelled {
       // What was copied stays, to be gone on with.
       throw .cancelled
     } catch {
-      try? disk.unlink(compactionPath)
+      copy.draft.discard()
       throw error
     }
   }
@@ -111,15 +120,18 @@ extension Store {
 
   private func begun(_ start: Publication.State, _ retention: Retention) throws(StorageError) -> Work {
     let now = disk.now()
-    let kept = try KeptCommits(start, now: now).select(retention, named: try start.names().map(\.commit))
-    try removeLeftover(compactionPath)
-    let copy = try GenerationCopy(
-      from: start.file, to: compactionPath, disk: disk, options: options,
-      generation: start.file.header.identity.generation &+ 1,
-      firstNumber: kept.first?.number ?? start.newest.number &+ 1,
-      plan: CompactionPlan(of: start, retention, date: now), counters: counters)
-    try copy.lock()
-    return (copy, start, kept)
+    let kept = try keptCommits(of: start, now: now).select(retention, named: try start.names().map(\.commit))
+    let draft = try DraftFile.make(compactionPath, on: disk)
+    do {
+      let copy = try GenerationCopy(
+        from: start.file, to: draft, options: options, generation: start.file.header.identity.generation &+ 1,
+        firstNumber: kept.first?.number ?? start.newest.number &+ 1,
+        plan: CompactionPlan(of: start, retention, date: now), counters: counters)
+      return (copy, start, kept)
+    } catch {
+      draft.discard()
+      throw error
+    }
   }
 
   /// What an earlier compaction by the same rule left; nil where there is nothing to go on with.
@@ -159,17 +171,12 @@ extension Store {
     }
   }
 
-  private func removeLeftover(_ path: String) throws(StorageError) {
-    try engineCall { () throws(DiskError) in
-      if try disk.status(path) != nil { try disk.unlink(path) }
-    }
-  }
-
   /// Takes away what an interrupted compaction left beside the data, where none will go on with it any more.
   func removeStaleCompaction() {
-    guard let isStale = try? GenerationCopy.isStale(of: publication.current, at: compactionPath, disk: disk), isStale
+    guard let draft = (try? DraftFile.taking(compactionPath, on: disk)) ?? nil,
+      (try? GenerationCopy.isStale(draft, of: publication.current, now: disk.now())) ?? false
     else { return }
-    try? disk.unlink(compactionPath)
+    draft.discard()
   }
 
   /// So many commits are copied in one turn, while writers wait.
@@ -184,6 +191,7 @@ extension Store {
     var backlog = Int.max
     var inOneTurn: Int?
     while true {
+      if isEndingCompactions { throw .cancelled }
       let current = publication.current
       guard current.file === start.file else { break }
       let missing = try copy.missing(after: copied, to: current.newest)
@@ -223,12 +231,11 @@ extension Store {
     try copy.catchUp(try copy.missing(after: copied, to: state.newest))
     guard try copy.hasAllNames(of: state) else { return nil }
     let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())
-    let isOurs = try engineCall { () throws(DiskError) in
-      let found = try disk.status(compactionPath)
-      try copy.target.file.unlock()
-      return found?.identity == copy.target.identity
+    try writing.requireNames()
+    let named = try engineCall { () throws(DiskError) in
+      try copy.draft.isInPlace ? try disk.status(compactionPath)?.identity : nil
     }
-    guard isOurs else { throw .busy(what: "someone else has begun to compact the store") }
+    guard let named else { throw .busy(what: "someone has taken \(compactionPath) away") }
     do {
       try disk.rename(compactionPath, to: Reading.dataPath(path))
       try disk.syncDirectory(path)
@@ -237,7 +244,8 @@ extension Store {
       writing.poison(error)
       throw .poisoned(cause: error)
     }
-    writing.adopt(new, zeroedEnd: copy.zeroedEnd)
+    try? copy.draft.file.unlock()
+    writing.adopt(new, zeroedEnd: copy.zeroedEnd, named: named)
     let before = state.newest.links.orderDepth
     return CompactionReport(
       bytesBefore: state.chain.end, bytesAfter: new.chain.end, commitsKept: copy.copied.count,
@@ -254,7 +262,8 @@ extension Store {
     progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
     let disk = target ?? self.disk
-    guard !Store.exists(at: folder, disk: disk) else { throw .alreadyExists(path: folder) }
+    let creation = Creation(disk: disk, folder: folder)
+    try creation.requireNothing()
     let current = publication.current
     let kept: [CommitRecord]
     if let commit {
@@ -263,26 +272,17 @@ extension Store {
       kept = try KeptCommits(current, now: disk.now()).select(.all, named: [])
     }
     let numbers = Set(kept.map(\.number))
-    let creation = Creation(disk: disk, folder: folder)
-    let made = try creation.makeFolder()
-    let temporary = folder + "/data.new"
-    do throws(StorageError) {
-      try removeLeftover(temporary)
+    return try creation.inDraft { draft throws(StorageError) in
       let copy = try GenerationCopy(
-        from: current.file, to: temporary, disk: disk, options: options,
-        generation: current.file.header.identity.generation, firstNumber: kept.first?.number ?? 1, counters: Counters())
+        from: current.file, to: draft, options: options, generation: current.file.header.identity.generation,
+        firstNumber: kept.first?.number ?? 1, counters: Counters())
       try writing.zeros.besideOthers { () throws(StorageError) in
         try run(copy, kept, names: try current.names().filter { numbers.contains($0.commit) }, progress)
       }
       let new = try copy.finish(session: nil, origin: 0, date: disk.now())
-      try creation.putInPlace(temporary)
       return CompactionReport(
         bytesBefore: current.chain.end, bytesAfter: new.chain.end, commitsKept: kept.count,
         commitsPruned: Int(clamping: current.newest.links.orderDepth) - kept.count)
-    } catch {
-      try? disk.unlink(temporary)
-      creation.takeAway(made)
-      throw error
     }
   }
 }

@@ -9,26 +9,27 @@ extension GenerationCopy {
     of current: Publication.State, at path: String, _ retention: Retention, disk: any Disk, options: StoreOptions,
     counters: Counters
   ) throws(StorageError) -> (copy: GenerationCopy, start: Publication.State, plan: CompactionPlan)? {
-    guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return nil }
-    let handle = try engineCall { () throws(DiskError) in try disk.openByName(path, .readWriteNoLink) }
-    guard let (header, plan) = try unfinished(handle, path, of: current),
+    // Locked before anything of it is believed: until then it may be another's, and be the store's data a moment later.
+    guard let draft = try DraftFile.taking(path, on: disk), let (header, plan) = try unfinished(draft, of: current),
       let start = try plan.start(in: current, retention, now: disk.now())
     else { return nil }
+    let file = draft.file
     let target = try DataFile(
-      file: handle, header: header, readsMapped: options.readsMapped, counters: counters)
-    let copy = GenerationCopy(from: current.file, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
-    try copy.lock()
+      file: file, header: header, readsMapped: options.readsMapped, counters: counters)
+    let copy = GenerationCopy(
+      from: current.file, to: target, in: draft, plan: plan, syncDistance: options.compactionSyncDistance)
     // What nobody vouches for is written anew.
-    try engineCall { () throws(DiskError) in try handle.clear(plan.syncedEnd..<(try handle.status.size)) }
+    try engineCall { () throws(DiskError) in try file.clear(plan.syncedEnd..<(try file.status.size)) }
     target.extend(to: plan.syncedEnd)
     return (copy, start, plan)
   }
 
   /// What an unfinished copy of the state's file says about itself; nil where the file is none.
   private static func unfinished(
-    _ handle: any DiskFile, _ path: String, of current: Publication.State
+    _ draft: DraftFile, of current: Publication.State
   ) throws(StorageError) -> (header: FileHeader, plan: CompactionPlan)? {
-    guard let header = try? FileHeader(reading: handle, path: path) else { return nil }
+    let handle = draft.file
+    guard let header = try? FileHeader(reading: handle, path: draft.path) else { return nil }
     var identity = current.file.header.identity
     identity.generation &+= 1
     let block = MemoryBlock(count: CompactionPlan.size)
@@ -42,14 +43,11 @@ extension GenerationCopy {
     return (header, plan)
   }
 
-  /// Whether nobody will go on with the copy that lies at `path`: it is of another file, or so much happened since that a new choice
-  /// of commits would keep less. False where someone is at it.
-  static func isStale(of current: Publication.State, at path: String, disk: any Disk) throws(StorageError) -> Bool {
-    guard try engineCall({ () throws(DiskError) in try disk.status(path) }) != nil else { return false }
-    let handle = try engineCall { () throws(DiskError) in try disk.open(path, .readWriteNoLink) }
-    guard try engineCall({ () throws(DiskError) in try handle.tryLock() }) else { return false }
-    guard let (_, plan) = try unfinished(handle, path, of: current) else { return true }
-    return try plan.start(in: current, plan.retention, now: disk.now()) == nil
+  /// Whether nobody will go on with a draft: it is of another file, or so much happened since that a new choice of commits would
+  /// keep less.
+  static func isStale(_ draft: DraftFile, of current: Publication.State, now: Int64) throws(StorageError) -> Bool {
+    guard let (_, plan) = try unfinished(draft, of: current) else { return true }
+    return try plan.start(in: current, plan.retention, now: now) == nil
   }
 
   /// Takes the whole frames that are there, which must be copies of the commits to keep and of those after them, in this order;

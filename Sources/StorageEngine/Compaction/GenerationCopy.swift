@@ -5,6 +5,8 @@
 final class GenerationCopy {
   let source: DataFile
   let target: DataFile
+  /// The target as a file with a name; locked for as long as it is written.
+  let draft: DraftFile
   /// Where each node and each entry of the source lies in the target.
   private var nodes = PlaceTable<NodePointer>()
   private var entries = PlaceTable<RecordReference>()
@@ -28,42 +30,36 @@ final class GenerationCopy {
 
   /// A copy that begins with an empty file.
   convenience init(
-    from source: DataFile, to path: String, disk: any Disk, options: StoreOptions, generation: UInt64,
-    firstNumber: UInt64, plan: CompactionPlan? = nil, counters: Counters
+    from source: DataFile, to draft: DraftFile, options: StoreOptions, generation: UInt64, firstNumber: UInt64,
+    plan: CompactionPlan? = nil, counters: Counters
   ) throws(StorageError) {
     var identity = source.header.identity
     identity.generation = generation
-    let header = FileHeader(identity: identity, seed: disk.randomNumber(), firstNumber: firstNumber)
-    let file = try engineCall { () throws(DiskError) in
-      let file = try disk.open(path, .create)
-      try file.write(header.encoded(), at: 0)
-      try file.zero(UInt64(FileHeader.size)..<FileLayout.firstFrame)
-      return file
+    let header = FileHeader(identity: identity, seed: draft.disk.randomNumber(), firstNumber: firstNumber)
+    try engineCall { () throws(DiskError) in
+      try draft.file.write(header.encoded(), at: 0)
+      try draft.file.zero(UInt64(FileHeader.size)..<FileLayout.firstFrame)
     }
     let target = try DataFile(
-      file: file, header: header, readsMapped: options.readsMapped, counters: counters)
+      file: draft.file, header: header, readsMapped: options.readsMapped, counters: counters)
     target.extend(to: FileLayout.firstFrame)
-    self.init(from: source, to: target, plan: plan, syncDistance: options.compactionSyncDistance)
+    self.init(from: source, to: target, in: draft, plan: plan, syncDistance: options.compactionSyncDistance)
   }
 
   /// A copy into a file that has its header.
-  init(from source: DataFile, to target: DataFile, plan: CompactionPlan?, syncDistance: UInt64) {
+  init(
+    from source: DataFile, to target: DataFile, in draft: DraftFile, plan: CompactionPlan?, syncDistance: UInt64
+  ) {
     self.syncDistance = syncDistance
     self.source = source
     self.target = target
+    self.draft = draft
     self.plan = plan
     plannedEnd = plan?.syncedEnd ?? 0
     writtenBackEnd = max(plannedEnd, FileLayout.firstFrame)
     chain = .start(firstNumber: target.header.firstNumber)
     newest = .beginning(of: target.header)
     progressMade = CompactionProgress(commitsDone: 0, commitsToDo: 0, bytesWritten: chain.end)
-  }
-
-  /// Keeps others from going on with this copy while it is being written. The lock goes with the file's last reference.
-  func lock() throws(StorageError) {
-    guard try engineCall({ () throws(DiskError) in try target.file.tryLock() }) else {
-      throw .busy(what: "someone else is compacting the store")
-    }
   }
 
   // MARK: Commits

@@ -2,10 +2,13 @@
 struct KeptCommits {
   private let state: Publication.State
   private let now: Int64
+  private let isCancelled: () -> Bool
 
-  init(_ state: Publication.State, now: Int64) {
+  /// `isCancelled`: asked with each commit that is looked at; where it answers true, `cancelled` is thrown.
+  init(_ state: Publication.State, now: Int64, isCancelled: @escaping () -> Bool = { false }) {
     self.state = state
     self.now = now
+    self.isCancelled = isCancelled
   }
 
   /// In ascending order of their numbers. `head`, named commits and the newest one are always among them: the newest, so that
@@ -57,6 +60,7 @@ struct KeptCommits {
   ) throws(StorageError) {
     var record = start
     while visit(record) {
+      if isCancelled() { throw .cancelled }
       guard let previous = record.links[keyPath: lineage].previous else { return }
       let next = try state.file.record(previous)
       guard next.number < record.number else {

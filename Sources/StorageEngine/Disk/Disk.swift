@@ -20,6 +20,8 @@ package protocol Disk: Sendable {
   func list(_ path: String) throws(DiskError) -> [String]
   /// What lies at a path, or nil where nothing does.
   func status(_ path: String) throws(DiskError) -> FileStatus?
+  /// An open directory, which stays the same one when it is moved.
+  func openFolder(_ path: String) throws(DiskError) -> any DiskFolder
   /// Replaces `target` by `source` in one step.
   func rename(_ source: String, to target: String) throws(DiskError)
   func unlink(_ path: String) throws(DiskError)
@@ -48,6 +50,20 @@ extension Disk {
     }
     return try open(path, mode)
   }
+
+  /// Whether a name leads to an open file.
+  func leads(_ path: String, to file: any DiskFile) throws(DiskError) -> Bool {
+    let identity = try file.status.identity
+    guard let named = try status(path) else { return false }
+    if named.identity == identity { return true }
+    // There are file systems in layers that number an open file otherwise than its name.
+    do {
+      return try open(path, .read).status.identity == identity
+    } catch {
+      if error.isNotFound { return false }
+      throw error
+    }
+  }
 }
 
 /// How a file is opened.
@@ -60,6 +76,14 @@ package enum OpenMode: Sendable {
 
 /// A watch on a file; it ends when the last reference is let go.
 package protocol DiskWatch: AnyObject, Sendable {}
+
+/// An open directory. It is closed when the last reference is let go.
+package protocol DiskFolder: AnyObject, Sendable {
+  /// Which directory it is.
+  var identity: FileIdentity { get throws(DiskError) }
+  /// What lies in it under a name, or nil where nothing does. Costs one system call.
+  func status(_ name: String) throws(DiskError) -> FileStatus?
+}
 
 /// Size and identity of what lies at a path.
 package struct FileStatus: Sendable, Hashable {
@@ -92,6 +116,10 @@ package struct FileIdentity: Sendable, Hashable {
 /// One open file. It is closed when the last reference is let go; opened close-on-exec.
 package protocol DiskFile: AnyObject, Sendable {
   var status: FileStatus { get throws(DiskError) }
+  /// Another open of the same file, for reading and writing, whatever its name is by now; nil where the disk has no way to it. The
+  /// system tells each open once of a page that it could not bring to the disk: who syncs through an open of its own takes no
+  /// such news away from others.
+  func reopened() throws(DiskError) -> (any DiskFile)?
   /// Reads until `buffer` is full or the file ends; returns the bytes read. Short reads and EINTR are retried.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int
   /// Writes all of `bytes`. Short writes and EINTR are retried.

@@ -8,8 +8,14 @@
   // Nothing there brings a range to the disk.
   let writeBackName: String? = nil
   func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 { 0 }
+  /// A new open of an open file, for writing, by the name that it has now; nil where that cannot be.
+  func openAnew(_ descriptor: Int32) -> Int32? {
+    var path = [CChar](repeating: 0, count: Int(MAXPATHLEN))
+    guard fcntl(descriptor, F_GETPATH, &path) == 0 else { return nil }
+    let new = open(path, O_RDWR | O_CLOEXEC)
+    return new < 0 ? nil : new
+  }
   // Nothing there tells, and freeing takes no time worth mentioning.
-  func openAnew(_ descriptor: Int32) -> Int32? { nil }
   func isOpenNowhereElse(_ descriptor: Int32) -> Bool { false }
   func changeTime(of status: stat) -> timespec { status.st_ctimespec }
   let getOpenFileLock: Int32 = 92

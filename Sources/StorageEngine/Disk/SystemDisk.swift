@@ -83,6 +83,11 @@ package struct SystemDisk: Disk {
     return FileStatus(found)
   }
 
+  package func openFolder(_ path: String) throws(DiskError) -> any DiskFolder {
+    SystemFolder(
+      descriptor: try calling("open", path) { systemOpen($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, path: path)
+  }
+
   package func rename(_ source: String, to target: String) throws(DiskError) {
     guard !target.utf8.contains(0) else { throw DiskError(operation: "rename", path: target, code: EINVAL) }
     _ = try calling("rename", source) { systemRename($0, target) }
@@ -148,6 +153,38 @@ extension FileStatus {
   }
 }
 
+/// A directory of the operating system.
+private final class SystemFolder: DiskFolder {
+  private let descriptor: Int32
+  private let path: String
+
+  init(descriptor: Int32, path: String) {
+    self.descriptor = descriptor
+    self.path = path
+  }
+
+  deinit { close(descriptor) }
+
+  var identity: FileIdentity {
+    get throws(DiskError) {
+      var found = stat()
+      try calling("fstat", path) { _ in fstat(descriptor, &found) }
+      return FileStatus(found).identity
+    }
+  }
+
+  func status(_ name: String) throws(DiskError) -> FileStatus? {
+    var found = stat()
+    do {
+      try calling("fstatat", name) { fstatat(descriptor, $0, &found, 0) }
+    } catch {
+      if error.isNotFound { return nil }
+      throw DiskError(operation: error.operation, path: path + "/" + name, code: error.code)
+    }
+    return FileStatus(found)
+  }
+}
+
 /// A file of the operating system.
 private final class SystemFile: DiskFile {
   private let descriptor: Int32
@@ -168,6 +205,14 @@ private final class SystemFile: DiskFile {
       try call("fstat") { Int(fstat(descriptor, &found)) }
       return FileStatus(found)
     }
+  }
+
+  func reopened() throws(DiskError) -> (any DiskFile)? {
+    // By its name where the system has no other way, if it still has that.
+    let new = openAnew(descriptor) ?? (try? calling("open", path) { systemOpen($0, O_RDWR | O_CLOEXEC) })
+    guard let new else { return nil }
+    let file = SystemFile(descriptor: new, path: path, interference: interference)
+    return try file.status.identity == status.identity ? file : nil
   }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {

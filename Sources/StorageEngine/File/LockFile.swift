@@ -2,7 +2,9 @@ extension LockHold {
   static let size = 512
   static let magic: [UInt8] = [0x4C, 0x6F, 0x63, 0x6B, 0x20, 0x20, 0x20, 0x0A]
   private static let longestProgram = 400
+  static let generationOffset = 8
   static let durableEndOffset = 16
+  static let sessionOffset = 24
   private static let changedOffset = 496
   /// A byte between the program's name and the check that is zero in every hold.
   static let idleByte: UInt64 = 507
@@ -31,8 +33,9 @@ extension LockHold {
     var reader = block.reader(at: 48, what: "lock")
     guard let program = try? reader.text() else { return nil }
     self.init(
-      processIdentifier: block.number(32), program: program, since: block.number(40), generation: block.number(8),
-      durableEnd: block.number(LockHold.durableEndOffset), session: block.number(24),
+      processIdentifier: block.number(32), program: program, since: block.number(40),
+      generation: block.number(LockHold.generationOffset),
+      durableEnd: block.number(LockHold.durableEndOffset), session: block.number(LockHold.sessionOffset),
       changed: block.number(LockHold.changedOffset))
   }
 }
@@ -99,8 +102,21 @@ struct LockFile: Sendable {
     return LockHold(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count]))
   }
 
+  /// Takes the writer's lock in the file that has its name then, waiting for at most `patience` seconds for another process.
+  func take(patience: Double) throws(StorageError) -> any DiskFile {
+    for _ in 0..<8 {
+      let file = try openForLocking()
+      guard try engineCall({ () throws(DiskError) in try file.lock(patience: patience) }) else {
+        throw .locked(try LockFile.read(file) ?? .unknown)
+      }
+      // The lock of a file that nobody finds, because it lost its name meanwhile, keeps nobody away.
+      if try engineCall({ () throws(DiskError) in try disk.leads(path, to: file) }) { return file }
+    }
+    throw .replaced(path: path)
+  }
+
   /// Opens the file for locking, making it where it is missing.
-  func openForLocking() throws(StorageError) -> any DiskFile {
+  private func openForLocking() throws(StorageError) -> any DiskFile {
     for _ in 0..<4 {
       do {
         return try disk.open(path, .readWriteNoLink)

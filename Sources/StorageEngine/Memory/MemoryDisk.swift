@@ -31,6 +31,8 @@ final class MemoryDisk: Disk {
     files.withLock { $0[path] }?.status
   }
 
+  func openFolder(_ path: String) throws(DiskError) -> any DiskFolder { MemoryFolder(disk: self, path: path) }
+
   func rename(_ source: String, to target: String) throws(DiskError) {
     let isDone = files.withLock { files in
       guard let file = files.removeValue(forKey: source) else { return false }
@@ -55,6 +57,20 @@ final class MemoryDisk: Disk {
 
   func now() -> Int64 { wallClock() }
   func randomNumber() -> UInt64 { UInt64.random(in: 1 ... .max) }
+}
+
+/// A directory in memory: what files have in common at the beginning of their names.
+private final class MemoryFolder: DiskFolder {
+  private let disk: MemoryDisk
+  private let path: String
+
+  init(disk: MemoryDisk, path: String) {
+    self.disk = disk
+    self.path = path
+  }
+
+  var identity: FileIdentity { FileIdentity(device: 0, inode: 0) }
+  func status(_ name: String) throws(DiskError) -> FileStatus? { try disk.status(path + "/" + name) }
 }
 
 /// The contents of a file in memory.
@@ -154,6 +170,7 @@ private final class MemoryHandle: DiskFile {
   deinit { file.unlock(ObjectIdentifier(self)) }
 
   var status: FileStatus { get throws(DiskError) { file.status } }
+  func reopened() throws(DiskError) -> (any DiskFile)? { MemoryHandle(file: file) }
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     file.read(into: buffer, at: offset)
   }

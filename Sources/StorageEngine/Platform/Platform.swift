@@ -28,6 +28,9 @@ extension DiskError {
   var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
 }
 
+/// The error number of one who may only read.
+let readOnlyCode = EROFS
+
 /// Nanoseconds on a clock that nobody sets, from any beginning. No system call where the kernel shares its clock with processes.
 func monotonicClock() -> Int64 {
   var time = timespec()
@@ -43,12 +46,19 @@ final class Monitor: @unchecked Sendable {
   private let bell = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
   init() {
-    pthread_mutex_init(mutex, nil)
     #if canImport(Darwin)
+      pthread_mutex_init(mutex, nil)
       // Waits are relative there, on a clock that nobody sets.
       pthread_cond_init(condition, nil)
       pthread_cond_init(bell, nil)
     #else
+      // Whoever holds it lets go of it within a microsecond, so a thread looks a few times before it sleeps
+      // (PTHREAD_MUTEX_ADAPTIVE_NP, whose name is hidden from Swift behind `_GNU_SOURCE`).
+      var kind = pthread_mutexattr_t()
+      pthread_mutexattr_init(&kind)
+      pthread_mutexattr_settype(&kind, 3)
+      pthread_mutex_init(mutex, &kind)
+      pthread_mutexattr_destroy(&kind)
       // By default the end of a wait is a time of the wall clock: set back by an hour it would make a wait last an hour.
       var attributes = pthread_condattr_t()
       pthread_condattr_init(&attributes)

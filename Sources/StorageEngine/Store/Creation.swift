@@ -6,35 +6,48 @@ struct Creation {
   private static let firstZeros: UInt64 = 48 << 10
 
   func run() throws(StorageError) {
-    guard !Store.exists(at: folder, disk: disk) else { throw .alreadyExists(path: folder) }
+    try inDraft { draft throws(StorageError) in
+      let page = firstPage()
+      try engineCall { () throws(DiskError) in
+        try draft.file.write(page, at: 0)
+        try draft.file.zero(UInt64(page.count)..<FileLayout.firstFrame + Creation.firstZeros)
+        try draft.file.sync()
+      }
+    }
+  }
+
+  /// Makes the store of a draft that `body` fills and makes durable. Who makes one in the same place at the same time waits for
+  /// this one, and finds it then.
+  func inDraft<R>(_ body: (DraftFile) throws(StorageError) -> R) throws(StorageError) -> R {
+    try requireNothing()
     let made = try makeFolder()
-    let temporary = folder + "/data.new"
-    do {
-      try makeData(temporary)
+    do throws(StorageError) {
+      let draft = try DraftFile.make(folder + "/data.new", on: disk, patience: 2)
+      do throws(StorageError) {
+        let result = try body(draft)
+        try putInPlace(draft.path)
+        return result
+      } catch {
+        draft.discard()
+        throw error
+      }
     } catch {
-      try? disk.unlink(temporary)
       takeAway(made)
       throw error
     }
   }
 
-  private func makeData(_ temporary: String) throws(StorageError) {
-    try engineCall { () throws(DiskError) in
-      if try disk.status(temporary) != nil { try disk.unlink(temporary) }
-      let file = try disk.open(temporary, .create)
-      let page = firstPage()
-      let written = page.withUnsafeBytes { bytes in
-        Result { () throws(DiskError) in try file.write(bytes, at: 0) }
-      }
-      try written.get()
-      try file.zero(UInt64(page.count)..<FileLayout.firstFrame + Creation.firstZeros)
-      try file.sync()
+  /// Throws where a store lies in the folder, or what is left of one.
+  func requireNothing() throws(StorageError) {
+    if try engineCall({ () throws(DiskError) in try disk.status(Reading.dataPath(folder)) }) != nil {
+      throw .alreadyExists(path: folder)
     }
-    try putInPlace(temporary)
+    if let trace = Store.trace(at: folder, disk: disk) { throw .dataMissing(path: folder, trace: trace) }
   }
 
   /// Gives a file that is durable the name of the store's data, and makes the name durable. After a failure there is no data.
   func putInPlace(_ temporary: String) throws(StorageError) {
+    try requireNothing()
     let data = Reading.dataPath(folder)
     try engineCall { () throws(DiskError) in try disk.rename(temporary, to: data) }
     do {

@@ -5,31 +5,63 @@ extension Store {
   /// How many commits are kept, those that are not in `head`'s ancestry among them. Looks at no disk.
   package var commitCount: UInt64 { publication.current.newest.links.orderDepth }
 
-  /// A number that stays the same for as long as `refresh` would answer the same view; nil while another process may
-  /// write, for then only `refresh` can tell.
-  package var visibleState: UInt64? { writing.holdsLock ? publication.number : nil }
+  /// A number that stays the same for as long as `refresh` would answer the same view; nil where only `refresh` can tell. No system
+  /// call.
+  package var visibleState: UInt64? { writing.holdsLock || lockLook.isUnchanged ? publication.number : nil }
 
   /// Lets go of the memory of what was read of the mapped data; everything stays readable.
   package func releaseMemory() { publication.current.file.releaseMemory() }
 
   /// Looks whether another process has committed, and answers the newest view. Opens the data anew where compaction has put
-  /// another file there.
+  /// another file there. No system call where a look of the last tenth of a second found a writer of the same session, or the same as
+  /// now, and the disk maps files.
   @discardableResult
   package func refresh() throws(StorageError) -> View {
-    if writing.holdsLock { return head }
+    if writing.holdsLock || lockLook.isUnchanged || takeProgress() { return head }
     var look = try lockLook.look()
     while true {
       let known = publication.current
-      guard let state = try advanced(known, look) else { return head }
+      guard let state = try advanced(known, (look.hold, look.isHeld)) else {
+        lockLook.note(look)
+        return head
+      }
       // Where a writer came while the tail was being read, what was read may not be durable yet.
       let after = try lockLook.look()
       if !look.isHeld, after.isHeld {
         look = after
         continue
       }
-      if publication.show(state, after: known) || writing.holdsLock { return head }
+      if publication.show(state, after: known) {
+        lockLook.note(look)
+        return head
+      }
+      if writing.holdsLock { return head }
       look = after
     }
+  }
+
+  /// Shows what the writer of the last look has made durable since, as the mapped words tell; whether that is all there is. The
+  /// data is the same file, or the generation would be another, and has grown by whole frames.
+  private func takeProgress() -> Bool {
+    guard let words = lockLook.progress else { return false }
+    let known = publication.current
+    let file = known.file
+    guard words.generation == file.header.identity.generation, words.durableEnd <= file.end,
+      words.durableEnd >= known.chain.end
+    else { return false }
+    guard words.durableEnd > known.chain.end else {
+      lockLook.note(words)
+      return true
+    }
+    var chain = known.chain
+    // What does not fit is left to a whole look.
+    guard (try? FrameScanner(file: file).advance(&chain, limit: words.durableEnd, verifiesHash: false)) != nil,
+      chain.end == words.durableEnd, chain.offset > 0, let newest = try? file.record(at: chain.offset),
+      let state = try? Publication.State(file: file, newest: newest, chain: chain),
+      publication.show(state, after: known)
+    else { return false }
+    lockLook.note(words)
+    return true
   }
 
   /// The newest state by what the lock file said; nil where that is the one that is shown.

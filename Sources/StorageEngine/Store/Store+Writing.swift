@@ -29,8 +29,7 @@ extension Store {
   func beginKeepingTurn() throws(StorageError) -> WriteTransaction { try begin(on: nil, keepsTurn: true) }
 
   private func begin(on base: UInt64?, keepsTurn: Bool) throws(StorageError) -> WriteTransaction {
-    try writing.prepareTurn { note($0) }
-    let (state, origin) = writing.beginning()
+    let state = try writing.prepareTurn { note($0) }
     guard state.newest.number < .max else {
       throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
     }
@@ -39,6 +38,7 @@ extension Store {
       baseRecord = try CommitSearch(file: state.file, newest: state.newest).commit(base)
     }
     return WriteTransaction(
-      store: self, state: state, base: baseRecord, isFork: base != nil, keepsTurn: keepsTurn, origin: origin)
+      store: self, state: state, base: baseRecord, isFork: base != nil, keepsTurn: keepsTurn,
+      origin: writing.tail.origin)
   }
 }

@@ -3,7 +3,8 @@ import Synchronization
 /// An open store: one file of commits, read by anyone at any time and written by one transaction after the other.
 ///
 /// Opening takes no lock and writes nothing. Reading never waits, neither for a writer here nor for one in another process.
-/// The writer's lock is taken at the first transaction and kept until `releaseLock()` or `close()`.
+/// The writer's lock is taken with the first transaction and kept while others follow; after idleness, by `releaseLock()` and `close()`
+/// it is let go of, and another process may write.
 ///
 /// Safe from any thread; calls block on the disk, where they read or write it, and say so.
 package final class Store: Sendable {
@@ -17,8 +18,11 @@ package final class Store: Sendable {
   let lockLook: LockLook
   /// Whose turn it is to compact.
   let compactions = TurnQueue()
-  /// Set when closing begins: what is done in idle times ends then.
-  let isClosing = Atomic(false)
+  /// Set while closing waits for a compaction to end.
+  private let endsCompactions = Atomic(false)
+  var isEndingCompactions: Bool { endsCompactions.load(ordering: .acquiring) }
+  /// What is known of pruning by the store's own policy.
+  let schedule = Mutex(RetentionSchedule())
   private let report: Mutex<OpeningReport>
 
   private init(
@@ -33,9 +37,9 @@ package final class Store: Sendable {
     writing = Writer(
       disk: disk, folder: path, options: options, publication: publication, counters: counters,
       durableEnd: opened.state.chain.end, readOnlyReason: opened.readOnlyReason)
-    lockLook = LockLook(LockFile(disk: disk, folder: path))
+    lockLook = LockLook(LockFile(disk: disk, folder: path), options: options)
     self.report = Mutex(report)
-    if options.retention != nil { writing.setIdleWork { [weak self] in self?.applyRetentionWhileIdle() } }
+    if options.retention != nil { writing.setIdleWork { [weak self] in self?.pruneWhileIdle() } }
   }
 
   deinit {
@@ -45,9 +49,9 @@ package final class Store: Sendable {
 
   // MARK: Opening
 
-  /// Whether a store lies at the path.
+  /// Whether a store lies at the path, if only what is left of one whose data is missing: that is not to be taken for nothing.
   package static func exists(at path: String, disk: any Disk) -> Bool {
-    ((try? disk.status(Reading.dataPath(path))) ?? nil) != nil
+    ((try? disk.status(Reading.dataPath(path))) ?? nil) != nil || trace(at: path, disk: disk) != nil
   }
 
   /// Makes an empty store, with the folders that lead to it, and opens it. The data lies there whole or not at all.
@@ -69,6 +73,11 @@ package final class Store: Sendable {
     report.damage = opened.result.damage
     if let damage = opened.result.damage {
       report.notes.append("\(damage); the store can be read up to commit #\(opened.state.newest.number)")
+    }
+    if opened.result.isPromiseBroken {
+      report.notes.append(
+        "what follows had been reported durable: salvage saves what can be read of it; where the data was put back from a backup on purpose, delete the file “lock”"
+      )
     }
     if !look.isHeld { report.adoptedCommits = opened.result.adoptedCommits }
     return Store(path: path, disk: disk, options: options, counters: counters, opened: opened, report: report)
@@ -124,13 +133,18 @@ package final class Store: Sendable {
   }
 
   /// Makes everything durable, notes the end, and lets go of the lock. Views stay readable; further writes throw `closed`.
-  /// A store that was written and has a retention is compacted first where that pays.
+  ///
+  /// It waits for the transaction that is open, for one sync, and for little else: a compaction that is under way ends, at the next
+  /// record that it would copy, with `cancelled`; and only a small store that was written and has a retention is compacted.
   package func close() throws(StorageError) {
-    isClosing.store(true, ordering: .relaxed)
+    endsCompactions.store(true, ordering: .releasing)
+    compactions.takeBlocking()
+    defer { compactions.pass() }
+    endsCompactions.store(false, ordering: .releasing)
     // Pruning is a service: where it fails, the history stays longer than asked for.
     // Also where the lock was let go of after each commit; not where another process writes now.
     if counters.commits.value > 0, writing.holdsLock || writer == nil {
-      try? applyRetention()
+      try? pruneAtClose()
       removeStaleCompaction()
     }
     writing.takeTurnBlocking()

@@ -9,8 +9,11 @@ package struct StoreOptions: Sendable {
   /// Whether to read through a mapping; otherwise each node and value is read by a call (for file systems whose
   /// mappings are in doubt).
   package var readsMapped: Bool
-  /// After how many seconds without a commit a slot notes the durable end, and collated commits are made durable.
-  package var idleSeconds: Double = 2
+  /// After how many seconds without a commit collated commits are made durable, a slot notes the end, and the writer's lock is let go
+  /// of, so that another process may write; the next transaction takes it again. More than 10⁹ counts as so many.
+  package var idleSeconds: Double
+  /// For how many nanoseconds a reader goes by the mapped words of the lock file before it looks at the files themselves again.
+  var lookDistance: Int64 = 100_000_000
   /// How long a sync waits for those that write at this moment, in nanoseconds: a few dozen small commits.
   var gatheringTime: Int64 = 4_000_000
   /// From how many bytes on a store's zeros are written ahead by a thread and not by its transactions.
@@ -23,13 +26,14 @@ package struct StoreOptions: Sendable {
 
   package init(
     isReadOnly: Bool = false, lockPatience: Double = 2, program: String = "", author: String = "",
-    readsMapped: Bool = true, retention: Retention? = nil
+    readsMapped: Bool = true, idleSeconds: Double = 2, retention: Retention? = nil
   ) {
     self.isReadOnly = isReadOnly
     self.lockPatience = lockPatience
     self.program = program
     self.author = author
     self.readsMapped = readsMapped
+    self.idleSeconds = idleSeconds
     self.retention = retention
   }
 }

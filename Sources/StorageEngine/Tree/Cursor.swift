@@ -28,6 +28,12 @@ package struct Cursor: Sendable {
     return Entry(key: key, payload: payload)
   }
 
+  /// Replaces what an array holds by the key of the entry at the cursor, in the memory that the array has; by nothing beyond either end.
+  package func copyKey(into key: inout [UInt8]) throws(StorageError) {
+    key.removeAll(keepingCapacity: true)
+    try leaf?.view.appendKey(index, to: &key)
+  }
+
   init(file: DataFile, root: TreeRoot) {
     self.file = file
     self.root = root

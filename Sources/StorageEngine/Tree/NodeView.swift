@@ -160,6 +160,13 @@ struct NodeView {
     }
   }
 
+  /// Appends a leaf's whole key.
+  func appendKey(_ index: Int, to key: inout [UInt8]) throws(StorageError) {
+    let suffix = try suffix(index)
+    key.append(contentsOf: prefix)
+    key.append(contentsOf: suffix)
+  }
+
   func keyBytes(_ index: Int) throws(StorageError) -> Bytes {
     let suffix = try suffix(index)
     let block = MemoryBlock(count: prefixLength + suffix.count)
@@ -205,7 +212,7 @@ struct NodeView {
 
 extension RecordReference {
   static let size = 14
-  static let none = RecordReference(offset: 0, length: 0, check: 0)
+  package static let none = RecordReference(offset: 0, length: 0, check: 0)
 
   /// From `size` bytes.
   @inline(__always)

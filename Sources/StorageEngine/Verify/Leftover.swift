@@ -15,21 +15,45 @@ extension Store {
     try engineCall { () throws(DiskError) in
       var found: [Leftover] = []
       for name in try disk.list(path).sorted() {
-        guard let purpose = purpose(of: name), let status = try disk.status(path + "/" + name) else { continue }
+        guard let purpose = purpose(of: name, at: path, disk), let status = try disk.status(path + "/" + name) else {
+          continue
+        }
         found.append(Leftover(name: name, bytes: status.size, purpose: purpose))
       }
       return found
     }
   }
 
-  private static func purpose(of name: String) -> String? {
+  /// The name of a file that only a store leaves beside its data; nil where nothing at the path tells of a store.
+  static func trace(at path: String, disk: any Disk) -> String? {
+    guard let names = try? disk.list(path) else { return nil }
+    return names.sorted().first { name in
+      switch name {
+      case "lock": ((try? LockFile(disk: disk, folder: path).look().hold) ?? nil) != nil
+      case "data.compact":
+        ((try? disk.open(path + "/" + name, .read)).flatMap { try? FileHeader(reading: $0, path: path) }) != nil
+      default: name.hasPrefix(KeptAside.prefix)
+      }
+    }
+  }
+
+  private static func purpose(of name: String, at path: String, _ disk: any Disk) -> String? {
     switch name {
     case "data.compact": "a compaction that is not finished; the next one with the same --keep goes on from there"
     case "data.new": "the beginning of a store or a copy that was not finished; it may be deleted"
     case "data.salvage": "what a salvage that did not come to its end has left; it may be deleted"
     default:
-      name.hasPrefix("cut-after-")
-        ? "bytes after the last whole commit, kept aside when the store was opened; they may be deleted" : nil
+      name.hasPrefix(KeptAside.prefix) ? purpose(ofKeptAside: name, at: path, disk) : nil
     }
+  }
+
+  private static func purpose(ofKeptAside name: String, at path: String, _ disk: any Disk) -> String {
+    let origin = "bytes after the last whole commit, kept aside when the store was opened"
+    guard let aside = KeptAside(name, at: path, on: disk), let found = try? aside.wholeFrames() else {
+      return "\(origin); they cannot be read"
+    }
+    return found.frames.isEmpty
+      ? "\(origin); they may be deleted"
+      : "\(origin), with \(FrameSurvey.describe(found.frames)) among them, which salvage saves"
   }
 }

@@ -1,16 +1,82 @@
+import Synchronization
+
 /// A file as those read it who look for damage: what its disk cannot read is zeros, which no check takes for what was written there.
 ///
 /// It is never mapped: to touch a page of a mapping that cannot be read, or that another program has cut off, ends the process.
+/// Instead what is read in small pieces is read in blocks, of which the last few are kept, so that to go through a file takes one
+/// call a block. A block is not read again while it is kept: only for bytes that nobody writes any more.
 final class TolerantFile: DiskFile {
   private let base: any DiskFile
+  private let state = Mutex(State())
+
   /// The least that a disk reads.
   private static let sector = 4096
+  private static let blockSize = 1 << 20
+  /// Each block has one place among these, by its number. A tree is walked in about the order of the file, and so are changes.
+  private static let blockCount = 16
+  /// Pieces that are longer are read by themselves.
+  private static let longestPiece = 1 << 16
+
+  private struct State {
+    var blocks = [Block?](repeating: nil, count: TolerantFile.blockCount)
+    var hasUnreadableBytes = false
+  }
+
+  private struct Block {
+    var number: UInt64
+    var bytes: MemoryBlock
+    /// How many bytes there were before the file's end.
+    var count: Int
+  }
 
   init(_ base: any DiskFile) { self.base = base }
 
+  /// Whether the disk could not read some of what was asked for.
+  var hasUnreadableBytes: Bool { state.withLock { $0.hasUnreadableBytes } }
+
   var status: FileStatus { get throws(DiskError) { try base.status } }
 
+  func reopened() throws(DiskError) -> (any DiskFile)? { try base.reopened().map(TolerantFile.init) }
+
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
+    guard buffer.count <= Self.longestPiece else { return try readTolerantly(into: buffer, at: offset) }
+    var done = 0
+    while done < buffer.count {
+      let place = offset &+ UInt64(done)
+      let start = Int(place % UInt64(Self.blockSize))
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+      let count = min(rest.count, Self.blockSize - start)
+      let found = try copy(into: UnsafeMutableRawBufferPointer(rebasing: rest[..<count]), at: place, start)
+      // The file may have grown since its last block was read.
+      guard found == count else { return done + (try readTolerantly(into: rest, at: place)) }
+      done += count
+    }
+    return done
+  }
+
+  /// Copies what a block has from one of its bytes on; returns how many bytes that were.
+  private func copy(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64, _ start: Int
+  ) throws(DiskError) -> Int {
+    let block = try block(offset / UInt64(Self.blockSize))
+    let count = max(0, min(buffer.count, block.count - start))
+    buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes.bytes[start..<(start + count)]))
+    return count
+  }
+
+  private func block(_ number: UInt64) throws(DiskError) -> Block {
+    let index = Int(number % UInt64(Self.blockCount))
+    if let kept = state.withLock({ $0.blocks[index] }), kept.number == number { return kept }
+    let bytes = MemoryBlock(count: Self.blockSize)
+    let count = try readTolerantly(into: bytes.bytes, at: number * UInt64(Self.blockSize))
+    let block = Block(number: number, bytes: bytes, count: count)
+    state.withLock { $0.blocks[index] = block }
+    return block
+  }
+
+  private func readTolerantly(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(DiskError) -> Int {
     do throws(DiskError) {
       return try base.read(into: buffer, at: offset)
     } catch {
@@ -28,6 +94,7 @@ final class TolerantFile: DiskFile {
         if found < count { break }
       } catch {
         guard error.isUnreadable else { throw error }
+        state.withLock { $0.hasUnreadableBytes = true }
         part.initializeMemory(as: UInt8.self, repeating: 0)
         done += count
       }

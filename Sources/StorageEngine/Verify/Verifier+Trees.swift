@@ -110,21 +110,19 @@ extension Verifier {
     _ fact: inout NodeFact
   ) throws(StorageError) {
     checkEnds(view, first, last, pointer, tree)
-    var keys: [[UInt8]] = []
-    keys.reserveCapacity(view.count)
-    for index in 0..<view.count { keys.append(try view.key(index)) }
-    for index in 1..<max(1, keys.count)
-    where tree.order == .bytes && !keys[index - 1].lexicographicallyPrecedes(keys[index]) {
-      tell(pointer, tree, "its keys are out of order")
-      break
-    }
+    if try !view.isInOrder(tree.order) { tell(pointer, tree, "its keys are out of order") }
     guard view.form == .inner else {
       if pointer.count != UInt64(view.count) {
         tell(pointer, tree, "its parent counts \(pointer.count) entries, it has \(view.count)")
       }
-      for index in 0..<view.count { fact.entryBytes &+= checkLeaf(keys[index], try view.payload(index), pointer, tree) }
+      for index in 0..<view.count {
+        fact.entryBytes &+= try checkLeaf(view, index, try view.payload(index), pointer, tree)
+      }
       return
     }
+    var keys: [[UInt8]] = []
+    keys.reserveCapacity(view.count)
+    for index in 0..<view.count { keys.append(try view.key(index)) }
     var count: UInt64 = 0
     for index in 0..<view.count {
       let child = try view.pointer(index)
@@ -164,32 +162,32 @@ extension Verifier {
   // MARK: Entries
 
   /// Checks what an entry refers to; returns the bytes of the record it refers to.
-  private mutating func checkLeaf(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree)
-    -> UInt64
-  {
+  private mutating func checkLeaf(
+    _ view: NodeView, _ index: Int, _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree
+  ) throws(StorageError) -> UInt64 {
     switch tree.role {
-    case .catalog: return checkCatalog(key, payload, pointer, tree)
+    case .catalog: return checkCatalog(try view.key(index), payload, pointer, tree)
     case .names:
-      checkName(key, payload, pointer, tree)
+      checkName(try view.key(index), payload, pointer, tree)
       return 0
-    case .records, .gone: return checkRecord(key, payload, pointer, tree)
+    case .records, .gone: return try checkRecord(view, index, payload, pointer, tree)
     case .entries:
       guard let reference = payload.record else { return 0 }
-      _ = fact(reference, key, tree)
+      _ = try fact(reference, view, index, tree)
       return UInt64(reference.length)
     }
   }
 
-  private mutating func checkRecord(_ key: [UInt8], _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree)
-    -> UInt64
-  {
+  private mutating func checkRecord(
+    _ view: NodeView, _ index: Int, _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree
+  ) throws(StorageError) -> UInt64 {
     guard let reference = payload.record else {
       tell(pointer, tree, "an entry refers to no record")
       return 0
     }
-    if let fact = fact(reference, key, tree) {
+    if let fact = try fact(reference, view, index, tree) {
       let isRight =
-        fact.keyCheck == key.withUnsafeBytes { checksum(0, $0) } && fact.tree == tree.identifier
+        try fact.keyCheck == view.keyCheck(index) && fact.tree == tree.identifier
         && fact.kind == (tree.role == .gone ? .delete : .put)
       if !isRight {
         tell(pointer, tree, "an entry refers to a change of another key, tree or kind at byte \(reference.offset)")
@@ -199,11 +197,14 @@ extension Verifier {
   }
 
   /// What a reference leads to; tells, once, where it leads nowhere.
-  private mutating func fact(_ reference: RecordReference, _ key: [UInt8], _ tree: WalkedTree) -> ChangeFact? {
+  private mutating func fact(
+    _ reference: RecordReference, _ view: NodeView, _ index: Int, _ tree: WalkedTree
+  ) throws(StorageError) -> ChangeFact? {
     if let fact = resolve(reference) { return fact }
     if wrongReferences.insert(reference.offset).inserted {
       damage(
-        "record", reference.offset, commit: tree.commit, tree: tree.name, key: key, "it is not what was written",
+        "record", reference.offset, commit: tree.commit, tree: tree.name, key: try view.key(index),
+        "it is not what was written",
         saved: "this version of the record is lost; its other versions can be read")
     }
     return nil
@@ -255,6 +256,28 @@ extension Verifier {
     if !isLost, survey.frame(number: number)?.offset != offset {
       tell(pointer, tree, "the name \(String(decoding: key, as: UTF8.self)) leads to no commit")
     }
+  }
+}
+
+extension NodeView {
+  /// Whether each key comes before the next, where an order of bytes is asked for. Throws where a cell makes no sense.
+  fileprivate func isInOrder(_ order: TreeOrder) throws(StorageError) -> Bool {
+    // The first cell of an inner node stands for no key: all that is less than the second one's lies below it.
+    var isInOrder = true
+    var before = try suffix(0)
+    for index in 1..<max(1, count) {
+      let next = try suffix(index)
+      let isAfter =
+        form == .inner && index == 1 ? prefixLength + next.count > 0 : compareBytes(before, next) < 0
+      if !isAfter { isInOrder = false }
+      before = next
+    }
+    return isInOrder || order != .bytes
+  }
+
+  /// The check of a cell's whole key, which its parts share.
+  fileprivate func keyCheck(_ index: Int) throws(StorageError) -> UInt32 {
+    checksum(checksum(0, prefix), try suffix(index))
   }
 }
 

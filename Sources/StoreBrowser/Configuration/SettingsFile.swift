@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import TerminalKit
 
 /// The config file: lines of `NAME = VALUE`, with `#` before comments.

@@ -1,6 +1,10 @@
 import CursesTerminal
 public import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import TerminalKit
 
 /// Shows a store of this app in the terminal until the person leaves.

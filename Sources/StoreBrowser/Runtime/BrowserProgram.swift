@@ -1,5 +1,9 @@
 package import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 package import TerminalKit
 
 #if canImport(Darwin)

@@ -15,7 +15,10 @@ extension VerbRun {
       try Store.verify(at: path, disk: SystemDisk()) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
     }
     meter.finish()
-    let opened = Result { () throws(ModelError) in try OwnStore.open(path: path, readOnly: true, readsMapped: false) }
+    // Every byte was just read by calls. Where the disk could not read some, to touch it in a mapping would end the program.
+    let opened = Result { () throws(ModelError) in
+      try OwnStore.open(path: path, readOnly: true, readsMapped: !bytes.hasUnreadableBytes)
+    }
     let words = TreeWords(try? opened.get())
     for finding in bytes.findings {
       try printFinding(finding.severity == .damage ? "damage" : "note", words.sentence(finding))
@@ -40,7 +43,7 @@ extension VerbRun {
   }
 
   /// Indexes against records, as of the head; whether all is right. In a damaged store what cannot be read was told of already.
-  private func verifyModel(of store: any ReadableStore, afterDamage: Bool) throws -> Bool {
+  private func verifyModel(of store: OwnStore, afterDamage: Bool) throws -> Bool {
     let meter = ProgressMeter("verifying")
     do {
       let model = try store.verifyModel(at: store.head.commit, progress: meter.report)

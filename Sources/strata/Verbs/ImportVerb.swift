@@ -1,6 +1,10 @@
 import Documents
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StoreBrowser
 
 // The verbs that bring documents in: import, put.

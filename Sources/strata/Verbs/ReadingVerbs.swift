@@ -91,11 +91,25 @@ extension VerbRun {
   func records() throws -> Int32 {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
+    let queries = ["--sort", "--offset", "--after", "--count", "--explain"].filter(arguments.has)
+    let bounds = ["--index", "--equal", "--from", "--above", "--below", "--through", "--descending"]
+    guard let bound = bounds.first(where: arguments.has) else { return try printRecords(of: datastore) }
+    if let option = queries.first { throw UsageError("\(option) does not go with \(bound)", verb: arguments.verb) }
     let index = try index(of: datastore)
     let ranks = try range(in: index)
     let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
     var remaining = try arguments.count("--limit") ?? Int.max
     let isDescending = arguments.has("--descending")
+    if arguments.value("--index") == nil, !isDescending {
+      var records = try datastore.records(at: ranks)
+      while remaining > 0, try records.next() {
+        if let filter, try records.rawRecord()?.meets(filter) != true { continue }
+        guard let record = try records.record() else { continue }
+        remaining -= 1
+        try print(record, in: datastore.descriptor)
+      }
+      return 0
+    }
 
     var window = RankWindows(ranks, isDescending: isDescending)
     while remaining > 0, let next = window.next() {
@@ -105,14 +119,18 @@ extension VerbRun {
         guard let record = try datastore.record(entry.identifier) else { continue }
         if let filter, try !filter.matches(record.document()) { continue }
         remaining -= 1
-        if isJSON {
-          try line(.record(record, in: datastore.descriptor))
-        } else {
-          try output.line("\(entry.identifier)\t\(try record.document().compactJSON)")
-        }
+        try print(record, in: datastore.descriptor)
       }
     }
     return 0
+  }
+
+  private func print(_ record: Record, in datastore: DatastoreDescriptor) throws {
+    if isJSON {
+      try line(.record(record, in: datastore))
+    } else {
+      try output.line("\(record.identifier)\t\(try record.document().compactJSON)")
+    }
   }
 
   private func index(of datastore: any ReadableDatastore) throws -> any ReadableIndex {

@@ -1,5 +1,6 @@
 import CodableDatastore
 import Foundation
+import Synchronization
 import Testing
 
 // What the guides show, run. `samples` sees to it that every block of code in a guide stands here, line by line.
@@ -68,7 +69,7 @@ struct GuideTests {
       persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Book.self, from: data) }])
 
     try await books.persist(Book(id: UUID(), title: "Solaris", authors: ["Lem"]))
-    for try await book in books.load("Lem"..., from: \.author) { print(book.title) }
+    for try await book in books.load(where: #Predicate { $0.authors.contains("Lem") }) { print(book.title) }
     #expect(try await books.count == 1)
   }
 
@@ -104,6 +105,33 @@ struct GuideTests {
     let largest = try await cities.load(prefix: "CH", range: 100_000..., from: \.largest).map(\.name).all()
     #expect(largest == ["Chur", "Thun"])
     #expect(Size.small < .large)
+  }
+
+  @Test("queries")
+  func queries() async throws {
+    let cities = CityFormat.Datastore.JSONStore(
+      persistence: MemoryPersistence(), migrations: [.first: { try $0.decode(City.self, from: $1) }])
+    for (id, name) in ["Bern", "Thun", "Zug"].enumerated() {
+      try await cities.persist(
+        City(id: id, name: name, country: "CH", population: id * 100_001, otherNames: [], code: name))
+    }
+    let large = cities.load(where: #Predicate { $0.country == "CH" && $0.population > 100_000 })
+      .sorted(by: \.population, .descending).limit(20)
+    for try await city in large { print(city.name) }
+
+    print(try await large.count, try await large.explain())
+    #expect(try await large.map(\.name).all() == ["Zug", "Thun"])
+    #expect(try await large.explain().hasPrefix("INDEX"))
+
+    let named = large.where(#Predicate { $0.name.starts(with: "Z") })
+    if let first = try await named.first { print(first.name) }
+    try await cities.load(where: #Predicate { $0.population == 0 }).delete()
+    try await cities.load(where: #Predicate { $0.country == "CH" }).update { $0.population += 1 }
+    #expect(try await cities.load(1)?.population == 100_002)
+
+    let odd = cities.load(where: #Predicate { $0.otherNames.isEmpty }).scanning()
+    print(try await odd.count)
+    #expect(try await odd.count == 2)
   }
 
   @Test("migrations")
@@ -195,5 +223,201 @@ struct GuideTests {
     let changes = try await notes.observe(includingOtherProcesses: true)
     _ = changes
     #expect(count == 1)
+  }
+
+  @Test("concurrency")
+  func concurrency() async throws {
+    let persistence = MemoryPersistence()
+    let plants = PlantFormat.datastore(in: persistence)
+    let oak = Plant(name: "Oak", height: 24)
+    let saving =
+      Task { try await plants.persist(oak) }
+    _ = try await saving.value
+    #expect(try await show(plants) == ["Oak"])
+  }
+
+  @MainActor
+  func show(_ plants: PlantFormat.Datastore) async throws -> [String] {
+    var names: [String] = []
+    for try await plant in plants.load(1..., order: .descending, from: \.height) {
+      names.append(plant.name)
+    }
+    return names
+  }
+
+  @Test("errors")
+  func errors() async throws {
+    let shown = Mutex<[String]>([])
+    func show(_ text: String) { shown.withLock { $0.append(text) } }
+    let plants = PlantFormat.datastore(in: try DiskPersistence(readWriteURL: url))
+    let oak = Plant(name: "Oak", height: 24)
+    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data("no store".utf8).write(to: url)
+    do {
+      try await plants.persist(oak)
+    } catch let error as StoreError {
+      switch error.kind {
+      case .full: show("There is no room left on the disk. Nothing was saved.")
+      case .locked(_, let program): show("\(program) is writing to this store.")
+      case .outcomeUnknown: show("The disk does not answer. Please open the app again.")
+      default: show(error.message)
+      }
+    }
+    #expect(shown.withLock { $0 }.first?.contains("is a file, not a store") == true)
+  }
+
+  @Test("observation")
+  func observation() async throws {
+    let persistence = MemoryPersistence()
+    let plants = PlantFormat.datastore(in: persistence)
+    func show(_ text: String) { print(text) }
+    let oak = Plant(name: "Oak", height: 24)
+    let reading = Task {
+      let changes = try await plants.observe()
+      for try await change in changes {
+        switch change {
+        case .created(_, let new): print("planted", new.name)
+        case .updated(_, let old, let new): print(old.height, "to", new.height)
+        case .deleted(_, let old): print("felled", old.name)
+        }
+      }
+    }
+    let keeping = Task {
+      for try await tall in plants.live(where: { $0.height > 10 }, sortedBy: { $0.name < $1.name }) {
+        show(tall.map(\.name).joined(separator: ", "))
+      }
+    }
+    try await plants.persist(oak)
+    try await plants.delete(oak)
+    reading.cancel()
+    keeping.cancel()
+    _ = await (reading.result, keeping.result)
+    try await observing(plants)
+  }
+
+  @MainActor
+  private func observing(_ plants: PlantFormat.Datastore) async throws {
+    try await plants.persist(Plant(name: "Elm", height: 12))
+    let tall = LiveResults(of: plants, where: { $0.height > 10 })
+    while tall.instances.isEmpty { await Task.yield() }
+    #expect(tall.instances.map(\.name) == ["Elm"] && tall.failure == nil)
+  }
+
+  @Test("deleting")
+  func deleting() async throws {
+    let persistence = try DiskPersistence(readWriteURL: url)
+    let cities = CityFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.first: { try $0.decode(City.self, from: $1) }])
+    try await persistence.perform {
+      for id in 0..<300 {
+        try await cities.persist(
+          City(
+            id: id, name: "\(id)", country: id % 2 == 0 ? "CH" : "DE", population: id * 10,
+            otherNames: id % 50 == 0 ? [] : ["x"], code: "\(id)"))
+      }
+    }
+    try await cities.delete(7)
+    try await cities.deleteIfPresent(id: 8)
+    try await cities.delete(100..<200)
+    try await cities.delete(..<1_000, from: \.population)
+    try await cities.delete(prefix: "CH", range: ..<500, from: \.largest)
+    try await cities.delete(range: ..., where: { $0.otherNames.isEmpty })
+    #expect(try await cities.count == 98)
+    try await persistence.undo()
+    #expect(try await cities.count == 100)
+    try await persistence.shortenHistory(keeping: .last(1))
+    #expect(try await persistence.commits.collectInstances(upTo: 9).count == 1)
+  }
+
+  @Test("testing an app")
+  func testing() async throws {
+    let oak = Plant(name: "Oak", height: 24)
+    let persistence = MemoryPersistence()
+    let plants = PlantFormat.datastore(in: persistence)
+    try await plants.persist(oak)
+    #expect(try await plants.count == 1)
+    let head = try await persistence.head
+    #expect(head?.changes == [Commit.Changes(datastore: "Plants", inserted: 1, updated: 0, deleted: 0)])
+    await #expect(throws: CancellationError.self) {
+      try await persistence.perform {
+        try await plants.persist(Plant(name: "Elm", height: 12))
+        throw CancellationError()
+      }
+    }
+    #expect(try await plants.count == 1)
+  }
+
+  @Test("testing a migration on a store that was released")
+  func rehearsing() async throws {
+    let (released, another) = (url, url.appendingPathExtension("copy"))
+    do {
+      let old = try DiskPersistence(readWriteURL: released)
+      let plain = PlainNoteFormat.Datastore.JSONStore(
+        persistence: old, migrations: [.plain: { try $0.decode(PlainNote.self, from: $1) }])
+      try await plain.persist(PlainNote(id: 1, text: "Hello\nworld"))
+      try await old.close()
+    }
+    let copy = try await DiskPersistence.restore(backup: released, to: another)
+    let notes = NoteFormat.datastore(in: copy)
+    let rehearsal = try await notes.rehearseMigration()
+    #expect(rehearsal.succeeds)
+    #expect(rehearsal.failures.isEmpty)
+  }
+
+  @Test("moving an app that is out there")
+  func movingAnApp() async throws {
+    let old = url.appendingPathExtension("old")
+    try FileManager.default.createDirectory(at: old, withIntermediateDirectories: true)
+    try Data(#"{"version":"alpha","modificationDate":"2026-11-20T13:53:53.486Z"}"#.utf8)
+      .write(to: old.appending(path: "Info.json"))
+    let report = try await DiskPersistence.convertFolder(at: old, to: url, keepsHistory: false) { progress in
+      print(progress.title)
+    }
+    print(report.lines.joined(separator: "\n"))
+    try FileManager.default.removeItem(at: url)
+    try FileManager.default.moveItem(at: old, to: url)
+    do {
+      var configuration = StoreConfiguration()
+      configuration.oldFolders = .convert { progress in
+        print(progress.title, progress.done, "of", progress.total)
+      }
+      #expect(configuration.oldFolders == .convert)
+    }
+    do {
+      var configuration = StoreConfiguration()
+      configuration.oldFolders = .convert
+      let persistence = try DiskPersistence(readWriteURL: url, configuration: configuration)
+      try await NoteFormat.datastore(in: persistence).persist(Note(id: 1, title: "A", text: ""))
+      #expect(try await persistence.commits.collectInstances(upTo: 9).isEmpty == false)
+    }
+    #expect(FileManager.default.fileExists(atPath: url.path + ".original"))
+    let original = url.appendingPathExtension("original")
+    try? FileManager.default.removeItem(at: original)
+  }
+
+  @Test("how big a history gets")
+  func historySize() async throws {
+    var configuration = StoreConfiguration()
+    configuration.retention = .younger(than: .seconds(30 * 24 * 60 * 60))
+    let persistence = try DiskPersistence(readWriteURL: url, configuration: configuration)
+    let notes = NoteFormat.datastore(in: persistence)
+    for number in 1...120 { try await notes.persist(Note(id: 1, title: "\(number)", text: "")) }
+    let report = try await persistence.shortenHistory(keeping: .last(100))
+    print(report.bytesBefore, report.bytesAfter, report.commitsRemoved)
+    #expect(report.commitsRemoved >= 20)
+  }
+
+  @Test("performance")
+  func performance() async throws {
+    let plants = PlantFormat.datastore(in: MemoryPersistence())
+    let count = 10
+    for number in 1...count { try await plants.persist(Plant(name: "\(number)", height: Double(number))) }
+    var total = 0.0
+    let clock = ContinuousClock()
+    let duration = try await clock.measure {
+      for try await plant in plants.load(...) { total += plant.height }
+    }
+    print(duration / count)
+    #expect(total == 55)
   }
 }

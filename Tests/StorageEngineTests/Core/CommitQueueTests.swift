@@ -173,17 +173,18 @@ struct CommitQueueTests {
   func jobs() {
     let it = queue()
     #expect(it.queue.takeTurn() == true)
+    it.queue.waitForTurn("job 0", isJob: true)
     it.queue.waitForTurn("job 1", isJob: true)
     it.queue.waitForTurn("task")
     it.queue.waitForTurn("job 2", isJob: true)
     it.queue.waitForTurn("job 3", isJob: true)
-    guard case .take("job 1") = it.queue.nextJob(mayTake: true) else { Issue.record("not taken"); return }
-    guard case .pass(let passed) = it.queue.nextJob(mayTake: true) else { Issue.record("not passed"); return }
+    guard case .take(["job 0", "job 1"]) = it.queue.nextJobs(most: 9) else { Issue.record("not taken"); return }
+    guard case .pass(let passed) = it.queue.nextJobs(most: 9) else { Issue.record("not passed"); return }
     #expect(passed.next == "task")
     #expect(it.queue.passTurn(willWait: true).next == "job 2")
-    guard case .pass(let handed) = it.queue.nextJob(mayTake: false) else { Issue.record("not handed over"); return }
+    guard case .pass(let handed) = it.queue.nextJobs(most: 0) else { Issue.record("not handed over"); return }
     #expect(handed.next == "job 3")
-    guard case .none = it.queue.nextJob(mayTake: true) else { Issue.record("there is none"); return }
+    guard case .none = it.queue.nextJobs(most: 9) else { Issue.record("there is none"); return }
     #expect(it.queue.turns.isTaken)
   }
 

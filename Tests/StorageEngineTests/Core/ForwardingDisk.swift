@@ -9,6 +9,7 @@ extension ForwardingDisk {
   func makeDirectory(_ path: String) throws(DiskError) { try base.makeDirectory(path) }
   func list(_ path: String) throws(DiskError) -> [String] { try base.list(path) }
   func status(_ path: String) throws(DiskError) -> FileStatus? { try base.status(path) }
+  func openFolder(_ path: String) throws(DiskError) -> any DiskFolder { try base.openFolder(path) }
   func rename(_ source: String, to target: String) throws(DiskError) { try base.rename(source, to: target) }
   func unlink(_ path: String) throws(DiskError) { try base.unlink(path) }
   func removeDirectory(_ path: String) throws(DiskError) { try base.removeDirectory(path) }
@@ -27,6 +28,7 @@ protocol ForwardingFile: DiskFile {
 
 extension ForwardingFile {
   var status: FileStatus { get throws(DiskError) { try base.status } }
+  func reopened() throws(DiskError) -> (any DiskFile)? { try base.reopened() }
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     try base.read(into: buffer, at: offset)
   }

@@ -1,3 +1,4 @@
+import Glibc
 import Synchronization
 
 @testable import StorageEngine
@@ -19,11 +20,19 @@ final class HookedDisk: ForwardingDisk {
   let hooks = Mutex(Hooks())
   /// What changed the data file, counted: when it last did, as a disk tells.
   fileprivate let changes = Atomic<Int64>(1)
+  /// Pages that could not be brought to the disk, counted. As Linux does, each open that was there when it happened is told of it
+  /// once, by its next sync or write-back; other opens of the file are told by theirs.
+  fileprivate let lostPages = Atomic<Int>(0)
+  /// The calls that were told of a lost page.
+  let told = Mutex<[String]>([])
 
   init(_ base: any Disk = MemoryDisk(), of name: String = "data") {
     self.base = base
     self.name = "/" + name
   }
+
+  /// Lets the system fail to bring a page of the file to the disk.
+  func losePage() { lostPages.add(1, ordering: .sequentiallyConsistent) }
 
   /// Makes each sync wait until so many more writes were made.
   func holdSyncs(untilWritten count: Int) {
@@ -63,10 +72,21 @@ final class HookedDisk: ForwardingDisk {
 private final class HookedFile: ForwardingFile {
   let base: any DiskFile
   private let disk: HookedDisk
+  private let knownLostPages: Atomic<Int>
 
   init(_ base: any DiskFile, _ disk: HookedDisk) {
     self.base = base
     self.disk = disk
+    knownLostPages = Atomic(disk.lostPages.load(ordering: .sequentiallyConsistent))
+  }
+
+  func reopened() throws(DiskError) -> (any DiskFile)? { HookedFile(base, disk) }
+
+  private func tellOfLostPages(_ call: String) throws(DiskError) {
+    let lost = disk.lostPages.load(ordering: .sequentiallyConsistent)
+    guard knownLostPages.exchange(lost, ordering: .sequentiallyConsistent) < lost else { return }
+    disk.told.withLock { $0.append(call) }
+    throw DiskError(operation: call, path: "data", code: EIO)
   }
 
   var status: FileStatus {
@@ -92,10 +112,12 @@ private final class HookedFile: ForwardingFile {
     let hook = disk.hooks.withLock { $0.writeBack }
     try hook()
     try base.writeBack(range)
+    try tellOfLostPages("sync_file_range")
   }
   func sync() throws(DiskError) {
     let hook = disk.hooks.withLock { $0.sync }
     try hook()
     try base.sync()
+    try tellOfLostPages("fdatasync")
   }
 }

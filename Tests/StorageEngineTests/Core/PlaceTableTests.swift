@@ -31,7 +31,8 @@ struct PlaceTableTests {
     try store.change { try $0.createTree(people, kind: .records) }
     let file = store.publication.current.file
     let copy = try GenerationCopy(
-      from: file, to: "store/copy", disk: disk, options: StoreOptions(), generation: 2, firstNumber: 1,
+      from: file, to: try DraftFile.make("store/copy", on: disk), options: StoreOptions(), generation: 2,
+      firstNumber: 1,
       counters: Counters())
     let new = RecordReference(offset: 5, length: 1, check: 0)
     for offset in [UInt64.max, file.end] {

@@ -54,6 +54,145 @@ struct ReplacedFileTests {
     #expect(try contents("A") == bytes)
   }
 
+  // MARK: Under a writer that holds the lock
+
+  /// A store with a commit, and a copy of its data beside it, as a backup that is about to be put back.
+  private func withBackup(_ name: String) throws -> (store: Store, backup: String) {
+    let store = try create(name)
+    try store.change { try $0.createTree(people, kind: .records) }
+    let backup = folder.path + "/backup of " + name
+    try SystemDisk().open(backup, .create).write(try contents(name), at: 0)
+    return (store, backup)
+  }
+
+  private func expectReplaced(_ name: String, file: String = "data", _ body: () throws -> Void) {
+    let error = #expect(throws: StorageError.self) { try body() }
+    let path = folder.store(name) + "/" + file
+    #expect("\(error as Any)".contains("\(path) was taken away or replaced"), "\(error as Any)")
+  }
+
+  @Test("no commit is reported durable in a file that has lost its name to another, and none after it")
+  func replacedUnderWriter() throws {
+    let (store, backup) = try withBackup("A")
+    try store.change { try $0.put(key(1), bytes("before"), in: people) }
+    let seen = store.head.commit.number
+    try SystemDisk().rename(backup, to: folder.store("A") + "/data")
+    for _ in 0..<2 { expectReplaced("A") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } } }
+    #expect(store.head.commit.number == seen)
+    try? store.close()
+    // What was put back is as it was, and is gone on with.
+    try expectWhole("A")
+    let again = try Store.open(at: folder.store("A"), options: StoreOptions())
+    #expect(again.openingReport.damage == nil)
+    #expect(try again.change { try $0.put(key(1), bytes("after"), in: people) } == 2)
+  }
+
+  @Test("nor in one that was taken away, or whose folder was", arguments: [true, false])
+  func removedUnderWriter(withFolder: Bool) throws {
+    let (store, _) = try withBackup("A")
+    unlink(folder.store("A") + "/data")
+    if withFolder {
+      unlink(folder.store("A") + "/lock")
+      #expect(rmdir(folder.store("A")) == 0)
+    }
+    expectReplaced("A") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
+  }
+
+  @Test("nor where another file has the name of the lock, for then another writer may have come")
+  func replacedLock() throws {
+    let (store, _) = try withBackup("A")
+    unlink(folder.store("A") + "/lock")
+    let other = try Store.open(at: folder.store("A"), options: StoreOptions())
+    expectReplaced("A", file: "lock") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
+    try other.change { try $0.put(key(3), bytes("kept"), in: people) }
+    try other.close()
+    try expectWhole("A")
+    #expect(try Store.open(at: folder.store("A"), options: StoreOptions()).head.text(key(3)) == "kept")
+  }
+
+  @Test("a compaction does not put its file in the place of one that came meanwhile")
+  func replacedUnderCompaction() throws {
+    let (store, backup) = try withBackup("A")
+    for number in 0..<20 { try store.change { try $0.put(key(1), bytes("\(number)"), in: people) } }
+    let restored = try SystemDisk().status(backup)?.identity
+    var isReplaced = false
+    expectReplaced("A") {
+      _ = try store.compact(.last(1)) { _ in
+        if !isReplaced { try? SystemDisk().rename(backup, to: folder.store("A") + "/data") }
+        isReplaced = true
+        return true
+      }
+    }
+    #expect(try SystemDisk().status(folder.store("A") + "/data")?.identity == restored)
+    #expect(try SystemDisk().status(folder.store("A") + "/data.compact") == nil)
+    expectReplaced("A") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
+    try expectWhole("A")
+  }
+
+  @Test(
+    "a store whose folder is moved while it is written goes on there, also where another store takes the folder's place"
+  )
+  func movedFolder() throws {
+    let (store, _) = try withBackup("A")
+    #expect(rename(folder.store("A"), folder.store("B")) == 0)
+    try store.change { try $0.put(key(1), bytes("moved"), in: people) }
+    let other = try create("A")
+    try other.change { try $0.createTree(people, kind: .records) }
+    try store.change { try $0.put(key(2), bytes("as well"), in: people) }
+    let taken = try SystemDisk().status(folder.store("A") + "/data")?.identity
+    // By its path it would now be the other one that is compacted.
+    #expect(throws: StorageError.self) { try store.compact(.last(1)) }
+    #expect(try SystemDisk().status(folder.store("A") + "/data")?.identity == taken)
+    try store.change { try $0.put(key(3), bytes("still"), in: people) }
+    try store.close()
+    try other.close()
+    try expectWhole("A")
+    try expectWhole("B")
+    let moved = try Store.open(at: folder.store("B"), options: StoreOptions())
+    #expect(try [1, 2, 3].map { try moved.head.text(key($0)) } == ["moved", "as well", "still"])
+  }
+
+  @Test("a compaction of the writer's own is no replacement, and one sync asks once for each name")
+  func ownCompaction() throws {
+    let (store, _) = try withBackup("A")
+    for number in 0..<5 { try store.change { try $0.put(key(1), bytes("\(number)"), in: people) } }
+    _ = try store.compact(.last(1))
+    try store.change { try $0.put(key(2), bytes("after"), in: people) }
+    store.releaseLock()
+    try store.change { try $0.put(key(2), bytes("later"), in: people) }
+    #expect(try store.head.text(key(2)) == "later")
+    try store.close()
+    try expectWhole("A")
+  }
+
+  // MARK: A store without its data
+
+  @Test("a store whose data is missing is told of, and no empty one is made in its place")
+  func missingData() throws {
+    let (store, _) = try withBackup("A")
+    try store.close()
+    unlink(folder.store("A") + "/data")
+    let path = folder.store("A")
+    #expect(Store.exists(at: path, disk: SystemDisk()))
+    for body in [
+      { _ = try Store.create(at: path, options: StoreOptions()) },
+      { _ = try Store.open(at: path, options: StoreOptions()) },
+      { _ = try Store.open(at: path, options: StoreOptions(isReadOnly: true)) },
+    ] {
+      let error = #expect(throws: StorageError.self) { try body() }
+      #expect("\(error as Any)".contains("the data of the store at \(path) is missing"), "\(error as Any)")
+    }
+    #expect(try SystemDisk().list(path).sorted() == ["lock"])
+    // Bytes that were kept aside tell of a store as well; a folder with somebody's notes does not.
+    unlink(path + "/lock")
+    try SystemDisk().open(path + "/cut-after-7-abc", .create).write([1], at: 0)
+    #expect(throws: StorageError.self) { try Store.create(at: path, options: StoreOptions()) }
+    unlink(path + "/cut-after-7-abc")
+    try SystemDisk().open(path + "/lock", .create).write(bytes("my notes"), at: 0)
+    #expect(!Store.exists(at: path, disk: SystemDisk()))
+    try Store.create(at: path, options: StoreOptions()).close()
+  }
+
   @Test("another copy's commit in the place of the newest one is what the next commit is built on")
   func otherCommit() throws {
     let first = try create("A")

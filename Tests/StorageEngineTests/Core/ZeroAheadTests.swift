@@ -92,6 +92,88 @@ struct ZeroAheadTests {
   }
 
   @Test(
+    "a page that was lost is told to the commit that syncs it, also where the thread that writes zeros is told first")
+  func lostPage() throws {
+    let disk = HookedDisk()
+    let own = pthread_self()
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    let (begins, goesOn) = (Signal(), Signal())
+    let zeros = store.writing.zeros
+    disk.hooks.withLock { hooks in
+      hooks.writeBack = {
+        begins.fire()
+        goesOn.wait()
+      }
+      hooks.sync = {
+        guard pthread_equal(pthread_self(), own) != 0 else { return }
+        // A page of this commit is lost while the thread waits for its zeros, and that one is told of it first.
+        begins.wait()
+        disk.losePage()
+        goesOn.fire()
+        zeros.waitWhileBusy()
+      }
+    }
+    #expect(throws: StorageError.self) { try store.change { try $0.createTree(people, kind: .records) } }
+    #expect(disk.told.withLock { $0 } == ["sync_file_range", "fdatasync"])
+    #expect(store.head.commit.number == 0)
+  }
+
+  @Test("an error that appears elsewhere while a commit is synced fails the commit, though its own sync succeeds")
+  func errorElsewhere() throws {
+    let disk = HookedDisk()
+    let own = pthread_self()
+    let store = try Store.create(at: "large", options: options, disk: disk)
+    let cause = DiskError(operation: "sync_file_range", path: "data", code: EIO)
+    let (begins, goesOn) = (Signal(), Signal())
+    let zeros = store.writing.zeros
+    disk.hooks.withLock { hooks in
+      hooks.writeBack = { () throws(DiskError) in
+        begins.fire()
+        goesOn.wait()
+        throw cause
+      }
+      hooks.sync = {
+        guard pthread_equal(pthread_self(), own) != 0 else { return }
+        begins.wait()
+        goesOn.fire()
+        zeros.waitWhileBusy()
+      }
+    }
+    #expect(throws: StorageError.poisoned(cause: cause)) {
+      try store.change { try $0.createTree(people, kind: .records) }
+    }
+    #expect(store.head.commit.number == 0)
+  }
+
+  @Test("an error other than want of room poisons the store where zeros are written, by a thread or by a commit")
+  func failedZeros() throws {
+    for largeStore in [0, UInt64.max] {
+      let disk = HookedDisk()
+      var options = StoreOptions()
+      options.largeStore = largeStore
+      let store = try Store.create(at: "store", options: options, disk: disk)
+      try store.change { try $0.createTree(people, kind: .records) }
+      let code = Mutex(ENOSPC)
+      disk.hooks.withLock { hooks in
+        hooks.zero = { () throws(DiskError) in
+          throw DiskError(operation: "pwrite", path: "data", code: code.withLock { $0 })
+        }
+      }
+      func fill(_ count: Int) throws {
+        for _ in 0..<count {
+          try store.change { try $0.put(key(1), [UInt8](repeating: 1, count: 10_000), in: people) }
+        }
+      }
+      // Where there is no room for zeros there is for frames.
+      try fill(100)
+      code.withLock { $0 = EIO }
+      #expect(throws: StorageError.poisoned(cause: DiskError(operation: "pwrite", path: "data", code: EIO))) {
+        try fill(10_000)
+      }
+    }
+  }
+
+  @Test(
     "a thread that begins late, when its work was ended and another's begun in another file, leaves both files alone")
   func late() throws {
     let disk = HookedDisk()

@@ -192,6 +192,7 @@ struct Program {
     check(await shelf.books.map(\.title) == ["Beowulf"], "the shelf")
 
     try await persistence.close()
+    try await Idioms.run()
     print("ok")
   }
 }

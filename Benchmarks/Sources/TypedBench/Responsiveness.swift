@@ -1,0 +1,180 @@
+import Atlas
+import CodableDatastore
+import Measuring
+import Synchronization
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// How long others wait for an executor on which somebody reads or writes in a loop.
+struct Responsiveness {
+  let cities: [City]
+  let folder: URL
+
+  func run() async throws {
+    print("| Responsiveness | Measured | To reach |")
+    print("|---|---|---|")
+    try await stalls()
+    try await cost()
+    try await server()
+  }
+
+  // MARK: What it costs
+
+  /// Scans and loads that give way, beside the same on a clock that stands still: they look at no clock and never yield.
+  private func cost() async throws {
+    let place = folder.appending(path: "cost.strata")
+    do {
+      let persistence = try DiskPersistence(readWriteURL: place)
+      let store = TwoIndexes.datastore(in: persistence)
+      try await persistence.perform { for city in cities { try await store.persist(city) } }
+      try await persistence.close()
+    }
+    var (scans, loads) = ([Bool: [Double]](), [Bool: [Double]]())
+    for round in 0..<10 {
+      for givesWay in round % 2 == 0 ? [true, false] : [false, true] {
+        let persistence =
+          givesWay
+          ? try DiskPersistence(readWriteURL: place)
+          : try DiskPersistence(readWriteURL: place, slices: TimeSlices { 0 })
+        let store = TwoIndexes.datastore(in: persistence)
+        try await store.persist(cities[0])
+        let scan = try await Comparison.measure {
+          for _ in 0..<5 { for try await city in store.load(...) { sink &+= city.population } }
+        }
+        let load = try await Comparison.measure {
+          for _ in 0..<5 { for city in cities { sink &+= try await store.load(city.id)?.population ?? 0 } }
+        }
+        scans[givesWay, default: []].append(scan.seconds)
+        loads[givesWay, default: []].append(load.seconds)
+        try await persistence.close()
+      }
+    }
+    for (work, seconds) in [("scans", scans), ("single loads", loads)] {
+      let losses = zip(seconds[true] ?? [], seconds[false] ?? []).map { ($0 / $1 - 1) * 100 }
+      let spread = Spread(losses)
+      print(
+        "| what \(work) of \(cities.count) cities lose by giving way, median of ten pairs | \(fixed(spread.median, digits: 1)) % (\(fixed(spread.minimum, digits: 1)) to \(fixed(spread.maximum, digits: 1))) | ≤ 5 % |"
+      )
+    }
+    try FileManager.default.removeItem(at: place)
+  }
+
+  // MARK: The main actor
+
+  /// 100,000 records on the main actor, beside a task that wants to run there all the time.
+  @MainActor private func stalls() async throws {
+    let count = 100_000
+    let persistence = try DiskPersistence(readWriteURL: folder.appending(path: "stalls.strata"))
+    let store = TwoIndexes.datastore(in: persistence)
+    try await store.warm()
+    let records = (0..<count).map { number in
+      var city = cities[number % cities.count]
+      city.geonameid = number
+      return city
+    }
+    let importing = try await longestStall {
+      try await persistence.perform { for city in records { try await store.persist(city) } }
+    }
+    let iterating = try await longestStall { for try await city in store.load(...) { sink &+= city.population } }
+    let loading = try await longestStall {
+      for number in 0..<count { sink &+= try await store.load(number)?.population ?? 0 }
+    }
+    let live = try await longestStall {
+      sink &+= try await store.live(sortedBy: { $0.name < $1.name }).firstInstance?.count ?? 0
+    }
+    let deleting = try await longestStall { sink &+= try await store.delete(range: ..., where: { $0.id % 2 == 0 }) }
+    for (work, stall) in [
+      ("import in one transaction", importing), ("an iteration", iterating), ("single loads", loading),
+      ("a live result, sorted", live), ("a delete of half of them", deleting),
+    ] {
+      print("| longest stall of the main actor at \(count) records: \(work) | \(milliseconds(stall)) | ≤ 4 ms |")
+    }
+    try await persistence.close()
+    try FileManager.default.removeItem(at: folder.appending(path: "stalls.strata"))
+  }
+
+  /// The longest time in which another task of the main actor did not come to run there.
+  @MainActor private func longestStall(of work: () async throws -> Void) async throws -> Double {
+    let ticker = Ticker()
+    let ticking = Task { @MainActor in await ticker.run() }
+    // It runs before the work begins.
+    while ticker.longest == 0 { await Task.yield() }
+    ticker.longest = 0
+    try await work()
+    ticker.isDone = true
+    await ticking.value
+    return ticker.longest
+  }
+
+  @MainActor private final class Ticker {
+    var isDone = false
+    var longest = 0.0
+
+    func run() async {
+      var last = seconds()
+      while !isDone {
+        await Task.yield()
+        let now = seconds()
+        longest = max(longest, now - last)
+        last = now
+      }
+    }
+  }
+
+  // MARK: A server
+
+  /// 32 tasks that save and 16 that read all the time, on the pool.
+  private func server() async throws {
+    var rates: [Bool: (persists: Double, reads: Double)] = [:]
+    for hasReaders in [false, true] {
+      let place = folder.appending(path: "server\(hasReaders).strata")
+      let store = TwoIndexes.datastore(in: try DiskPersistence(readWriteURL: place))
+      try await store.persist(cities[0])
+      rates[hasReaders] = try await rates(of: store, readers: hasReaders ? 16 : 0, for: 3)
+      try FileManager.default.removeItem(at: place)
+    }
+    guard let alone = rates[false], let beside = rates[true] else { return }
+    print("| a server's persists a second, 32 tasks, no readers | \(Int(alone.persists)) | – |")
+    print(
+      "| the same beside 16 tasks that load all the time (\(Int(beside.reads)) loads a second) | \(Int(beside.persists)) | none starves |"
+    )
+  }
+
+  private func rates(
+    of store: TwoIndexes.Datastore, readers: Int, for duration: Double
+  ) async throws -> (persists: Double, reads: Double) {
+    let (persists, reads) = (Atomic(0), Atomic(0))
+    let end = seconds() + duration
+    let cities = cities
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<32 {
+        group.addTask {
+          var number = task
+          while seconds() < end {
+            var city = cities[number % cities.count]
+            city.population = number
+            try await store.persist(city)
+            number += 32
+            persists.add(1, ordering: .relaxed)
+          }
+        }
+      }
+      for _ in 0..<readers {
+        group.addTask {
+          while seconds() < end {
+            _ = try await store.load(cities[0].id)
+            reads.add(1, ordering: .relaxed)
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    return (Double(persists.load(ordering: .relaxed)) / duration, Double(reads.load(ordering: .relaxed)) / duration)
+  }
+
+  private func milliseconds(_ seconds: Double) -> String { "\(fixed(seconds * 1000, digits: 2)) ms" }
+}

@@ -1,0 +1,104 @@
+import DatastoreModel
+import Documents
+public import FoundationEssentials
+import StorageEngine
+
+/// What one property of an instance was and is, between two commits.
+public struct PropertyChange<Identifier: Sendable, Value: Sendable>: Sendable {
+  /// Whose property it is.
+  public var id: Identifier
+  /// What it was; nil where the instance was not there.
+  public var old: Value?
+  /// What it is; nil where the instance is there no more.
+  public var new: Value?
+}
+
+/// The commit that gave a stored property what it holds.
+public struct PropertyBlame: Hashable, Sendable {
+  /// The property, as the record stores it: `.name`.
+  public var property: String
+  /// The newest commit that changed anything in it.
+  public var commit: Commit
+}
+
+extension Datastore {
+  /// Every value that a property of an instance has had, newest first, each with the commit that gave it.
+  ///
+  /// The cost is that of the versions of this one instance, as far back as they are asked for.
+  ///
+  /// - Parameters:
+  ///   - identifier: The instance; it may be deleted now.
+  ///   - property: The property.
+  ///   - since: Only values that were given at this time or later.
+  ///   - until: Only values that were given at this time or earlier.
+  public nonisolated func history<Value: Equatable & Sendable>(
+    of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>, since: Date? = nil, until: Date? = nil
+  ) -> some AsyncInstances<PropertyVersion<Value>> {
+    PropertyHistory(
+      history: InstanceHistory(core: core, identifier: identifier), property: property, since: since, until: until)
+  }
+
+  /// The value that a property of an instance had at a date; nil where the instance was not there.
+  ///
+  /// - Throws: ``StoreError`` where there was no commit yet.
+  public nonisolated func value<Value: Sendable>(
+    of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>, at date: Date
+  ) async throws -> Value? {
+    try await view(at: date).load(identifier)?[keyPath: property]
+  }
+
+  /// For each stored property of an instance the newest commit that changed it: its own value, or anything within it.
+  ///
+  /// They come by their names. The cost is that of the instance's versions, back to
+  /// the oldest of these commits.
+  ///
+  /// - Returns: Nothing where the instance is not there.
+  /// - Throws: ``StoreError`` where the records are of a coder of the app's own, whose properties nobody can tell apart.
+  public nonisolated func blame(of identifier: IdentifierType) async throws -> [PropertyBlame] {
+    try core.blame(of: identifier)
+  }
+
+  /// The newest commit that changed a property of an instance; nil where the instance is not there.
+  public nonisolated func blame<Value: Equatable & Sendable>(
+    of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>
+  ) async throws -> Commit? {
+    guard try await load(identifier) != nil else { return nil }
+    for try await version in history(of: identifier, property) { return version.commit }
+    return nil
+  }
+
+  /// The instances in which a property is not what it was at a commit, in the order of the identifiers.
+  ///
+  /// The cost is that of the instances that differ, not of the datastore.
+  ///
+  /// - Parameters:
+  ///   - property: The property.
+  ///   - commit: The commit that is compared with.
+  public nonisolated func changes<Value: Equatable & Sendable>(
+    of property: KeyPath<InstanceType, Value>, since commit: Commit.Number
+  ) -> some AsyncInstances<PropertyChange<IdentifierType, Value>> {
+    PropertyDifference(difference: DatastoreDifference(core: core, old: commit, new: nil), property: property)
+  }
+}
+
+extension DatastoreCore {
+  fileprivate func blame(of identifier: Identifier) throws -> [PropertyBlame] {
+    guard let view = try currentView(), let model = try store.model() else { return [] }
+    let stored = try key(of: identifier)
+    let place = RecordPlace(datastore: key, identifier: StoredKey(bytes: stored, value: .data(stored)))
+    let blame = try throwingModelErrors { () throws(ModelError) in
+      try model.blame(place, from: CommitNumber(view.commit.number))
+    }
+    var newest: [(property: String, commit: DatastoreModel.Commit)] = []
+    for (path, commit) in blame {
+      guard case .member(let name)? = path.components.first else { continue }
+      let property = DocumentPath([.member(name)]).description
+      if let index = newest.firstIndex(where: { $0.property == property }) {
+        if newest[index].commit.number < commit.number { newest[index].commit = commit }
+      } else {
+        newest.append((property, commit))
+      }
+    }
+    return newest.sorted { $0.property < $1.property }.map { PropertyBlame(property: $0.property, commit: Commit($0.commit)) }
+  }
+}

@@ -1,0 +1,74 @@
+import DatastoreModel
+import FolderStore
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+import Synchronization
+
+extension DiskPersistence where AccessMode == ReadWrite {
+  /// Makes a store of a folder that the original library wrote. The folder stays as it is, and may be in use.
+  ///
+  /// Where the store is to take the folder's place, and an app is not to think of it, ``StoreConfiguration/oldFolders`` does
+  /// all that.
+  /// The cost is that of reading each page of the folder once, and of writing what every commit changed. It runs on a thread of
+  /// no
+  /// actor; a cancelled task leaves nothing behind.
+  ///
+  /// - Parameters:
+  ///   - folder: Where the folder lies.
+  ///   - url: Where the store is made; nothing may lie there.
+  ///   - keepsHistory: Whether older states become commits; otherwise the newest one is the first commit.
+  ///   - progress: Hears how far it is.
+  /// - Returns: What was carried over, and what could not be.
+  /// - Throws: ``DiskPersistenceError/notFileURL``; ``StoreError`` where the folder cannot be read or the store not written;
+  ///   `CancellationError`. Then there is no store.
+  @discardableResult
+  public static func convertFolder(
+    at folder: URL, to url: URL, keepsHistory: Bool = true, progress: FolderConversionHandler? = nil
+  ) async throws -> FolderConversion {
+    guard folder.isFileURL, url.isFileURL else { throw DiskPersistenceError.notFileURL }
+    let (source, target) = (StoreCopy.path(of: folder), StoreCopy.path(of: url))
+    let isCancelled = Mutex(Task.isCancelled)
+    return try await withTaskCancellationHandler {
+      try await onThread {
+        try FolderConversion.make(from: source, to: target, keepsHistory: keepsHistory) { news in
+          progress?(news)
+          return !isCancelled.withLock { $0 }
+        }
+      }
+    } onCancel: {
+      isCancelled.withLock { $0 = true }
+    }
+  }
+}
+
+extension DiskPersistence {
+  /// What the conversion of an old folder came to, where opening this store converted one in this process; see
+  /// ``StoreConfiguration/oldFolders``.
+  public nonisolated var folderConversion: FolderConversion? { _store.connection.folderConversion }
+}
+
+extension FolderConversion {
+  /// Converts, holding the thread.
+  ///
+  /// - Parameter goesOn: Hears how far it is, and answers whether to go on.
+  static func make(
+    from folder: String, to path: String, keepsHistory: Bool, goesOn: (FolderConversionProgress) -> Bool
+  ) throws -> FolderConversion {
+    do {
+      return try withoutActuallyEscaping(goesOn) { goesOn in
+        var converter = try FolderConverter(
+          from: folder, to: path, keepsHistory: keepsHistory, program: StoreConnection.programName,
+          author: StoreConnection.userName
+        ) { goesOn(FolderConversionProgress($0)) }
+        return FolderConversion(try converter.run())
+      }
+    } catch ModelError.cancelled {
+      throw CancellationError()
+    } catch let error as ModelError {
+      throw StoreError(error)
+    }
+  }
+}

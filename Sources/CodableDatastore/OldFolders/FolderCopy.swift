@@ -1,0 +1,17 @@
+import DatastoreModel
+import FolderStore
+import StorageEngine
+
+/// The newest state of a folder of the original library, as a store in memory, for persistences that only read: they change
+/// nothing on the disk, and their datastores read trees.
+enum FolderCopy {
+  /// Reads the folder; takes memory for all that it holds. Holds the thread.
+  static func make(of path: String) throws -> Store {
+    try throwingModelErrors { () throws(ModelError) in
+      let builder = StoreBuilder(inMemoryFor: StoreConnection.programName)
+      var converter = try FolderConverter(from: path, into: builder)
+      _ = try converter.run()
+      return builder.store
+    }
+  }
+}

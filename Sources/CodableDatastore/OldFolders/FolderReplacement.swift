@@ -1,0 +1,133 @@
+import DatastoreModel
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import StorageEngine
+
+/// Puts a store in the place of a folder that the original library wrote.
+///
+///     1  NAME                                    the folder
+///     2  NAME             NAME.converting        the store beside it, whole and durable
+///     3  NAME.original    NAME.converting        the folder is moved aside
+///     4  NAME.original    NAME                   the store takes its place
+///
+/// A crash leaves one of these, and each tells what to do next. Until 3 the folder is what there is: a store beside it is taken
+/// away and made anew, because an older version of the app may have written to the folder meanwhile. From 3 on the store is:
+/// it only has to be renamed. Nothing of the folder is ever changed but its name.
+struct FolderReplacement {
+  /// Which of the states lies at a place.
+  enum State {
+    /// No folder of the original library.
+    case none
+    /// 1 or 2.
+    case folder
+    /// 3.
+    case movedAside
+  }
+
+  /// A moment before something changes on the disk, for tests that cut there.
+  enum Step: CaseIterable {
+    case converting, movingAside, takingPlace, finishing
+  }
+
+  let path: String
+  private let disk = SystemDisk()
+
+  init(at path: String) { self.path = path }
+
+  /// Where the store is made.
+  var workPath: String { path + ".converting" }
+
+  var state: State {
+    if OriginalFolder.exists(at: path) { return .folder }
+    guard isFree(path), Store.exists(at: workPath, disk: disk),
+      names(beginningWith: ".original").contains(where: isFolder)
+    else { return .none }
+    return .movedAside
+  }
+
+  /// Converts where a folder lies, and puts the store in its place. Holds the thread.
+  ///
+  /// - Parameters:
+  ///   - willDo: Called before each step.
+  /// - Returns: What was converted; nil where there was nothing to convert, as when another process came first.
+  /// - Throws: ``StoreError``, of kind `locked` while another process converts the folder.
+  func run(
+    _ policy: OldFolderPolicy, willDo: (Step) throws -> Void = { _ in }
+  ) throws -> FolderConversion? {
+    try locked {
+      var conversion: FolderConversion?
+      if state == .folder {
+        try willDo(.converting)
+        for name in names(beginningWith: ".converting") where name != lockPath {
+          try FileManager.default.removeItem(atPath: name)
+        }
+        conversion = try FolderConversion.make(from: path, to: workPath, keepsHistory: policy.keepsHistory) { news in
+          policy.progress?(news)
+          return true
+        }
+        try disk.syncDirectory(parent)
+        try willDo(.movingAside)
+        try disk.rename(path, to: freeOriginalPath())
+        try disk.syncDirectory(parent)
+      }
+      if state == .movedAside {
+        try willDo(.takingPlace)
+        try disk.rename(workPath, to: path)
+        try disk.syncDirectory(parent)
+        try willDo(.finishing)
+      }
+      return conversion
+    }
+  }
+
+  // MARK: Names
+
+  private var lockPath: String { path + ".converting.lock" }
+  private var parent: String { URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false) }
+
+  private func isFree(_ path: String) -> Bool { ((try? disk.status(path)) ?? nil) == nil }
+  private func isFolder(_ path: String) -> Bool { OriginalFolder.exists(at: path) }
+
+  /// What lies beside the folder under its name and an ending.
+  private func names(beginningWith ending: String) -> [String] {
+    let start = URL(filePath: path).lastPathComponent + ending
+    let folder = parent.hasSuffix("/") ? parent : parent + "/"
+    return ((try? disk.list(parent)) ?? []).filter { $0.hasPrefix(start) }.map { folder + $0 }
+  }
+
+  /// `NAME.original`, or with a number where a folder of an earlier conversion lies there.
+  private func freeOriginalPath() -> String {
+    let first = path + ".original"
+    if isFree(first) { return first }
+    return (2...).lazy.map { "\(first)-\($0)" }.first(where: isFree) ?? first
+  }
+
+  /// One process converts at a time. Who comes when it is done finds nothing left to do.
+  private func locked<R>(_ body: () throws -> R) throws -> R {
+    do {
+      let file = try openLock()
+      guard try file.tryLock() else {
+        throw StoreError(
+          .locked(processIdentifier: 0, program: ""),
+          "Another process is making a store of the folder \(path) at this moment; try again.")
+      }
+      defer { try? disk.unlink(lockPath) }
+      return try body()
+    } catch let error as DiskError {
+      throw StoreError(.io(error))
+    }
+  }
+
+  private func openLock() throws(DiskError) -> any DiskFile {
+    if let file = try? disk.open(lockPath, .readWriteNoLink) { return file }
+    do throws(DiskError) {
+      return try disk.open(lockPath, .create)
+    } catch {
+      // Another process may have made it in between.
+      return try disk.open(lockPath, .readWriteNoLink)
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import DatastoreModel
+public import FoundationEssentials
+
+/// An index whose values are identifiers of another datastore. In a format it is called `Reference`.
+///
+/// ```swift
+/// struct BookFormat: DatastoreFormat { …
+///   let author = Reference(\.authorID, to: AuthorFormat.self)
+///   let translators = Reference(\.translatorIDs, to: AuthorFormat.self)
+/// }
+/// ```
+///
+/// It is an index like any other, which also says where it leads: over one identifier it is of the kind of `Index`, over
+/// several of the kind of `ManyToManyIndex`. A store that had such an index on the same property before needs no rebuild. The
+/// store keeps the target's key, so that tools can follow. Nothing happens by itself: what is deleted leaves references
+/// that dangle, unless `delete(_:references:)` is told otherwise.
+public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreFormat, Value: Indexable>:
+  RetrievableIndexRepresentation
+{
+  let kind: IndexKind
+  let keyPath: any PartialKeyPath<Instance> & Sendable
+  /// The datastore that the identifiers are of.
+  public let target: DatastoreKey
+  let values: @Sendable (Instance) -> [Value]
+  /// The value under which a reference to an identifier stands.
+  let value: @Sendable (Target.Identifier) -> Value
+  /// Whom a value refers to.
+  let identifier: @Sendable (Value) -> Target.Identifier?
+  /// Takes a reference out of an instance; false where the property cannot be without it.
+  let clear: @Sendable (inout Instance, Target.Identifier) -> Bool
+
+  /// A reference to one instance.
+  ///
+  /// - Parameters:
+  ///   - keypath: The property that holds the identifier.
+  ///   - format: The format of the datastore that it is of.
+  ///   - target: The key of that datastore.
+  public init(
+    _ keypath: KeyPath<Instance, Value>, to format: Target.Type, key target: DatastoreKey = Target.defaultKey
+  ) where Value == Target.Identifier {
+    let path = keypath as any KeyPath<Instance, Value> & Sendable
+    self.init(
+      kind: .oneToMany, keyPath: path, target: target, values: { [$0[keyPath: path]] }, value: { $0 },
+      identifier: { $0 }, clear: { _, _ in false })
+  }
+
+  /// A reference to one instance, or to none.
+  ///
+  /// - Parameters:
+  ///   - keypath: The property that holds the identifier.
+  ///   - format: The format of the datastore that it is of.
+  ///   - target: The key of that datastore.
+  public init(
+    _ keypath: KeyPath<Instance, Target.Identifier?>, to format: Target.Type,
+    key target: DatastoreKey = Target.defaultKey
+  ) where Value == Target.Identifier? {
+    let path = keypath as any KeyPath<Instance, Value> & Sendable
+    self.init(
+      kind: .oneToMany, keyPath: path, target: target, values: { [$0[keyPath: path]] }, value: { $0 },
+      identifier: { $0 }
+    ) { instance, _ in
+      guard let writable = path as? WritableKeyPath<Instance, Value> else { return false }
+      instance[keyPath: writable] = nil
+      return true
+    }
+  }
+
+  /// References to any number of instances.
+  ///
+  /// - Parameters:
+  ///   - keypath: The property that holds the identifiers; repeated ones count once.
+  ///   - format: The format of the datastore that they are of.
+  ///   - target: The key of that datastore.
+  public init<Identifiers: Sequence<Target.Identifier> & Sendable>(
+    _ keypath: KeyPath<Instance, Identifiers>, to format: Target.Type, key target: DatastoreKey = Target.defaultKey
+  ) where Value == Target.Identifier {
+    let path = keypath as any KeyPath<Instance, Identifiers> & Sendable
+    self.init(
+      kind: .manyToMany, keyPath: path, target: target, values: { Array($0[keyPath: path]) }, value: { $0 },
+      identifier: { $0 }
+    ) { instance, identifier in
+      guard let writable = path as? WritableKeyPath<Instance, Identifiers> else { return false }
+      return Self.remove(identifier, from: &instance[keyPath: writable])
+    }
+  }
+
+  /// References to any number of instances, in a property that may be missing.
+  ///
+  /// - Parameters:
+  ///   - keypath: The property that holds the identifiers; repeated ones count once.
+  ///   - format: The format of the datastore that they are of.
+  ///   - target: The key of that datastore.
+  public init<Identifiers: Sequence<Target.Identifier> & Sendable>(
+    _ keypath: KeyPath<Instance, Identifiers?>, to format: Target.Type, key target: DatastoreKey = Target.defaultKey
+  ) where Value == Target.Identifier {
+    let path = keypath as any KeyPath<Instance, Identifiers?> & Sendable
+    self.init(
+      kind: .manyToMany, keyPath: path, target: target, values: { $0[keyPath: path].map(Array.init) ?? [] },
+      value: { $0 }, identifier: { $0 }
+    ) { instance, identifier in
+      guard let writable = path as? WritableKeyPath<Instance, Identifiers?>,
+        var identifiers = instance[keyPath: writable]
+      else { return false }
+      defer { instance[keyPath: writable] = identifiers }
+      return Self.remove(identifier, from: &identifiers)
+    }
+  }
+
+  private init(
+    kind: IndexKind, keyPath: any PartialKeyPath<Instance> & Sendable, target: DatastoreKey, values: @escaping @Sendable (Instance) -> [Value],
+    value: @escaping @Sendable (Target.Identifier) -> Value,
+    identifier: @escaping @Sendable (Value) -> Target.Identifier?,
+    clear: @escaping @Sendable (inout Instance, Target.Identifier) -> Bool
+  ) {
+    self.kind = kind
+    self.keyPath = keyPath
+    self.target = target
+    self.values = values
+    self.value = value
+    self.identifier = identifier
+    self.clear = clear
+  }
+
+  private static func remove<Identifiers>(_ identifier: Target.Identifier, from identifiers: inout Identifiers) -> Bool {
+    switch identifiers {
+    case var list as [Target.Identifier]:
+      list.removeAll { $0 == identifier }
+      guard let shorter = list as? Identifiers else { return false }
+      identifiers = shorter
+    case var set as Set<Target.Identifier>:
+      set.remove(identifier)
+      guard let smaller = set as? Identifiers else { return false }
+      identifiers = smaller
+    default: return false
+    }
+    return true
+  }
+
+  /// `OneToManyIndex(Value)` or `ManyToManyIndex(Value)`: that of a plain index on the property.
+  public var indexType: IndexType { IndexType("\(kind.typeName)(\(String(describing: Value.self)))") }
+
+  /// The same reference, if its instances are of the given type.
+  public func matches<T: Sendable>(_ instance: T.Type) -> (any IndexRepresentation<T>)? {
+    self as? ReferenceRepresentation<T, Target, Value>
+  }
+
+  /// The distinct values of an instance.
+  public func valuesToIndex(for instance: Instance) -> Set<Value> { Set(values(instance)) }
+
+  /// Whether both are of one property and lead to one datastore.
+  public static func == (left: Self, right: Self) -> Bool {
+    left.kind == right.kind && left.keyPaths == right.keyPaths && left.target == right.target
+  }
+
+  /// Hashes the property and the target.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(keyPaths)
+    hasher.combine(target)
+  }
+}
+
+extension ReferenceRepresentation: IndexValues {
+  var keyPaths: [AnyKeyPath] { [keyPath] }
+
+  func forEachValue(of instance: Instance, _ body: (Value) throws -> Void) rethrows {
+    for value in values(instance) { try body(value) }
+  }
+}
+
+/// An index that leads to another datastore.
+protocol TargetedIndex {
+  var target: DatastoreKey { get }
+}
+
+extension ReferenceRepresentation: TargetedIndex {}
+
+extension DatastoreFormat {
+  /// Identifiers of another datastore; see ``ReferenceRepresentation``.
+  public typealias Reference<Target: DatastoreFormat, Value: Indexable> =
+    ReferenceRepresentation<Instance, Target, Value>
+}
+
+/// A reference that is used with a datastore that it does not lead to, or that cannot do what is asked of it.
+public enum ReferenceError: LocalizedError, Hashable, Sendable {
+  /// The reference leads to another datastore than the one that was given.
+  case otherTarget(declared: DatastoreKey, given: DatastoreKey)
+  /// Both datastores must be of one store.
+  case otherStore(DatastoreKey)
+  /// The instance is referred to, and was to be deleted only if it is not.
+  case isReferredTo(datastore: DatastoreKey, by: DatastoreKey, count: Int)
+  /// A property cannot be without its reference: it is no optional and no list, or cannot be written.
+  case cannotBeCleared(datastore: DatastoreKey, index: IndexName)
+
+  /// One sentence for a person.
+  public var errorDescription: String? {
+    switch self {
+    case .otherTarget(let declared, let given): "The reference leads to \(declared), not to \(given)."
+    case .otherStore(let key): "\(key) is in another store; a reference leads to a datastore of its own store."
+    case .isReferredTo(let datastore, let by, let count):
+      "It cannot be deleted from \(datastore): \(count) of \(by) \(count == 1 ? "refers" : "refer") to it."
+    case .cannotBeCleared(let datastore, let index):
+      "The reference \(index) of \(datastore) cannot be cleared: its property is no optional and no list, or cannot be written."
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import DatastoreModel
+import StorageEngine
+
+/// What is to happen to those who refer to an instance that is deleted.
+public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
+  let apply: @Sendable (Target.Identifier, DatastoreCore<Target>, inout Cascade) async throws -> Void
+
+  /// Nothing is deleted where somebody refers to it: ``ReferenceError/isReferredTo(datastore:by:count:)`` is thrown.
+  public static func refuse<Format: DatastoreFormat, Value: Indexable>(
+    _ datastore: Datastore<Format, ReadWrite>,
+    _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>
+  ) -> Self {
+    let path = reference as any KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>> & Sendable
+    return Self { identifier, target, cascade in
+      let referring = try await datastore.core.referring(to: identifier, through: path, of: target, besides: cascade)
+      guard referring.isEmpty else {
+        throw ReferenceError.isReferredTo(
+          datastore: DatastoreKey(target.key), by: DatastoreKey(datastore.core.key), count: referring.count)
+      }
+    }
+  }
+
+  /// Those who refer to it do no more: an optional becomes nil, of a list it is taken away.
+  public static func clear<Format: DatastoreFormat, Value: Indexable>(
+    _ datastore: Datastore<Format, ReadWrite>,
+    _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>
+  ) -> Self {
+    let path = reference as any KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>> & Sendable
+    return Self { identifier, target, cascade in
+      let core = datastore.core
+      let declared = try core.reference(path, to: target)
+      for referring in try await core.referring(to: identifier, through: path, of: target, besides: cascade) {
+        guard var instance = try await core.load(referring) else { continue }
+        guard declared.clear(&instance, identifier) else {
+          throw ReferenceError.cannotBeCleared(
+            datastore: DatastoreKey(core.key), index: IndexName(try core.index(at: path).name))
+        }
+        _ = try await core.persist(instance, identifier: referring)
+      }
+    }
+  }
+
+  /// Those who refer to it are deleted too, and of those who refer to them becomes what the rules for them say. Each is
+  /// deleted once, also where references go in a circle.
+  public static func delete<Format: DatastoreFormat, Value: Indexable>(
+    _ datastore: Datastore<Format, ReadWrite>,
+    _ reference: KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>>,
+    references rules: ReferenceRule<Format>...
+  ) -> Self {
+    let path = reference as any KeyPath<Format, ReferenceRepresentation<Format.Instance, Target, Value>> & Sendable
+    return Self { identifier, target, cascade in
+      for referring in try await datastore.core.referring(to: identifier, through: path, of: target, besides: cascade) {
+        try await datastore.core.delete(referring, references: rules, cascade: &cascade)
+      }
+    }
+  }
+}
+
+/// What one call deletes, so that circles of references end.
+struct Cascade: Sendable {
+  /// Datastore and key of each.
+  var deleted: Set<RecordPlace> = []
+}
+
+extension DatastoreCore {
+  /// Who refers to an instance, but for those who are deleted in the same call.
+  func referring<Target: DatastoreFormat, Value: Indexable>(
+    to identifier: Target.Identifier, through path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>,
+    of target: DatastoreCore<Target>, besides cascade: Cascade
+  ) async throws -> [Identifier] {
+    let reference = try reference(path, to: target)
+    let run = instances(IndexRange(only: reference.value(identifier)), order: .ascending, from: path).keyed
+    var referring: [Identifier] = []
+    var walk = try await run.makeWalk()
+    while let (key, _) = try await walk?.next() {
+      guard !cascade.deleted.contains(place(of: key)), let identifier = identifiers.value(of: key) else { continue }
+      referring.append(identifier)
+    }
+    return referring
+  }
+
+  /// Deletes an instance as rules say; nothing where it is not there, or is being deleted already.
+  @discardableResult
+  func delete(
+    _ identifier: Identifier, references rules: [ReferenceRule<Format>], cascade: inout Cascade
+  ) async throws -> Instance? {
+    guard cascade.deleted.insert(place(of: try key(of: identifier))).inserted else { return nil }
+    for rule in rules { try await rule.apply(identifier, self, &cascade) }
+    return try await delete(identifier)
+  }
+
+  private func place(of key: [UInt8]) -> RecordPlace {
+    RecordPlace(datastore: self.key, identifier: StoredKey(bytes: key, value: .data(key)))
+  }
+}
+
+extension Datastore where AccessMode == ReadWrite {
+  /// Deletes the instance of an identifier, and does with those who refer to it what is said; in one transaction.
+  ///
+  /// ```swift
+  /// try await authors.delete(lem.id, references: .refuse(books, \.author), .clear(books, \.translators))
+  /// ```
+  ///
+  /// - Returns: What was there.
+  /// - Throws: ``DatastoreInterfaceError/instanceNotFound`` where nothing was, ``ReferenceError`` as the rules say; then
+  ///   nothing is changed.
+  @discardableResult
+  public nonisolated func delete(
+    _ identifier: IdentifierType, references rule: ReferenceRule<Format>, _ rules: ReferenceRule<Format>...
+  ) async throws -> InstanceType {
+    try await Transactions.run(
+      isolation: nil, store: core.store, actionName: "delete \(core.key)", options: []
+    ) { _, _ in
+      var cascade = Cascade()
+      let deleted = try await core.delete(identifier, references: [rule] + rules, cascade: &cascade)
+      guard let deleted else { throw DatastoreInterfaceError.instanceNotFound }
+      return deleted
+    }
+  }
+}

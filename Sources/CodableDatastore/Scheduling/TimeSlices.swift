@@ -1,0 +1,66 @@
+import Dispatch
+import Synchronization
+
+/// Has tasks that read or write in a loop give way to others on their executor.
+///
+/// None of these calls needs to suspend: a load is answered from memory. A loop of them would therefore keep its executor,
+/// be it the main actor's or a thread of the cooperative pool, until it ends. So each call looks how long its task has run
+/// since it last gave way, and yields after a slice. What counts is the task: its iterators, single loads, and writes
+/// in a transaction share one slice.
+package final class TimeSlices: Sendable {
+  /// A slice in nanoseconds. Short enough that a frame of a display (8 ms) has room for one beside its own work, long enough
+  /// that the yields cost less than a hundredth of it.
+  static let length: UInt64 = 1_000_000
+
+  /// Those of the real clock.
+  static let shared = TimeSlices { DispatchTime.now().uptimeNanoseconds }
+
+  private let now: @Sendable () -> UInt64
+  /// By the task's identity. Two tasks that meet in a slot share its slice; that is seldom, and then they yield later or
+  /// earlier than need be, but do.
+  private let slots: [Slot]
+
+  private final class Slot: Sendable {
+    let task = Atomic(0)
+    let begin = Atomic<UInt64>(0)
+  }
+
+  /// - Parameter now: A clock that never goes back, in nanoseconds.
+  package init(now: @escaping @Sendable () -> UInt64) {
+    self.now = now
+    slots = (0..<512).map { _ in Slot() }
+  }
+
+  /// Whether the current task has used up its slice. Costs a look at the clock.
+  func isUsedUp() -> Bool {
+    let task = TaskIdentity.current
+    let slot = slots[task & 511]
+    let now = now()
+    let age = now &- slot.begin.load(ordering: .relaxed)
+    if slot.task.load(ordering: .relaxed) == task { return age >= Self.length }
+    slot.task.store(task, ordering: .relaxed)
+    // An old slice is that of a task that has ended or waits; a young one may be that of a task which runs now.
+    if age >= Self.length { slot.begin.store(now, ordering: .relaxed) }
+    return false
+  }
+
+  /// Lets others run, and begins another slice.
+  func giveWay() async {
+    await Task.yield()
+    begin()
+  }
+
+  /// Begins a slice: the current task was suspended just now.
+  func begin() {
+    let task = TaskIdentity.current
+    let slot = slots[task & 511]
+    slot.task.store(task, ordering: .relaxed)
+    slot.begin.store(now(), ordering: .relaxed)
+  }
+}
+
+/// Tells tasks apart.
+enum TaskIdentity {
+  /// A number that no other living task has; 0 outside of tasks.
+  static var current: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
+}

@@ -1,0 +1,56 @@
+import DatastoreModel
+import StorageEngine
+
+extension DatastoreCore {
+  /// The stored index that a declared one was before its property, or only its label, was renamed; nil where there is none, or where
+  /// more than the name has changed.
+  func renamedIndex(_ index: IndexPlan<Instance>, in stored: DatastoreDescriptor) -> String? {
+    guard stored.index(index.name) == nil, let path = index.descriptor.keyPathName else { return nil }
+    let declared = Set(indexes.map(\.name))
+    let candidates = stored.indexes.filter { candidate in
+      guard !declared.contains(candidate.name), let before = candidate.keyPathName else { return false }
+      return before == path || Self.renamed(before) == path
+    }
+    return candidates.first { candidate in
+      candidate.isUnique == index.isUnique && Self.fits(candidate, index.descriptor)
+        && !VersionTag<Format>.isOlder(candidate.version, than: coder.version)
+    }?.name
+  }
+}
+
+extension WarmUp {
+  /// Moves the entries of indexes that have another name now. No record is decoded.
+  func moveRenamed(_ plan: WarmUpPlan, _ descriptor: inout DatastoreDescriptor) throws {
+    for (place, name) in plan.moved.sorted(by: { $0.key < $1.key }) {
+      let index = core.indexes[place]
+      try scope.change { transaction in try move(.index(name, of: core.key), to: index, in: transaction) }
+      var moved = descriptor.index(name)
+      moved?.name = index.name
+      moved?.keyPathName = index.descriptor.keyPathName
+      descriptor.setIndex(name, to: nil)
+      descriptor.setIndex(index.name, to: moved)
+    }
+  }
+
+  private func move(
+    _ name: TreeName, to index: IndexPlan<Format.Instance>, in transaction: WriteTransaction
+  ) throws {
+    try throwingStoreErrors { () throws(StorageError) in
+      try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])
+    }
+    let old = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(name) }
+    guard let old else { return }
+    var walk = RecordWalk(tree: old, source: .itself, ranks: 0..<old.count, isDescending: false)
+    while let entry = try walk.nextEntry() {
+      let parts = entry.key.withUnsafeBytes { EntryKey.split($0) }
+      guard let parts else { throw StoreError(.damaged, "An entry of the index \(index.name) has no identifier.") }
+      _ = try index.order.place(value: parts.value, identifier: parts.identifier).withProbe { probe in
+        try throwingStoreErrors { () throws(StorageError) in
+          try transaction.insert(
+            entry.key.array, entry.payload, in: index.tree, place: index.order.treeOrder == .bytes ? nil : probe)
+        }
+      }
+    }
+    try throwingStoreErrors { () throws(StorageError) in try transaction.dropTree(name) }
+  }
+}

@@ -1,0 +1,139 @@
+/// The parts of a document that lie at some paths, for reading them out of a record's bytes without making a document of the rest.
+///
+/// What it reads has at these paths just what the whole document has there, also through lists of objects; at other paths anything
+/// may be missing. So whatever looks only there, a filter, the rule of an index, a column, cannot tell the two apart.
+package struct DocumentSelection: Hashable, Sendable {
+  /// What is needed of the value at a place; the first is the whole document.
+  fileprivate struct Node: Hashable, Sendable {
+    /// All of it.
+    var isWhole = false
+    /// These of an object's members, or of those of the objects in a list.
+    var members: [Member] = []
+    var hasOnlyASCIINames = true
+  }
+
+  fileprivate struct Member: Hashable, Sendable {
+    var name: String
+    var utf8: [UInt8]
+    var node: Int
+  }
+
+  fileprivate var nodes = [Node()]
+
+  package init(_ paths: some Sequence<DocumentPath>) {
+    for path in paths { insert(path) }
+  }
+
+  /// The whole document.
+  package static let all = DocumentSelection([.root])
+
+  private mutating func insert(_ path: DocumentPath) {
+    var node = 0
+    for component in path.components {
+      // Of a list of which one element is needed all are read: its elements must keep their places.
+      guard !nodes[node].isWhole, case .member(let name) = component else { break }
+      node = child(name, of: node)
+    }
+    nodes[node].isWhole = true
+  }
+
+  private mutating func child(_ name: String, of node: Int) -> Int {
+    let utf8 = Array(name.utf8)
+    if let known = nodes[node].members.first(where: { $0.utf8 == utf8 }) { return known.node }
+    nodes.append(Node())
+    nodes[node].members.append(Member(name: name, utf8: utf8, node: nodes.count - 1))
+    if utf8.contains(where: { $0 >= 0x80 }) { nodes[node].hasOnlyASCIINames = false }
+    return nodes.count - 1
+  }
+
+  /// The selected parts of a JSON text. Throws exactly where the whole text cannot be parsed. One pass.
+  package func document(ofJSON bytes: UnsafeRawBufferPointer) throws(JSONError) -> Document {
+    if !nodes[0].isWhole, !bytes.isEmpty {
+      var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
+      if let document = scanner.document(0, of: self), scanner.isAtEnd() { return document }
+    }
+    return try JSONParser.parse(bytes)
+  }
+}
+
+extension RecordCoding {
+  /// The selected parts of a record's bytes; of other codings than JSON all of it. Throws as `document(of:)` does.
+  package func document(
+    of bytes: UnsafeRawBufferPointer, at selection: DocumentSelection
+  ) throws(DocumentError) -> Document {
+    guard self == .json else { return try document(of: Array(bytes)) }
+    do { return try selection.document(ofJSON: bytes) } catch { throw .unreadable(what: "JSON", where: "\(error)") }
+  }
+
+  /// Whether a record's bytes are just what `JSONWriter` makes of their document compactly, so that they can be copied in its place.
+  /// False also where telling would take a closer look. One pass over the bytes.
+  package func isCompactJSON(_ bytes: UnsafeRawBufferPointer) -> Bool { self == .json && JSONScanner.isCompact(bytes) }
+
+  package func isCompactJSON(_ bytes: [UInt8]) -> Bool { bytes.withUnsafeBytes { isCompactJSON($0) } }
+}
+
+extension JSONScanner {
+  /// What a node of a selection needs of the value that begins here; nil where it cannot tell.
+  fileprivate mutating func document(_ node: Int, of selection: DocumentSelection) -> Document? {
+    guard !selection.nodes[node].isWhole else { return document() }
+    skipSpace()
+    guard at < bytes.count else { return nil }
+    return switch bytes[at] {
+    case UInt8(ascii: "{"): object(node, of: selection)
+    case UInt8(ascii: "["): list(node, of: selection)
+    default: document()
+    }
+  }
+
+  private mutating func object(_ node: Int, of selection: DocumentSelection) -> Document? {
+    guard open() else { return nil }
+    var members: [Document.Member] = []
+    if take(UInt8(ascii: "}")) { return close() ? .object([]) : nil }
+    repeat {
+      guard let name = skipName() else { return nil }
+      guard let (text, wanted) = member(name, of: node, selection) else {
+        guard skipValue() else { return nil }
+        skipSpace()
+        continue
+      }
+      guard let value = wanted.map({ document($0, of: selection) }) ?? document() else { return nil }
+      members.append(Document.Member(text, value))
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    return take(UInt8(ascii: "}")) && close() ? .object(members) : nil
+  }
+
+  private mutating func list(_ node: Int, of selection: DocumentSelection) -> Document? {
+    guard open() else { return nil }
+    var elements: [Document] = []
+    if take(UInt8(ascii: "]")) { return close() ? .array([]) : nil }
+    repeat {
+      guard let element = document(node, of: selection) else { return nil }
+      elements.append(element)
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    return take(UInt8(ascii: "]")) && close() ? .array(elements) : nil
+  }
+
+  /// A member that is needed, and by which node, nil: all of it; nil where it is not needed.
+  private func member(
+    _ name: (range: Range<Int>, isPlain: Bool), of node: Int, _ selection: DocumentSelection
+  ) -> (text: String, node: Int?)? {
+    let members = selection.nodes[node].members
+    if name.isPlain, selection.nodes[node].hasOnlyASCIINames {
+      let utf8 = UnsafeBufferPointer(rebasing: bytes[name.range])
+      for member in members where member.utf8.count == utf8.count && member.utf8.elementsEqual(utf8) {
+        return (member.name, member.node)
+      }
+      return nil
+    }
+    // As names are found in a document: by their characters, however they are written or composed.
+    let quoted = (name.range.lowerBound - 1)..<(name.range.upperBound + 1)
+    guard
+      case .string(let text)? = try? JSONParser.parse(
+        UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[quoted]))
+    else { return ("", nil) }
+    let wanted = members.filter { $0.name == text }
+    return wanted.isEmpty ? nil : (text, wanted.count == 1 ? wanted[0].node : nil)
+  }
+}

@@ -1,0 +1,174 @@
+/// Goes over a JSON text by the grammar of `JSONParser` without making anything of it, several times as fast.
+///
+/// What is rare it leaves to the parser: a byte order mark, pairs of surrogates, and whatever is no JSON. Then it answers that it
+/// cannot tell; it never takes for JSON what the parser refuses.
+struct JSONScanner {
+  let bytes: UnsafeBufferPointer<UInt8>
+  private(set) var at = 0
+  private(set) var depth = 0
+  /// Whether the text so far is as `JSONWriter` lays it out compactly: no space, no escape that is not needed.
+  private(set) var isCompact = true
+  private var isASCII = true
+
+  /// The bytes must not be none.
+  init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
+
+  /// Whether bytes are a JSON text just as `JSONWriter` would write its document compactly, so that they can be copied in its place.
+  /// One pass.
+  static func isCompact(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard !bytes.isEmpty else { return false }
+    var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
+    return scanner.skipValue() && scanner.isAtEnd() && scanner.isCompact
+  }
+
+  /// Whether nothing follows, and all texts are UTF-8.
+  mutating func isAtEnd() -> Bool {
+    skipSpace()
+    return at == bytes.count && (isASCII || UTF8Text.isValid(bytes))
+  }
+
+  // MARK: Values
+
+  /// Skips a value. False where it cannot tell.
+  mutating func skipValue() -> Bool {
+    skipSpace()
+    guard at < bytes.count else { return false }
+    switch bytes[at] {
+    case UInt8(ascii: "\""): return skipText() != nil
+    case UInt8(ascii: "{"): return skipObject()
+    case UInt8(ascii: "["): return skipList()
+    case UInt8(ascii: "t"): return skip("true")
+    case UInt8(ascii: "f"): return skip("false")
+    case UInt8(ascii: "n"): return skip("null")
+    default:
+      let length = JSONNumber.length(in: bytes, at: at)
+      at &+= length
+      return length > 0
+    }
+  }
+
+  private mutating func skipObject() -> Bool {
+    guard open() else { return false }
+    if take(UInt8(ascii: "}")) { return close() }
+    repeat {
+      guard skipName() != nil, skipValue() else { return false }
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    return take(UInt8(ascii: "}")) && close()
+  }
+
+  private mutating func skipList() -> Bool {
+    guard open() else { return false }
+    if take(UInt8(ascii: "]")) { return close() }
+    repeat {
+      guard skipValue() else { return false }
+      skipSpace()
+    } while take(UInt8(ascii: ","))
+    return take(UInt8(ascii: "]")) && close()
+  }
+
+  /// Enters a list or an object and skips the space behind its bracket.
+  mutating func open() -> Bool {
+    guard depth < JSONParser.depthLimit else { return false }
+    depth &+= 1
+    at &+= 1
+    skipSpace()
+    return true
+  }
+
+  mutating func close() -> Bool {
+    depth &-= 1
+    return true
+  }
+
+  private mutating func skip(_ word: StaticString) -> Bool {
+    let length = word.utf8CodeUnitCount
+    guard bytes.count &- at >= length else { return false }
+    for offset in 0..<length where bytes[at &+ offset] != word.utf8Start[offset] { return false }
+    at &+= length
+    return true
+  }
+
+  /// A member's name, between its quotes, with the colon behind it skipped; nil where it cannot tell.
+  mutating func skipName() -> (range: Range<Int>, isPlain: Bool)? {
+    skipSpace()
+    guard at < bytes.count, bytes[at] == UInt8(ascii: "\""), let name = skipText() else { return nil }
+    skipSpace()
+    return take(UInt8(ascii: ":")) ? name : nil
+  }
+
+  // MARK: Texts
+
+  /// What lies between the quotes of the text that begins here, and whether that is ASCII without escapes; nil where it cannot tell.
+  private mutating func skipText() -> (range: Range<Int>, isPlain: Bool)? {
+    at &+= 1
+    let start = at
+    var isPlain = true
+    while true {
+      let (end, isASCII) = PlainText.end(in: bytes, from: at)
+      if !isASCII {
+        self.isASCII = false
+        isPlain = false
+      }
+      at = end
+      guard at < bytes.count else { return nil }
+      if bytes[at] == UInt8(ascii: "\"") {
+        at &+= 1
+        return (start..<end, isPlain)
+      }
+      guard bytes[at] == UInt8(ascii: "\\"), skipEscape() else { return nil }
+      isPlain = false
+    }
+  }
+
+  private mutating func skipEscape() -> Bool {
+    guard at &+ 1 < bytes.count else { return false }
+    switch bytes[at &+ 1] {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+      UInt8(ascii: "r"), UInt8(ascii: "t"):
+      at &+= 2
+      return true
+    case UInt8(ascii: "/"):
+      isCompact = false
+      at &+= 2
+      return true
+    case UInt8(ascii: "u"):
+      isCompact = false
+      guard at &+ 6 <= bytes.count else { return false }
+      for place in (at &+ 2)..<(at &+ 6) where bytes[place].hexDigitValue == nil { return false }
+      // Half of a pair of surrogates is for the parser.
+      let isSurrogate =
+        bytes[at &+ 2] | 0x20 == UInt8(ascii: "d") && (bytes[at &+ 3].hexDigitValue ?? 8) >= 8
+      at &+= 6
+      return !isSurrogate
+    default: return false
+    }
+  }
+
+  // MARK: Bytes
+
+  mutating func skipSpace() {
+    while at < bytes.count {
+      switch bytes[at] {
+      case 0x20, 0x0A, 0x0D, 0x09:
+        isCompact = false
+        at &+= 1
+      default: return
+      }
+    }
+  }
+
+  mutating func take(_ byte: UInt8) -> Bool {
+    guard at < bytes.count, bytes[at] == byte else { return false }
+    at &+= 1
+    return true
+  }
+
+  /// The document of the value that begins here, as the parser makes it; nil where it refuses it.
+  mutating func document() -> Document? {
+    skipSpace()
+    guard let (document, end) = try? JSONParser.value(in: bytes, at: at, depth: depth) else { return nil }
+    at = end
+    return document
+  }
+}

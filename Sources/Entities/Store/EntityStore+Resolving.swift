@@ -1,0 +1,101 @@
+public import CodableDatastore
+public import FoundationEssentials
+
+/// How an entity is meant that may be there already.
+public enum EntityMatch: Hashable, Sendable {
+  /// By its identifier.
+  case identifier(String)
+  /// By its property `name`.
+  case name(String)
+  /// By any property.
+  case property(EntityKey, EntityValue)
+}
+
+/// An entity that was asked for by what is known of it.
+public struct ResolvedEntity: Hashable, Sendable {
+  /// The entity.
+  public var entity: Entity
+  /// Whether it had to be made.
+  public var isCreated: Bool
+}
+
+extension EntityStore {
+  /// The entity that is meant; nil where there is none. Of several the one of the lowest identifier.
+  ///
+  /// - Parameters:
+  ///   - matches: How it may be known; tried in their order.
+  ///   - type: What it must be, or conform to; nil for anything.
+  public func find(_ matches: EntityMatch..., type: String? = nil) async throws -> Entity? {
+    try await find(matches, type: type)
+  }
+
+  func find(_ matches: [EntityMatch], type: String?) async throws -> Entity? {
+    let types: Set<String>? = if let type { try await types(conformingTo: type) } else { nil }
+    for match in matches {
+      let candidates: [Entity] =
+        switch match {
+        case .identifier(let id): try await load(id).map { [$0] } ?? []
+        case .name(let name): try await load(where: "name", is: .string(name))
+        case .property(let key, let value): try await load(where: key, is: value)
+        }
+      if let found = candidates.first(where: { types?.contains($0.type) ?? true }) { return found }
+    }
+    return nil
+  }
+}
+
+extension EntityStore where Store.AccessMode == ReadWrite {
+  /// The entity that is meant, made where there is none; in one transaction.
+  ///
+  /// - Parameters:
+  ///   - matches: How it may be known; tried in their order.
+  ///   - type: What it must be, or conform to, and what a new one is.
+  ///   - properties: What is said of a new one, beside what it was looked for by.
+  public func resolve(
+    _ matches: EntityMatch..., type: String, orCreate properties: [EntityKey: EntityValue]
+  ) async throws -> ResolvedEntity {
+    try await resolve(matches, type: type, orCreate: properties)
+  }
+
+  func resolve(
+    _ matches: [EntityMatch], type: String, orCreate properties: [EntityKey: EntityValue]
+  ) async throws -> ResolvedEntity {
+    try await persistence.perform(actionName: "resolve \(type)") {
+      if let found = try await find(matches, type: type) { return ResolvedEntity(entity: found, isCreated: false) }
+      var entity = Entity(type: type, properties: properties)
+      for match in matches.reversed() {
+        switch match {
+        case .identifier(let id): entity.id = id
+        case .name(let name): entity.set("name", .string(name), date: entity.created)
+        case .property(let key, let value): entity.set(key, value, date: entity.created)
+        }
+      }
+      return ResolvedEntity(entity: try await add(entity), isCreated: true)
+    }
+  }
+
+  /// Has one entity refer to another by a property, both made where they are not there; in one transaction. It is one-way:
+  /// the other is left as it is, and finds who refers to it by ``load(referringTo:)``.
+  ///
+  /// - Parameters:
+  ///   - subject: Who refers.
+  ///   - key: The property.
+  ///   - object: Who is referred to.
+  ///   - label: What the reference means; nil for the name of the property.
+  /// - Returns: Both.
+  @discardableResult
+  public func relate(
+    _ subject: (match: EntityMatch, type: String), _ key: EntityKey, to object: (match: EntityMatch, type: String),
+    label: String? = nil
+  ) async throws -> (subject: ResolvedEntity, object: ResolvedEntity) {
+    try await persistence.perform(actionName: "relate \(key)") {
+      let object = try await resolve([object.match], type: object.type, orCreate: [:])
+      var subject = try await resolve([subject.match], type: subject.type, orCreate: [:])
+      if subject.entity.set(key, .entity(object.entity.id), label: label ?? key.rawValue) {
+        try subject.entity.requireSound()
+        try await datastore.persist(subject.entity)
+      }
+      return (subject, object)
+    }
+  }
+}

@@ -1,0 +1,145 @@
+public import CodableDatastore
+import FoundationEssentials
+
+/// Records without a Swift type, in a datastore of a store.
+///
+/// ```swift
+/// let entities = EntityStore(persistence)
+/// try await entities.add(Entity("person-3", type: "person", properties: ["name": "Frank"]))
+/// for try await book in entities.load(type: "book") { print(book.label) }
+/// ```
+///
+/// All calls are those of ``datastore``, which may be used beside them: for queries, history, observation, views of the
+/// past. Those that write are transactions of their own, or part of the one that they are made in.
+public struct EntityStore<Store: Persistence>: Sendable {
+  /// The store that it is in.
+  public let persistence: Store
+  /// The datastore that keeps the entities.
+  public let datastore: Datastore<EntityFormat, Store.AccessMode>
+}
+
+extension EntityStore where Store.AccessMode == ReadWrite {
+  /// The entities of a store.
+  ///
+  /// - Parameters:
+  ///   - persistence: The store.
+  ///   - key: The datastore that keeps them.
+  public init(_ persistence: Store, key: DatastoreKey = EntityFormat.defaultKey) {
+    self.persistence = persistence
+    datastore = .JSONStore(
+      persistence: persistence, key: key,
+      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
+  }
+}
+
+extension EntityStore where Store.AccessMode == ReadOnly {
+  /// The entities of a store that is only read.
+  ///
+  /// - Parameters:
+  ///   - persistence: The store.
+  ///   - key: The datastore that keeps them.
+  public init(reading persistence: Store, key: DatastoreKey = EntityFormat.defaultKey) {
+    self.persistence = persistence
+    datastore = .readOnlyJSONStore(
+      persistence: persistence, key: key,
+      migrations: [.first: { decoder, data in try decoder.decode(Entity.self, from: data) }])
+  }
+}
+
+// MARK: Reading
+
+extension EntityStore {
+  /// The entity of an identifier, or nil.
+  public func load(_ id: String) async throws -> Entity? { try await datastore.load(id) }
+
+  /// All entities, by their identifiers.
+  public func load(_ range: UnboundedRange) -> some AsyncInstances<Entity> { datastore.load(range) }
+
+  /// The entities of one type, and of the types that conform to it, by their identifiers within each type.
+  ///
+  /// - Parameters:
+  ///   - type: The type.
+  ///   - conforming: Whether those of conforming types are meant too.
+  public func load(type: String, conforming: Bool = true) async throws -> [Entity] {
+    var found: [Entity] = []
+    for type in conforming ? try await types(conformingTo: type).sorted() : [type] {
+      for try await entity in datastore.load(type, from: \.type) { found.append(entity) }
+    }
+    return found
+  }
+
+  /// The entities of which a property says something, alone or in a list, by their identifiers.
+  ///
+  /// Texts, numbers and truths are found by an index, references by another; moments by the index of dates. What is data is
+  /// looked for in all entities.
+  public func load(where key: EntityKey, is value: EntityValue) async throws -> [Entity] {
+    var found: [Entity] = []
+    func keep(_ candidates: some AsyncInstances<Entity>) async throws {
+      for try await entity in candidates where entity[key]?.value.has(value) == true { found.append(entity) }
+    }
+    switch value {
+    case .entity(let id): try await keep(datastore.load(id, from: \.target))
+    case .date(let date): try await keep(datastore.load(date...date, from: \.date))
+    default:
+      if let text = value.searchText {
+        try await keep(datastore.load(Entity.searchable(key, text), from: \.property))
+      } else {
+        try await keep(datastore.load(...))
+      }
+    }
+    return found
+  }
+
+  /// The entities that refer to one, by any property, by their identifiers.
+  public func load(referringTo id: String) -> some AsyncInstances<Entity> { datastore.load(id, from: \.target) }
+
+  /// The entities that an entity refers to by a property, in the order in which it names them; nil where one is not there.
+  public func follow(_ key: EntityKey, from entity: Entity) async throws -> [Entity?] {
+    var targets: [String] = []
+    entity[key]?.value.forEachLeaf { if case .entity(let id) = $0 { targets.append(id) } }
+    var found: [Entity?] = []
+    for id in targets { found.append(try await load(id)) }
+    return found
+  }
+
+  /// Whom entities refer to that is not there: the entity, and the identifier that it names. Reads the index of references.
+  public func dangling() async throws -> [(entity: String, target: String)] {
+    var dangling: [(entity: String, target: String)] = []
+    var known: [String: Bool] = [:]
+    for try await entity in datastore.load(..., from: \.target) {
+      for target in entity.targets.sorted() {
+        let isThere: Bool
+        if let answer = known[target] { isThere = answer } else { isThere = try await load(target) != nil }
+        known[target] = isThere
+        if !isThere, !dangling.contains(where: { $0 == (entity.id, target) }) { dangling.append((entity.id, target)) }
+      }
+    }
+    return dangling
+  }
+
+  /// What a property was before, newest first: its values in the versions of the store, then what was imported with it.
+  ///
+  /// The cost is that of the versions of this one entity.
+  public func past(of id: String, _ key: EntityKey) async throws -> [EntityPast] {
+    try await pasts(of: id)[key] ?? []
+  }
+
+  /// What each property was before.
+  func pasts(of id: String) async throws -> [EntityKey: [EntityPast]] {
+    var told: [EntityKey: [EntityPast]] = [:]
+    var newest: Entity?
+    for try await version in datastore.history(of: id) {
+      guard let entity = version.instance else { continue }
+      if newest == nil { newest = entity }
+      for (key, property) in entity.properties { told[key, default: []].append(EntityPast(property)) }
+      for (key, past) in entity.past { told[key, default: []] += past }
+    }
+    for (key, all) in told {
+      var seen: Set<EntityPast> = []
+      if let now = newest?[key] { seen.insert(EntityPast(now)) }
+      let past = all.filter { seen.insert($0).inserted }
+      told[key] = past.isEmpty ? nil : past
+    }
+    return told
+  }
+}

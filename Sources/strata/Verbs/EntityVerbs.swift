@@ -1,0 +1,81 @@
+import CodableDatastore
+import DatastoreModel
+import Documents
+import Entities
+import FoundationEssentials
+import StoreBrowser
+
+// Entities in and out, in their interchange form.
+
+extension VerbRun {
+  /// Takes in a file of entities, in one commit.
+  func importEntities() async throws -> Int32 {
+    let (path, key, file) = (try required(0), try required(1), try required(2))
+    if let option = ["--id", "--index", "--direct", "--new-only", "--dry-run"].first(where: { arguments.has($0) }) {
+      throw UsageError("\(option) does not go with --entities, which know their own form", verb: arguments.verb)
+    }
+    let text = try readEntities(file)
+    let isNew = !FileManager.default.fileExists(atPath: path)
+    if !isNew, let datastore = try openStore(path, readOnly: true).head.datastore(key) {
+      try requireEntities(datastore)
+    }
+    let persistence = try DiskPersistence(readWriteURL: URL(filePath: path))
+    do {
+      let entities = EntityStore(persistence, key: DatastoreKey(key))
+      let name = arguments.value("--name") ?? "import \(file)"
+      let report = try await entities.importing(text, actionName: name)
+      let head = try await persistence.head
+      try await persistence.close()
+      if isJSON {
+        try line([
+          "commit": head.map { Document.number(NumberText($0.id.rawValue)) } ?? .null, "new": .count(report.created),
+          "changed": .count(report.updated), "unchanged": .count(report.unchanged),
+          "dangling": .count(report.dangling),
+        ])
+      } else {
+        let dangling = report.dangling > 0 ? ", \(report.dangling) referred to but not there" : ""
+        try output.line(
+          "\(report.created) new, \(report.updated) changed, \(report.unchanged) unchanged\(dangling)")
+      }
+      return 0
+    } catch {
+      try? await persistence.close()
+      if isNew, (try? await persistence.head) == nil { try? FileManager.default.removeItem(atPath: path) }
+      if let error = error as? EntityError, case .interchange(let place, let reason) = error {
+        throw ModelError.invalid(text: "", column: nil, reason: "\(file): \(place): \(reason)")
+      }
+      throw error
+    }
+  }
+
+  /// Prints the entities of a datastore.
+  func exportEntities() async throws -> Int32 {
+    guard let key = arguments.operand(1) else {
+      throw UsageError("--entities are those of one datastore; name it", verb: arguments.verb)
+    }
+    let path = try required(0)
+    // Opened once for its errors, which say what is wrong with the path.
+    try requireEntities(datastore(key, in: store().head))
+    let entities = EntityStore(
+      reading: DiskPersistence(readOnlyURL: URL(filePath: path)), key: DatastoreKey(key))
+    try await entities.export(
+      form: arguments.has("--compact") ? .compact : .full, history: arguments.has("--history")
+    ) { text in try output.bytes([UInt8](text)) }
+    return 0
+  }
+
+  /// Fails where a datastore keeps something else than entities.
+  private func requireEntities(_ datastore: any ReadableDatastore) throws(ModelError) {
+    let descriptor = datastore.descriptor
+    guard descriptor.instanceType != "Entity" else { return }
+    throw .refused(reason: "\(descriptor.key) keeps \(descriptor.instanceType), not entities")
+  }
+
+  private func readEntities(_ file: String) throws -> Data {
+    do {
+      return try Data(contentsOf: URL(filePath: file == "-" ? "/dev/stdin" : file))
+    } catch {
+      throw ModelError.refused(reason: "\(file) cannot be read")
+    }
+  }
+}

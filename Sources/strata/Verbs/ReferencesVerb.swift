@@ -1,0 +1,33 @@
+import DatastoreModel
+import Documents
+import StoreBrowser
+
+extension VerbRun {
+  /// Prints who refers to a record.
+  func references() throws -> Int32 {
+    let store = try store()
+    let view = try view(of: store)
+    let target = try datastore(required(1), in: view)
+    let identifier = try target.identifier(parsing: required(2))
+    let key = target.descriptor.key
+    for referrers in try view.referrers(to: identifier, in: key, through: arguments.value("--through")) {
+      var windows = RankWindows(0..<referrers.ranks.count)
+      while let window = windows.next() {
+        for referring in try referrers.identifiers(window) {
+          let (datastore, index) = (referrers.datastore.descriptor.key, referrers.index.descriptor.name)
+          if isJSON {
+            try line([
+              "datastore": .string(datastore), "id": .identifier(referring), "index": .string(index),
+            ])
+          } else {
+            try output.line("\(datastore) \(referring)  \(index)")
+          }
+        }
+      }
+    }
+    if try target.record(identifier) == nil {
+      complain("\(key) has no record \(identifier): what refers to it dangles")
+    }
+    return 0
+  }
+}

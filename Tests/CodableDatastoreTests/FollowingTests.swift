@@ -1,0 +1,211 @@
+import DatastoreModel
+import Foundation
+import StorageEngine
+import Synchronization
+import Testing
+
+@testable import CodableDatastore
+
+@Suite("Observers hear everything once, in order", .timeLimit(.minutes(2)))
+struct FollowingTests {
+  struct Refusal: Error {}
+
+  @Test("a live result sorted by what is no order holds the right instances")
+  func noOrder() async throws {
+    struct Reading: Codable, Hashable, Identifiable, Sendable {
+      var id: Int
+      var value: Double?
+      var number: Double { value ?? .nan }
+    }
+    struct ReadingFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case first }
+      typealias Instance = Reading
+      static let defaultKey: DatastoreKey = "Readings"
+      static let currentVersion = Version.first
+    }
+    let persistence = MemoryPersistence()
+    let readings = ReadingFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.first: { try $0.decode(Reading.self, from: $1) }])
+    func value(_ number: Int) -> Double? { number % 3 == 0 ? nil : Double(number * 37 % 101) }
+    for id in 0..<60 { try await readings.persist(Reading(id: id, value: value(id))) }
+    var results = readings.live(sortedBy: { $0.number < $1.number }).makeAsyncIterator()
+    let first = try #require(try await results.next())
+    #expect(Set(first) == Set(try await readings.load(...).all()))
+    for step in 0..<200 {
+      let id = step * 7 % 60
+      if step % 5 == 0, try await readings.load(id) != nil {
+        try await readings.delete(id)
+      } else {
+        try await readings.persist(Reading(id: id, value: value(step)))
+      }
+      let stored = try await readings.load(...).all()
+      let shown = try #require(try await results.next())
+      #expect(Set(shown) == Set(stored) && shown.count == stored.count)
+    }
+  }
+
+  @Test("many changes at once come to what a loop over the records comes to")
+  func manyChanges() async throws {
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    try await persistence.perform { for book in Book.numbered(1...300) { try await books.persist(book) } }
+    var results = books.live(where: { $0.pages % 20 == 0 }, sortedBy: { $0.title > $1.title }).makeAsyncIterator()
+    var unsorted = books.live().makeAsyncIterator()
+    _ = try await results.next()
+    _ = try await unsorted.next()
+    try await persistence.perform {
+      for id in stride(from: 1, through: 300, by: 2) { try await books.delete(id) }
+      for book in Book.numbered(250...600) { try await books.persist(book) }
+    }
+    let all = try await books.load(...).all()
+    #expect(try await results.next() == all.filter { $0.pages % 20 == 0 }.sorted { $0.title > $1.title })
+    #expect(try await unsorted.next() == all)
+  }
+
+  @Test("a live result begun within a transaction shows what is committed, before and after")
+  func liveWithin() async throws {
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    var results = books.live().makeAsyncIterator()
+    try? await persistence.perform {
+      try await books.persist(Book(id: 2, title: "B"))
+      let shown = try await results.next(isolation: #isolation)
+      #expect(shown?.map(\.id) == [1])
+      throw Refusal()
+    }
+    var others = books.live().makeAsyncIterator()
+    try await persistence.perform {
+      try await books.persist(Book(id: 3, title: "C"))
+      let shown = try await others.next(isolation: #isolation)
+      #expect(shown?.map(\.id) == [1])
+    }
+    #expect(try await results.next()?.map(\.id) == [1, 3])
+    #expect(try await others.next()?.map(\.id) == [1, 3])
+  }
+
+  @Test("what observers hear adds up to what is there, whatever is undone and restored meanwhile")
+  func addingUp() async throws {
+    let place = TemporaryPlace()
+    let disk = try DiskPersistence(readWriteURL: place.url)
+    let books = BookFormat.datastore(disk)
+    try await books.persist(Book(id: 0, title: "first"))
+    let first = try #require(try await disk.head)
+    var heard = [0: Book(id: 0, title: "first")]
+    let changes = try await books.observe()
+    await withTaskGroup(of: Void.self) { group in
+      for task in 0..<8 {
+        group.addTask {
+          for step in 0..<30 {
+            let id = (task * 7 + step) % 20
+            switch (task, step % 4) {
+            case (0, _): _ = try? await disk.undo()
+            case (1, 0): _ = try? await disk.restore(first.id)
+            case (2, 0): _ = try? await disk.redo()
+            case (3, _): _ = try? await books.deleteIfPresent(id)
+            default: _ = try? await books.persist(Book(id: id, title: "\(task), \(step)"))
+            }
+          }
+        }
+      }
+    }
+    try await books.persist(Book(id: 99, title: "last"))
+    for try await change in changes {
+      switch change {
+      case .created(let id, let new):
+        #expect(heard[id] == nil)
+        heard[id] = new
+      case .updated(let id, let old, let new):
+        #expect(heard[id] == old)
+        heard[id] = new
+      case .deleted(let id, let old):
+        #expect(heard[id] == old)
+        heard[id] = nil
+      }
+      if change.id == 99 { break }
+    }
+    let stored = try await books.load(...).all()
+    #expect(heard.values.sorted { $0.id < $1.id } == stored)
+  }
+
+  @Test("a change that does not decode is thrown in its place, and the next one comes after it")
+  func undecodable() async throws {
+    struct Unreadable: Error {}
+    let persistence = MemoryPersistence()
+    let books = BookFormat.Datastore.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          let book = try decoder.decode(Book.self, from: data)
+          if book.title == "unreadable" { throw Unreadable() }
+          return book
+        }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+    var changes = try await books.observe().makeAsyncIterator()
+    try await books.persist(Book(id: 1, title: "A"))
+    try await books.persist(Book(id: 2, title: "unreadable"))
+    try await books.persist(Book(id: 3, title: "C"))
+    #expect(try await changes.next()?.id == 1)
+    do {
+      _ = try await changes.next()
+      Issue.record("it was passed over")
+    } catch let error as UnreadableChangeError {
+      #expect(error.identifier == "2" && error.commit == 2 && error.underlying is Unreadable)
+    }
+    #expect(try await changes.next()?.id == 3)
+  }
+
+  @Test("changes of other processes that cannot be read once are said to be, and told the next time")
+  func readingFails() async throws {
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    let connection = persistence._store.connection
+    let before = try #require(try connection.currentView(forWriter: true))
+    try await books.persist(Book(id: 2, title: "B"))
+    let after = try #require(try connection.currentView(forWriter: true))
+
+    final class Watch: DiskWatch {}
+    let publication = Publication()
+    let buffer = ChangeBuffer(hearsOtherProcesses: true) { _ in true }
+    publication.add(buffer, for: "Books")
+    try publication.beginFollowing(at: before) { Watch() }
+    publication.notice {
+      after
+    } changes: { _, _, _, _ in
+      throw Refusal()
+    }
+    await #expect(throws: Refusal.self) { try await buffer.next() }
+    publication.notice {
+      throw Refusal()
+    } changes: { _, _, _, _ in
+      []
+    }
+    await #expect(throws: Refusal.self) { try await buffer.next() }
+    for _ in 0..<2 {
+      publication.notice {
+        after
+      } changes: { old, _, new, datastore in
+        try ChangeWalk(from: old, to: new, datastore: datastore).all()
+      }
+    }
+    #expect(buffer.takeAll().map(\.commit) == [2])
+  }
+
+  @Test("redo brings back what undo took back, and says so in the history")
+  func redo() async throws {
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "A"))
+    try await persistence.perform(actionName: "Rename") { _ = try await books.persist(Book(id: 1, title: "B")) }
+    #expect(try await persistence.redo() == nil)
+    try await persistence.undo()
+    #expect(try await books.load(1)?.title == "A")
+    try await persistence.redo()
+    #expect(try await books.load(1)?.title == "B")
+    #expect(try await persistence.head?.action == "redo Rename")
+    #expect(try await persistence.redo() == nil)
+    try await persistence.undo()
+    #expect(try await books.load(1)?.title == "A")
+  }
+}

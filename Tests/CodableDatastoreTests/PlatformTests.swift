@@ -1,0 +1,90 @@
+import Foundation
+import Testing
+
+/// What keeps the sources compiling on Apple's platforms, where nothing here can be run.
+@Suite("Sources are fit for every platform")
+struct PlatformTests {
+  /// The modules that an app links.
+  private static let library = [
+    "CHash", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "FolderStore", "CodableDatastore",
+    "Exchange",
+    "Entities",
+  ]
+
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  private struct Source {
+    var name: String
+    var lines: [String]
+  }
+
+  private func sources(in folder: String = "Sources") throws -> [Source] {
+    let base = Self.root.appending(path: folder)
+    let enumerator = try #require(FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil))
+    return try enumerator.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.map { file in
+      Source(
+        name: file.pathComponents.suffix(3).joined(separator: "/"),
+        lines: try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+          .map { $0.trimmingCharacters(in: .whitespaces) })
+    }
+  }
+
+  @Test("FoundationEssentials is imported where it is, and Foundation where it is not")
+  func foundation() throws {
+    let sources = try sources()
+    #expect(sources.count > 200)
+    var imports = 0
+    for source in sources {
+      for (place, line) in source.lines.enumerated() where line.hasSuffix("import FoundationEssentials") {
+        imports += 1
+        let modifier = line.dropLast("import FoundationEssentials".count)
+        let around = source.lines[max(place - 1, 0)..<min(place + 4, source.lines.count)]
+        #expect(
+          Array(around) == [
+            "#if canImport(FoundationEssentials)", line, "#else", "\(modifier)import Foundation", "#endif",
+          ], "\(source.name):\(place + 1)")
+      }
+    }
+    #expect(imports > 20)
+  }
+
+  @Test("what lives elsewhere on Apple's platforms is named in one place")
+  func propertyListFormats() throws {
+    for source in try sources()
+    where source.lines.contains(where: { $0.contains("PropertyListDecoder.PropertyListFormat") }) {
+      #expect(source.name.hasSuffix("Datastores/Migration.swift"))
+    }
+  }
+
+  @Test("a system's C library is imported under a condition", arguments: library)
+  func systemLibraries(_ module: String) throws {
+    let folder = "Sources/\(module)"
+    guard FileManager.default.fileExists(atPath: Self.root.appending(path: folder).path) else { return }
+    for source in try sources(in: folder) {
+      for (place, line) in source.lines.enumerated() where line.hasSuffix("import Glibc") {
+        let before = source.lines[..<place].last { $0.hasPrefix("#") }
+        #expect(
+          before.map { ["#else", "#if !canImport(Darwin)", "#if canImport(Glibc)"].contains($0) } == true,
+          "\(source.name):\(place + 1)")
+      }
+    }
+  }
+
+  @Test("the package asks for no newer system than the design says")
+  func platforms() throws {
+    let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
+    #expect(manifest.contains(".macOS(.v15), .iOS(.v18)"))
+    #expect(manifest.hasPrefix("// swift-tools-version: 6.2\n"))
+    // Types that came with the systems after those.
+    for module in Self.library {
+      let folder = "Sources/\(module)"
+      guard FileManager.default.fileExists(atPath: Self.root.appending(path: folder).path) else { continue }
+      for source in try sources(in: folder) {
+        for newer in ["InlineArray<", "UTF8Span", ".utf8Span", "Observations {"] {
+          #expect(!source.lines.contains { $0.contains(newer) && !$0.hasPrefix("//") }, "\(source.name): \(newer)")
+        }
+      }
+    }
+  }
+}
