@@ -33,8 +33,9 @@ extension Document {
 
   /// Where two documents differ, in the order of the new one's fields, removed ones last in their object.
   ///
-  /// Objects are compared member by member. Of lists the equal beginning and end are left out, so that an insertion in
-  /// the middle is one change; what lies between is compared position by position.
+  /// Objects are compared member by member. Of lists the equal beginning and end are left out, and elements that stand in
+  /// both in the same order; what lies between is compared position by position. A path is that in the new document; of
+  /// what is gone, that in the old one.
   package static func difference(_ old: Document, _ new: Document) -> [FieldChange] {
     var changes: [FieldChange] = []
     appendDifference(old, new, at: .root, to: &changes)
@@ -71,14 +72,61 @@ extension Document {
     let shorter = min(old.count, new.count)
     let start = (0..<shorter).first { old[$0] != new[$0] } ?? shorter
     let tail = (0..<(shorter - start)).first { old[old.count - 1 - $0] != new[new.count - 1 - $0] } ?? shorter - start
-    for index in start..<max(old.count, new.count) - tail {
-      let place = path.appending(index)
-      switch (index < old.count - tail, index < new.count - tail) {
-      case (true, true): appendDifference(old[index], new[index], at: place, to: &changes)
-      case (true, false): changes.append(FieldChange(path: place, old: old[index], new: nil))
-      case (false, true): changes.append(FieldChange(path: place, old: nil, new: new[index]))
-      case (false, false): break
+    let (oldMiddle, newMiddle) = (start..<old.count - tail, start..<new.count - tail)
+    // Elements that stand in both, in order, are the same elements; between them lies what differs.
+    var (oldIndex, newIndex) = (start, start)
+    for pair in Self.common(old, oldMiddle, new, newMiddle) + [(oldMiddle.upperBound, newMiddle.upperBound)] {
+      appendGap(old, oldIndex..<pair.0, new, newIndex..<pair.1, at: path, to: &changes)
+      (oldIndex, newIndex) = (pair.0 + 1, pair.1 + 1)
+    }
+  }
+
+  /// What lies between two equal elements: position by position, then what only one side has.
+  private static func appendGap(
+    _ old: [Document], _ oldGap: Range<Int>, _ new: [Document], _ newGap: Range<Int>, at path: DocumentPath,
+    to changes: inout [FieldChange]
+  ) {
+    for (oldIndex, newIndex) in zip(oldGap, newGap) {
+      appendDifference(old[oldIndex], new[newIndex], at: path.appending(newIndex), to: &changes)
+    }
+    for index in oldGap.dropFirst(newGap.count) {
+      changes.append(FieldChange(path: path.appending(index), old: old[index], new: nil))
+    }
+    for index in newGap.dropFirst(oldGap.count) {
+      changes.append(FieldChange(path: path.appending(index), old: nil, new: new[index]))
+    }
+  }
+
+  /// A longest common subsequence, as pairs of positions; none where both sides have the same length, or where it would
+  /// cost more than a quarter of a million comparisons: then elements are compared position by position.
+  private static func common(
+    _ old: [Document], _ oldRange: Range<Int>, _ new: [Document], _ newRange: Range<Int>
+  ) -> [(Int, Int)] {
+    guard oldRange.count != newRange.count, !oldRange.isEmpty, !newRange.isEmpty,
+      oldRange.count * newRange.count <= 1 << 18
+    else { return [] }
+    let width = newRange.count + 1
+    var lengths = [Int](repeating: 0, count: (oldRange.count + 1) * width)
+    for row in (0..<oldRange.count).reversed() {
+      for column in (0..<newRange.count).reversed() {
+        lengths[row * width + column] =
+          old[oldRange.lowerBound + row] == new[newRange.lowerBound + column]
+          ? lengths[(row + 1) * width + column + 1] + 1
+          : max(lengths[(row + 1) * width + column], lengths[row * width + column + 1])
       }
     }
+    var pairs: [(Int, Int)] = []
+    var (row, column) = (0, 0)
+    while row < oldRange.count, column < newRange.count {
+      if old[oldRange.lowerBound + row] == new[newRange.lowerBound + column] {
+        pairs.append((oldRange.lowerBound + row, newRange.lowerBound + column))
+        (row, column) = (row + 1, column + 1)
+      } else if lengths[(row + 1) * width + column] >= lengths[row * width + column + 1] {
+        row += 1
+      } else {
+        column += 1
+      }
+    }
+    return pairs
   }
 }

@@ -1,4 +1,5 @@
 import DatastoreModel
+import TerminalKit
 
 #if canImport(Darwin)
   import Darwin
@@ -76,21 +77,24 @@ func complain(_ sentence: String) {
 }
 
 extension String {
-  /// With pictures in the place of control characters, but for tabs and the ends of lines.
+  /// As it may go to a terminal: nothing that steers, hides or reorders what is shown. Tabs and ends of lines stay.
   var showingControls: String {
-    guard unicodeScalars.contains(where: \.steersTerminals) else { return self }
-    var shown = UnicodeScalarView()
-    for scalar in unicodeScalars {
-      let value = scalar.value
-      let picture = value < 0x20 ? Unicode.Scalar(0x2400 + value) : value == 0x7F ? "\u{2421}" : "\u{FFFD}"
-      shown.append(scalar.steersTerminals ? picture ?? "\u{FFFD}" : scalar)
+    guard !utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else { return self }
+    var shown = ""
+    var piece = Substring.UnicodeScalarView()
+    func take() {
+      shown += SafeText.shown(String(piece))
+      piece = Substring.UnicodeScalarView()
     }
-    return String(shown)
-  }
-}
-
-extension Unicode.Scalar {
-  fileprivate var steersTerminals: Bool {
-    properties.generalCategory == .control && self != "\n" && self != "\t"
+    for scalar in unicodeScalars {
+      guard scalar == "\n" || scalar == "\t" else {
+        piece.append(scalar)
+        continue
+      }
+      take()
+      shown.unicodeScalars.append(scalar)
+    }
+    take()
+    return shown
   }
 }

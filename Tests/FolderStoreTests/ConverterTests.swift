@@ -62,7 +62,7 @@ struct ConverterTests {
     #expect(copies.map(\.action) == rows.map(\.action))
     #expect(copies.map(\.date) == rows.map(\.date))
     #expect(copies.map(\.changes) == rows.map(\.changes))
-    #expect(converted.report.commitCount == rows.count)
+    #expect(converted.report.commitCount == Int(converted.store.commitCount))
     let stale = Set(converted.report.staleIndexes.map { "\($0.datastore)/\($0.index)" })
     for (copy, row) in zip(copies, rows) {
       let view = try converted.store.view(at: copy.number)

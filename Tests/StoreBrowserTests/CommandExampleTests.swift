@@ -37,6 +37,7 @@ struct CommandExampleTests {
   private func check(
     _ example: CommandExample, isMet: Bool, _ how: String, doing command: (Driver) throws -> Void
   ) throws {
+    TestFile.remove(Self.exported)
     let store = try Sample.store()
     let driver = Driver(
       store, start: .init(datastore: example.datastore), warmUp: FakeWarmUp())

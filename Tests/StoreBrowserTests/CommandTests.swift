@@ -94,6 +94,19 @@ struct CommandTests {
     }
   }
 
+  @Test("a binding that takes a key from another command says so, and wins")
+  func hidingBinding() throws {
+    let keymap = Keymap(bindings: [.history: ["x"], .larger: ["g"]])
+    #expect(keymap.meaning(of: try #require(KeyChord.sequence("x")), in: .table) == .command(.history))
+    #expect(keymap.hidden.contains("x is history now, and no longer leave-out"))
+    #expect(keymap.hidden.contains("gg is larger now, and no longer first"))
+    #expect(Keymap.standard.hidden.isEmpty)
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City")) {
+      $0.settings.bindings = [.history: ["x"]]
+    }
+    #expect(driver.status.contains("x is history now"))
+  }
+
   @Test("other keys take the place of a command's own")
   func binding() throws {
     let keymap = Keymap(bindings: [.history: ["^h"], .undo: []])

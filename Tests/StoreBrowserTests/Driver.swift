@@ -64,6 +64,13 @@ final class Driver {
     for (id, work) in waiting { perform(work, id) }
   }
 
+  /// Does the oldest of what is held back; what follows from it is held back again.
+  func releaseOne() {
+    guard !held.isEmpty else { return }
+    let (id, work) = held.removeFirst()
+    perform(work, id)
+  }
+
   private func run(_ effects: [Effect]) {
     for effect in effects {
       switch effect {

@@ -58,6 +58,8 @@ struct MigrationTests {
     driver.press("2")
     #expect(driver.browser.focus == .table)
     driver.press("j")
+    driver.press("Esc ^c")
+    #expect(driver.browser.session.running[.warmUp] != nil, "Esc goes back, and one ^c asks")
     driver.press("^c")
     #expect(driver.browser.session.running[.warmUp] == nil)
     #expect(!driver.hasQuit)

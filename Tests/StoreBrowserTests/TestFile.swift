@@ -14,6 +14,8 @@ enum TestFile {
 
   static func write(_ text: String, to path: String) throws { try Data(text.utf8).write(to: URL(filePath: path)) }
 
+  static func lines(_ path: String) throws -> [Substring] { try text(path).split(separator: "\n") }
+
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
   static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }

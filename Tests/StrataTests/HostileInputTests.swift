@@ -7,7 +7,8 @@ import Testing
 struct HostileInputTests {
   @Test("control characters steer no terminal: they are shown as pictures")
   func controls() throws {
-    #expect("a\u{1B}[31mb\u{7F}\u{9B}2J\r\n\té\u{0}".showingControls == "a␛[31mb␡\u{FFFD}2J␍\n\té␀")
+    #expect("a\u{1B}[31mb\u{7F}\u{9B}2J\r\n\té\u{0}".showingControls == "a␛[31mb␡⟨U+009B⟩2J␍\n\té␀")
+    #expect("admin\u{202E}gpj".showingControls == "admin⟨U+202E⟩gpj")
     #expect("plain ⌘ text\n".showingControls == "plain ⌘ text\n")
     let run = try ProgramRun(["info", "/nowhere/\u{1B}[31m.strata"])
     #expect(run.status == 1)

@@ -11,7 +11,7 @@ struct ClipboardTests {
       text(Clipboard.sequence("Zürich", insideTmux: false, insideScreen: false)) == "\u{1B}]52;c;WsO8cmljaA==\u{7}")
     #expect(
       text(Clipboard.sequence("a", insideTmux: true, insideScreen: false))
-        == "\u{1B}Ptmux;\u{1B}\u{1B}]52;c;YQ==\u{7}\u{1B}\\")
+        == "\u{1B}]52;c;YQ==\u{7}\u{1B}Ptmux;\u{1B}\u{1B}]52;c;YQ==\u{7}\u{1B}\\")
     let long = text(Clipboard.sequence(String(repeating: "a", count: 300), insideTmux: false, insideScreen: true)) ?? ""
     let pieces = long.split(separator: "\u{1B}\\")
     #expect(pieces.count == 2)

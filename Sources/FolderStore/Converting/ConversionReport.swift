@@ -1,7 +1,7 @@
 /// What a conversion carried over, and what it could not.
 package struct ConversionReport: Hashable, Sendable {
   package var path: String
-  /// Rows of the history, without commits that only registered datastores.
+  /// All commits of the new store, as `info` counts them.
   package var commitCount = 0
   package var datastores: [Datastore] = []
   package var staleIndexes: [StaleIndex] = []

@@ -150,7 +150,7 @@ private struct ConversionWork {
     }
     // The history of a store passes over commits that changed no record, unless they are said to be maintenance.
     try builder.commit(action, date: view.iteration.creationDate, isMaintenance: !isRegistration && !hasChanged)
-    if !isRegistration { commitCount += 1 }
+    commitCount += 1
   }
 
   private mutating func writeDatastore(

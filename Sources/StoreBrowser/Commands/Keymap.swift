@@ -12,9 +12,28 @@ package struct Keymap: Sendable, Hashable {
 
   /// The keys of the command table, but for some commands others.
   package init(bindings: [Command: [String]]) {
-    for entry in CommandTable.all {
-      for key in bindings[entry.command] ?? entry.keys { bind(key, to: entry.command) }
+    let chosen = CommandTable.all.filter { bindings[$0.command] != nil }
+    for entry in chosen {
+      for key in bindings[entry.command] ?? [] { bind(key, to: entry.command) }
     }
+    for entry in CommandTable.all where bindings[entry.command] == nil {
+      for key in entry.keys {
+        if let other = chosen.first(where: { hides(key, of: entry.command, by: $0.command) }) {
+          hidden.append("\(key.replacing(" ", with: "")) is \(other.name) now, and no longer \(entry.name)")
+        } else {
+          bind(key, to: entry.command)
+        }
+      }
+    }
+  }
+
+  /// What a person's bindings took away from other commands, each as a sentence.
+  package private(set) var hidden: [String] = []
+
+  /// Whether a key of a command cannot be reached any more: it, or a beginning of it, was given to another.
+  private func hides(_ key: String, of command: Command, by other: Command) -> Bool {
+    guard let chords = KeyChord.sequence(key), CommandTable.canMeet(command, other) else { return false }
+    return (1...max(1, chords.count)).contains { commands[Array(chords.prefix($0))]?.contains(other) == true }
   }
 
   private mutating func bind(_ key: String, to command: Command) {

@@ -44,13 +44,18 @@ extension Browser {
     case .identified(let place):
       select(place)
       if focus != .table { focusPane(.table) }
-    case .gathered(let answer): take(answer)
+    case .gathered(let answer): gathered(answer)
     case .placed(let answer):
-      external = nil
       guard !answer.edits.isEmpty else {
+        external = nil
         session.say("nothing changed")
         break
       }
+      if let twice = answer.edits.first(where: isStagedAlready) {
+        reopenExternal("\(twice.identifier) is staged as a new record already; give this one another identifier")
+        break
+      }
+      external = nil
       let isOne = answer.edits.count == 1
       let verb = answer.edits[0].old == nil ? "new" : "edited"
       stage(
@@ -68,6 +73,17 @@ extension Browser {
     case .pinned(let pins):
       session.outline?.pins = pins
       session.say("pins: \(pins.isEmpty ? "none" : pins.map(\.name).joined(separator: ", "))")
+    case .exported(let answer) where answer.unasked != nil:
+      guard var request = answer.unasked else { break }
+      request.replaces = true
+      present(
+        MenuOverlay(
+          title: "\(answer.file) is there already",
+          items: [
+            .init(title: "leave it", detail: "", choice: .nothing),
+            .init(title: "choose another name", detail: "", choice: .exportElsewhere),
+            .init(title: "replace it", detail: "what it holds is lost", choice: .export(request)),
+          ]))
     case .exported(let answer):
       session.say(
         "\(NumberFormat.count(answer.records)) records, \(NumberFormat.bytes(answer.bytes)) in \(answer.file)")
@@ -86,6 +102,12 @@ extension Browser {
       look()
     default: break
     }
+  }
+
+  /// Whether an edit would take the place of another new record that is staged.
+  private func isStagedAlready(_ edit: RecordEdit) -> Bool {
+    guard edit.old == nil, let staged = session.staged.edits[edit.place], staged.kind == .insert else { return false }
+    return external?.subject.identifier != edit.identifier
   }
 
   private mutating func fail(_ slot: WorkSlot, _ error: ModelError) {

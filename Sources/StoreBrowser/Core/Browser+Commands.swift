@@ -137,7 +137,7 @@ extension Browser {
       return
     }
     session.notice = nil
-    if let work = session.longWork.first, work.id.slot != .commit {
+    if let work = session.longWork.first(where: { $0.id.slot != .commit && !$0.id.slot.isAskedAbout }) {
       cancelWork(work)
     } else if views.count > 1, focus != view.kind.panes[0], view.kind.panes.count > 1 {
       focus = view.kind.panes[0]
@@ -202,16 +202,25 @@ extension Browser {
     if let left = session.left { return left }
     let count = session.staged.count
     guard count > 0, session.configuration.documentFile == nil else { return nil }
-    return "\(count) staged \(count == 1 ? "change" : "changes") kept for \(storeName)"
+    return "\(count) staged \(count == 1 ? "change" : "changes") kept for \(SafeText.shown(storeName))"
   }
 
   var storeName: String { session.facts.path.split(separator: "/").last.map(String.init) ?? session.facts.path }
 
+  /// Cancels what runs: work that changes the store after a second press. With nothing running it quits, but not on the
+  /// pane of such work, where the press may have been meant for what has just ended.
   mutating func interrupt() {
     if !overlays.isEmpty {
       dismiss()
-    } else if let work = session.longWork.first {
+    } else if let work = session.longWork.first(where: { $0.id.slot != .commit }) {
+      guard !work.id.slot.isAskedAbout || cancelIsAsked == work.id else {
+        cancelIsAsked = work.id
+        session.warn("\(work.label) runs; ^c again cancels it, and the store is as it was")
+        return
+      }
       cancelWork(work)
+    } else if view.kind == .migration {
+      session.warn("nothing runs any more; q closes this pane, Q quits")
     } else {
       quit()
     }
@@ -300,7 +309,7 @@ extension Browser {
 
   mutating func replay() {
     guard !macro.isRecording else { return }
-    for key in macro.keys { press(key) }
+    typeAhead.replay(macro.keys)
   }
 
   /// All commands, those that work in the pane with the keys first.

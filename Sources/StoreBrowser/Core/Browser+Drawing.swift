@@ -142,6 +142,7 @@ extension Browser {
     if let activity = session.facts.activity, view.kind != .migration {
       return ("\(activity.title) \(NumberFormat.percent(activity.done, of: activity.total)) — M shows it", .text)
     }
+    if focus == .table, overlays.isEmpty, let meaning = table.signMeaning(session) { return (meaning, .dim) }
     if !session.staged.isEmpty {
       let totals = session.staged.totals
       return (
@@ -160,7 +161,7 @@ extension Browser {
         text += " of \(NumberFormat.count(total)) (\(NumberFormat.percent(progress.done, of: total)))"
       }
     }
-    return text + " — Esc cancels"
+    return text + (work.id.slot.isAskedAbout ? " — ^c cancels" : " — Esc cancels")
   }
 
   private var statusRight: String {

@@ -8,6 +8,15 @@ struct ExternalEdit: Sendable {
     case field(RecordPlace, DocumentPath, isText: Bool)
     case record(Record, datastore: String)
     case records([Record], datastore: String)
+
+    /// The record that was opened; nil where it was new, or many.
+    var identifier: StoredKey? {
+      switch self {
+      case .field(let place, _, _): place.identifier
+      case .record(let record, _): record.identifier.bytes.isEmpty ? nil : record.identifier
+      case .records: nil
+      }
+    }
   }
 
   var subject: Subject
@@ -15,6 +24,8 @@ struct ExternalEdit: Sendable {
   var header: [String]
   /// What was left in the editor when it could not be read, so that nothing typed is lost.
   var text: String
+  /// Whether the text is a template of a new record: left as it is it says nothing.
+  var isTemplate = false
 }
 
 /// Editing: everything ends in a staged step.
@@ -108,8 +119,11 @@ extension Browser {
       session.warn("the record is staged for deletion; x takes that out")
       return
     }
-    if path == identifierPath(of: place), session.staged.edits[place]?.kind != .insert {
-      session.warn("the identifier stays; D makes a copy under another one")
+    if path == identifierPath(of: place) {
+      session.warn(
+        session.staged.edits[place]?.kind == .insert
+          ? "the identifier of a staged record stays; D makes a copy under another one, x takes this one out"
+          : "the identifier stays; D makes a copy under another one")
       return
     }
     let value = document[path]
@@ -122,7 +136,18 @@ extension Browser {
       editor = ValueEditor(place: place, path: path, old: kind, text: "")
     }
     editor.seen = seenValues(path, of: place, limit: 64).map { ValueEditor.text(of: $0) }
+    editor.line = selectedScreenLine
     present(editor)
+  }
+
+  /// The line of the screen with the selected row or field.
+  private var selectedScreenLine: Rect? {
+    guard focus == .table || focus == .record else { return nil }
+    let frame = frame(of: focus, in: layout)
+    guard frame != .hidden else { return nil }
+    let list = focus == .table ? table.list : record.list
+    let row = list.selection - list.top + (focus == .table ? 1 : 0)
+    return Rect(column: frame.inside.left, row: frame.inside.top + row, columns: frame.columns, rows: 1)
   }
 
   /// An empty value of the kind that the column has in other records, so that the editor has its type.
@@ -161,6 +186,35 @@ extension Browser {
     stageDocument(place, title: "\(path.shortText) of \(place.identifier)") { document throws(DocumentError) in
       try document.setting(path, to: value)
     }
+  }
+
+  /// Takes one field of a staged change out again: it is as it is stored; the rest stays staged.
+  mutating func leaveFieldOut(_ place: RecordPlace, _ path: DocumentPath) {
+    guard let edit = session.staged.edits[place], let old = edit.old, let new = edit.new,
+      let coding = session.outline?.datastore(place.datastore)?.descriptor.coding
+    else { return }
+    do {
+      let (stored, staged) = (try coding.document(of: old.bytes), try coding.document(of: new.bytes))
+      let changed: Document
+      if let value = stored[path] {
+        changed = staged[path] == nil ? try staged.inserting(value, at: path) : try staged.setting(path, to: value)
+      } else {
+        changed = try staged.removing(path)
+      }
+      guard changed != stored else {
+        stage(.leavingOut(place, of: session.staged))
+        return
+      }
+      let bytes = try coding.encode(changed, keeping: new.bytes)
+      stage(
+        StagedStep(
+          title: "left \(path.shortText) of \(place.identifier) out",
+          edits: [
+            RecordEdit(
+              datastore: place.datastore, identifier: place.identifier, old: old,
+              new: RecordContent(version: new.version, bytes: bytes))
+          ]))
+    } catch { session.complain("\(error)") }
   }
 
   /// Stages another document for the record that the record pane shows.

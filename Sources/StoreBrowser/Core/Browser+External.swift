@@ -43,9 +43,10 @@ extension Browser {
   }
 
   mutating func openEditor(
-    _ subject: ExternalEdit.Subject, text: String, header: [String], line: Int? = nil, column: Int = 1
+    _ subject: ExternalEdit.Subject, text: String, header: [String], line: Int? = nil, column: Int = 1,
+    isTemplate: Bool = false
   ) {
-    editing = ExternalEdit(subject: subject, header: header, text: text)
+    editing = ExternalEdit(subject: subject, header: header, text: text, isTemplate: isTemplate)
     let comments = header.map { "// \($0)\n" }.joined()
     var fileExtension = "json"
     if case .field(_, _, isText: true) = subject { fileExtension = "txt" }
@@ -65,6 +66,10 @@ extension Browser {
       subject: editing.subject, header: editing.header, text: Self.withoutComments(outcome.text ?? "").0)
     guard let text = outcome.text else {
       session.complain(outcome.problem ?? "the editor failed; nothing was changed")
+      return
+    }
+    if editing.isTemplate, Self.withoutComments(text).0.trimmed == editing.text.trimmed {
+      session.say("left as it was: no record is staged")
       return
     }
     switch editing.subject {

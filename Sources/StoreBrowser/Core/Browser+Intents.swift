@@ -30,6 +30,10 @@ extension Browser {
     case .promptChanged(let prompt): previewFilter(prompt)
     case .choose(let choice): choose(choice)
     case .stageField(let editor, let value): stageField(editor, value)
+    case .leaveFieldOut(let place, let path): leaveFieldOut(place, path)
+    case .show(let source, let anchor):
+      leavePlace()
+      table.show(source, anchor: anchor)
     case .clearMarks: table.clearMarks()
     case .reviewStaged: if !session.staged.isEmpty { openReview() }
     case .startMigration(let edits): with(MigrationPane.self) { $0.start(mending: edits, in: &$1) }

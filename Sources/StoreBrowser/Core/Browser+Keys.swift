@@ -60,6 +60,11 @@ extension Browser {
 
   /// Lays a pane over the others; it has the keys until it goes.
   mutating func present(_ overlay: any Pane) {
+    var overlay = overlay
+    if var editor = overlay as? ValueEditor {
+      editor.offerDraft(in: session)
+      overlay = editor
+    }
     overlays.append(overlay)
     pendingKeys = []
   }

@@ -189,7 +189,9 @@ extension Browser {
   }
 
   mutating func export(_ file: String) {
-    guard let source = table.source, !file.trimmed.isEmpty else { return }
+    guard let source = table.source, !file.trimmed.isEmpty, let format = TableWriter.Format(file: file.trimmed) else {
+      return
+    }
     let columns = table.visibleColumns(session).compactMap { column -> String? in
       switch column.source {
       case .identifier: table.columns.identifierPath
@@ -202,7 +204,7 @@ extension Browser {
       .export(
         ExportRequest(
           source: source, commit: session.shown, which: table.everything(session), file: file.trimmed,
-          format: TableWriter.Format(file: file), columns: columns)), label: "export to \(file)")
+          format: format, columns: columns)), label: "export to \(file)")
   }
 
   // MARK: Menus
@@ -210,6 +212,9 @@ extension Browser {
   mutating func choose(_ choice: MenuOverlay.Choice) {
     switch choice {
     case .nothing: break
+    case .export(let request):
+      session.start(.export, .export(request), label: "export to \(request.file)")
+    case .exportElsewhere: ask(for: .export)
     case .setField(let place, let path, let value): stageField(place, path, value)
     case .select(let place): select(place)
     case .leave(let how): leave(how)

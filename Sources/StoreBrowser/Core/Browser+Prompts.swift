@@ -1,4 +1,5 @@
 import DatastoreModel
+import Expressions
 import TerminalKit
 
 /// What is typed at the foot of the screen.
@@ -7,6 +8,8 @@ extension Browser {
   mutating func ask(for command: Command) {
     let text: String
     var hint = ""
+    // What stands there already is selected: the next character takes its place. A beginning is gone on with.
+    var isSelected = true
     switch command {
     case .filter:
       beginPreview()
@@ -16,7 +19,9 @@ extension Browser {
     case .export:
       text = "\(table.source?.datastore ?? "export").jsonl"
       hint = "FILE ending in .jsonl, .json or .csv"
-    case .set: text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
+    case .set:
+      isSelected = false
+      text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
     case .travel: (text, hint) = ("", "a number, head~3, a pin, or a time: Tuesday, 2 hours ago, 2026-11-17")
     case .compact: (text, hint) = ("", "what to keep: a number of commits, an age as 30d or 12h, all · pins stay")
     case .copyStore: (text, hint) = ("", "PATH of a store that is not there yet · asks no lock")
@@ -28,7 +33,8 @@ extension Browser {
       case .filter: session.remembered.knownFilters
       default: [String]()
       }
-    present(Prompt(.argument(command), text: text, history: history, hint: hint))
+    if text == "= " { isSelected = false }
+    present(Prompt(.argument(command), text: text, isSelected: isSelected, history: history, hint: hint))
   }
 
   mutating func openPalette() {
@@ -97,7 +103,9 @@ extension Browser {
   private func problem(with text: String, for command: Command) -> ModelError? {
     do throws(ModelError) {
       switch command {
-      case .filter where !text.trimmed.isEmpty && !Self.isRange(text): _ = try RowTest(text)
+      case .filter where Self.isRange(text): return rangeProblem(with: text)
+      case .filter where !text.trimmed.isEmpty: _ = try RowTest(text)
+      case .export: return exportProblem(with: text)
       case .set: _ = try WorkContext.assignment(text)
       case .addIndex: _ = try IndexChange(adding: text)
       case .compact: _ = try HistoryRetention(parsing: text.trimmed)
@@ -107,6 +115,29 @@ extension Browser {
       }
       return nil
     } catch { return error }
+  }
+
+  /// What is wrong with a range of the index that orders the table.
+  private func rangeProblem(with text: String) -> ModelError? {
+    let range = text.trimmed.hasPrefix("=") ? String(text.trimmed.dropFirst()).trimmed : text.trimmed
+    guard !range.isEmpty, let source = table.source, let datastore = session.outline?.datastore(source.datastore)
+    else { return nil }
+    let encoding = datastore.index(source.index)?.descriptor.encoding ?? datastore.descriptor.identifierEncoding
+    do {
+      _ = try KeyInterval(parsing: range, encoding: encoding)
+      return nil
+    } catch {
+      let offset = text.count - range.count
+      return .invalid(text: text, column: error.column + offset, reason: error.message)
+    }
+  }
+
+  /// A file whose ending says no format that can be written.
+  private func exportProblem(with text: String) -> ModelError? {
+    let file = text.trimmed
+    guard !file.isEmpty, TableWriter.Format(file: file) == nil else { return nil }
+    let known = TableWriter.Format.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
+    return .invalid(text: text, column: text.count, reason: "the ending says the format: \(known)")
   }
 
   /// `= A ..< B` or plainly `A ..< B`.

@@ -33,7 +33,7 @@ extension Browser {
       content: template.json(.pretty), coding: .json)
     openEditor(
       .record(record, datastore: datastore.key), text: template.prettyText,
-      header: ["a new record of \(datastore.key); an empty file cancels"])
+      header: ["a new record of \(datastore.key); an empty file cancels"], isTemplate: true)
   }
 
   static func template(of document: Document) -> Document {
@@ -102,8 +102,12 @@ extension Browser {
 
   // MARK: Gathered records
 
-  mutating func take(_ answer: GatherAnswer) {
+  mutating func gathered(_ answer: GatherAnswer) {
     let key = answer.request.source.datastore
+    var answer = answer
+    if case .identifiers(let identifiers) = answer.request.which, answer.request.purpose.takesStaged {
+      answer.records += stagedInsertions(identifiers, in: key)
+    }
     switch answer.request.purpose {
     case .mark:
       for record in answer.records where !table.isMarked(record.identifier) { table.toggleMark(record.identifier) }
@@ -123,6 +127,16 @@ extension Browser {
     case .restore(let commit): stageRestore(answer, from: commit, path: nil)
     case .restoreField(let path, let commit): stageRestore(answer, from: commit, path: path)
     case .like: break
+    }
+  }
+
+  /// New records that are only staged, as if they were stored.
+  private func stagedInsertions(_ identifiers: [StoredKey], in key: String) -> [Record] {
+    guard let coding = session.outline?.datastore(key)?.descriptor.coding else { return [] }
+    return identifiers.compactMap { identifier in
+      let place = RecordPlace(datastore: key, identifier: identifier)
+      guard let edit = session.staged.edits[place], edit.kind == .insert, let content = edit.new else { return nil }
+      return Record(identifier: identifier, version: content.version, content: content.bytes, coding: coding)
     }
   }
 

@@ -24,6 +24,7 @@ package struct Browser: Sendable {
   var awaitsLetter: Command?
   var places = PlaceHistory()
   var macro = Macro()
+  var typeAhead = TypeAhead()
   var copied = Copied()
   /// What was shown before the filter that is being typed.
   var preview: FilterPreview?
@@ -32,6 +33,8 @@ package struct Browser: Sendable {
   /// What came back from the editor and is being looked at.
   var external: ExternalEdit?
   var isStarted = false
+  /// The work of which a first ^c asked whether to cancel it.
+  var cancelIsAsked: WorkID?
 
   struct OpenView: Sendable, Hashable {
     var kind: ViewKind
@@ -56,6 +59,10 @@ package struct Browser: Sendable {
     session.start(.settings, .loadRemembered)
     session.start(.staging, .loadStaged)
     if let problem = session.configuration.problems.first { session.warn(problem.description) }
+    if session.configuration.problems.isEmpty, let hidden = keymap.hidden.first {
+      let more = keymap.hidden.count - 1
+      session.warn(hidden + (more > 0 ? "; and \(more) more" : ""))
+    }
     if let report = session.facts.openingReport.first { session.warn(report) }
     if let file = session.configuration.documentFile { tell(of: file) }
     if session.configuration.warmsUpAtStart, session.configuration.canWarmUp {
@@ -70,13 +77,14 @@ package struct Browser: Sendable {
   package mutating func receive(_ message: Message) -> [Effect] {
     session.now = session.configuration.clock()
     switch message {
-    case .event(let event): receive(event)
+    case .event(let event): hear(event)
     case .command(let command, let argument): run(command, argument: argument)
     case .work(let id, let report): receive(report, of: id)
     case .storeStirred: look()
     case .editorClosed(let outcome): editorClosed(outcome)
     }
     settle()
+    handOnTypeAhead()
     return session.takeEffects()
   }
 
@@ -173,7 +181,8 @@ package struct Browser: Sendable {
   private mutating func demand(_ id: PaneID, _ frame: PaneFrame) {
     with(id) { pane, session in
       pane.demand(frame: frame, in: &session)
-      guard var list = pane as? any ListPane else { return }
+      // What is not on the screen keeps its place in its list.
+      guard frame != .hidden, var list = pane as? any ListPane else { return }
       list.reveal(frame, session)
       pane = list
     }

@@ -101,6 +101,8 @@ package struct BrowserFiles: Sendable {
 
   // MARK: Output
 
+  func exists(_ path: String) -> Bool { access(expanding(path), F_OK) == 0 }
+
   func create(_ path: String) throws(ModelError) -> FileOutput { try FileOutput(path: expanding(path)) }
 
   /// A path as a shell would take it: `~/` is the home folder.

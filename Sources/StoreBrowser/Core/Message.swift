@@ -116,13 +116,18 @@ package struct WorkSlot: Hashable, Sendable {
   let isLong: Bool
   /// Whether it keeps something that a person did, so that it is finished even when its answer is not waited for.
   let isKept: Bool
+  /// Whether calling it off asks first: much is lost with it, and it is shown in a pane of its own.
+  let isAskedAbout: Bool
   /// Whether it may take a while though nobody waits for it, so that quick questions do not stand behind it.
   let isSlow: Bool
 
-  init(_ name: String, isLong: Bool = false, isKept: Bool = false, isSlow: Bool = false) {
+  init(
+    _ name: String, isLong: Bool = false, isKept: Bool = false, isAskedAbout: Bool = false, isSlow: Bool = false
+  ) {
     self.name = name
     self.isLong = isLong
     self.isKept = isKept
+    self.isAskedAbout = isAskedAbout
     self.isSlow = isSlow
   }
 
@@ -141,7 +146,7 @@ extension WorkSlot {
   static let refresh = WorkSlot("refresh")
   static let rows = WorkSlot("rows")
   static let record = WorkSlot("record")
-  static let gather = WorkSlot("gather")
+  static let gather = WorkSlot("gather", isLong: true)
   static let place = WorkSlot("place")
   static let search = WorkSlot("search", isLong: true)
   static let filter = WorkSlot("filter", isLong: true)
@@ -159,6 +164,6 @@ extension WorkSlot {
   static let bulk = WorkSlot("bulk", isLong: true)
   static let export = WorkSlot("export", isLong: true)
   static let pin = WorkSlot("pin")
-  static let warmUp = WorkSlot("warm-up", isLong: true)
+  static let warmUp = WorkSlot("warm-up", isLong: true, isAskedAbout: true)
   static let rewrite = WorkSlot("rewrite", isLong: true)
 }

@@ -32,6 +32,9 @@ struct Session: Sendable {
   private(set) var insertions: [String: [RecordEdit]] = [:]
   var remembered = Remembered()
 
+  /// What was typed into a field's editor and left there by Esc.
+  var drafts: [FieldPlace: String] = [:]
+
   var notice: Notice?
   var isMouseOn: Bool
   var latency: Latency?
@@ -149,6 +152,14 @@ struct Looking: Sendable, Hashable {
   var difference: DifferenceSource?
 }
 
+/// A field of a record.
+struct FieldPlace: Sendable, Hashable {
+  var record: RecordPlace
+  var path: DocumentPath
+  /// A new element that is to stand there.
+  var isNew: Bool
+}
+
 /// A sentence for the status line.
 struct Notice: Sendable, Hashable {
   enum Kind: Sendable, Hashable { case said, warning, problem }
@@ -186,6 +197,9 @@ enum Intent: Sendable {
   case promptChanged(Prompt)
   case choose(MenuOverlay.Choice)
   case stageField(ValueEditor, Document)
+  case leaveFieldOut(RecordPlace, DocumentPath)
+  /// Shows other rows in the table; `^o` goes back to those before.
+  case show(RowSource, anchor: TableRequest.Anchor)
   case clearMarks
   /// Opens the review of what is staged, where something is.
   case reviewStaged

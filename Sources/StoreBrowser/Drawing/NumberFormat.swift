@@ -49,3 +49,33 @@ enum NumberFormat {
     return "\(sign)\(text[..<split]).\(text[split...])"
   }
 }
+
+extension NumberFormat {
+  /// A number in so many cells: whole where it fits, otherwise scaled and said so (`1.53 M`), with as many digits as
+  /// there is room for. Never cut: `#` where not even that fits.
+  static func fitting(_ text: String, in width: Int) -> String {
+    guard text.utf8.count > width, let number = Double(text), number.isFinite else { return text }
+    let size = abs(number)
+    let units: [(Double, String)] = [(1, ""), (1e3, " k"), (1e6, " M"), (1e9, " G"), (1e12, " T"), (1e15, " P")]
+    let unit = units.last { size >= $0.0 } ?? units[0]
+    for digits in [3, 2, 1, 0] {
+      let scaled =
+        size < 1e18 && size >= 1e-3 ? fixed(number / unit.0, digits: digits) + unit.1 : exponent(number, digits)
+      if scaled.utf8.count <= width { return scaled }
+    }
+    return String(repeating: "#", count: max(0, width))
+  }
+
+  private static func exponent(_ number: Double, _ digits: Int) -> String {
+    guard number != 0 else { return "0" }
+    var (mantissa, power) = (number, 0)
+    while abs(mantissa) >= 10 { (mantissa, power) = (mantissa / 10, power + 1) }
+    while abs(mantissa) < 1 { (mantissa, power) = (mantissa * 10, power - 1) }
+    return "\(fixed(mantissa, digits: digits))e\(power)"
+  }
+}
+
+extension ValueText {
+  /// The text for so many cells; what is longer is cut where it is drawn, but for numbers.
+  func fitting(_ width: Int) -> String { kind == .number ? NumberFormat.fitting(text, in: width) : text }
+}

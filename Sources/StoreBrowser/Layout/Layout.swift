@@ -65,8 +65,8 @@ package struct Layout: Sendable, Hashable {
   private static func main(in body: Area, focus: PaneID) -> Arranged {
     if body.width < 60 { return [(focus, body)] }
     if body.width < 100 { return narrow(in: body) }
-    if body.width >= 140, body.height >= 36 { return everything(in: body) }
-    return columns(in: body)
+    if body.width >= 140, body.height >= 36 { return everything(in: body, focus: focus) }
+    return columns(in: body, focus: focus)
   }
 
   /// Under 100 columns: stores and table, the record below.
@@ -79,35 +79,38 @@ package struct Layout: Sendable, Hashable {
     return result
   }
 
-  private static func columns(in body: Area) -> Arranged {
-    let storesWidth = body.width >= 120 ? 28 : 24
-    let recordWidth = max(30, body.width * 24 / 100)
+  /// Side by side; the record takes the room that it needs while it has the keys.
+  private static func columns(in body: Area, focus: PaneID) -> Arranged {
+    let storesWidth = body.width >= 140 ? 28 : 24
+    let recordWidth = max(focus == .record ? 44 : body.width >= 120 ? 36 : 30, body.width * 26 / 100)
     let (stores, rest) = body.columns(storesWidth)
     let (table, record) = rest.columns(rest.width - recordWidth)
     return [(.stores, stores), (.table, table), (.record, record)]
   }
 
   /// From 140×39 on: also history, difference and index.
-  private static func everything(in body: Area) -> Arranged {
+  private static func everything(in body: Area, focus: PaneID) -> Arranged {
     // As high as its histogram needs.
     let indexHeight = max(9, min(16, body.height / 5))
     let historyHeight = max(8, body.height / 5)
     let (upper, rest) = body.rows(body.height - indexHeight - historyHeight)
     let (middle, lower) = rest.rows(historyHeight)
-    var result = columns(in: upper)
+    var result = columns(in: upper, focus: focus)
     result += split(.history, .difference, in: middle, first: body.width * 60 / 100)
     result.append((.index, lower))
     return result
   }
 
-  /// The focused pane takes one half, the first other pane the rest.
+  /// The focused pane takes the larger part, the table or what stands beside it the rest.
   private static func half(_ placed: Arranged, focus: PaneID, in body: Area) -> Arranged {
-    guard let other = placed.first(where: { $0.pane != focus })?.pane else { return placed }
+    let others = placed.map(\.pane).filter { $0 != focus }
+    guard let other = others.first(where: { $0 == .table }) ?? others.last(where: { $0 == .record }) ?? others.first
+    else { return placed }
     if body.width >= 100 {
-      let (a, b) = body.columns(body.width / 2)
+      let (a, b) = body.columns(body.width * 2 / 5)
       return [(other, a), (focus, b)]
     }
-    let (a, b) = body.rows(body.height / 2)
+    let (a, b) = body.rows(body.height * 2 / 5)
     return [(other, a), (focus, b)]
   }
 }

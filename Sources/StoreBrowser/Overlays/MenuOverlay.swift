@@ -19,6 +19,8 @@ struct MenuOverlay: ListPane {
     case filter(datastore: String, index: String, range: KeyInterval)
     case leave(Leaving)
     case format(ValueFormat, path: String)
+    case export(ExportRequest)
+    case exportElsewhere
     case nothing
   }
 

@@ -34,11 +34,11 @@ struct Prompt: Pane {
   private(set) var suggestions: [CommandEntry] = []
   var choice: Int?
 
-  init(_ kind: Kind, text: String = "", history: [String] = [], hint: String = "") {
+  init(_ kind: Kind, text: String = "", isSelected: Bool = false, history: [String] = [], hint: String = "") {
     self.kind = kind
     self.history = history
     self.hint = hint
-    field = TextField(text)
+    field = TextField(text, isSelected: isSelected)
     suggest()
   }
 

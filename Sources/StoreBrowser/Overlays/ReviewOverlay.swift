@@ -99,6 +99,15 @@ struct ReviewOverlay: ListPane {
     }
   }
 
+  /// The changed field under the cursor; nil on other lines, and of records that come or go as a whole.
+  private var selectedField: DocumentPath? {
+    guard let answer, lines.indices.contains(list.selection),
+      case .field(let record, let field, _) = lines[list.selection],
+      answer.records[record].kind == .update
+    else { return nil }
+    return try? DocumentPath(parsing: answer.records[record].fields[field].path)
+  }
+
   /// The field in conflict under the cursor; the root where whole records are.
   var selectedConflict: (place: RecordPlace, conflict: EditConflict, path: DocumentPath)? {
     guard let answer, lines.indices.contains(list.selection),
@@ -207,7 +216,12 @@ struct ReviewOverlay: ListPane {
 
   // MARK: Drawing
 
-  func rect(in body: Rect, session: Session) -> Rect { body.columns > 100 ? body.inset(columns: 4, rows: 1) : body }
+  /// As large as what it shows.
+  func rect(in body: Rect, session: Session) -> Rect {
+    let columns = min(body.columns, 120)
+    let rows = answer == nil ? 12 : lines.count + 6
+    return body.centered(Size(columns: columns, rows: min(body.rows, max(10, rows))))
+  }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
@@ -336,7 +350,8 @@ struct ReviewOverlay: ListPane {
       let count = record.fields.count == 1 ? "1 field" : "\(record.fields.count) fields"
       grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
       grid.write(
-        "\(record.place.datastore)/\(ValueText(key: record.place.identifier.value).text)",
+        "\(record.place.datastore)/\(ValueText(key: record.place.identifier.value).text)"
+          + (record.label.isEmpty ? "" : "  \(record.label)"),
         at: Point(column: rect.left + 4, row: rect.top), width: rect.columns - 5 - count.count,
         style: theme.style(record.kind == .delete ? .deleted : .title))
       grid.write(count, at: rect.origin, width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
@@ -483,14 +498,18 @@ extension ReviewOverlay {
       session.intend(.dismiss)
       session.intend(.startMigration(mending: changes.changes))
     } else {
-      name = TextField(proposedName)
+      name = TextField(proposedName, isSelected: true)
     }
   }
 
   private func leaveOut(in session: inout Session) {
     guard let place = selectedPlace else { return }
     session.intend(.dismiss)
-    session.intend(.stage(.leavingOut(place, of: session.staged)))
+    if let path = selectedField {
+      session.intend(.leaveFieldOut(place, path))
+    } else {
+      session.intend(.stage(.leavingOut(place, of: session.staged)))
+    }
     session.intend(.reviewStaged)
   }
 

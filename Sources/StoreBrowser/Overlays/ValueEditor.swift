@@ -29,6 +29,11 @@ struct ValueEditor: Pane {
   /// Values that the field has in other records, to step through.
   var seen: [String] = []
   private var seenPlace: Int?
+  /// What it held when it was opened.
+  private var first: String
+  private(set) var isDraft = false
+  /// The line on the screen on which its field stands.
+  var line: Rect?
 
   init(place: RecordPlace, path: DocumentPath, old: Document?, isNew: Bool = false, text: String? = nil) {
     self.place = place
@@ -36,7 +41,8 @@ struct ValueEditor: Pane {
     self.old = old
     self.isNew = isNew
     kind = Self.kind(of: old)
-    field = TextField(text ?? Self.text(of: old))
+    first = text ?? Self.text(of: old)
+    field = TextField(first)
   }
 
   static func kind(of value: Document?) -> Kind {
@@ -85,14 +91,48 @@ struct ValueEditor: Pane {
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    guard command == .open else { return false }
-    guard let value = accept() else { return true }
-    session.intend(.dismiss)
-    session.intend(.stageField(self, value))
+    switch command {
+    case .escape, .interrupt: leave(in: &session)
+    case .open: stage(in: &session)
+    default: return false
+    }
     return true
   }
 
-  func short(_ command: Command) -> String? { command == .open ? "stage" : "keep the old value" }
+  private mutating func stage(in session: inout Session) {
+    guard let value = accept() else { return }
+    session.drafts[fieldPlace] = nil
+    session.intend(.dismiss)
+    session.intend(.stageField(self, value))
+  }
+
+  /// Keeps what was typed; a draft that was opened again and left as it was is dropped.
+  private func leave(in session: inout Session) {
+    session.intend(.dismiss)
+    if field.text == first {
+      guard isDraft else { return }
+      session.drafts[fieldPlace] = nil
+      session.say("the draft of \(path.shortText) is dropped")
+    } else {
+      session.drafts[fieldPlace] = field.text
+      session.say("kept as a draft: e opens it again, Esc there drops it")
+    }
+  }
+
+  private var fieldPlace: FieldPlace { FieldPlace(record: place, path: path, isNew: isNew) }
+
+  /// Goes on with what was typed here before, where something was.
+  mutating func offerDraft(in session: Session) {
+    guard let draft = session.drafts[fieldPlace] else { return }
+    field.set(draft)
+    first = draft
+    isDraft = true
+  }
+
+  func short(_ command: Command) -> String? {
+    if command == .open { return "stage" }
+    return field.text != first ? "keep as a draft" : isDraft ? "drop the draft" : "keep the old value"
+  }
 
   private mutating func changed() {
     problem = nil
@@ -119,7 +159,7 @@ struct ValueEditor: Pane {
   private func parse(_ text: String) -> Result<Document, Failure> {
     switch kind {
     case .string: return .success(.string(text))
-    case .integer: return Self.integer(text)
+    case .integer: return Self.integer(text, wasWide: holdsWide)
     case .number: return Self.number(text)
     case .bool:
       switch text.trimmed.lowercased() {
@@ -136,9 +176,20 @@ struct ValueEditor: Pane {
     }
   }
 
-  private static func integer(_ text: String) -> Result<Document, Failure> {
+  /// Whether the old value is wider than 64 bits, so that the field takes such numbers.
+  private var holdsWide: Bool {
+    guard case .number(let number)? = old else { return false }
+    return Int64(number.text) == nil && UInt64(number.text) == nil
+  }
+
+  private static func integer(_ text: String, wasWide: Bool) -> Result<Document, Failure> {
     let text = text.trimmed
-    if let number = NumberText(text), number.isInteger { return .success(.number(number)) }
+    if let number = NumberText(text), number.isInteger {
+      guard Int64(number.text) != nil || UInt64(number.text) != nil || wasWide else {
+        return .failure(Failure(reason: "does not fit into 64 bits: “\(text)”"))
+      }
+      return .success(.number(number))
+    }
     let plain = text.filter { !" _'’,.\u{A0}\u{202F}".contains($0) }
     let hasGroups = plain != text && !plain.isEmpty && !text.contains(".")
     let suggestion = hasGroups ? NumberText(plain).flatMap { $0.isInteger ? Document.number($0) : nil } : nil
@@ -168,18 +219,20 @@ struct ValueEditor: Pane {
   }
 
   func rect(in body: Rect, session: Session) -> Rect {
-    let wanted = body.top + body.rows / 2
-    let top = max(body.top, min(wanted, body.bottom - 3))
-    let width = min(
-      body.columns, max(40, SafeText.width(note(session.theme)) + 6, min(78, SafeText.width(field.text) + 12)))
-    return Rect(column: body.left + max(0, (body.columns - width) / 2), row: top, columns: width, rows: 3)
+    let line = line ?? Rect(column: body.left + 1, row: body.top + body.rows / 2, columns: body.columns - 2, rows: 1)
+    let top = max(body.top, min(line.top - 1, body.bottom - 3))
+    let width = min(body.columns, max(40, line.columns + 2, SafeText.width(note(session.theme)) + 6))
+    let left = max(body.left, min(line.left - 1, body.right - width))
+    return Rect(column: left, row: top, columns: width, rows: 3)
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let (theme, rect) = (session.theme, frame.rect)
     grid.fill(rect)
     grid.border(
-      frame, digit: nil, title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")", footer: note(theme),
+      frame, digit: nil,
+      title: "\(path.shortText) : \(kind.rawValue)\(isNew ? " (new)" : "")\(isDraft ? " (draft)" : "")",
+      footer: note(theme),
       theme: theme)
     field.draw(into: &grid, at: Point(column: rect.left + 2, row: rect.top + 1), width: rect.columns - 4)
   }

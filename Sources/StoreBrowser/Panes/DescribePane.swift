@@ -161,7 +161,7 @@ struct DescribePane: ListPane {
         2, "least … greatest  ",
         quartiles.joined(separator: "  |  ") + (field.areQuartilesSampled ? "  (of a sample)" : ""))
     }
-    if let mean = field.mean { line(3, "mean  ", ScaledNumber.fitted("\(mean)", width: 14)) }
+    if let mean = field.mean { line(3, "mean  ", NumberFormat.fitting("\(mean)", in: 14)) }
     let width = max(8, min(60, inside.columns - 20))
     let bars = Self.spread(field.distribution, parts: width)
     grid.drawBars(
@@ -211,11 +211,11 @@ private struct DescribeColumns {
     add("types", isWide ? 14 : 8) { field, _ in field.kinds.map(\.kind.rawValue).joined(separator: " ") }
     add("null", 7, isTrailing: true, role: .number) { field, theme in
       let count = field.nulls + field.missing
-      return count == 0 ? theme.dot : ScaledNumber.fitted(NumberFormat.count(count), width: 7)
+      return count == 0 ? theme.dot : NumberFormat.fitting("\(count)", in: 7)
     }
     add("distinct", 9, isTrailing: true, role: .number) { field, _ in
       let text = (field.isEstimated ? "~" : "") + NumberFormat.count(field.distinct)
-      return text.utf8.count <= 9 ? text : ScaledNumber.fitted("\(field.distinct)", width: 9)
+      return text.utf8.count <= 9 ? text : NumberFormat.fitting("\(field.distinct)", in: 9)
     }
     add("least", valueWidth, isTrailing: true) { field, _ in Self.text(field.least, valueWidth) }
     if isWide {
@@ -249,7 +249,7 @@ private struct DescribeColumns {
   private static func text(_ value: Document?, _ width: Int) -> String {
     guard let value else { return "" }
     let text = ValueText(cell: value)
-    return text.kind == .number ? ScaledNumber.fitted(text.text, width: width) : text.text
+    return text.kind == .number ? NumberFormat.fitting(text.text, in: width) : text.text
   }
 }
 

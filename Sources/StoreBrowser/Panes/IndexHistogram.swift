@@ -140,7 +140,7 @@ struct IndexHistogram: Sendable {
     }
     let greatest = isOfAll ? "100 %" : NumberFormat.count(top)
     grid.write(
-      greatest.utf8.count <= 8 ? greatest : ScaledNumber.fitted("\(top)", width: 8),
+      greatest.utf8.count <= 8 ? greatest : NumberFormat.fitting("\(top)", in: 8),
       at: Point(column: picture.left, row: bars.top), width: 8, style: dim, alignment: .trailing)
     if let range { drawBrush(range, histogram, layout, in: bars, on: &grid, theme: theme) }
     drawAxis(histogram, layout, current: current, in: bars, on: &grid, theme: theme)

@@ -132,10 +132,15 @@ struct IndexPane: Pane {
         (selection, top) = (0, 0)
       }
     case .reply: histogram.answered(answer)
-    case .distinct(let request, let count) where request.range == range: distinct = count
+    case .distinct(let request, let count) where isCurrent(request): distinct = count
     case .verified(let answer): verified = answer
     default: break
     }
+  }
+
+  /// Whether an answer is about what is shown.
+  private func isCurrent(_ request: DistinctRequest) -> Bool {
+    request.datastore == datastore && request.index == index && request.range == range && request.commit == commit
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -301,8 +306,18 @@ struct IndexPane: Pane {
       width: max(0, inside.columns - keyWidth(inside) - 8), style: theme.style(.header))
   }
 
-  private func drawVerified(_ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, theme: Theme)
-  {
+  private func drawVerified(
+    _ answer: VerifyAnswer, at row: Int, in inside: Rect, on grid: inout CellGrid, _ session: Session
+  ) {
+    let theme = session.theme
+    guard answer.request.datastore == datastore, answer.request.index == index else { return }
+    guard answer.request.commit == session.shown else {
+      let text = "verified at \(answer.request.commit), not at \(session.shown); V verifies it"
+      let width = min(SafeText.width(text), inside.columns / 2)
+      grid.write(
+        text, at: Point(column: inside.right - width - 1, row: row), width: width, style: theme.style(.dim))
+      return
+    }
     let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
     let compared =
       (answer.comparedValues ? "" : "; values of computed indexes not compared")

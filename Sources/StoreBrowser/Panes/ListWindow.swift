@@ -8,15 +8,21 @@ struct ListWindow: Sendable, Hashable {
 
   mutating func select(_ line: Int, count: Int) { selection = max(0, min(line, count - 1)) }
 
-  /// Scrolls so that the selection is among the visible rows, and no further than needed.
+  /// Scrolls so that the selection is among the visible rows: no further than needed for a step, and after a jump so that
+  /// it stands in the middle.
   mutating func reveal(rows: Int, count: Int) {
     selection = max(0, min(selection, count - 1))
     guard rows > 0 else {
       top = selection
       return
     }
-    if selection < top { top = selection }
-    if selection >= top + rows { top = selection - rows + 1 }
+    if selection < top - 1 || selection > top + rows {
+      top = selection - rows / 2
+    } else if selection < top {
+      top = selection
+    } else if selection >= top + rows {
+      top = selection - rows + 1
+    }
     top = max(0, min(top, count - rows))
   }
 

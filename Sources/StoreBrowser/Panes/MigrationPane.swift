@@ -115,13 +115,15 @@ struct MigrationPane: Pane {
     } else if failures.isEmpty {
       outcome = "nothing to do: everything is as the formats declare"
     } else {
+      shownRun?.fail()
       let count = failureCount == 1 ? "1 record does" : "\(NumberFormat.count(failureCount)) records do"
       outcome = "\(count) not \(change == nil ? "decode" : "fit the index"); the store is as it was"
     }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    stopped(error.description, at: session.now)
+    shownRun?.fail()
+    stopped("failed: \(error.description); the store is as it was", at: session.now)
     session.complain(error.description)
   }
 
@@ -149,6 +151,20 @@ struct MigrationPane: Pane {
     return rows.isEmpty ? nil : rows[max(0, min(list.selection, rows.count - 1))]
   }
 
+  func footer(_ session: Session) -> [Command] {
+    if isOurs { return [.interrupt, .log, .help, .close] }
+    if rows(session).isEmpty { return [.open, .retry, .log, .help, .close] }
+    return [.open, .editExternally, .leaveOut, .retry, .log, .help, .close]
+  }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .open: failures.isEmpty ? "browse the records" : "look at the record"
+    case .retry: outcome == nil ? "start" : "run again"
+    default: nil
+    }
+  }
+
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
     case .retry:
@@ -156,6 +172,8 @@ struct MigrationPane: Pane {
         return "there are no formats here to migrate to: the app brings them"
       }
       if isOurs { return "it runs" }
+    case .open where rows(session).isEmpty:
+      return isOurs ? "it runs" : nil
     case .leaveOut, .editExternally, .edit, .open:
       if selected(session) == nil { return "no failing record is selected" }
       if command == .leaveOut, failures.isEmpty { return "it is left out already; E mends it" }
@@ -188,6 +206,9 @@ struct MigrationPane: Pane {
         list.move(by: 1, count: failures.count)
         session.say("\(selected.place.identifier) is left out at the next run (a)")
       }
+    case .open where rows(session).isEmpty:
+      session.intend(.closeView)
+      session.intend(.focus(.table))
     case .open, .edit:
       guard let selected = selected(session) else { return false }
       session.intend(.select(selected.place, note: nil))
@@ -304,6 +325,12 @@ struct MigrationPane: Pane {
     let theme = session.theme
     guard let run = shownRun else {
       if outcome != nil { return [] }
+      if isOurs, let work = session.running[.warmUp] {
+        return [
+          [Span(work.label, theme.style(.title))], [],
+          [Span("reading the records before the first is taken…", theme.style(.dim))],
+        ]
+      }
       let text =
         session.configuration.canWarmUp
         ? "nothing runs; a starts the migration to the formats of this app"
@@ -324,8 +351,12 @@ struct MigrationPane: Pane {
 
   private static func line(_ step: MigrationRun.Step, isRunning: Bool, theme: Theme) -> [Span] {
     let state =
-      step.isComplete ? "complete \(theme.check)" : !isRunning ? "ended" : step.done > 0 ? "working" : "waiting"
-    var spans = [Span("\(step.title)  "), Span(state, theme.style(step.isComplete ? .inserted : .dim))]
+      step.isComplete
+      ? "complete \(theme.check)"
+      : step.isFailed ? "failed \(theme.problemSign)" : !isRunning ? "ended" : step.done > 0 ? "working" : "waiting"
+    var spans = [
+      Span("\(step.title)  "), Span(state, theme.style(step.isComplete ? .inserted : step.isFailed ? .problem : .dim)),
+    ]
     guard step.isComplete else {
       return spans + [Span("  \(NumberFormat.count(step.done)) / \(NumberFormat.count(step.total))")]
     }

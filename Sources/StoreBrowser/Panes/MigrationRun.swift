@@ -7,6 +7,8 @@ struct MigrationRun: Sendable, Hashable {
     var done: Int
     var total: Int
     var isComplete: Bool
+    /// Whether it ended with an error, or with records that do not fit.
+    var isFailed = false
     /// When it was first heard of with something done, and when as complete; nanoseconds since 1970.
     var firstSeen: Int64?
     var finished: Int64?
@@ -65,10 +67,21 @@ struct MigrationRun: Sendable, Hashable {
     steps[place].isComplete = step.isComplete
   }
 
-  /// One line for each step that is done.
+  /// The step that was under way failed, also where it had come to its end.
+  mutating func fail() {
+    guard let position = steps.indices.last else { return }
+    steps[position].isComplete = false
+    steps[position].isFailed = true
+  }
+
+  /// One line for each step that is done or failed.
   var log: [String] {
     ["started \(title)"]
-      + steps.filter(\.isComplete).map { "complete \($0.title): \(NumberFormat.count($0.total)) records" }
+      + steps.filter { $0.isComplete || $0.isFailed }.map { step in
+        step.isFailed
+          ? "failed \(step.title): at \(NumberFormat.count(step.done)) of \(NumberFormat.count(step.total)) records"
+          : "complete \(step.title): \(NumberFormat.count(step.total)) records"
+      }
   }
 }
 

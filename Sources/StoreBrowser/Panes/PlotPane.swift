@@ -295,7 +295,7 @@ struct PlotPane: Pane {
     for mark in marks(frame.y, parts: rect.rows / 3) {
       let row = rect.bottom - 1 - min(rect.rows - 1, Int(part(mark.double, frame.y) * Double(rect.rows)))
       grid.write(
-        ScaledNumber.fitted(ScaledNumber.axis(mark.text), width: Self.margin - 2),
+        NumberFormat.fitting(ScaledNumber.axis(mark.text), in: Self.margin - 2),
         at: Point(column: rect.left - Self.margin, row: row), width: Self.margin - 1, style: style, alignment: .trailing
       )
     }

@@ -60,9 +60,7 @@ package final class BrowserProgram: TerminalProgram {
     return grid
   }
 
-  package var isIdle: Bool { runtime.isIdle }
-
-  package var awaitsAnswer: Bool { runtime.isAnswering([.outline, .table, .resolve, .review, .staging, .commit]) }
+  package var isIdle: Bool { runtime.isIdle && browser.typeAhead.isEmpty }
 
   package func finish() -> String? {
     runtime.stop()

@@ -59,14 +59,6 @@ package final class BrowserRuntime: Sendable {
     state.withLock { $0.open.isEmpty && $0.posted.isEmpty && !$0.stirs }
   }
 
-  /// Whether an answer of one of these is still to come or to be taken.
-  package func isAnswering(_ slots: Set<WorkSlot>) -> Bool {
-    state.withLock { state in
-      if state.open.keys.contains(where: { slots.contains($0.slot) }) { return true }
-      return state.posted.contains { if case .work(let id, _) = $0 { slots.contains(id.slot) } else { false } }
-    }
-  }
-
   /// Starts or cancels work; other effects are the terminal's.
   package func run(_ effect: Effect) {
     switch effect {

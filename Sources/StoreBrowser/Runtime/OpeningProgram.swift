@@ -94,7 +94,7 @@ package final class OpeningProgram: TerminalProgram {
 
   package var isIdle: Bool { program?.isIdle ?? false }
 
-  package var awaitsAnswer: Bool { program?.awaitsAnswer ?? true }
+  package var awaitsAnswer: Bool { program == nil }
 
   package func finish() -> String? { program?.finish() }
 }

@@ -9,7 +9,7 @@ package struct BlameRequest: Sendable, Hashable {
 
 package struct BlameAnswer: Sendable {
   package var request: BlameRequest
-  /// By the path of the field: the commit that gave it its value.
+  /// By the path of the field: the commit that gave it its value; of a list or object, the newest of its parts.
   package var commits: [String: Commit]
   /// By the path of the field: the values it had, oldest first, with the commits that gave them.
   var lives: [String: [LifePoint]]
@@ -58,6 +58,10 @@ extension WorkContext {
     guard let new else { return }
     let base = old ?? .object([])
     for change in Document.difference(base, new) {
+      // The walk goes from new to old: the first commit that touched a part is the newest of its container.
+      for container in change.path.ancestors where answer.commits[container.description] == nil {
+        answer.commits[container.description] = commit
+      }
       guard let value = change.new else { continue }
       for path in Self.leaves(of: value, under: change.path) {
         if answer.commits[path.text] == nil { answer.commits[path.text] = commit }
@@ -75,6 +79,19 @@ extension WorkContext {
         let text = field.path.description
         return (path.description + (text == "." ? "" : text), field.value)
       }
+  }
+}
+
+extension DocumentPath {
+  /// The places around this one, from the nearest to the root.
+  fileprivate var ancestors: [DocumentPath] {
+    var ancestors: [DocumentPath] = []
+    var here = self
+    while let parent = here.parent {
+      ancestors.append(parent)
+      here = parent
+    }
+    return ancestors
   }
 }
 

@@ -9,17 +9,26 @@ package struct ExportRequest: Sendable {
   package var format: TableWriter.Format
   /// The columns of a CSV, by path.
   package var columns: [String]
+  /// Whether a file that is there already may go.
+  package var replaces = false
 }
 
 extension TableWriter.Format {
-  /// By the ending of a file; JSON Lines for any other.
-  init(file: String) {
-    let ending = file.split(separator: ".").last.map { $0.lowercased() } ?? ""
-    self = Self(rawValue: ending) ?? .jsonl
+  /// By the ending of a file; JSON Lines where it has none, nil where it says something else.
+  init?(file: String) {
+    let name = file.split(separator: "/").last ?? ""
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count > 1, let ending = parts.last?.lowercased() else {
+      self = .jsonl
+      return
+    }
+    self.init(rawValue: ending)
   }
 }
 
 package struct ExportAnswer: Sendable {
+  /// What was not done, because a file is there already that the request does not replace.
+  package var unasked: ExportRequest?
   package var file: String
   package var records: Int
   package var bytes: Int
@@ -29,6 +38,9 @@ extension WorkContext {
   /// Streams: memory does not grow with the number of records.
   func export(_ request: ExportRequest) throws(ModelError) -> ExportAnswer {
     let datastore = try datastore(request.source.datastore, at: request.commit)
+    if !request.replaces, files.exists(request.file) {
+      return ExportAnswer(unasked: request, file: request.file, records: 0, bytes: 0)
+    }
     let output = try files.create(request.file)
     do throws(ModelError) {
       let answer = try export(request, from: datastore, to: output)

@@ -12,7 +12,7 @@ package struct KeysRequest: Sendable, Hashable {
   package var limit: Int
 
   package enum Anchor: Sendable, Hashable {
-    /// Keys from this rank on, which is the first entry of a key.
+    /// Keys from the one on that has the entry of this rank.
     case from(rank: Int)
     /// Keys that end before this rank.
     case before(rank: Int)
@@ -71,7 +71,12 @@ extension WorkContext {
     switch request.anchor {
     case .start: answer.rows = try keys(from: bounds.lowerBound, in: bounds, of: index, limit: request.limit)
     case .from(let rank):
-      answer.rows = try keys(from: max(rank, bounds.lowerBound), in: bounds, of: index, limit: request.limit)
+      // A rank in the midst of a key's entries stands for the key: its row has all of them.
+      var start = max(rank, bounds.lowerBound)
+      if start < bounds.upperBound, let entry = try index.entries(at: start..<start + 1).first {
+        start = min(start, max(bounds.lowerBound, try index.rank(of: .before(entry.value))))
+      }
+      answer.rows = try keys(from: start, in: bounds, of: index, limit: request.limit)
     case .end: answer.rows = try keys(before: bounds.upperBound, in: bounds, of: index, limit: request.limit)
     case .before(let rank):
       answer.rows = try keys(before: min(rank, bounds.upperBound), in: bounds, of: index, limit: request.limit)

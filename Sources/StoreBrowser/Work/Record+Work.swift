@@ -35,6 +35,9 @@ package struct GatherRequest: Sendable {
     case like(path: String), restoreField(path: DocumentPath, from: CommitNumber)
     /// To be mended in the editor, with what is wrong with it.
     case mend(reason: String)
+
+    /// Whether new records that are only staged are meant too.
+    var takesStaged: Bool { self == .duplicate || self == .copy }
   }
 }
 

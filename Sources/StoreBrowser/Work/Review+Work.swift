@@ -36,6 +36,8 @@ package struct ReviewAnswer: Sendable {
 package struct ReviewRecord: Sendable, Hashable {
   package var place: RecordPlace
   package var kind: ChangeKind
+  /// What a person calls it: its name or title; empty where it has none.
+  var label = ""
   var fields: [FieldRow]
   package var entries: [EntryChange]
   package var conflict: EditConflict?
@@ -84,7 +86,8 @@ extension WorkContext {
       try goOn()
       answer.records.append(
         ReviewRecord(
-          place: edit.place, kind: edit.kind, fields: try fields(of: edit, at: head),
+          place: edit.place, kind: edit.kind, label: label(of: edit, at: head),
+          fields: try fields(of: edit, at: head),
           entries: entries[edit.place] ?? [],
           conflict: (conflicts + preview.conflicts).first { $0.place == edit.place }))
     }
@@ -105,6 +108,17 @@ extension WorkContext {
       report(Progress(done: done, total: total, found: .proof))
       return !cancellation.isCancelled
     }
+  }
+
+  private func label(of edit: RecordEdit, at commit: CommitNumber) -> String {
+    let coding = (try? view(commit).datastore(edit.datastore)?.descriptor.coding) ?? .json
+    guard let bytes = (edit.new ?? edit.old)?.bytes, case .object(let members)? = try? coding.document(of: bytes) else {
+      return ""
+    }
+    for name in ["name", "title", "label"] {
+      if case .string(let text)? = members.first(where: { $0.name == name })?.value { return text }
+    }
+    return ""
   }
 
   private func fields(of edit: RecordEdit, at commit: CommitNumber) throws(ModelError) -> [FieldRow] {

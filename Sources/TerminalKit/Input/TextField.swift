@@ -9,15 +9,19 @@ package struct TextField: Hashable, Sendable {
   /// Grapheme clusters before the cursor: 0 … `text.count`.
   package private(set) var cursor: Int
   private var killed = ""
+  /// Whether all of it is selected: what is typed next takes its place, a key that moves lets it stand.
+  package private(set) var isSelected = false
 
-  /// A field holding `text`, the cursor at its end.
-  package init(_ text: String = "") {
+  /// A field holding `text`, the cursor at its end; selected, the first character typed takes its place.
+  package init(_ text: String = "", isSelected: Bool = false) {
     self.text = text
+    self.isSelected = isSelected && !text.isEmpty
     self.cursor = text.count
   }
 
   /// Replaces what it holds; the cursor goes to the end.
   package mutating func set(_ text: String) {
+    isSelected = false
     self.text = text
     cursor = text.count
   }
@@ -29,6 +33,11 @@ package struct TextField: Hashable, Sendable {
 
   /// Inserts text at the cursor, as typing or pasting does. Clusters may join with their neighbours.
   package mutating func insert(_ addition: String) {
+    if isSelected {
+      isSelected = false
+      killed = text
+      set("")
+    }
     let head = text[..<index(cursor)] + addition
     let tail = text[index(cursor)...]
     text = String(head) + tail
@@ -43,7 +52,12 @@ package struct TextField: Hashable, Sendable {
       insert(String(character))
       return true
     }
+    let wasSelected = isSelected
+    defer { if wasSelected { isSelected = false } }
     switch chord.description {
+    case "Backspace" where isSelected, "^h" where isSelected, "Delete" where isSelected:
+      killed = text
+      set("")
     case "Left", "^b": moveCursor(to: cursor - 1)
     case "Right", "^f": moveCursor(to: cursor + 1)
     case "Home", "^a": cursor = 0
@@ -92,7 +106,8 @@ package struct TextField: Hashable, Sendable {
       last += 1
     }
     if last < characters.count, last > cursor, used >= width { last -= 1 }
-    grid.write(String(characters[first..<last]), at: Point(column: column, row: point.row), style: style)
+    let look = isSelected ? style.with(.reverse) : style
+    grid.write(String(characters[first..<last]), at: Point(column: column, row: point.row), style: look)
     if last < characters.count, width > 1, cursorPoint.column < point.column + width - 1 {
       grid.write("›", at: Point(column: point.column + width - 1, row: point.row), width: 1, style: style.with(.dim))
     }

@@ -7,14 +7,16 @@ package enum Clipboard {
   ///
   /// - Parameters:
   ///   - text: what to copy.
-  ///   - insideTmux: whether `TMUX` is set: the sequence is wrapped for the terminal around tmux.
+  ///   - insideTmux: whether `TMUX` is set: the sequence goes to tmux, and wrapped to the terminal around it.
   ///   - insideScreen: whether `TERM` begins with `screen` outside of tmux: wrapped in pieces that screen lets pass.
   package static func sequence(_ text: String, insideTmux: Bool, insideScreen: Bool) -> [UInt8]? {
     guard text.utf8.count <= limit else { return nil }
     let plain = Array("\u{1B}]52;c;".utf8) + base64(Array(text.utf8)) + [0x07]
     if insideTmux {
+      // Both ways, since it depends on how tmux is set which one it takes: as its own (`set-clipboard on`), or to be handed
+      // through to the terminal around it (`allow-passthrough on`). Where it takes both, the same text arrives twice.
       let doubled = plain.flatMap { $0 == 0x1B ? [$0, $0] : [$0] }
-      return Array("\u{1B}Ptmux;".utf8) + doubled + Array("\u{1B}\\".utf8)
+      return plain + Array("\u{1B}Ptmux;".utf8) + doubled + Array("\u{1B}\\".utf8)
     }
     guard insideScreen else { return plain }
     var wrapped: [UInt8] = []

@@ -135,3 +135,38 @@ package enum SafeText {
     return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
   }
 }
+
+extension SafeText {
+  /// A text as it may go to a terminal: canonical cells, nothing that steers, hides or reorders.
+  package static func shown(_ text: String) -> String {
+    var result = ""
+    forEachCluster(of: text) { cluster in
+      result += cluster.text
+      return true
+    }
+    return result
+  }
+
+  /// The text in at most `columns`, what does not fit left out of its middle: `curr…code`. Beginning and end of names
+  /// tell them apart.
+  package static func cutInTheMiddle(_ text: String, to columns: Int) -> String {
+    guard isWider(text, than: columns) else { return text }
+    guard columns > 2 else { return cut(text, to: columns) }
+    let all = clusters(text)
+    let (headRoom, tailRoom) = (columns / 2, columns - 1 - columns / 2)
+    var (head, tail) = ("", "")
+    var used = 0
+    for cluster in all {
+      guard used + cluster.width <= headRoom else { break }
+      head += cluster.text
+      used += cluster.width
+    }
+    used = 0
+    for cluster in all.reversed() {
+      guard used + cluster.width <= tailRoom else { break }
+      tail = cluster.text + tail
+      used += cluster.width
+    }
+    return head + "…" + tail
+  }
+}

@@ -32,8 +32,12 @@ struct MonkeyHand {
 
   init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
+  /// What is to be done next on purpose: a review is confirmed once it is there.
+  private var planned: ArraySlice<String> = []
+
   mutating func next() -> MonkeyStep {
-    switch number(in: 0..<200) {
+    if let planned = planned.popFirst() { return keys(planned) }
+    return switch number(in: 0..<200) {
     case 0..<88: key()
     case 88..<104: burst()
     case 104..<136: command()
@@ -81,12 +85,13 @@ struct MonkeyHand {
 
   /// What people do on purpose: edits that are committed, deletes, undos.
   private mutating func purpose() -> MonkeyStep {
-    keys(pick(Self.purposes))
+    planned = pick(Self.purposes).split(separator: "|").map(String.init)[...]
+    return keys(planned.popFirst() ?? "Esc")
   }
 
   private static let purposes = [
-    "Esc Esc 2 e ^u 7 7 Enter", "Esc Esc 2 d d", "w Enter Enter", "w Enter Enter", "u Enter Enter", "^r Enter Enter",
-    "Esc Esc 3 j j e ^u 9 Enter w Enter Enter", "4 j R Enter Enter", "2 E", "2 D", "2 i", "2 C j Enter", "3 d d",
+    "Esc Esc 2 e ^u 7 7 Enter", "Esc Esc 2 d d", "w|Enter Enter", "w|Enter Enter", "u|Enter Enter", "^r|Enter Enter",
+    "Esc Esc 3 j j e ^u 9 Enter w|Enter Enter", "4 j R|Enter Enter", "2 E", "2 D", "2 i", "2 C j Enter", "3 d d",
     "g H j r", "2 Space Space d d", "Esc Esc Esc Esc Esc",
   ]
 

@@ -62,17 +62,27 @@ extension RecordPane {
   private func drawTree(_ line: TreeLine, in rect: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     let edit = place.flatMap { session.asOf == nil ? session.staged.edits[$0] : nil }
-    let old = answer?.document?[line.path]
-    let isChanged = edit?.kind == .update && old != document?[line.path]
+    let before = edit?.kind == .update ? before(line.path) : nil
+    let isChanged = before != nil
     let sign = line.isBranch ? (line.isFolded ? theme.folded : theme.unfolded) : isChanged ? "~" : ""
-    let indent = line.depth * 2
-    let nameWidth = min(max(8, nameColumn), max(8, rect.columns / 3))
-    grid.write(
-      sign, at: Point(column: rect.left + indent, row: rect.top), width: 1,
-      style: theme.style(isChanged ? .changed : .dim))
-    grid.write(
-      line.name, at: Point(column: rect.left + indent + 2, row: rect.top), width: max(1, nameWidth - indent),
-      style: theme.style(.key))
+    // A deep tree is shown from where its selected line stands; what lies left of that is out of sight.
+    let shift = max(0, (selectedLine?.depth ?? 0) * 2 - rect.columns / 4)
+    let indent = line.depth * 2 - shift
+    let nameWidth = max(8, min(nameColumn - shift, rect.columns / 2))
+    if indent >= 0, indent < nameWidth {
+      grid.write(
+        sign, at: Point(column: rect.left + indent, row: rect.top), width: 1,
+        style: theme.style(isChanged ? .changed : .dim))
+    }
+    let nameRoom = min(rect.columns - 2, nameWidth - max(0, indent))
+    if nameRoom > 2 {
+      let start = rect.left + max(0, indent) + 2
+      grid.write(
+        indent < 0 ? "‹" : SafeText.cutInTheMiddle(line.name, to: nameRoom), at: Point(column: start, row: rect.top),
+        width: nameRoom, style: theme.style(.key))
+    } else {
+      grid.write("›", at: Point(column: rect.left + nameWidth, row: rect.top), width: 1, style: theme.style(.dim))
+    }
     // Where there is little room the value is worth more than its type.
     let trailing = trailingText(of: line, isChanged: isChanged, isNarrow: rect.columns < 40)
     let trailingWidth = min(SafeText.width(trailing), max(0, rect.columns / 3))
@@ -80,8 +90,8 @@ extension RecordPane {
     let room = rect.right - valueColumn - trailingWidth - 1
     var spans: [Span] = []
     if isChanged {
-      let before = old.map { ValueText(literal: $0).text } ?? "(new)"
-      spans.append(Span("\(before) \(theme.arrow) ", theme.style(.dim).with(.strike)))
+      let old = before.flatMap(\.self).map { ValueText(literal: $0).text } ?? "(new)"
+      spans.append(Span("\(old) \(theme.arrow) ", theme.style(.dim).with(.strike)))
     }
     var style = theme.style(line.value.role)
     if edit?.kind == .delete { style = theme.style(.deleted) }

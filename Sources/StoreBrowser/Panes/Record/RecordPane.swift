@@ -31,6 +31,8 @@ struct RecordPane: ListPane {
   private(set) var text: [String] = []
   /// Lines of the tree are those of this document: the stored one, or the staged one over it.
   private(set) var document: Document?
+  /// Where `document` differs from the stored one: the path now, and what stood there; nil for what is new.
+  private(set) var differences: [DocumentPath: Document?] = [:]
   /// What `document` was made from, so that it is not made or compared again with every key.
   private var arranged: Arranged?
   var searchText: String?
@@ -62,6 +64,7 @@ struct RecordPane: ListPane {
     pendingBlame = nil
     blameFrom = nil
     if place == nil {
+      waiting = nil
       answer = nil
       pending = nil
       document = nil
@@ -76,6 +79,9 @@ struct RecordPane: ListPane {
     applyWantedPath()
   }
 
+  /// Whether a command waits for the record to be read.
+  var isWaiting: Bool { waiting != nil }
+
   mutating func wait(for command: Command, argument: String?) { waiting = (command, argument) }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
@@ -86,7 +92,7 @@ struct RecordPane: ListPane {
       session.start(.record, .record(request))
     }
     if isCurrent(session) { arrange(session) }
-    list.reveal(rows: frame.rows, count: count)
+    if frame != .hidden { list.reveal(rows: frame.rows, count: count) }
     if showsBlame, isCurrent(session), answer?.record != nil { demandBlame(place, in: &session) }
   }
 
@@ -118,7 +124,13 @@ struct RecordPane: ListPane {
     }
     tree = RecordTree()
     text = []
+    differences = [:]
     guard let document else { return }
+    if staged != nil, let stored = answer?.document {
+      for change in Document.difference(stored, document) where change.new != nil {
+        differences[change.path] = .some(change.old)
+      }
+    }
     if form == .json {
       text = TextLines.split(document.prettyText)
     }
@@ -139,6 +151,14 @@ struct RecordPane: ListPane {
     } else if let line = tree.lines.lastIndex(where: { $0.path.contains(wantedPath) }) {
       list.selection = line
     }
+  }
+
+  /// What stood at a place before what is staged: nil where nothing is staged of it, a nil inside where it is new.
+  func before(_ path: DocumentPath) -> Document?? {
+    if let exact = differences[path] { return exact }
+    // A part of something that is new is new; something with a part that changed has changed.
+    if differences.contains(where: { $0.key.contains(path) }) { return .some(nil) }
+    return differences.keys.contains { path.contains($0) } ? .some(answer?.document?[path]) : nil
   }
 
   func coding(_ session: Session) -> RecordCoding? {
@@ -289,6 +309,11 @@ struct RecordPane: ListPane {
   func lineCount(_ session: Session) -> Int { count }
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { if slot == .blame { showsBlame = false } }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    if slot == .record { waiting = nil }
+    session.complain(error.description)
+  }
 }
 
 extension [DocumentPath.Component] {

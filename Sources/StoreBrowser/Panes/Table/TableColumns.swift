@@ -33,7 +33,8 @@ struct TableColumns: Sendable, Hashable {
   private var keyIsTrailing = false
   private var identifierIsTrailing = false
 
-  /// Takes in what a window of rows showed. Widths of known columns stay: columns do not move under the eye.
+  /// Takes in what a window of rows showed. Columns of keys and numbers grow with what is on the screen; the widths of
+  /// others stay, so that they do not move under the eye.
   mutating func take(_ columns: [ColumnSeen], rows: [Row]) {
     for column in columns where !seen.contains(where: { $0.path == column.path }) { seen.append(column) }
     for position in seen.indices where seen[position].kind == .null {
@@ -43,11 +44,20 @@ struct TableColumns: Sendable, Hashable {
     }
     let identifiers = rows.map { ValueText(key: $0.entry.identifier.value) }
     let keys = rows.map { ValueText(key: $0.entry.value) }
-    if identifierWidth == 0 { identifierWidth = identifiers.map { SafeText.width($0.text) }.max() ?? 0 }
-    if keyWidth == 0 { keyWidth = keys.map { SafeText.width($0.text) }.max() ?? 0 }
+    identifierWidth = max(identifierWidth, identifiers.map { SafeText.width($0.text) }.max() ?? 0)
+    keyWidth = max(keyWidth, keys.map { SafeText.width($0.text) }.max() ?? 0)
+    widenNumbers(columns)
     identifierIsTrailing = identifiers.first?.isTrailing ?? identifierIsTrailing
     keyIsTrailing = keys.first { $0.kind != .null }?.isTrailing ?? keyIsTrailing
     if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
+  }
+
+  /// A number that is cut says nothing.
+  private mutating func widenNumbers(_ columns: [ColumnSeen]) {
+    for column in columns where column.kind == .number {
+      guard let position = seen.firstIndex(where: { $0.path == column.path }) else { continue }
+      seen[position].width = max(seen[position].width, column.width)
+    }
   }
 
   /// Whether the values of a field are true or false, as far as they were seen.
@@ -80,13 +90,13 @@ struct TableColumns: Sendable, Hashable {
 
   private func identifierColumn(_ choice: ColumnChoice) -> TableColumn {
     let title = identifierPath.map { String($0.dropFirst()) } ?? "id"
-    let natural = max(4, min(24, max(identifierWidth, title.count + 2)))
+    let natural = max(4, min(40, max(identifierWidth, title.count + 2)))
     return TableColumn(
       source: .identifier, title: title, width: choice.widths["id"] ?? natural, isTrailing: identifierIsTrailing)
   }
 
   private func keyColumn(_ index: String, _ choice: ColumnChoice) -> TableColumn {
-    let natural = max(4, min(30, max(keyWidth, index.count + 2)))
+    let natural = max(4, min(40, max(keyWidth, index.count + 2)))
     return TableColumn(source: .key, title: index, width: choice.widths["key"] ?? natural, isTrailing: keyIsTrailing)
   }
 

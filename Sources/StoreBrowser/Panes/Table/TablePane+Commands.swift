@@ -111,7 +111,7 @@ extension TablePane {
 
   // MARK: Order
 
-  private mutating func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
+  private func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
     guard var source else { return }
     let anchor = identifierAnchor()
     if argument == nil, selectedColumn(session)?.source == .identifier {
@@ -119,13 +119,13 @@ extension TablePane {
       source.sort = nil
       source.range = nil
       source.isDescending = isDescending
-      show(source, anchor: anchor)
+      session.intend(.show(source, anchor: anchor))
       return
     }
     if argument == nil, selectedColumn(session)?.source == .key {
       source.sort = nil
       source.isDescending = isDescending
-      show(source, anchor: anchor)
+      session.intend(.show(source, anchor: anchor))
       return
     }
     guard let path = argument.map({ $0.hasPrefix(".") ? $0 : ".\($0)" }) ?? selectedPath(session) else {
@@ -142,7 +142,7 @@ extension TablePane {
       source.sort = SortOrder(path: path, isDescending: isDescending)
       source.isDescending = false
     }
-    show(source, anchor: anchor)
+    session.intend(.show(source, anchor: anchor))
   }
 
   private func identifierAnchor() -> TableRequest.Anchor {

@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import Expressions
 import TerminalKit
 
 extension TablePane {
@@ -26,7 +27,8 @@ extension TablePane {
     drawHeader(columns, slots, in: inside, on: &grid, session: session)
     if count(session) == 0 {
       grid.note(
-        emptyText, in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1),
+        emptyText(session),
+        in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1),
         style: theme.style(.dim))
     }
     for line in 0..<max(0, inside.rows - 1) {
@@ -37,9 +39,47 @@ extension TablePane {
     }
   }
 
-  private var emptyText: String {
+  private func emptyText(_ session: Session) -> String {
     if scan?.isRunning == true { return "searching…" }
+    if let unknown = unknownName(session) { return unknown }
     return source?.filter == nil && source?.range == nil ? "no records" : "no record matches"
+  }
+
+  /// Why nothing matches: a name in the filter that no record has, with the nearest that there is.
+  private func unknownName(_ session: Session) -> String? {
+    guard let filter = source?.filter, let test = try? RowTest(filter) else { return nil }
+    let known = columns.seen.map(\.path)
+    for path in test.filter.paths.map(\.description) {
+      let first = DocumentPath.head(of: path)
+      guard first != ".", !known.contains(where: { DocumentPath.head(of: $0) == first }) else { continue }
+      let name = String(first.dropFirst())
+      var text = "no record that was read has “\(name)”"
+      let index = session.current?.indexes.first { $0.descriptor.name == name }?.descriptor.documentPath
+      if let index { return "\(text): the index of that name is of \(index.shortText)" }
+      let near = known.map { String($0.dropFirst()) }.filter {
+        $0.hasPrefix(name) || name.hasPrefix($0) || Self.isNear($0, name)
+      }
+      if !near.isEmpty { text += "; there is \(near.prefix(3).joined(separator: ", "))" }
+      return text
+    }
+    return nil
+  }
+
+  /// Whether two names are one or two slips apart.
+  private static func isNear(_ left: String, _ right: String) -> Bool {
+    let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
+    guard abs(left.count - right.count) <= 2 else { return false }
+    var row = Array(0...right.count)
+    for (position, character) in left.enumerated() {
+      var diagonal = row[0]
+      row[0] = position + 1
+      for column in right.indices {
+        let cost = diagonal + (character == right[column] ? 0 : 1)
+        diagonal = row[column + 1]
+        row[column + 1] = min(cost, row[column] + 1, row[column + 1] + 1)
+      }
+    }
+    return row[right.count] <= 2
   }
 
   private func title(_ session: Session) -> String {
@@ -48,6 +88,7 @@ extension TablePane {
     if session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true {
       parts[1] += " \(session.theme.warningSign) stale"
     }
+    if areAllOlder(session) { parts.append("an older version, M rewrites") }
     if let range = source.range { parts.append("range \(range)") }
     if let filter = source.filter { parts.append("filter \(filter)") }
     if let sort = source.sort { parts.append("sorted by \(sort.path.dropFirst())\(sort.isDescending ? " ▼" : " ▲")") }
@@ -128,7 +169,8 @@ extension TablePane {
       var style = theme.style(isSelected ? .text : value.tableRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
       grid.write(
-        value.text, at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top), width: slot.width,
+        value.fitting(slot.width), at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top),
+        width: slot.width,
         style: style, alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
     }
     if let problem = look.problem, let slot = slots.dropFirst().first {
@@ -188,11 +230,36 @@ extension TablePane {
     } else if let change = changed[identifier] {
       look.sign = change == .insert ? "+" : "~"
       look.signRole = change == .insert ? .inserted : .changed
-    } else if row.version != session.current?.descriptor.version, row.problem == nil, !row.version.isEmpty {
+    } else if isOlder(row, session), !areAllOlder(session) {
       (look.sign, look.signRole) = ("°", .warning)
     }
     if isMarked { (look.sign, look.signRole) = (session.theme.mark, .marked) }
     return look
+  }
+
+  /// Whether a row's record is of another version than the app writes now.
+  private func isOlder(_ row: Row, _ session: Session) -> Bool {
+    row.version != session.current?.descriptor.version && row.problem == nil && !row.version.isEmpty
+  }
+
+  /// Whether all that is read is of an older version: then the title says so once, and no row does.
+  private func areAllOlder(_ session: Session) -> Bool {
+    !rows.isEmpty && rows.values.allSatisfy { isOlder($0, session) }
+  }
+
+  /// What the sign of the selected row means, for the status line.
+  func signMeaning(_ session: Session) -> String? {
+    guard let row = row(at: list.selection) else { return nil }
+    let look = look(at: list.selection, session)
+    switch look.sign {
+    case "°":
+      return "° version \(row.version); the app writes \(session.current?.descriptor.version ?? "another") — M rewrites"
+    case "~", "+", "-":
+      let isStaged = session.asOf == nil && session.staged[source?.datastore ?? "", row.entry.identifier] != nil
+      return isStaged ? nil : "\(look.sign) another program has just changed this record"
+    case session.theme.mark where range == nil: return "\(session.theme.mark) marked: Space takes the mark off"
+    default: return nil
+    }
   }
 
   private static func cells(of content: RecordContent?, _ session: Session) -> [String: ValueText] {
@@ -216,5 +283,14 @@ extension TablePane {
     guard position < count(session) else { return }
     if position == list.selection { session.intend(.perform(.open, argument: nil)) }
     list.selection = position
+  }
+}
+
+extension DocumentPath {
+  /// The first member of a written path: of `.names[0].short` it is `.names`.
+  fileprivate static func head(of path: String) -> String {
+    guard let start = path.firstIndex(where: { $0 != "." }) else { return "." }
+    let end = path[start...].firstIndex { $0 == "." || $0 == "[" } ?? path.endIndex
+    return ".\(path[start..<end])"
   }
 }

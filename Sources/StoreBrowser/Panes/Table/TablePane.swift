@@ -209,7 +209,7 @@ struct TablePane: ListPane {
       return
     }
     demandScan(source, in: &session)
-    settle(frame: frame, session)
+    if frame != .hidden { settle(frame: frame, session) }
     demandRows(base, frame: frame, in: &session)
   }
 
@@ -368,6 +368,16 @@ struct TablePane: ListPane {
     scan?.isRunning = false
     if slot == .table || slot == .rows { problem = error.description } else { session.complain(error.description) }
   }
+
+  func footer(_ session: Session) -> [Command] {
+    guard session.asOf != nil else { return Self.entry.footer }
+    return [
+      .olderCommit, .newerCommit, .escape, .down, .open, .restoreRecord, .search, .filter, .sort, .history, .palette,
+      .help, .close,
+    ]
+  }
+
+  func short(_ command: Command) -> String? { command == .escape ? "to the head" : nil }
 
   func headerRows(_ frame: PaneFrame) -> Int { 1 }
   func lineCount(_ session: Session) -> Int { count(session) }

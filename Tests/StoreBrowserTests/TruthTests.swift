@@ -1,0 +1,177 @@
+import DatastoreModel
+import Documents
+import StorageEngine
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+/// What the screen says is so.
+@Suite("Truth")
+struct TruthTests {
+  @Test("blame of a list names the newest commit that changed one of its parts")
+  func blameOfContainers() throws {
+    let store = try Sample.store()
+    let changed = try Sample.change(store, "City", "2657896", ".alternatenames[1]", to: "Turigum")
+    let request = BlameRequest(
+      place: RecordPlace(
+        datastore: "City",
+        identifier: try #require(try store.refresh().datastore("City")).identifier(parsing: "2657896")),
+      from: store.head.commit)
+    let answer = try WorkContext(store: store).blame(request)
+    #expect(answer.commits[".alternatenames"]?.number == changed)
+    #expect(answer.commits[".alternatenames[1]"]?.number == changed)
+    #expect(answer.commits[".alternatenames[0]"]?.number != changed)
+    #expect(answer.commits[".name"]?.number != changed)
+  }
+
+  @Test("a macro edits the record that it stood on when it was recorded, not the one before")
+  func macroWaits() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    try driver.play(":record")
+    driver.press("j l l l e ^u 5 Enter")
+    try driver.play(":record")
+    let first = driver.selectedIdentifier
+    driver.isHolding = true
+    driver.press("h h h @")
+    while !driver.held.isEmpty { driver.releaseOne() }
+    driver.isHolding = false
+    #expect(first == "615532")
+    let edited = driver.browser.session.staged.order.map(\.identifier.description)
+    #expect(edited == ["615532", "1850147"])
+  }
+
+  @Test("Enter that was typed ahead does not confirm a review, whether typed or replayed")
+  func enterAheadOfReview() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("d d")
+    driver.isHolding = true
+    driver.press("w Enter Enter")
+    driver.release()
+    #expect(driver.browser.overlays.last is ReviewOverlay)
+    #expect((driver.browser.overlays.last as? ReviewOverlay)?.name == nil)
+    #expect(store.head.commit.rawValue == 4)
+    #expect(driver.shows("press it again"))
+    driver.press("Enter Enter")
+    #expect(store.head.commit.rawValue == 5)
+  }
+
+  @Test("keys after a jump reach what was shown when they were pressed; Esc takes them back")
+  func typeAhead() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.isHolding = true
+    driver.press("l l l o d d")
+    driver.press("Esc")
+    driver.release()
+    #expect(driver.browser.session.staged.isEmpty)
+  }
+
+  @Test("a key of an index is one row with all of its entries, also where one jumps into its midst")
+  func keysAreWhole() throws {
+    let store = try Sample.large(1000)
+    let context = WorkContext(store: store)
+    let request = KeysRequest(
+      datastore: "Item", index: "group", commit: store.head.commit, range: nil, anchor: .from(rank: 350), limit: 3)
+    let rows = try context.keys(request).rows
+    #expect(rows.map(\.key) == [.string("g3"), .string("g4"), .string("g5")])
+    #expect(rows.map(\.count) == [100, 100, 100])
+    #expect(rows.map(\.rank) == [300, 400, 500])
+  }
+
+  @Test("what was verified at a commit does not stand for the next")
+  func verifiedIsOfItsCommit() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 100, rows: 30), start: .init(datastore: "City"))
+    driver.press("l l l o 5 V")
+    #expect(driver.shows("0 orphans · 0 missing"))
+    try Sample.change(store, "City", "2657896", ".population", to: 1)
+    driver.tell(.storeStirred)
+    #expect(!driver.shows("0 orphans · 0 missing"))
+    #expect(driver.shows("verified at #4, not at #5"))
+  }
+
+  @Test(
+    "a step that failed at its end is no complete one, in pane and log, and while it begins the pane says what runs")
+  func failedStep() throws {
+    var run = MigrationRun(
+      Activity(
+        title: "City: add index x", done: 10, total: 10, startedAt: 0,
+        steps: [.init(title: "add index x", done: 10, total: 10, isComplete: true)]), at: 1)
+    run.fail()
+    #expect(run.steps.allSatisfy { !$0.isComplete && $0.isFailed })
+    #expect(run.log.contains { $0.hasPrefix("failed add index x") })
+    #expect(!run.log.contains { $0.hasPrefix("complete") })
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.isHolding = true
+    try driver.play(":add-index zone=timezone")
+    #expect(!driver.shows("nothing runs"))
+    #expect(driver.shows("add index zone"))
+  }
+
+  @Test("a filter with a name that no record has says so, with the nearest that there is")
+  func unknownName() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    try driver.play(": filter country == \"JP\"")
+    #expect(driver.shows("no record that was read has “country”"))
+    #expect(driver.shows("countrycode"))
+  }
+
+  @Test("an element inserted at the head of a list is the only one that is shown as changed")
+  func insertedElement() throws {
+    let old: Document = ["list": ["a", "b", "c"]]
+    let new: Document = ["list": ["x", "a", "b", "c"]]
+    #expect(Document.difference(old, new).map(\.path.description) == [".list[0]"])
+    let both: Document = ["list": ["x", "a", "b", "c", "y"]]
+    #expect(Document.difference(old, both).map(\.path.description) == [".list[0]", ".list[4]"])
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    let place = try #require(driver.browser.table.selectedPlace(driver.browser.session))
+    let document = try #require(driver.browser.record.document)
+    driver.browser.stageField(
+      place, try DocumentPath(parsing: ".alternatenames"), ["Neu", "Tbilisi", "Tiflis"])
+    driver.press("3")
+    let staged = driver.lines.filter { $0.contains("staged") && ($0.contains("Tbilisi") || $0.contains("Tiflis")) }
+    #expect(document[try DocumentPath(parsing: ".alternatenames")] == ["Tbilisi", "Tiflis"])
+    #expect(staged.allSatisfy { $0.contains("alternatenames") || $0.contains("→ (3)") }, "\(driver.screen)")
+  }
+
+  @Test("the footer names what works now: in the past no editing, but the way through it")
+  func footer() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 24), start: .init(datastore: "City"))
+    #expect(driver.keys.contains("e edit"))
+    #expect(!driver.keys.contains("w commit"))
+    try driver.play(": travel 3")
+    #expect(!driver.keys.contains("e edit"))
+    #expect(!driver.keys.contains("dd delete"))
+    #expect(driver.keys.contains(", older"))
+    #expect(driver.keys.contains(". newer"))
+  }
+
+  @Test("numbers are whole or scaled and say so, never cut")
+  func numbers() {
+    #expect(NumberFormat.fitting("1525152", in: 7) == "1525152")
+    #expect(NumberFormat.fitting("1525152", in: 6) == "1.53 M")
+    #expect(NumberFormat.fitting("1525152", in: 5) == "1.5 M")
+    #expect(NumberFormat.fitting("-123456789", in: 6) == "-123 M")
+    for text in ["1525152", "-123456789.25", "0.000012345678", "1e300", "99999999999999999999"] {
+      for width in 1...20 {
+        let fitted = NumberFormat.fitting(text, in: width)
+        #expect(fitted.utf8.count <= width)
+        guard !fitted.hasPrefix("#") else { continue }
+        let units = [" k": 1e3, " M": 1e6, " G": 1e9, " T": 1e12, " P": 1e15]
+        let unit = units.first { fitted.hasSuffix($0.key) }
+        let value = (Double(unit.map { String(fitted.dropLast($0.key.count)) } ?? fitted) ?? .nan) * (unit?.value ?? 1)
+        let true_ = Double(text) ?? .nan
+        #expect(abs(value - true_) <= abs(true_) * 0.51, "\(text) in \(width): \(fitted)")
+      }
+    }
+  }
+
+  @Test("names that begin alike do not look the same in a narrow pane")
+  func names() {
+    #expect(SafeText.cutInTheMiddle("currencycode", to: 9) != SafeText.cutInTheMiddle("currencyname", to: 9))
+    #expect(SafeText.cutInTheMiddle("currencycode", to: 9) == "curr…code")
+    #expect(SafeText.cutInTheMiddle("name", to: 9) == "name")
+    #expect(SafeText.width(SafeText.cutInTheMiddle("東京都大阪府", to: 7)) <= 7)
+  }
+}

@@ -1,0 +1,159 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+/// Nothing typed is lost.
+@Suite("Nothing typed is lost")
+struct TypedTests {
+  @Test("Esc in the editor keeps a draft; e offers it again, a second Esc drops it")
+  func drafts() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("l l l e ^u 4 2 Esc")
+    #expect(driver.browser.session.staged.isEmpty)
+    driver.press("e")
+    #expect(driver.shows("(draft)"))
+    #expect(driver.shows("42"))
+    driver.press("Esc e")
+    #expect(!driver.shows("(draft)"))
+    driver.press("Esc e ^u 4 3 Esc e Enter")
+    #expect(driver.browser.session.staged.count == 1)
+  }
+
+  @Test("a range that does not parse keeps the prompt and the text, with the caret at the fault")
+  func brokenRange() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("l l l o f")
+    driver.type("= x ..< 9")
+    driver.press("Enter")
+    #expect(driver.browser.overlays.last is Prompt)
+    #expect(driver.status.contains("= x ..< 9"))
+    driver.press("d d")
+    #expect(driver.browser.session.staged.isEmpty)
+  }
+
+  @Test("what stands in a prompt is replaced by the first character typed, and edited after an arrow")
+  func prefilled() throws {
+    var field = TextField("old", isSelected: true)
+    _ = field.apply(KeyChord(writing: "n"))
+    #expect(field.text == "n")
+    field = TextField("old", isSelected: true)
+    _ = field.apply(try #require(KeyChord("Left")))
+    _ = field.apply(KeyChord(writing: "n"))
+    #expect(field.text == "olnd")
+    field = TextField("old", isSelected: true)
+    _ = field.apply(try #require(KeyChord("Backspace")))
+    #expect(field.text.isEmpty)
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("d d w Enter")
+    driver.type("gone")
+    driver.press("Enter")
+    #expect(try store.commit(store.head.commit).action == "gone")
+  }
+
+  @Test("a template that is left as it was stages nothing; the same identifier twice is said, and nothing is lost")
+  func templates() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("i")
+    driver.tell(.editorClosed(EditorOutcome(text: driver.editorRequest?.text)))
+    #expect(driver.browser.session.staged.isEmpty)
+    for name in ["first", "second"] {
+      driver.press("i")
+      driver.tell(.editorClosed(EditorOutcome(text: "{\"geonameid\": 77, \"name\": \"\(name)\"}")))
+    }
+    let staged = driver.browser.session.staged
+    #expect(staged.count == 1)
+    let content = try #require(staged.edits.values.first?.new)
+    #expect(String(decoding: content.bytes, as: UTF8.self).contains("first"))
+    #expect(driver.editorRequest?.text.contains("second") == true, "the editor is open again on what was typed")
+  }
+
+  @Test("x on a field of the review takes that field out, on the record all of it")
+  func leaveFieldOut() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("l e ^u A Enter l l e ^u 5 Enter w")
+    let before = try #require(driver.browser.session.staged.order.first)
+    driver.press("j x")
+    let edit = try #require(driver.browser.session.staged.edits[before])
+    let text = String(decoding: try #require(edit.new).bytes, as: UTF8.self)
+    #expect(text.contains("\"A\"") != text.contains(":5"))
+    #expect(driver.browser.overlays.last is ReviewOverlay)
+    driver.press("g g x")
+    #expect(driver.browser.session.staged.isEmpty)
+  }
+
+  @Test("a file that is there is not replaced unasked, and an ending that cannot be written is refused")
+  func export() throws {
+    let file = "/tmp/strata-typed-\(UInt64.random(in: 0 ... .max)).jsonl"
+    defer { TestFile.remove(file) }
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    try driver.play(": export \(file)")
+    #expect(driver.shows("10 records"))
+    try driver.play(": filter population > 1000000")
+    try driver.play(": export \(file)")
+    #expect(driver.browser.overlays.last is MenuOverlay)
+    #expect(try TestFile.lines(file).count == 10)
+    driver.press("G Enter")
+    #expect(try TestFile.lines(file).count == 4)
+    driver.press("s")
+    driver.type("out.xlsx")
+    driver.press("Enter")
+    #expect(driver.browser.overlays.last is Prompt)
+    #expect(driver.keys.contains("the ending says the format"))
+  }
+
+  @Test("^o brings back the range that another order took away, and the found row stands in the middle")
+  func places() throws {
+    let driver = Driver(try Sample.large(1000), start: .init(datastore: "Item"))
+    try driver.play(": go 500")
+    let list = driver.browser.table.list
+    #expect((3...12).contains(list.selection - list.top))
+    driver.press("M q")
+    #expect(driver.browser.table.list == list)
+    let range = KeyInterval(lower: .including(.integer(3)), upper: .excluding(.integer(90)))
+    driver.browser.session.intend(.order(by: "value"))
+    driver.press("Esc")
+    driver.browser.session.intend(.setRange(range))
+    driver.press("l")
+    #expect(driver.browser.table.source?.range == range)
+    try driver.play(": sort name")
+    try driver.play(": sort id")
+    driver.press("^o ^o")
+    #expect(driver.browser.table.source?.range == range)
+  }
+
+  @Test("^c on the migration pane does not quit, whatever ended just before")
+  func interrupt() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"), warmUp: FakeWarmUp())
+    driver.press("M a ^c")
+    #expect(!driver.hasQuit)
+  }
+
+  @Test("a number that no Int holds is refused where it is typed")
+  func wideNumbers() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("l l l e ^u")
+    driver.type("99999999999999999999")
+    driver.press("Enter")
+    #expect(driver.shows("does not fit into 64 bits"))
+    #expect(driver.browser.session.staged.isEmpty)
+  }
+
+  @Test("overlays take the wheel and clicks")
+  func mouse() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("?")
+    driver.tell(.event(.mouse(MouseEvent(.wheelDown, at: Point(column: 30, row: 10)))))
+    #expect((driver.browser.overlays.last as? HelpOverlay)?.list.selection == 3)
+    driver.press("Esc C")
+    let menu = try #require(driver.browser.overlays.last as? MenuOverlay)
+    let rect = menu.rect(in: driver.browser.body, session: driver.browser.session)
+    let click = Message.event(
+      .mouse(MouseEvent(.press(button: 1), at: Point(column: rect.left + 3, row: rect.top + 2))))
+    driver.tell(click)
+    #expect((driver.browser.overlays.last as? MenuOverlay)?.list.selection == 1)
+  }
+}
