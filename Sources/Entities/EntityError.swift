@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// Why something cannot be done with entities.
 public enum EntityError: LocalizedError, Hashable, Sendable {

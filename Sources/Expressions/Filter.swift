@@ -32,9 +32,6 @@ package struct Filter: Hashable, Sendable {
   /// The paths that stand alone, which keep the records where they are true: `isOpen and …`.
   package var barePaths: [DocumentPath] { condition.barePaths }
 
-  /// All paths that the condition looks at, in the order in which they were typed.
-  package var paths: [DocumentPath] { condition.paths }
-
   /// The filter that keeps the records with this value at this place: `population = 12`.
   package static func text(of path: DocumentPath, being value: Document) -> String {
     switch value {
@@ -63,16 +60,6 @@ extension Filter {
     case text(Operand, TextTest, Operand)
     case matches(Operand, Pattern)
 
-    fileprivate var paths: [DocumentPath] {
-      switch self {
-      case .all(let parts), .any(let parts): parts.flatMap(\.paths)
-      case .not(let inner): inner.paths
-      case .isTrue(let operand), .isNull(let operand), .isOne(let operand, _), .matches(let operand, _): operand.paths
-      case .compare(let left, _, let right), .has(let left, let right), .text(let left, _, let right):
-        left.paths + right.paths
-      }
-    }
-
     fileprivate var barePaths: [DocumentPath] {
       switch self {
       case .all(let parts), .any(let parts): parts.flatMap(\.barePaths)
@@ -86,8 +73,6 @@ extension Filter {
   package enum Operand: Hashable, Sendable {
     case path(DocumentPath)
     case literal(Document)
-
-    fileprivate var paths: [DocumentPath] { if case .path(let path) = self { [path] } else { [] } }
   }
 
   package enum Comparison: Hashable, Sendable {

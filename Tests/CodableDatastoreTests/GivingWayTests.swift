@@ -42,6 +42,19 @@ struct GivingWayTests {
     #expect(yields(for: 500).contains(byTitle))
   }
 
+  @Test("queries, of an index and of all")
+  func queries() async throws {
+    let (_, books) = try await filled(500, slices: .ofTenLooks())
+    let indexed = try await worker.returns { _ in
+      for try await _ in books.load(where: #Predicate { $0.pages > 0 }) {}
+    }
+    #expect(indexed >= yields(for: 500).lowerBound)
+    let counted = try await worker.returns { _ in
+      _ = try await books.load(where: #Predicate { $0.title != $0.isbn }).scanning().count
+    }
+    #expect(counted >= yields(for: 500).lowerBound)
+  }
+
   @Test("iterators and loads of one task share a slice")
   func shared() async throws {
     let (_, books) = try await filled(500, slices: .ofTenLooks())

@@ -1,6 +1,10 @@
 import DatastoreModel
 import Documents
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 import StorageEngine
 
 /// What one property of an instance was and is, between two commits.
@@ -99,6 +103,8 @@ extension DatastoreCore {
         newest.append((property, commit))
       }
     }
-    return newest.sorted { $0.property < $1.property }.map { PropertyBlame(property: $0.property, commit: Commit($0.commit)) }
+    return newest.sorted { $0.property < $1.property }.map {
+      PropertyBlame(property: $0.property, commit: Commit($0.commit))
+    }
   }
 }

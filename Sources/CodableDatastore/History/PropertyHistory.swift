@@ -1,4 +1,8 @@
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// The values of one property of an instance, newest first.
 struct PropertyHistory<Format: DatastoreFormat, Value: Equatable & Sendable>: AsyncInstances {

@@ -20,7 +20,7 @@ struct IndexedProperties {
   mutating func subjects(of index: Any, coder: any Sendable) -> [QuerySubject]? {
     guard let paths = (index as? any IndexValues)?.keyPaths else { return nil }
     return paths.map { path in
-      let number = numbers[path] ?? numbers.count
+      let number = known(path) ?? numbers.count
       numbers[path] = number
       if let coder = coder as? any AnyKeyCoder, paths.count == 1 { elementKeys[number] = coder.making }
       return .property(number)
@@ -36,8 +36,21 @@ struct IndexedProperties {
   private func property<Value: Indexable>(
     at path: AnyKeyPath, _ type: Value.Type
   ) -> (number: Int, keys: KeyMaking)? {
-    let number = numbers[path] ?? path.appending(path: \Value.descending).flatMap { numbers[$0] }
-    return number.map { ($0, KeyCoder<Value>.make().making) }
+    known(path).map { ($0, KeyCoder<Value>.make().making) }
+  }
+
+  /// The number that a property has: a tier that turns its order around is the same property.
+  private func known(_ path: AnyKeyPath) -> Int? {
+    if let number = numbers[path] { return number }
+    if let number = Self.descending(path).flatMap({ numbers[$0] }) { return number }
+    guard type(of: path).valueType is any DescendingValue.Type else { return nil }
+    return numbers.first { Self.descending($0.key) == path }?.value
+  }
+
+  private static func descending(_ path: AnyKeyPath) -> AnyKeyPath? {
+    func turned<Value: Indexable>(_ type: Value.Type) -> AnyKeyPath? { path.appending(path: \Value.descending) }
+    guard let type = type(of: path).valueType as? any Indexable.Type else { return nil }
+    return turned(type)
   }
 
   /// The number of a property that is a list, and how its elements are keyed.

@@ -1,5 +1,9 @@
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 // What of a `#Predicate` an index can answer. The expression's nodes are asked for their part; what a node does not know
 // is no error: it is evaluated on each candidate.

@@ -1,5 +1,9 @@
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// Which instances are asked for, in which order, and how many of them: one value that every call below reads by.
 ///

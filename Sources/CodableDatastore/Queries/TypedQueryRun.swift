@@ -1,5 +1,9 @@
 import DatastoreModel
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StorageEngine
 
 /// A walk over the answer of a typed query, by its plan. Instances are decoded on the caller's executor.
@@ -121,6 +125,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   }
 
   private mutating func instance(of key: StoredKey) async throws -> Instance? {
+    await core.store.giveWay()
     guard let record = try records.record(at: core.identifiers.order.place(of: key.bytes)) else { return nil }
     readCount += 1
     return try await core.coder.decode(record).instance

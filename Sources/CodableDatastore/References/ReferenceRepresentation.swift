@@ -1,5 +1,9 @@
 import DatastoreModel
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// An index whose values are identifiers of another datastore. In a format it is called `Reference`.
 ///
@@ -107,7 +111,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
   }
 
   private init(
-    kind: IndexKind, keyPath: any PartialKeyPath<Instance> & Sendable, target: DatastoreKey, values: @escaping @Sendable (Instance) -> [Value],
+    kind: IndexKind, keyPath: any PartialKeyPath<Instance> & Sendable, target: DatastoreKey,
+    values: @escaping @Sendable (Instance) -> [Value],
     value: @escaping @Sendable (Target.Identifier) -> Value,
     identifier: @escaping @Sendable (Value) -> Target.Identifier?,
     clear: @escaping @Sendable (inout Instance, Target.Identifier) -> Bool
@@ -121,7 +126,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
     self.clear = clear
   }
 
-  private static func remove<Identifiers>(_ identifier: Target.Identifier, from identifiers: inout Identifiers) -> Bool {
+  private static func remove<Identifiers>(_ identifier: Target.Identifier, from identifiers: inout Identifiers) -> Bool
+  {
     switch identifiers {
     case var list as [Target.Identifier]:
       list.removeAll { $0 == identifier }

@@ -42,12 +42,10 @@ extension WarmUp {
     guard let old else { return }
     var walk = RecordWalk(tree: old, source: .itself, ranks: 0..<old.count, isDescending: false)
     while let entry = try walk.nextEntry() {
-      let parts = entry.key.withUnsafeBytes { EntryKey.split($0) }
-      guard let parts else { throw StoreError(.damaged, "An entry of the index \(index.name) has no identifier.") }
-      _ = try index.order.place(value: parts.value, identifier: parts.identifier).withProbe { probe in
+      let key = entry.key.array
+      _ = try index.order.place(of: key).withProbe { probe in
         try throwingStoreErrors { () throws(StorageError) in
-          try transaction.insert(
-            entry.key.array, entry.payload, in: index.tree, place: index.order.treeOrder == .bytes ? nil : probe)
+          try transaction.insert(key, entry.payload, in: index.tree, place: index.order.isBytes ? nil : probe)
         }
       }
     }

@@ -103,7 +103,9 @@ package struct QueryPlanner {
   }
 
   private static func best(_ candidates: [Candidate], of terms: Int, rows: Int) -> Choice? {
-    let sorted = candidates.sorted { ($0.way.count(rows), $0.name) < ($1.way.count(rows), $1.name) }
+    let sorted = candidates.sorted {
+      ($0.way.count(rows), -$0.settles.count, $0.name) < ($1.way.count(rows), -$1.settles.count, $1.name)
+    }
     guard let first = sorted.first else { return nil }
     let single = Choice(way: first.way, isExact: first.settles.count == terms)
     let count = first.way.count(rows)

@@ -17,11 +17,14 @@ package struct TableWriter: Sendable {
   package let format: Format
   /// Of comma-separated values.
   package let columns: [DocumentPath]
+  /// Between cells: a comma, unless a file is written that has another.
+  package let separator: UInt8
   private var isFirst = true
 
-  package init(_ format: Format, columns: [DocumentPath] = []) {
+  package init(_ format: Format, columns: [DocumentPath] = [], separator: UInt8 = UInt8(ascii: ",")) {
     self.format = format
     self.columns = columns
+    self.separator = separator
   }
 
   /// What stands before the first row.
@@ -29,7 +32,7 @@ package struct TableWriter: Sendable {
     switch format {
     case .jsonl: []
     case .json: Array("[".utf8)
-    case .csv: Self.line(columns.map(Self.heading))
+    case .csv: line(columns.map(Self.heading))
     }
   }
 
@@ -39,7 +42,7 @@ package struct TableWriter: Sendable {
     return switch format {
     case .jsonl: document.json(.compact) + [UInt8(ascii: "\n")]
     case .json: Array((isFirst ? "\n" : ",\n").utf8) + document.json(.compact)
-    case .csv: Self.line(columns.map { Self.cell(document[$0]) })
+    case .csv: line(columns.map { Self.cell(document[$0]) })
     }
   }
 
@@ -89,14 +92,14 @@ package struct TableWriter: Sendable {
     }
   }
 
-  private static func line(_ cells: [String?]) -> [UInt8] {
+  private func line(_ cells: [String?]) -> [UInt8] {
     var line: [UInt8] = []
     for (index, cell) in cells.enumerated() {
-      if index > 0 { line.append(UInt8(ascii: ",")) }
+      if index > 0 { line.append(separator) }
       guard let cell else { continue }
       // An empty text is told from null by its quotes.
       let needsQuotes =
-        cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }
+        cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == separator || $0 == 0x0A || $0 == 0x0D }
         || cell.utf8.first == 0x20 || cell.utf8.last == 0x20
       guard needsQuotes else {
         line += cell.utf8

@@ -1,6 +1,10 @@
 public import CodableDatastore
 import Documents
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// How much the interchange form says of each property.
 public enum EntityInterchangeForm: Hashable, Sendable {

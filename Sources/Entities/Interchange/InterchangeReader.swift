@@ -1,5 +1,9 @@
 import Documents
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Reads entities from their interchange form, of either kind.
 struct InterchangeReader {
@@ -49,7 +53,8 @@ struct InterchangeReader {
     for member in members where !["type", "identifier", "datestamp"].contains(member.name) {
       let key = EntityKey(member.name)
       if key.isReserved { throw .interchange(place: place, reason: "a property without a name") }
-      let events = try events(member.value, given: created, at: place + DocumentPath([.member(member.name)]).description)
+      let events = try events(
+        member.value, given: created, at: place + DocumentPath([.member(member.name)]).description)
       if let property = events[0].property {
         entity.set(key, property)
         if events.count > 1 { entity.past[key] = Array(events.dropFirst()) }
@@ -86,7 +91,8 @@ struct InterchangeReader {
     return EntityPast(removed: try self.date(written, at: "\(place).datestamp"))
   }
 
-  private func property(_ document: Document, given date: Date, at place: String) throws(EntityError) -> EntityProperty {
+  private func property(_ document: Document, given date: Date, at place: String) throws(EntityError) -> EntityProperty
+  {
     switch document {
     case .object(let members):
       try requireUniqueNames(members, at: place)

@@ -1,5 +1,9 @@
 import Documents
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Writes entities as their interchange form has them.
 struct InterchangeWriter {

@@ -1,5 +1,9 @@
 public import CodableDatastore
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// How entities are kept: one datastore like any other, so that the browser, the verbs, history and undo know it.
 public struct EntityFormat: DatastoreFormat {

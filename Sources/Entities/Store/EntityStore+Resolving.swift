@@ -1,5 +1,9 @@
 public import CodableDatastore
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// How an entity is meant that may be there already.
 public enum EntityMatch: Hashable, Sendable {

@@ -1,5 +1,9 @@
 public import CodableDatastore
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 extension EntityStore where Store.AccessMode == ReadWrite {
   /// Adds an entity.
@@ -86,7 +90,9 @@ extension Entity {
       try property.requireSound(path: "\(id).\(key)")
     }
     for (key, past) in past {
-      for (position, past) in past.enumerated() { try past.property?.requireSound(path: "\(id).\(key).history[\(position)]") }
+      for (position, past) in past.enumerated() {
+        try past.property?.requireSound(path: "\(id).\(key).history[\(position)]")
+      }
     }
   }
 }

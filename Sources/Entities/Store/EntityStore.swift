@@ -1,5 +1,9 @@
 public import CodableDatastore
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 /// Records without a Swift type, in a datastore of a store.
 ///

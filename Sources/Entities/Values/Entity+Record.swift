@@ -1,5 +1,9 @@
 import Documents
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 
 // An entity as a record of the store:
 //

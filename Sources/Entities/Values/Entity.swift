@@ -1,4 +1,8 @@
-public import FoundationEssentials
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
 
 /// A record without a Swift type: what it is, and properties that come and go.
 ///
@@ -104,7 +108,9 @@ public struct Entity: Identifiable, Hashable, Sendable {
   /// The entities that it refers to, in lists too, each once.
   public var targets: Set<String> {
     var targets: Set<String> = []
-    for property in properties.values { property.value.forEachLeaf { if case .entity(let id) = $0 { targets.insert(id) } } }
+    for property in properties.values {
+      property.value.forEachLeaf { if case .entity(let id) = $0 { targets.insert(id) } }
+    }
     return targets
   }
 }
@@ -120,12 +126,16 @@ extension Entity {
   }
 
   /// The entry of a value in the index of properties. Long texts are cut: who finds by them compares the rest.
-  static func searchable(_ key: EntityKey, _ text: String) -> String { "\(key.rawValue.prefix(64))=\(text.prefix(192))" }
+  static func searchable(_ key: EntityKey, _ text: String) -> String {
+    "\(key.rawValue.prefix(64))=\(text.prefix(192))"
+  }
 
   /// The moments that its properties hold.
   var dates: Set<Date> {
     var dates: Set<Date> = []
-    for property in properties.values { property.value.forEachLeaf { if case .date(let date) = $0 { dates.insert(date) } } }
+    for property in properties.values {
+      property.value.forEachLeaf { if case .date(let date) = $0 { dates.insert(date) } }
+    }
     return dates
   }
 }

@@ -295,7 +295,7 @@ struct IndexPane: Pane {
     }
     grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1)
     guard rows > 1 else { return }
-    if let verified { drawVerified(verified, at: inside.top, in: inside, on: &grid, theme: theme) }
+    if let verified { drawVerified(verified, at: inside.top, in: inside, on: &grid, session) }
     histogram.draw(
       in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: rows - 2),
       range: range == nil ? nil : bounds, interval: range, rank: selected?.rank, on: &grid, session: session)

@@ -2,7 +2,11 @@ import CodableDatastore
 import DatastoreModel
 import Documents
 import Entities
-import FoundationEssentials
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StoreBrowser
 
 // Entities in and out, in their interchange form.
