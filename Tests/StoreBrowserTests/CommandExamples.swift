@@ -92,10 +92,6 @@ enum CommandExamples {
     .format: example(.seen("as it is stored")),
     .describe: example(.seen("greatest")),
     .plot: example(.seen("population × geonameid")),
-    .plotIn: example(.holds { ($0.plotted?.inside ?? 10) < 10 }, before: ": plot population geonameid"),
-    .plotOut: example(
-      .holds { ($0.plotted?.frame.x.upperBound ?? 0) > 9_000_000 }, before: ": plot population geonameid"),
-    .plotAll: example(.holds { $0.plotted?.inside == 10 }, before: ": plot population geonameid", "keys +"),
     .mark: example(.seen("● ")),
     .range: example(.selected("615532"), after: "keys j Space"),
     .search: example(.selected("1857910"), argument: "Kyō"),
@@ -212,9 +208,4 @@ enum CommandExamples {
     .repaint: example(.holds { driver in driver.outward.contains { if case .repaint = $0 { true } else { false } } }),
     .suspend: example(.holds { driver in driver.outward.contains { if case .suspend = $0 { true } else { false } } }),
   ]
-}
-
-extension Driver {
-  /// What the plot shows.
-  fileprivate var plotted: ScatterCount? { (browser.panes[.plot] as? PlotPane)?.reply?.count }
 }

@@ -193,7 +193,7 @@ struct ScanTests {
     var driver: Driver? = Driver(store, start: .init(datastore: "City"), files: BrowserFiles(folder: folder))
     driver?.press("l l -")
     #expect(driver?.browser.session.remembered.columns["City"]?.hidden == [".countrycode"])
-    driver?.press("h g l")
+    driver?.press("h g >")
     driver = nil
     let again = Driver(store, start: .init(datastore: "City"), files: BrowserFiles(folder: folder))
     let titles = again.browser.table.visibleColumns(again.browser.session).map(\.title)

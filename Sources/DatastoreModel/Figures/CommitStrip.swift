@@ -27,15 +27,20 @@ package struct CommitStrip: Sendable, Hashable {
   /// - Parameters:
   ///   - commits: newest first.
   ///   - count: parts.
-  ///   - axis: nil takes time unless most commits would fall into one part.
+  ///   - axis: nil takes time unless most commits would fall into one part, or all into a minute.
   package init?(_ commits: [Commit], parts count: Int, axis: Axis? = nil) {
     guard count > 0, let newest = commits.first, let oldest = commits.last else { return nil }
     let start = min(oldest.date, newest.date)
     span = start...max(oldest.date, newest.date)
     commitCount = commits.count
-    self.axis = axis ?? .time
+    // Within a minute the clock tells nothing.
+    let isBurst = span.upperBound - span.lowerBound < 60_000_000_000
+    self.axis = axis ?? (isBurst ? .commits : .time)
+    let count = self.axis == .commits ? min(count, commits.count) : count
     parts = Self.parts(commits, count, self.axis, span)
-    if axis == nil, commits.count > 2, let fullest = parts.map(\.commitCount).max(), fullest * 2 > commits.count {
+    if axis == nil, !isBurst, commits.count > 2, let fullest = parts.map(\.commitCount).max(),
+      fullest * 2 > commits.count
+    {
       self.axis = .commits
       parts = Self.parts(commits, min(count, commits.count), .commits, span)
     }

@@ -66,7 +66,7 @@ package struct FieldDescription: Sendable {
 /// Costs a parse of each record; memory is that of the distinct fields, not of the records.
 package struct DescriptionReading {
   private let datastore: any ReadableDatastore
-  private let primary: any ReadableIndex
+  private var cursor: any RecordCursor
   private let total: Int
   private var rank = 0
   private var unreadable = 0
@@ -74,7 +74,7 @@ package struct DescriptionReading {
 
   package init(_ datastore: any ReadableDatastore) throws(ModelError) {
     self.datastore = datastore
-    primary = datastore.primary
+    cursor = try datastore.records()
     total = try datastore.count
   }
 
@@ -82,18 +82,17 @@ package struct DescriptionReading {
 
   /// Reads up to `count` further records; false where none are left.
   package mutating func read(_ count: Int) throws(ModelError) -> Bool {
-    let end = min(total, rank + count)
-    while rank < end {
-      let entries = try primary.entries(at: rank..<min(end, rank + 256))
-      guard !entries.isEmpty else { break }
-      for entry in entries {
-        guard let record = try datastore.record(entry.identifier), let document = try? record.document() else {
-          unreadable += 1
-          continue
-        }
-        root.see(document)
+    for _ in 0..<max(0, count) {
+      guard try cursor.next() else {
+        rank = total
+        break
       }
-      rank += entries.count
+      rank += 1
+      guard let content = try cursor.rawRecord(), let document = try? content.document() else {
+        unreadable += 1
+        continue
+      }
+      root.see(document)
     }
     return rank < total
   }

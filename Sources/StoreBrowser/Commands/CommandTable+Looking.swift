@@ -129,11 +129,14 @@ extension CommandTable {
       .frequency, ["#"], "frequency table of this column", "frequency", .table,
       argument: .init("PATH", isRequired: false),
       "Counts the distinct values of the column, from an index where there is one; Enter filters to the value.",
-      in: [.table, .record]
+      in: [.table, .record, .describe]
     ) { browser, argument in browser.openFrequency(argument) },
-    row(.hideColumn, ["-"], "hide the column", "hide", .table, "Hides the column. Remembered per store.", in: [.table]),
     row(
-      .unhideColumns, ["="], "show hidden columns", "unhide", .table, "Shows all hidden columns again.", in: [.table]),
+      .hideColumn, ["-"], "hide the column; in a plot farther away", "hide", .table,
+      "Hides the column, remembered per store; in a plot shows twice as much of both fields.", in: [.table, .plot]),
+    row(
+      .unhideColumns, ["="], "show hidden columns; in a plot all points", "unhide", .table,
+      "Shows all hidden columns again; in a plot all points.", in: [.table, .plot]),
     row(.narrowColumn, ["<"], "narrower column", "narrower", .table, "Makes the column narrower.", in: [.table]),
     row(.widenColumn, [">"], "wider column", "wider", .table, "Makes the column wider.", in: [.table]),
     row(

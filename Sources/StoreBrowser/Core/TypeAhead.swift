@@ -32,7 +32,7 @@ extension Browser {
 
   /// Work that goes on beside the screens, for which not even a macro waits.
   private static let unawaited: Set<WorkSlot> = [
-    .refresh, .settings, .staging, .density, .distinct, .warmUp, .rewrite,
+    .refresh, .settings, .staging, .histogram, .strip, .stepChanges, .plotPoint, .distinct, .warmUp, .rewrite,
   ]
 
   /// One event: at once where the screen is there, after what is awaited otherwise. What takes back does not wait, and

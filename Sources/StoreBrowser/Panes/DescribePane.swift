@@ -71,16 +71,17 @@ struct DescribePane: ListPane {
   }
 
   func refusal(of command: Command, in session: Session) -> String? {
-    guard [.open, .copyValue].contains(command) else { return nil }
+    guard [.open, .frequency, .copyValue].contains(command) else { return nil }
     guard let selected else { return "no field is selected" }
-    return command == .open && selected.path == nil
+    return command != .copyValue && selected.path == nil
       ? "the values of lists of objects are not counted by themselves" : nil
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let selected else { return false }
     switch command {
-    case .open:
+    case .open,
+      .frequency where argument == nil:
       guard let path = selected.path else { return false }
       session.intend(.perform(.frequency, argument: path.description))
     case .copyValue: session.copy(selected.name, what: "field")
@@ -160,18 +161,20 @@ struct DescribePane: ListPane {
         2, "least … greatest  ",
         quartiles.joined(separator: "  |  ") + (field.areQuartilesSampled ? "  (of a sample)" : ""))
     }
-    if let mean = field.mean { line(3, "mean  ", ScaledNumber.fitted("\(mean)", width: 14)) }
+    if let mean = field.mean { line(3, "mean  ", NumberFormat.fitting("\(mean)", in: 14)) }
     let width = max(8, min(60, inside.columns - 20))
     let bars = Self.spread(field.distribution, parts: width)
     grid.drawBars(
-      bars, in: Rect(column: inside.left + 19, row: top + 3, columns: inside.columns - 20, rows: 1),
+      bars, in: Rect(column: inside.left + 22, row: top + 3, columns: inside.columns - 23, rows: 1),
       form: session.barForm
     ) { _ in theme.style(.bar) }
     let least = field.isEstimated ? "at least " : ""
     line(
       4, "commonest  ",
-      field.commonest.map { "\(ValueText(cell: $0.value).text) \(least)\(NumberFormat.count($0.count))" }
-        .joined(separator: " \(theme.dot) "))
+      field.commonest.allSatisfy { $0.count == 1 }
+        ? "each \(least)once"
+        : field.commonest.map { "\(ValueText(cell: $0.value).text) \(least)\(NumberFormat.count($0.count))" }
+          .joined(separator: " \(theme.dot) "))
     line(
       5, "distinct  ",
       field.isEstimated
@@ -208,16 +211,16 @@ private struct DescribeColumns {
     add("types", isWide ? 14 : 8) { field, _ in field.kinds.map(\.kind.rawValue).joined(separator: " ") }
     add("null", 7, isTrailing: true, role: .number) { field, theme in
       let count = field.nulls + field.missing
-      return count == 0 ? theme.dot : ScaledNumber.fitted(NumberFormat.count(count), width: 7)
+      return count == 0 ? theme.dot : NumberFormat.fitting("\(count)", in: 7)
     }
     add("distinct", 9, isTrailing: true, role: .number) { field, _ in
       let text = (field.isEstimated ? "~" : "") + NumberFormat.count(field.distinct)
-      return text.utf8.count <= 9 ? text : ScaledNumber.fitted("\(field.distinct)", width: 9)
+      return text.utf8.count <= 9 ? text : NumberFormat.fitting("\(field.distinct)", in: 9)
     }
     add("least", valueWidth, isTrailing: true) { field, _ in Self.text(field.least, valueWidth) }
     if isWide {
       add("median", valueWidth, isTrailing: true) { field, _ in
-        Self.text(field.quartiles.count == 3 ? field.quartiles[1] : nil, valueWidth)
+        Self.text(field.quartiles.dropFirst().first, valueWidth)
       }
     }
     add("greatest", valueWidth, isTrailing: true) { field, _ in Self.text(field.greatest, valueWidth) }
@@ -246,7 +249,7 @@ private struct DescribeColumns {
   private static func text(_ value: Document?, _ width: Int) -> String {
     guard let value else { return "" }
     let text = ValueText(cell: value)
-    return text.kind == .number ? ScaledNumber.fitted(text.text, width: width) : text.text
+    return text.kind == .number ? NumberFormat.fitting(text.text, in: width) : text.text
   }
 }
 

@@ -140,7 +140,7 @@ struct IndexHistogram: Sendable {
     }
     let greatest = isOfAll ? "100 %" : NumberFormat.count(top)
     grid.write(
-      greatest.utf8.count <= 8 ? greatest : ScaledNumber.fitted("\(top)", width: 8),
+      greatest.utf8.count <= 8 ? greatest : NumberFormat.fitting("\(top)", in: 8),
       at: Point(column: picture.left, row: bars.top), width: 8, style: dim, alignment: .trailing)
     if let range { drawBrush(range, histogram, layout, in: bars, on: &grid, theme: theme) }
     drawAxis(histogram, layout, current: current, in: bars, on: &grid, theme: theme)
@@ -197,9 +197,11 @@ struct IndexHistogram: Sendable {
     grid.drawAxis(
       labels, at: Point(column: bars.left, row: bars.bottom), columns: bars.columns, style: theme.style(.dim))
     if let current {
-      let column = bars.left + layout.column(of: current) + layout.width / 2
-      grid[Point(column: column, row: bars.bottom)] = Cell(
-        text: theme.isASCII ? "^" : "▲", width: 1, style: theme.style(.found))
+      let place = Point(column: bars.left + layout.column(of: current) + layout.width / 2, row: bars.bottom)
+      // A label that stands there says more than the mark: the bar itself is marked too.
+      if grid[place].text == " " {
+        grid[place] = Cell(text: theme.isASCII ? "^" : "▲", width: 1, style: theme.style(.found))
+      }
     }
   }
 

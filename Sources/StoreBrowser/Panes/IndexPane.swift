@@ -312,9 +312,10 @@ struct IndexPane: Pane {
     let theme = session.theme
     guard answer.request.datastore == datastore, answer.request.index == index else { return }
     guard answer.request.commit == session.shown else {
+      let text = "verified at \(answer.request.commit), not at \(session.shown); V verifies it"
+      let width = min(SafeText.width(text), inside.columns / 2)
       grid.write(
-        "verified at \(answer.request.commit), not at \(session.shown); V verifies it",
-        at: Point(column: inside.left + 1, row: row), width: inside.columns - 1, style: theme.style(.dim))
+        text, at: Point(column: inside.right - width - 1, row: row), width: width, style: theme.style(.dim))
       return
     }
     let counts = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"

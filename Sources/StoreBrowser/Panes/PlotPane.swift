@@ -7,7 +7,7 @@ import TerminalKit
 struct PlotPane: Pane {
   static let entry = PaneEntry(
     .plot, name: "Plot", work: [.plot, .plotPoint],
-    footer: [.down, .open, .range, .plotIn, .plotOut, .plotAll, .chartForm, .help, .close],
+    footer: [.down, .open, .range, .larger, .hideColumn, .unhideColumns, .chartForm, .help, .close],
     commands: [
       CommandTable.row(
         .plot, ["g p"], "plot two fields", "plot", .table, argument: .init("X Y [by Z]", isRequired: false),
@@ -15,14 +15,7 @@ struct PlotPane: Pane {
           + "there are longitude and latitude, otherwise the first two numbers. Arrows move a cross-hair that names the "
           + "nearest record, which Enter opens; `v` begins a rectangle, which Enter makes a filter; `+` `-` zoom.",
         unless: .withoutDatastore
-      ) { browser, argument in browser.plot(argument) },
-      CommandTable.row(
-        .plotIn, ["+"], "zoom in on the cross-hair", "zoom", .table,
-        "Shows half as much of both fields, around the cross-hair.",
-        in: [.plot]),
-      CommandTable.row(.plotOut, ["-"], "zoom out", "out", .table, "Shows twice as much of both fields.", in: [.plot]),
-      CommandTable.row(
-        .plotAll, ["="], "show all points again", "all", .table, "Shows all points again.", in: [.plot]),
+      ) { browser, argument in browser.plot(argument) }
     ]
   ) { PlotPane() }
 
@@ -110,7 +103,7 @@ struct PlotPane: Pane {
   // MARK: Keys
 
   func refusal(of command: Command, in session: Session) -> String? {
-    reply == nil && [.open, .range, .plotIn, .plotOut, .plotAll].contains(command)
+    reply == nil && [.open, .range, .larger, .hideColumn, .unhideColumns].contains(command)
       ? "the points are still being read" : nil
   }
 
@@ -127,9 +120,9 @@ struct PlotPane: Pane {
     case .first: cross = (reply.count.frame.x.lowerBound, reply.count.frame.y.upperBound)
     case .last: cross = (reply.count.frame.x.upperBound, reply.count.frame.y.lowerBound)
     case .range: corner = corner == nil ? place : nil
-    case .plotIn: zoom(0.5)
-    case .plotOut: zoom(2)
-    case .plotAll: subject?.frame = nil
+    case .larger: zoom(0.5)
+    case .hideColumn: zoom(2)
+    case .unhideColumns: subject?.frame = nil
     case .open:
       if let corner {
         session.intend(.closeView)
@@ -142,6 +135,17 @@ struct PlotPane: Pane {
     }
     askPoint(in: &session)
     return true
+  }
+
+  /// The keys that change the size of columns and panes elsewhere change that of the picture here.
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .larger: "closer"
+    case .hideColumn: "farther"
+    case .unhideColumns: "all points"
+    case .range: "rectangle"
+    default: nil
+    }
   }
 
   private mutating func move(_ x: Double, _ y: Double) {
@@ -291,7 +295,7 @@ struct PlotPane: Pane {
     for mark in marks(frame.y, parts: rect.rows / 3) {
       let row = rect.bottom - 1 - min(rect.rows - 1, Int(part(mark.double, frame.y) * Double(rect.rows)))
       grid.write(
-        ScaledNumber.fitted(ScaledNumber.axis(mark.text), width: Self.margin - 2),
+        NumberFormat.fitting(ScaledNumber.axis(mark.text), in: Self.margin - 2),
         at: Point(column: rect.left - Self.margin, row: row), width: Self.margin - 1, style: style, alignment: .trailing
       )
     }
@@ -407,9 +411,6 @@ extension Browser {
 
 extension Command {
   package static let plot: Command = "plot"
-  package static let plotIn: Command = "plot-in"
-  package static let plotOut: Command = "plot-out"
-  package static let plotAll: Command = "plot-all"
 }
 
 extension PaneID {

@@ -98,7 +98,7 @@ extension WorkContext {
     var count = ScatterCount(frame, columns: columns, rows: rows, series: max(1, series.count + (by == nil ? 0 : 1)))
     var ranks = Array(repeating: Int32(-1), count: columns * rows)
     var missing = 0
-    try reader.forEach { rank, document in
+    try reader.forEach(selecting: [xPath, yPath] + [by].compactMap { $0 }) { rank, document in
       guard let x = document[xPath]?.number, let y = document[yPath]?.number, x.isFinite, y.isFinite else {
         missing += 1
         return
@@ -178,7 +178,7 @@ private struct PlotReader {
     let isWhole = request.ranks == nil && request.source.range == nil
     if isMap, isWhole, total > 2_000 { return ScatterCount.Frame(x: -180...180, y: -90...90) }
     if isWhole, let known = try indexed(x), let other = try indexed(y) { return ScatterCount.Frame(x: known, y: other) }
-    try forEach { _, document in
+    try forEach(selecting: [x, y]) { _, document in
       guard let x = document[x]?.number, let y = document[y]?.number, x.isFinite, y.isFinite else { return }
       (lowX, highX) = (min(lowX, x), max(highX, x))
       (lowY, highY) = (min(lowY, y), max(highY, y))
@@ -208,7 +208,7 @@ private struct PlotReader {
   /// The most frequent values of a field in the first rows.
   func commonest(_ path: DocumentPath, limit: Int) throws(ModelError) -> [Document] {
     var counts: [String: (value: Document, count: Int)] = [:]
-    try forEach(limit: 20_000) { _, document in
+    try forEach(limit: 20_000, selecting: [path]) { _, document in
       let value = document[path] ?? .null
       counts[value.isLeaf ? value.compactJSON : "{}", default: (value, 0)].count += 1
     }
@@ -216,9 +216,15 @@ private struct PlotReader {
     return sorted.prefix(limit).map(\.value.value)
   }
 
-  /// Hands over the documents of the rows with their ranks, each once.
-  func forEach(limit: Int = .max, _ body: (Int, Document) -> Void) throws(ModelError) {
+  /// Hands over the documents of the rows with their ranks, each once; only what is selected of them is read.
+  func forEach(
+    limit: Int = .max, selecting paths: [DocumentPath] = [.root], _ body: (Int, Document) -> Void
+  ) throws(ModelError) {
     let total = min(self.total, limit)
+    let selection = DocumentSelection(paths)
+    if request.source.index == nil, request.ranks == nil {
+      return try forEachRecord(total, selection, body)
+    }
     var seen: Set<StoredKey>? = index.descriptor.kind.hasManyValues ? [] : nil
     for start in stride(from: 0, to: total, by: 256) {
       try context.goOn()
@@ -237,6 +243,23 @@ private struct PlotReader {
         body(rank, document)
       }
       context.report(Progress(done: places.upperBound, total: total))
+    }
+  }
+
+  /// In the order of the identifiers records lie one behind the other.
+  private func forEachRecord(
+    _ total: Int, _ selection: DocumentSelection, _ body: (Int, Document) -> Void
+  ) throws(ModelError) {
+    var cursor = try datastore.records(at: bounds.lowerBound..<bounds.lowerBound + total)
+    var rank = bounds.lowerBound
+    while try cursor.next() {
+      if let content = try cursor.rawRecord(), let document = try? content.document(at: selection) {
+        body(rank, document)
+      }
+      rank += 1
+      guard rank.isMultiple(of: 1_024) else { continue }
+      try context.goOn()
+      context.report(Progress(done: rank - bounds.lowerBound, total: total))
     }
   }
 }

@@ -144,7 +144,7 @@ import Testing
   func strip() throws {
     let commits = (0..<60).map { place in
       Commit(
-        number: CommitNumber(UInt64(60 - place)), parents: [], date: Int64(60 - place) * 1_000, action: "",
+        number: CommitNumber(UInt64(60 - place)), parents: [], date: Int64(60 - place) * 10_000_000_000, action: "",
         changes: [ChangeCount(datastore: "City", inserted: place, updated: 1, deleted: 0)])
     }
     let strip = try #require(CommitStrip(commits, parts: 10))
@@ -153,12 +153,13 @@ import Testing
     #expect(strip.parts.map(\.changeCount).reduce(0, +) == (1...60).reduce(0, +))
     for commit in commits {
       let part = try #require(strip.part(of: commit.number))
-      let width = 59_000.0 / 10
-      #expect(part == min(9, Int(Double(commit.date - 1_000) / width)))
+      let width = 590e9 / 10
+      #expect(part == min(9, Int(Double(commit.date - 10_000_000_000) / width)))
     }
     var burst = commits
     for place in burst.indices.dropFirst() { burst[place].date = 5 }
     #expect(CommitStrip(burst, parts: 10)?.axis == .commits)
+    #expect(CommitStrip(Array(commits.suffix(5)), parts: 10)?.axis == .commits)
     #expect(CommitStrip([], parts: 10) == nil)
   }
 }

@@ -121,7 +121,7 @@ struct MovingTests {
     try browser.click(SafeText.width(String(browser.screen.lines[23][..<foot.lowerBound])) + 1, 24)
     browser.expect("Help and commands")
     try browser.press("Esc gH")
-    try browser.click(20, 4)
+    try browser.click(20, 7)
     browser.expect("▶    #4", "now 2800000")
     try browser.press("q gm")
     #expect(browser.screen.modes.isDisjoint(with: [1000, 1006]))
