@@ -59,7 +59,7 @@ extension Query {
       let entries = TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order)
       let encodings = index.descriptor.tierEncodings(count: subjects.count)
       // Tiers can be told apart in byte order alone.
-      guard encodings.count == subjects.count, subjects.count == 1 || index.isInByteOrder else { continue }
+      guard encodings.count == subjects.count, subjects.count == 1 || index.order.isBytes else { continue }
       trees[index.name] = entries
       let encoding = index.descriptor.encoding
       known.append(
