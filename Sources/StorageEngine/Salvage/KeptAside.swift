@@ -97,11 +97,22 @@ final class MendedFile: DiskFile {
       let done = try base.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<before]), at: offset)
       guard done == before else { return done }
     }
-    guard count > before else { return done }
+    guard count > before else { return before }
     let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[before..<count])
     let read = try cut.read(into: rest, at: offset + UInt64(before) - start)
     UnsafeMutableRawBufferPointer(rebasing: rest[read...]).initializeMemory(as: UInt8.self, repeating: 0)
     return count
+  }
+
+  func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>] {
+    var parts: [Range<UInt64>] = []
+    if range.lowerBound < start {
+      parts = try base.writtenParts(of: range.lowerBound..<min(range.upperBound, start))
+    }
+    let (first, last) = (max(range.lowerBound, start), min(range.upperBound, end))
+    guard first < last else { return parts }
+    return parts
+      + (try cut.writtenParts(of: first - start..<last - start).map { $0.lowerBound + start..<$0.upperBound + start })
   }
 
   func map(capacity: Int) -> (any DiskMapping)? { nil }
