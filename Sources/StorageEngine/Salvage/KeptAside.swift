@@ -104,6 +104,17 @@ final class MendedFile: DiskFile {
     return count
   }
 
+  func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>] {
+    var parts: [Range<UInt64>] = []
+    if range.lowerBound < start {
+      parts = try base.writtenParts(of: range.lowerBound..<min(range.upperBound, start))
+    }
+    let (first, last) = (max(range.lowerBound, start), min(range.upperBound, end))
+    guard first < last else { return parts }
+    return parts
+      + (try cut.writtenParts(of: first - start..<last - start).map { $0.lowerBound + start..<$0.upperBound + start })
+  }
+
   func map(capacity: Int) -> (any DiskMapping)? { nil }
   func reopened() -> (any DiskFile)? { nil }
   func isLockedElsewhere() -> Bool { false }
