@@ -7,6 +7,13 @@ package func seconds() -> Double {
   return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
+/// Seconds that the process has had a processor for, on all threads: what others do on the machine hardly counts.
+package func processorSeconds() -> Double {
+  var time = timespec()
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+  return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
 /// The seconds that some work takes.
 package func time(_ work: () throws -> Void) rethrows -> Double {
   let start = seconds()
