@@ -2,6 +2,7 @@ import Atlas
 import CodableDatastore
 import DatastoreModel
 import FolderStore
+import StorageEngine
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -31,9 +32,8 @@ func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any Readabl
 
 /// Whether a path is a file of documents that can be opened as a store in memory: named as one, and no folder.
 func isDocumentFile(_ path: String) -> Bool {
-  var isFolder = false
-  return DocumentFile.isNamed(path) && FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-    && !isFolder
+  guard DocumentFile.isNamed(path), let status = try? SystemDisk().status(path) else { return false }
+  return !status.isDirectory
 }
 
 /// Whether a view has the datastores of the app whose types are compiled into this program.
