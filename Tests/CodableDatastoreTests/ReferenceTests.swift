@@ -2,42 +2,42 @@ import CodableDatastore
 import Foundation
 import Testing
 
-private struct Author: Codable, Identifiable, Hashable, Sendable {
+private struct Writer: Codable, Identifiable, Hashable, Sendable {
   var id: Int
   var name: String
   var mentor: Int?
 }
 
-private struct Book: Codable, Identifiable, Hashable, Sendable {
+private struct Volume: Codable, Identifiable, Hashable, Sendable {
   var id: String
   var author: Int?
   var translators: [Int] = []
   var publisher: Int = 0
 }
 
-private struct AuthorFormat: DatastoreFormat {
+private struct WriterFormat: DatastoreFormat {
   enum Version: Int, CaseIterable, Sendable { case first = 1 }
-  typealias Instance = Author
+  typealias Instance = Writer
   static let defaultKey: DatastoreKey = "Authors"
   static let currentVersion = Version.first
   let name = Index(\.name)
-  let mentor = Reference(\.mentor, to: AuthorFormat.self)
+  let mentor = Reference(\.mentor, to: WriterFormat.self)
 }
 
-private struct BookFormat: DatastoreFormat {
+private struct VolumeFormat: DatastoreFormat {
   enum Version: Int, CaseIterable, Sendable { case first = 1 }
-  typealias Instance = Book
+  typealias Instance = Volume
   static let defaultKey: DatastoreKey = "Books"
   static let currentVersion = Version.first
-  let author = Reference(\.author, to: AuthorFormat.self)
-  let translators = Reference(\.translators, to: AuthorFormat.self)
-  let publisher = Reference(\.publisher, to: AuthorFormat.self)
+  let author = Reference(\.author, to: WriterFormat.self)
+  let translators = Reference(\.translators, to: WriterFormat.self)
+  let publisher = Reference(\.publisher, to: WriterFormat.self)
 }
 
 /// The same books before their index said where it leads.
-private struct PlainBookFormat: DatastoreFormat {
+private struct PlainVolumeFormat: DatastoreFormat {
   enum Version: Int, CaseIterable, Sendable { case first = 1 }
-  typealias Instance = Book
+  typealias Instance = Volume
   static let defaultKey: DatastoreKey = "Books"
   static let currentVersion = Version.first
   let author = Index(\.author)
@@ -45,20 +45,20 @@ private struct PlainBookFormat: DatastoreFormat {
   let publisher = Index(\.publisher)
 }
 
-private struct Library {
+private struct Shelves {
   let persistence = MemoryPersistence()
-  let authors: AuthorFormat.Datastore
-  let books: BookFormat.Datastore
+  let authors: WriterFormat.Datastore
+  let books: VolumeFormat.Datastore
 
   init() {
     authors = .JSONStore(
-      persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Author.self, from: data) }])
+      persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Writer.self, from: data) }])
     books = .JSONStore(
-      persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Book.self, from: data) }])
+      persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Volume.self, from: data) }])
   }
 
   func referring<Value>(
-    to id: Int, _ reference: KeyPath<BookFormat, ReferenceRepresentation<Book, AuthorFormat, Value>>
+    to id: Int, _ reference: KeyPath<VolumeFormat, ReferenceRepresentation<Volume, WriterFormat, Value>>
   ) async throws -> [String] {
     try await books.load(referringTo: id, through: reference).collectInstances(upTo: .infinity).map(\.id)
   }
@@ -68,10 +68,10 @@ private struct Library {
 struct ReferenceTests {
   @Test("a reference is followed in the order of its property, with a gap where nobody is")
   func follow() async throws {
-    let library = Library()
-    for id in 1...3 { try await library.authors.persist(Author(id: id, name: "\(id)")) }
-    let book = Book(id: "a", author: 2, translators: [3, 9, 1, 3])
-    let other = Book(id: "b")
+    let library = Shelves()
+    for id in 1...3 { try await library.authors.persist(Writer(id: id, name: "\(id)")) }
+    let book = Volume(id: "a", author: 2, translators: [3, 9, 1, 3])
+    let other = Volume(id: "b")
     #expect(try await library.books.follow(\.author, from: book, in: library.authors).map { $0?.id } == [2])
     #expect(try await library.books.follow(\.author, from: other, in: library.authors).isEmpty)
     #expect(
@@ -82,11 +82,11 @@ struct ReferenceTests {
   @Test("references, who refers and what dangles equal a loop over the records, through edits, undo, restore and at old commits", arguments: [1, 2, 3, 4] as [UInt64])
   func random(seed: UInt64) async throws {
     var random = SplitMix(seed)
-    let library = Library()
-    var states: [Commit.Number: ([Book], Set<Int>)] = [:]
+    let library = Shelves()
+    var states: [Commit.Number: ([Volume], Set<Int>)] = [:]
     for step in 0..<120 {
       switch random.below(8) {
-      case 0, 1: try await library.authors.persist(Author(id: random.below(12), name: "n\(random.below(5))"))
+      case 0, 1: try await library.authors.persist(Writer(id: random.below(12), name: "n\(random.below(5))"))
       case 2: try await library.authors.deleteIfPresent(random.below(12))
       case 3: try await library.books.deleteIfPresent("\(random.below(20))")
       case 4 where step > 10: try await library.persistence.undo()
@@ -95,7 +95,7 @@ struct ReferenceTests {
         try await library.persistence.restore(to: known[random.below(known.count)])
       default:
         try await library.books.persist(
-          Book(
+          Volume(
             id: "\(random.below(20))", author: random.below(3) == 0 ? nil : random.below(12),
             translators: (0..<random.below(4)).map { _ in random.below(12) }, publisher: random.below(12)))
       }
@@ -113,7 +113,7 @@ struct ReferenceTests {
   }
 
   private func check<Mode>(
-    _ store: Datastore<BookFormat, Mode>, _ targets: Datastore<AuthorFormat, Mode>, _ books: [Book], _ authors: Set<Int>,
+    _ store: Datastore<VolumeFormat, Mode>, _ targets: Datastore<WriterFormat, Mode>, _ books: [Volume], _ authors: Set<Int>,
     _ place: String
   ) async throws {
     for id in 0..<12 {
@@ -139,10 +139,10 @@ struct ReferenceTests {
 
   @Test("a delete is refused, clears or goes on, as the rules say, in one commit")
   func delete() async throws {
-    let library = Library()
-    for id in 1...3 { try await library.authors.persist(Author(id: id, name: "\(id)")) }
-    try await library.books.persist(Book(id: "a", author: 1, translators: [1, 2, 1]))
-    try await library.books.persist(Book(id: "b", author: 2, publisher: 1))
+    let library = Shelves()
+    for id in 1...3 { try await library.authors.persist(Writer(id: id, name: "\(id)")) }
+    try await library.books.persist(Volume(id: "a", author: 1, translators: [1, 2, 1]))
+    try await library.books.persist(Volume(id: "b", author: 2, publisher: 1))
     let error = await #expect(throws: ReferenceError.self) {
       try await library.authors.delete(1, references: .clear(library.books, \.translators), .refuse(library.books, \.author))
     }
@@ -152,7 +152,7 @@ struct ReferenceTests {
     let before = try await library.persistence.head?.id
     try await library.authors.delete(
       1, references: .clear(library.books, \.author), .clear(library.books, \.translators))
-    #expect(try await library.books.load("a") == Book(id: "a", author: nil, translators: [2]))
+    #expect(try await library.books.load("a") == Volume(id: "a", author: nil, translators: [2]))
     #expect(try await library.persistence.head?.parents == [before].compactMap { $0 })
     try await library.authors.delete(2, references: .delete(library.books, \.author))
     #expect(try await library.books.load("b") == nil)
@@ -163,9 +163,9 @@ struct ReferenceTests {
 
   @Test("what cannot be without its reference is told of, and nothing is changed")
   func cannotClear() async throws {
-    let library = Library()
-    try await library.authors.persist(Author(id: 1, name: "1"))
-    try await library.books.persist(Book(id: "a", publisher: 1))
+    let library = Shelves()
+    try await library.authors.persist(Writer(id: 1, name: "1"))
+    try await library.books.persist(Volume(id: "a", publisher: 1))
     await #expect(throws: ReferenceError.cannotBeCleared(datastore: "Books", index: "publisher")) {
       try await library.authors.delete(1, references: .clear(library.books, \.publisher))
     }
@@ -174,11 +174,11 @@ struct ReferenceTests {
 
   @Test("deletes that go in a circle end, with each deleted once")
   func circle() async throws {
-    let library = Library()
+    let library = Shelves()
     let (a, b) = (library.authors, library.authors)
-    try await a.persist(Author(id: 1, name: "a", mentor: 2))
-    try await a.persist(Author(id: 2, name: "b", mentor: 1))
-    try await a.persist(Author(id: 3, name: "c", mentor: 3))
+    try await a.persist(Writer(id: 1, name: "a", mentor: 2))
+    try await a.persist(Writer(id: 2, name: "b", mentor: 1))
+    try await a.persist(Writer(id: 3, name: "c", mentor: 3))
     try await a.delete(1, references: .delete(b, \.mentor, references: .delete(a, \.mentor)))
     #expect(try await a.load(...).collectInstances(upTo: .infinity).map(\.id) == [3])
     try await a.delete(3, references: .refuse(a, \.mentor))
@@ -187,24 +187,24 @@ struct ReferenceTests {
 
   @Test("a reference that leads elsewhere is refused")
   func elsewhere() async throws {
-    let (library, other) = (Library(), Library())
+    let (library, other) = (Shelves(), Shelves())
     await #expect(throws: ReferenceError.otherStore("Authors")) {
       try await library.books.dangling(\.author, in: other.authors)
     }
-    let named: AuthorFormat.Datastore = .JSONStore(
+    let named: WriterFormat.Datastore = .JSONStore(
       persistence: library.persistence, key: "People",
-      migrations: [.first: { decoder, data in try decoder.decode(Author.self, from: data) }])
+      migrations: [.first: { decoder, data in try decoder.decode(Writer.self, from: data) }])
     await #expect(throws: ReferenceError.otherTarget(declared: "Authors", given: "People")) {
-      try await library.books.follow(\.author, from: Book(id: "a"), in: named)
+      try await library.books.follow(\.author, from: Volume(id: "a"), in: named)
     }
   }
 
   @Test("an index that was there before gains its target without being built anew")
   func oldStore() async throws {
-    let library = Library()
-    let plain: PlainBookFormat.Datastore = .JSONStore(
-      persistence: library.persistence, migrations: [.first: { decoder, data in try decoder.decode(Book.self, from: data) }])
-    for id in 0..<50 { try await plain.persist(Book(id: "\(id)", author: id % 7, translators: [id])) }
+    let library = Shelves()
+    let plain: PlainVolumeFormat.Datastore = .JSONStore(
+      persistence: library.persistence, migrations: [.first: { decoder, data in try decoder.decode(Volume.self, from: data) }])
+    for id in 0..<50 { try await plain.persist(Volume(id: "\(id)", author: id % 7, translators: [id])) }
     try await library.books.warm()
     #expect(try await library.referring(to: 3, \.author).count == 7)
     let commits = try await library.persistence.commits().collectInstances(upTo: 1)
@@ -213,14 +213,14 @@ struct ReferenceTests {
 
   @Test("what is meant is found by the first match that leads somewhere, or made, also in a list")
   func resolve() async throws {
-    let authors = Library().authors
+    let authors = Shelves().authors
     #expect(try await authors.resolve(.matching(\.name, "Lem")) as Resolved? == nil)
-    let made = try await authors.resolve(.identifier(7), .matching(\.name, "Lem"), orCreate: { Author(id: 7, name: "Lem") })
+    let made = try await authors.resolve(.identifier(7), .matching(\.name, "Lem"), orCreate: { Writer(id: 7, name: "Lem") })
     #expect(made.isCreated && made.instance.id == 7)
-    let found = try await authors.resolve(.identifier(8), .matching(\.name, "Lem"), orCreate: { Author(id: 8, name: "Lem") })
+    let found = try await authors.resolve(.identifier(8), .matching(\.name, "Lem"), orCreate: { Writer(id: 8, name: "Lem") })
     #expect(!found.isCreated && found.instance.id == 7)
     let all = try await authors.resolve(
-      ["Dick", "Lem", "Dick"], by: { [.matching(\.name, $0)] }, orCreate: { Author(id: $0.count, name: $0) })
+      ["Dick", "Lem", "Dick"], by: { [.matching(\.name, $0)] }, orCreate: { Writer(id: $0.count, name: $0) })
     #expect(all.map(\.instance.name) == ["Dick", "Lem", "Dick"])
     #expect(all.map(\.isCreated) == [true, false, false])
   }

@@ -24,6 +24,11 @@ public struct EntityImportReport: Hashable, Sendable {
   public var unchanged = 0
   /// References of the imported entities that lead nowhere.
   public var dangling = 0
+
+  /// Counts what came of an import.
+  public init(created: Int = 0, updated: Int = 0, unchanged: Int = 0, dangling: Int = 0) {
+    (self.created, self.updated, self.unchanged, self.dangling) = (created, updated, unchanged, dangling)
+  }
 }
 
 extension EntityStore {
