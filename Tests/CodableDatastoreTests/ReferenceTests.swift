@@ -92,7 +92,7 @@ struct ReferenceTests {
       case 4 where step > 10: try await library.persistence.undo()
       case 5 where step > 10:
         let known = states.keys.sorted()
-        try await library.persistence.restore(to: known[random.below(known.count)])
+        try await library.persistence.restore(known[random.below(known.count)])
       default:
         try await library.books.persist(
           Volume(
@@ -207,7 +207,7 @@ struct ReferenceTests {
     for id in 0..<50 { try await plain.persist(Volume(id: "\(id)", author: id % 7, translators: [id])) }
     try await library.books.warm()
     #expect(try await library.referring(to: 3, \.author).count == 7)
-    let commits = try await library.persistence.commits().collectInstances(upTo: 1)
+    let commits = try await library.persistence.commits(from: nil).collectInstances(upTo: 1)
     #expect(commits.first?.changes.isEmpty == true)
   }
 

@@ -77,6 +77,12 @@ public struct DanglingReference<Identifier: Sendable, Target: Sendable>: Sendabl
   public var id: Identifier
   /// Whom it names, who is not there.
   public var target: Target
+
+  /// A reference that leads nowhere.
+  public init(id: Identifier, target: Target) {
+    self.id = id
+    self.target = target
+  }
 }
 
 extension DanglingReference: Equatable where Identifier: Equatable, Target: Equatable {}
