@@ -207,7 +207,7 @@ struct ReferenceTests {
     for id in 0..<50 { try await plain.persist(Volume(id: "\(id)", author: id % 7, translators: [id])) }
     try await library.books.warm()
     #expect(try await library.referring(to: 3, \.author).count == 7)
-    let commits = try await library.persistence.commits(from: nil).collectInstances(upTo: 1)
+    let commits = try await library.persistence.commits.collectInstances(upTo: 1)
     #expect(commits.first?.changes.isEmpty == true)
   }
 
