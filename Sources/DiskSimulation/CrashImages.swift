@@ -15,6 +15,7 @@ package struct CrashImage: Sendable {
     case tornAtByte = "torn at a byte"
     case tornBackwards = "torn, later sectors first"
     case tornWithGarbage = "torn, garbage behind"
+    case tornPage = "torn in a page of 4 KiB, with all that lies there"
     case sizeWithoutData = "new size, old data"
     case dataWithoutSize = "new data, old size"
   }
@@ -63,6 +64,11 @@ package struct CrashImages {
   /// At most so many single writes are dropped, and kept alone, at one moment.
   private static let singleLimit = 8
   private static let sectorLimit = 4
+  /// Media that write 4 KiB at a time spoil all of them where the power fails meanwhile. Before this, files hold blocks that are
+  /// written anew in their place; behind it they grow, and what is written beside bytes that were there before is assumed to leave
+  /// these alone (FORMAT.md, "What is assumed of media").
+  private static let blocksEnd: UInt64 = 16_384
+  private static let pageSize: UInt64 = 4096
 
   private init(start: DiskImage, seed: UInt64) {
     durable = start
@@ -182,6 +188,10 @@ package struct CrashImages {
     else { return }
     let others = uncertain.dropLast()
     for rest in others.isEmpty ? [[]] : [Array(others), []] {
+      for page in pages(of: bytes, at: offset, of: file) {
+        let garbage = (0..<Int(CrashImages.pageSize)).map { _ in UInt8.random(in: 0 ... .max, using: &random) }
+        try emitTear(.tornPage, rest, last, file, page, garbage, [7, Int(page)], body)
+      }
       for cut in sectorCuts(offset, bytes.count) {
         try emitTear(.tornAtSector, rest, last, file, offset, Array(bytes[..<cut]), [1, cut], body)
         try emitTear(
@@ -224,6 +234,22 @@ package struct CrashImages {
       }
     }
     return garbled
+  }
+
+  /// The pages that a write may spoil when the power fails: of those in which a file grows, the ones in which nothing was before; and
+  /// as with sectors none that is written again with what it holds.
+  private mutating func pages(of bytes: [UInt8], at offset: UInt64, of file: DiskImage.Number) -> [UInt64] {
+    let size = CrashImages.pageSize
+    let range = offset..<offset + UInt64(bytes.count)
+    var before = [UInt8](repeating: 0, count: bytes.count)
+    _ = before.withUnsafeMutableBytes { durable.contents(of: file)?.read(into: $0, at: offset) }
+    let pages = stride(from: offset / size * size, to: range.upperBound, by: Int(size)).filter { page in
+      let part = Int(max(page, offset) - offset)..<Int(min(page + size, range.upperBound) - offset)
+      guard page >= CrashImages.blocksEnd else { return bytes[part] != before[part] }
+      return page >= offset && before[part].allSatisfy { $0 == 0 } && bytes[part] != before[part]
+    }
+    guard pages.count > CrashImages.sectorLimit else { return pages }
+    return [pages[0], pages[pages.count - 1]] + pages.shuffled(using: &random).prefix(CrashImages.sectorLimit - 2)
   }
 
   /// Where the sectors of 512 bytes cut a write, as counts of its bytes.

@@ -10,7 +10,7 @@ import Synchronization
 /// A disk that is a value in memory, which can be copied at any moment: what lies under the simulated disk.
 ///
 /// It follows the real one in everything that can be seen through the protocol: names, locks between opens, files that
-/// live on while they are open, watches. It does not map (`map` returns nil), and sync has nothing to do.
+/// live on while they are open, watches, mappings that show what is written. Sync has nothing to do.
 package final class ImageDisk: Disk {
   fileprivate struct State {
     var image: DiskImage
@@ -22,6 +22,12 @@ package final class ImageDisk: Disk {
     var lastWatch: UInt64 = 0
     var capacity: Int?
     var isReadOnly = false
+    /// The mappings of files, which are changed as the files are.
+    var mappings: [DiskImage.Number: [WeakMapping]] = [:]
+  }
+
+  fileprivate struct WeakMapping {
+    weak var mapping: ImageMapping?
   }
 
   fileprivate struct Watch {
@@ -209,6 +215,7 @@ package final class ImageDisk: Disk {
       let (allowed, error) = state.allowance(for: range, in: file.number)
       if !allowed.isEmpty {
         state.image.change(file.number) { body(&$0, allowed) }
+        state.showMapped(allowed, of: file.number)
         state.tell(file.number)
       }
       return error
@@ -223,6 +230,16 @@ package final class ImageDisk: Disk {
       return state.lastOpen
     }
     return ImageFile(disk: self, number: file.number, open: open, path: file.path, isWritable: true)
+  }
+
+  fileprivate func map(_ file: ImageFile, capacity: Int) -> ImageMapping? {
+    guard let space = AddressSpace(count: capacity) else { return nil }
+    let mapping = ImageMapping(space: space)
+    state.withLock { state in
+      state.mappings[file.number, default: []].append(WeakMapping(mapping: mapping))
+      state.image.contents(of: file.number)?.copyWritten(to: space.bytes)
+    }
+    return mapping
   }
 
   fileprivate func tryLock(_ file: ImageFile) -> Bool {
@@ -275,6 +292,18 @@ extension ImageDisk.State {
       end = next
     }
     return (range.lowerBound..<end, ENOSPC)
+  }
+
+  /// Brings what was written to a range of a file into the file's mappings.
+  fileprivate mutating func showMapped(_ range: Range<UInt64>, of file: DiskImage.Number) {
+    guard let mappings = mappings[file], let contents = image.contents(of: file) else { return }
+    self.mappings[file] = mappings.filter { $0.mapping != nil }
+    for mapping in mappings.compactMap(\.mapping) {
+      let end = min(range.upperBound, UInt64(mapping.bytes.count))
+      guard range.lowerBound < end else { continue }
+      let target = UnsafeMutableRawBufferPointer(rebasing: mapping.space.bytes[Int(range.lowerBound)..<Int(end)])
+      _ = contents.read(into: target, at: range.lowerBound)
+    }
   }
 
   fileprivate mutating func discardIfUnused(_ number: DiskImage.Number) {
@@ -377,13 +406,21 @@ private final class ImageFile: DiskFile {
 
   func sync() throws(DiskError) {}
 
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { disk.map(self, capacity: capacity) }
 
   func tryLock() throws(DiskError) -> Bool { disk.tryLock(self) }
 
   func unlock() throws(DiskError) { disk.unlock(self) }
 
   func isLockedElsewhere() throws(DiskError) -> Bool { disk.isLockedElsewhere(self) }
+}
+
+private final class ImageMapping: DiskMapping {
+  let space: AddressSpace
+
+  init(space: AddressSpace) { self.space = space }
+
+  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(space.bytes) }
 }
 
 private final class ImageFolder: DiskFolder {

@@ -46,6 +46,19 @@ package struct PagedBytes: Sendable {
     return count
   }
 
+  /// Copies all that was ever written to where it lies in the file, as far as there is room for it.
+  func copyWritten(to target: UnsafeMutableRawBufferPointer) {
+    for (index, page) in pages.enumerated() {
+      let start = index * PagedBytes.pageSize
+      guard let page, start < target.count else { continue }
+      page.withUnsafeBytes { bytes in
+        let count = min(bytes.count, target.count - start)
+        UnsafeMutableRawBufferPointer(rebasing: target[start..<start + count])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      }
+    }
+  }
+
   /// Writes `bytes`, growing the file where they reach beyond its end. The caller has checked `sizeLimit`.
   package mutating func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {
     guard bytes.count > 0 else { return }

@@ -348,7 +348,7 @@ private final class SimulatedFile: DiskFile {
 
   func sync() throws(DiskError) { try disk.sync(self) }
 
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { try file.map(capacity: capacity) }
 
   func tryLock() throws(DiskError) -> Bool { try disk.lock(self) { () throws(DiskError) in try file.tryLock() } }
 

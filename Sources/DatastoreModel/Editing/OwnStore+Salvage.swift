@@ -41,7 +41,7 @@ extension OwnStore {
     }
     return SalvageSummary(
       savedCommits: report.savedCommits, mendedCommits: report.mendedCommits, records: report.records,
-      losses: report.losses.map(words.sentence), mendings: mendings)
+      losses: report.losses.map(words.sentence), mendings: mendings + report.notes)
   }
 
   /// Gives datastores whose descriptor is lost another one, so that their records can be read; what was done, a sentence each.

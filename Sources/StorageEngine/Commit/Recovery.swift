@@ -32,14 +32,21 @@ struct Recovery {
     var chain = current.chain
     let adopted = try FrameScanner(file: file).advance(&chain, limit: status.size, verifiesHash: true)
     guard chain.end <= status.size else { throw .damaged(what: "end of the file", offset: status.size) }
+    if try FrameScanner(file: file).hasUnknownFrame(behind: chain, limit: status.size) {
+      throw .readOnly(reason: FrameScanner.unknownFrames)
+    }
     if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
+    let hold = try LockFile(disk: disk, folder: folder).look().hold
+    let promise = DurablePromise(hold, for: file)
+    if try promise?.isBroken(behind: chain, in: file) == true { throw .damaged(what: "frame", offset: chain.end) }
     let newest = chain.offset == 0 ? CommitRecord.beginning(of: file.header) : try file.record(at: chain.offset)
     let head = try newest.head(in: file)
 
     var report = OpeningReport()
     report.adoptedCommits = adopted
-    // The page cache may show bytes that the disk never got, so what no slot vouches for is written again.
-    let vouched = max(slot?.durableEnd ?? FileLayout.firstFrame, FileLayout.firstFrame)
+    // The page cache may show bytes that the disk never got, so what nobody vouches for is written again.
+    let promised = promise.flatMap { $0.isOwn ? $0.end : nil } ?? 0
+    let vouched = max(slot?.durableEnd ?? 0, promised, FileLayout.firstFrame)
     if chain.end > vouched {
       try rewrite(vouched..<chain.end, of: file)
       try engineCall { () throws(DiskError) in try file.file.sync() }
@@ -47,7 +54,7 @@ struct Recovery {
     }
     // The first commit's sync serves these two: where a crash comes before it, the next recovery does the same again.
     try cut(behind: chain, limit: status.size, of: file, &report)
-    let origin = try writeSession(in: file, found: status, chain: chain)
+    let origin = try writeSession(in: file, found: status, hold, chain: chain)
     return Found(
       state: Publication.State(file: file, newest: newest, head: head, chain: chain), slot: slot, origin: origin,
       size: status.size, report: report)
@@ -80,11 +87,21 @@ struct Recovery {
     behind chain: ChainEnd, limit: UInt64, of file: DataFile, _ report: inout OpeningReport
   ) throws(StorageError) {
     guard let last = try file.lastNonzero(in: chain.end..<limit) else { return }
-    let garbage = chain.end..<(last + 1)
+    let garbage = chain.end..<min(limit, FrameHeader.end(behind: last))
+    let whole = try FrameSurvey.wholeFrames(of: file, in: garbage, after: chain.number)
     report.cutBytes = UInt64(garbage.count)
-    report.keptAside = keepAside(garbage, of: file, number: chain.number)
+    do throws(StorageError) {
+      report.keptAside = try keepAside(garbage, of: file, number: chain.number, isWanted: !whole.isEmpty)
+    } catch {
+      // What is of no use to anyone may go; whole commits may not.
+      if !whole.isEmpty { throw error }
+    }
     report.notes.append(
-      "\(report.cutBytes) bytes after commit #\(chain.number) belonged to no whole commit and were cut")
+      "\(report.cutBytes) bytes after commit #\(chain.number) "
+        + (whole.isEmpty
+          ? "belonged to no whole commit and were cut"
+          : "did not follow it and were cut; \(FrameSurvey.describe(whole)) among them can be saved: salvage reads what was kept aside")
+    )
     try engineCall { () throws(DiskError) in try file.file.clear(garbage) }
   }
 
@@ -101,35 +118,43 @@ struct Recovery {
     }
   }
 
-  /// Puts bytes that are about to be cut into a file beside the data; nil where that is not possible.
-  private func keepAside(_ range: Range<UInt64>, of file: DataFile, number: UInt64) -> String? {
-    let path = "\(folder)/cut-after-\(number)-\(String(disk.randomNumber(), radix: 16))"
-    guard let aside = try? disk.open(path, .create) else { return nil }
+  /// Puts bytes that are about to be cut into a file beside the data. `isWanted`: they are made durable there before they are cut.
+  private func keepAside(
+    _ range: Range<UInt64>, of file: DataFile, number: UInt64, isWanted: Bool
+  ) throws(StorageError) -> String {
+    let path = KeptAside.newPath(in: folder, after: number, on: disk)
+    let aside = try engineCall { () throws(DiskError) in try disk.open(path, .create) }
     do {
-      for part in try file.file.writtenParts(of: range) {
+      for part in try engineCall({ () throws(DiskError) in try file.file.writtenParts(of: range) }) {
         var place = part.lowerBound
         while place < part.upperBound {
           let count = Int(min(1 << 20, part.upperBound - place))
           let piece = try file.bytes(at: place, count: count, what: "tail")
-          try piece.withUnsafeBytes { bytes throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound) }
+          try piece.withUnsafeBytes { bytes throws(StorageError) in
+            try engineCall { () throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound) }
+          }
           place += UInt64(count)
+        }
+      }
+      if isWanted {
+        try engineCall { () throws(DiskError) in
+          try aside.sync()
+          try disk.syncDirectory(folder)
         }
       }
       return path
     } catch {
       try? disk.unlink(path)
-      return nil
+      throw error
     }
   }
 
-  /// Notes the session and its origin in page 0; the origin. The file's last session goes on with its origin; a copy of the file,
+  /// Notes the session and its origin in the session block; the origin. The file's last session goes on with its origin; a copy of the file,
   /// or one that was put back, takes a new one. `found`: the file before it was written to.
   private func writeSession(
-    in file: DataFile, found: FileStatus, chain: ChainEnd
+    in file: DataFile, found: FileStatus, _ hold: LockHold?, chain: ChainEnd
   ) throws(StorageError) -> UInt64 {
-    let bytes = try file.bytes(at: FileLayout.sessionOffset, count: SessionBlock.size, what: "session block")
-    let old = bytes.withUnsafeBytes { SessionBlock($0) }
-    let hold = try LockFile(disk: disk, folder: folder).look().hold
+    let old = file.sessions.first { $0.session == hold?.session }
     var origin = disk.randomNumber() | 1
     // The same file as the one that its last writer let go of, and nobody has touched it since: not even to bring back an older
     // copy of it, lock and all, under the same inode.

@@ -1,7 +1,10 @@
 /// Where the parts of the data file lie.
 enum FileLayout {
   static let pageSize = 4096
-  static let sessionOffset: UInt64 = 512
+  /// The session block lies in a page of its own: where a disk writes 4 KiB at a time, one that is cut off spoils nothing else.
+  static let sessionOffset: UInt64 = 12800
+  /// Where programs of before wrote it, beside the identity. It is read there, and never written.
+  static let oldSessionOffset: UInt64 = 512
   static let slotOffsets: [UInt64] = [4096, 8192]
   static let firstFrame: UInt64 = 16384
 }
@@ -90,7 +93,7 @@ struct FileHeader: Hashable, Sendable {
   }
 }
 
-/// As which file a store was last written, and by which session: a sector of page 0.
+/// As which file a store was last written, and by which session.
 struct SessionBlock: Hashable, Sendable {
   static let size = 512
   static let magic: [UInt8] = [0x53, 0x65, 0x73, 0x73, 0x69, 0x6F, 0x6E, 0x0A]
@@ -129,6 +132,17 @@ struct SessionBlock: Hashable, Sendable {
     self.file = file
     self.origin = origin
     self.date = date
+  }
+}
+
+extension DataFile {
+  /// The session blocks that lie in the file: one, and that of an older program where such a one has written to it too. Which of them
+  /// is valid the lock file tells.
+  var sessions: [SessionBlock] {
+    [FileLayout.sessionOffset, FileLayout.oldSessionOffset].compactMap { offset in
+      let bytes = try? bytes(at: offset, count: SessionBlock.size, what: "session block")
+      return bytes?.withUnsafeBytes { SessionBlock($0) }
+    }
   }
 }
 

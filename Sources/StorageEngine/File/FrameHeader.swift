@@ -62,6 +62,12 @@ struct FrameHeader: Hashable, Sendable {
     else { return nil }
   }
 
+  /// Whether the bytes are a header of this file, of a frame of a kind that only later programs know.
+  static func isOfUnknownKind(_ bytes: UnsafeRawBufferPointer, seed: UInt32) -> Bool {
+    bytes.count >= size && bytes.prefix(4).elementsEqual(magic) && loadInteger(UInt32.self, bytes, at: 4) != 1
+      && loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
+  }
+
   /// The length of a frame with parts of these lengths; nil where it is no length.
   static func length(changes: UInt64, nodes: UInt64, record: UInt32) -> UInt64? {
     let (first, overflow) = changes.addingReportingOverflow(nodes)
@@ -69,6 +75,9 @@ struct FrameHeader: Hashable, Sendable {
     let body = first + UInt64(record)
     return UInt64(size + trailerSize) + (body + 7) / 8 * 8
   }
+
+  /// Where a frame ends whose last byte that is not zero lies at an offset: a trailer may end with zeros.
+  static func end(behind last: UInt64) -> UInt64 { (last / 8 + 1) * 8 }
 
   var recordOffset: UInt64 { UInt64(FrameHeader.size) &+ changesLength &+ nodesLength }
 }

@@ -32,6 +32,17 @@ struct FrameScanner {
     return ChainEnd(offset: offset, number: header.number, hash: hash, end: offset + header.length)
   }
 
+  /// Whether a frame that only later programs know begins where a chain ends. Nothing must be cut off or written there.
+  func hasUnknownFrame(behind chain: ChainEnd, limit: UInt64) throws(StorageError) -> Bool {
+    guard chain.end <= limit, limit - chain.end >= UInt64(FrameHeader.size) else { return false }
+    let seed = file.header.seed
+    return try file.bytes(at: chain.end, count: FrameHeader.size, what: "frame header").withUnsafeBytes {
+      FrameHeader.isOfUnknownKind($0, seed: seed)
+    }
+  }
+
+  static let unknownFrames = "it has commits of a kind that this program does not know"
+
   /// The hash that the trailer names, or nil where no trailer that fits the header lies there.
   func trailerHash(of header: FrameHeader, at offset: UInt64) throws(StorageError) -> UInt32? {
     let place = offset + header.length - UInt64(FrameHeader.trailerSize)

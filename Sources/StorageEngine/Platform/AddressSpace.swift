@@ -5,12 +5,12 @@
 #endif
 
 /// Address space that takes memory only where it is touched, and is zero there at first.
-final class AddressSpace: @unchecked Sendable {
+package final class AddressSpace: @unchecked Sendable {
   // `@unchecked`: the pointer is set once; who writes where is the owner's care.
-  let bytes: UnsafeMutableRawBufferPointer
+  package let bytes: UnsafeMutableRawBufferPointer
 
   /// Nil where the system has no room for it.
-  init?(count: Int) {
+  package init?(count: Int) {
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON
     #else

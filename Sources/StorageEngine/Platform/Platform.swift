@@ -28,6 +28,9 @@ extension DiskError {
   var isForbidden: Bool { code == EACCES || code == EPERM || code == EROFS }
 }
 
+/// The error number of one who may only read.
+let readOnlyCode = EROFS
+
 /// Nanoseconds on a clock that nobody sets, from any beginning. No system call where the kernel shares its clock with processes.
 func monotonicClock() -> Int64 {
   var time = timespec()

@@ -18,16 +18,21 @@ struct Salvage {
   /// Records that cannot be read, so that each is told once.
   var lostRecords: Set<UInt64> = []
   var newest: UInt64 = 0
+  /// Whether what is saved lies beside the head and its names, and leaves them alone.
+  var isBeside = false
+  /// The number that the first commit of what is surveyed has.
+  var firstNumber: UInt64
 
   init(source: DataFile, survey: FrameSurvey, target: Store) {
     self.source = source
     self.survey = survey
     self.target = target
+    firstNumber = source.header.firstNumber
   }
 
   mutating func run(_ progress: (VerifyProgress) -> Bool) throws(StorageError) {
     learnNames()
-    var last = FileLayout.firstFrame
+    var last = survey.start
     for (index, frame) in survey.frames.enumerated() {
       if index % 16 == 0,
         !progress(VerifyProgress(phase: .trees, done: UInt64(index), total: UInt64(survey.frames.count)))
@@ -43,6 +48,7 @@ struct Salvage {
       }
     }
     if let gap = survey.leftover { try mend(gap: gap, before: nil) }
+    if isBeside { return }
     try mendNames()
     try tellCommitsBeyondTheEnd()
     try countRecords()
@@ -123,6 +129,10 @@ struct Salvage {
     }
     info.movesHead = record.links.head.number == record.number
     info.durability = .collated
+    if isBeside {
+      info.names = [:]
+      info.movesHead = false
+    }
     return info
   }
 
@@ -138,7 +148,7 @@ struct Salvage {
   /// A frame whose header cannot be read begins where the one before ends, with its changes.
   private mutating func mend(gap: Range<UInt64>, before next: FrameSurvey.Frame?) throws(StorageError) {
     let before = survey.frames.last { $0.end <= gap.lowerBound }?.header.number
-    let first = (before ?? source.header.firstNumber &- 1) &+ 1
+    let first = (before ?? firstNumber &- 1) &+ 1
     guard next != nil || gap.count > FrameHeader.size else { return }
     let changes = try LooseChanges(
       in: source, frame: gap.lowerBound, limit: gap.upperBound, end: gap.upperBound, isWhole: false)
@@ -164,7 +174,7 @@ struct Salvage {
   private mutating func apply(_ changes: LooseChanges, of number: UInt64) throws(StorageError) {
     guard !changes.found.isEmpty else { return }
     // Which commit it was made on is lost with it: most likely the head of then.
-    let head = target.head.commit.number
+    let head = isBeside ? newest : target.head.commit.number
     let transaction = try target.beginBlocking(on: head == 0 ? nil : head)
     do {
       for change in changes.found {
@@ -175,7 +185,7 @@ struct Salvage {
         try apply(change, to: name, transaction)
       }
       var info = CommitInfo(
-        action: "salvaged from commit #\(number)", flags: .maintenance, movesHead: wasHead(number))
+        action: "salvaged from commit #\(number)", flags: .maintenance, movesHead: !isBeside && wasHead(number))
       info.durability = .collated
       if let committed = try transaction.commit(info) {
         finish(number, committed.number)
@@ -269,6 +279,7 @@ extension Store {
     return try SalvageDraft(path: newPath, disk: disk).make(options) { target throws(StorageError) in
       var salvage = Salvage(source: raw.file, survey: survey, target: target)
       try salvage.run(progress)
+      for aside in try KeptAside.all(at: path, on: disk) { try salvage.save(aside) }
       finishing(target)
       return salvage.report
     }

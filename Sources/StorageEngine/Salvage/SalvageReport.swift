@@ -8,6 +8,8 @@ package struct SalvageReport: Sendable {
   package var records: UInt64 = 0
   /// In the order in which they were met.
   package var losses: [SalvageLoss] = []
+  /// What a user should know of what was saved, a sentence each.
+  package var notes: [String] = []
 
   package init() {}
 
@@ -22,6 +24,8 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     case commit
     /// The commits up to a number are not in the file.
     case commits(to: UInt64)
+    /// Whole commits that recovery kept aside, in a file by this name, before a compaction: what they were built on is gone.
+    case keptAside(String, count: Int)
     /// A name led to a commit that cannot be read.
     case name(String)
     /// A record's value cannot be read; an older one was kept where there is one.
@@ -60,6 +64,8 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     case .commit: "commit #\(commit) cannot be read"
     case .commits(let last) where last == commit: "commit #\(commit) is not in the file any more"
     case .commits(let last): "commits #\(commit) to #\(last) are not in the file any more"
+    case .keptAside(let name, let count):
+      "\(count == 1 ? "a commit" : "\(count) commits") from #\(commit) on in \(name) cannot be read any more: the store was compacted since"
     case .name(let name): "the name \(name) led to commit #\(commit), which is lost"
     case .record(let keptOlder):
       "\(key.map { "record \($0)" } ?? "a record")\(place) cannot be read as of commit #\(commit)"

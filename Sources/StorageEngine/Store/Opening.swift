@@ -3,6 +3,8 @@ struct Opening {
   let file: DataFile
   /// Frames beyond this are not looked at: a living writer's durable end, or the file's size.
   let limit: UInt64
+  /// What the lock file says of a session that was killed.
+  var promise: DurablePromise?
 
   struct Result {
     var chain: ChainEnd
@@ -11,6 +13,10 @@ struct Opening {
     var slot: Slot?
     var adoptedCommits = 0
     var damage: StorageError?
+    /// What is damaged is what the lock file promises.
+    var isPromiseBroken = false
+    /// Frames follow that only a later program knows.
+    var hasUnknownFrames = false
   }
 
   /// From the best slot forward; where a slot or its frame is damaged, from the other one, or from the first frame.
@@ -63,7 +69,8 @@ struct Opening {
     var chain = start
     let adopted = try FrameScanner(file: file).advance(&chain, limit: limit, verifiesHash: true)
     var damage = damage
-    if let best, chain.end < best.durableEnd, chain.end < limit {
+    let hasUnknownFrames = try FrameScanner(file: file).hasUnknownFrame(behind: chain, limit: limit)
+    if let best, !hasUnknownFrames, chain.end < best.durableEnd, chain.end < limit {
       damage = damage ?? .damaged(what: "frame", offset: chain.end)
     } else if damage != nil, let best, chain.end >= best.durableEnd {
       // The other way led beyond what the slot knew, through whole frames: only the slot was wrong.
@@ -73,8 +80,13 @@ struct Opening {
     if chain.offset == 0, file.header.firstNumber > 1 {
       damage = damage ?? .damaged(what: "first frame", offset: FileLayout.firstFrame)
     }
+    var isPromiseBroken = false
+    if let promise, !hasUnknownFrames { isPromiseBroken = try promise.isBroken(behind: chain, in: file) }
+    if isPromiseBroken { damage = damage ?? .damaged(what: "frame", offset: chain.end) }
     let newest = try newest(of: &chain, &damage)
-    return Result(chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage)
+    return Result(
+      chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage,
+      isPromiseBroken: isPromiseBroken, hasUnknownFrames: hasUnknownFrames)
   }
 
   /// The newest commit whose record, and that of its head, can be read. Where that is not the last one, `chain` goes back to it

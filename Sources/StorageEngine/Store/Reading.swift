@@ -9,9 +9,10 @@ enum Reading {
 
   static func dataPath(_ folder: String) -> String { folder + "/data" }
 
-  /// Opens the data file that lies there now. `limit`: frames beyond it are not looked at.
+  /// Opens the data file that lies there now. `limit`: frames beyond it are not looked at. `left`: what a writer that is gone has
+  /// left in the lock file.
   static func open(
-    disk: any Disk, folder: String, options: StoreOptions, counters: Counters, limit: UInt64?
+    disk: any Disk, folder: String, options: StoreOptions, counters: Counters, limit: UInt64?, left: LockHold? = nil
   ) throws(StorageError) -> Opened {
     let path = dataPath(folder)
     var reason: String? = options.isReadOnly ? "it was opened so" : nil
@@ -26,7 +27,7 @@ enum Reading {
     }
     let opened: any DiskFile
     if let handle { opened = handle } else { opened = try openForReading(disk, folder) }
-    return try open(opened, folder, options, counters, limit, reason)
+    return try open(opened, folder, options, counters, limit, left, reason)
   }
 
   /// Opens the data file as far as it is durable, by what the lock file says.
@@ -35,7 +36,9 @@ enum Reading {
     _ look: (hold: LockHold?, isHeld: Bool)
   ) throws(StorageError) -> Opened {
     let limit = look.isHeld ? look.hold?.durableEnd : nil
-    let opened = try open(disk: disk, folder: folder, options: options, counters: counters, limit: limit)
+    let opened = try open(
+      disk: disk, folder: folder, options: options, counters: counters, limit: limit,
+      left: look.isHeld ? nil : look.hold)
     guard limit != nil, look.hold?.generation != opened.state.file.header.identity.generation else { return opened }
     // A hold of another generation says nothing about this file, which was whole before it got its name.
     return try open(disk: disk, folder: folder, options: options, counters: counters, limit: nil)
@@ -51,7 +54,7 @@ enum Reading {
 
   private static func open(
     _ handle: any DiskFile, _ folder: String, _ options: StoreOptions, _ counters: Counters, _ limit: UInt64?,
-    _ knownReason: String?
+    _ left: LockHold?, _ knownReason: String?
   ) throws(StorageError) -> Opened {
     var reason = knownReason
     let header = try FileHeader(reading: handle, path: folder)
@@ -60,8 +63,10 @@ enum Reading {
       file: handle, header: header, readsMapped: options.readsMapped, counters: counters)
     let size = try engineCall { () throws(DiskError) in try handle.status.size }
     file.extend(to: size)
-    let result = try Opening(file: file, limit: min(limit ?? size, size)).run()
+    let promise = DurablePromise(left, for: file)
+    let result = try Opening(file: file, limit: min(limit ?? size, size), promise: promise).run()
     if let damage = result.damage { reason = "\(damage)" }
+    if result.hasUnknownFrames { reason = reason ?? FrameScanner.unknownFrames }
     let state = try Publication.State(file: file, newest: result.newest, chain: result.chain)
     return Opened(state: state, result: result, readOnlyReason: reason)
   }

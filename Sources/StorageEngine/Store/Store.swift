@@ -70,6 +70,11 @@ package final class Store: Sendable {
     if let damage = opened.result.damage {
       report.notes.append("\(damage); the store can be read up to commit #\(opened.state.newest.number)")
     }
+    if opened.result.isPromiseBroken {
+      report.notes.append(
+        "what follows had been reported durable: salvage saves what can be read of it; where the data was put back from a backup on purpose, delete the file “lock”"
+      )
+    }
     if !look.isHeld { report.adoptedCommits = opened.result.adoptedCommits }
     return Store(path: path, disk: disk, options: options, counters: counters, opened: opened, report: report)
   }

@@ -23,26 +23,69 @@ struct FrameSurvey: Sendable {
   /// Bytes between frames in which none could be made out.
   private(set) var gaps: [Range<UInt64>] = []
   /// Where the last frame, or the last gap before a frame, ends.
-  private(set) var end = FileLayout.firstFrame
+  private(set) var end: UInt64
   /// Bytes behind `end` that are not zero: an unfinished commit, most often.
   private(set) var leftover: Range<UInt64>?
 
+  /// Where the survey began.
+  let start: UInt64
   private let scanner: FrameScanner
   private let limit: UInt64
 
-  /// Looks at all bytes before `limit`. `progress` gets the bytes done, and ends the survey by returning false.
-  init(of file: DataFile, limit: UInt64, progress: (UInt64) -> Bool) throws(StorageError) {
+  private init(of file: DataFile, from start: UInt64, limit: UInt64) {
     scanner = FrameScanner(file: file)
+    self.start = start
     self.limit = limit
-    var place = FileLayout.firstFrame
-    while let found = try frame(near: place) {
-      if found.offset > place { gaps.append(place..<found.offset) }
+    end = start
+  }
+
+  /// Looks at all bytes from the first frame's place, or another one where a frame must begin, up to `limit`. What is not whole
+  /// behind `promised` is what somebody was about to write: the survey ends there. `progress` gets the bytes done, and ends the
+  /// survey by returning false.
+  init(
+    of file: DataFile, from start: UInt64 = FileLayout.firstFrame, limit: UInt64, promised: UInt64 = .max,
+    progress: (UInt64) -> Bool
+  ) throws(StorageError) {
+    self.init(of: file, from: start, limit: limit)
+    while let found = try frame(near: end), end < promised || follows(found) {
+      if found.offset > end { gaps.append(end..<found.offset) }
       frames.append(found)
-      place = found.end
-      end = place
-      guard progress(place) else { return }
+      end = found.end
+      guard progress(end) else { return }
     }
-    if let last = try scanner.file.lastNonzero(in: place..<max(place, limit)) { leftover = place..<(last + 1) }
+    if let last = try file.lastNonzero(in: end..<max(end, limit)) {
+      leftover = end..<min(limit, FrameHeader.end(behind: last))
+    }
+  }
+
+  /// Whether a frame is whole and the next one of the chain.
+  private func follows(_ frame: Frame) -> Bool {
+    guard frame.isWhole, frame.offset == end else { return false }
+    guard let last = frames.last else { return frame.header.previousOffset == 0 }
+    return frame.header.number > last.header.number && frame.header.previousOffset == last.offset
+      && (last.hash ?? frame.header.previousHash) == frame.header.previousHash
+  }
+
+  /// The whole frames in a range, whether they follow each other or not, of commits after a number.
+  static func wholeFrames(
+    of file: DataFile, in range: Range<UInt64>, after number: UInt64 = 0
+  ) throws(StorageError) -> [Frame] {
+    let survey = FrameSurvey(of: file, from: range.lowerBound, limit: range.upperBound)
+    var frames: [Frame] = []
+    var place = range.lowerBound
+    while place < range.upperBound, let found = try survey.frame(near: place) {
+      if found.isWhole, found.header.number > number { frames.append(found) }
+      place = found.isWhole ? found.end : found.offset + 8
+    }
+    return frames
+  }
+
+  /// `the whole commit #5`, `the whole commits #5 to #9`; of commits in the order of the file.
+  static func describe(_ frames: [Frame]) -> String {
+    guard let first = frames.first?.header.number, let last = frames.last?.header.number else {
+      return "no whole commit"
+    }
+    return frames.count == 1 ? "the whole commit #\(first)" : "\(frames.count) whole commits from #\(first) to #\(last)"
   }
 
   /// The frame whose number is this, where it was made out. Frames are in ascending order of their numbers.
@@ -61,23 +104,39 @@ struct FrameSurvey: Sendable {
 
   private func frame(near place: UInt64) throws(StorageError) -> Frame? {
     if let found = try frame(at: place) { return found }
-    // The rest may be the tail: what is zero to the end holds no frame.
-    guard let last = try scanner.file.lastNonzero(in: place..<max(place, limit)) else { return nil }
-    let window = 1 << 20
-    var start = place + 8
-    while start < last {
-      let count = Int(min(UInt64(window), limit - start))
-      let bytes = try scanner.file.bytes(at: start, count: count, what: "frames")
-      for candidate in places(in: bytes) {
-        if let found = try frame(at: start + UInt64(candidate)), found.fits(after: frames.last, place) { return found }
-      }
-      start += UInt64(window - FrameHeader.size)
+    guard place + 8 < limit else { return nil }
+    var found: Frame?
+    try Self.forEachPlace(of: scanner.file, in: (place + 8)..<limit) { candidate throws(StorageError) in
+      guard let frame = try frame(at: candidate), frame.fits(after: frames.last, place) else { return true }
+      found = frame
+      return false
     }
-    return nil
+    return found
   }
 
-  /// Where a frame's magic lies, at multiples of eight.
-  private func places(in bytes: Bytes) -> [Int] {
+  /// Calls `body` with each place where a frame's magic lies, at multiples of eight, until it answers false. What was never written,
+  /// and the zeros at the end, are not looked at.
+  static func forEachPlace(
+    of file: DataFile, in range: Range<UInt64>, _ body: (UInt64) throws(StorageError) -> Bool
+  ) throws(StorageError) {
+    guard let last = try file.lastNonzero(in: range) else { return }
+    let parts = try engineCall { () throws(DiskError) in
+      try file.file.writtenParts(of: range.lowerBound..<(last + 1))
+    }
+    let window: UInt64 = 1 << 20
+    for part in parts {
+      var start = (part.lowerBound + 7) / 8 * 8
+      while start < part.upperBound {
+        // A magic is never cut in two, as a window is a multiple of its places.
+        let bytes = try file.bytes(
+          at: start, count: Int(min(window, range.upperBound - start)), what: "frames")
+        for place in places(in: bytes) where try !body(start + UInt64(place)) { return }
+        start += window
+      }
+    }
+  }
+
+  private static func places(in bytes: Bytes) -> [Int] {
     bytes.withUnsafeBytes { bytes in
       let magic = FrameHeader.magic.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
       return stride(from: 0, to: max(0, bytes.count - 3), by: 8).filter {

@@ -15,7 +15,9 @@ extension Store {
     try engineCall { () throws(DiskError) in
       var found: [Leftover] = []
       for name in try disk.list(path).sorted() {
-        guard let purpose = purpose(of: name), let status = try disk.status(path + "/" + name) else { continue }
+        guard let purpose = purpose(of: name, at: path, disk), let status = try disk.status(path + "/" + name) else {
+          continue
+        }
         found.append(Leftover(name: name, bytes: status.size, purpose: purpose))
       }
       return found
@@ -30,21 +32,28 @@ extension Store {
       case "lock": ((try? LockFile(disk: disk, folder: path).look().hold) ?? nil) != nil
       case "data.compact":
         ((try? disk.open(path + "/" + name, .read)).flatMap { try? FileHeader(reading: $0, path: path) }) != nil
-      default: name.hasPrefix(cutPrefix)
+      default: name.hasPrefix(KeptAside.prefix)
       }
     }
   }
 
-  static let cutPrefix = "cut-after-"
-
-  private static func purpose(of name: String) -> String? {
+  private static func purpose(of name: String, at path: String, _ disk: any Disk) -> String? {
     switch name {
     case "data.compact": "a compaction that is not finished; the next one with the same --keep goes on from there"
     case "data.new": "the beginning of a store or a copy that was not finished; it may be deleted"
     case "data.salvage": "what a salvage that did not come to its end has left; it may be deleted"
     default:
-      name.hasPrefix(cutPrefix)
-        ? "bytes after the last whole commit, kept aside when the store was opened; they may be deleted" : nil
+      name.hasPrefix(KeptAside.prefix) ? purpose(ofKeptAside: name, at: path, disk) : nil
     }
+  }
+
+  private static func purpose(ofKeptAside name: String, at path: String, _ disk: any Disk) -> String {
+    let origin = "bytes after the last whole commit, kept aside when the store was opened"
+    guard let aside = KeptAside(name, at: path, on: disk), let found = try? aside.wholeFrames() else {
+      return "\(origin); they cannot be read"
+    }
+    return found.frames.isEmpty
+      ? "\(origin); they may be deleted"
+      : "\(origin), with \(FrameSurvey.describe(found.frames)) among them, which salvage saves"
   }
 }

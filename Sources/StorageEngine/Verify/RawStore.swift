@@ -6,6 +6,8 @@ struct RawStore: Sendable {
   let end: UInt64
   /// Whether another process is writing.
   let isBeingWritten: Bool
+  /// Up to where somebody was told that it is durable, and who says so; a slot also says which commit is the last before it.
+  let promise: (end: UInt64, number: UInt64?, by: String)?
   /// What had to be mended in mind to read anything at all.
   let findings: [VerifyFinding]
 
@@ -31,12 +33,26 @@ struct RawStore: Sendable {
     self.file = try DataFile(file: file, header: header, readsMapped: false, counters: Counters())
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
-    if isHeld, let hold, hold.generation == header.identity.generation, hold.durableEnd <= size {
-      end = hold.durableEnd
-    } else {
-      end = size
-    }
     self.file.extend(to: size)
+    let promise = DurablePromise(hold, for: self.file)
+    // The writer may have another file open, where somebody has replaced the one that it had.
+    end = isHeld ? promise.flatMap { $0.isOwn && $0.end <= size ? $0.end : nil } ?? size : size
+    self.promise = try RawStore.promise(self.file, promise, end: end)
+  }
+
+  private static func promise(
+    _ file: DataFile, _ promise: DurablePromise?, end: UInt64
+  ) throws(StorageError) -> (end: UInt64, number: UInt64?, by: String)? {
+    let opening = Opening(file: file, limit: end)
+    // A living writer may have written a slot since, which speaks of frames behind those that are looked at.
+    let slot = try opening.readSlots().first { $0.durableEnd <= end || end == file.end }
+    if let promise, promise.end > slot?.durableEnd ?? 0 {
+      let chain = try? opening.run().chain
+      let isBroken =
+        try chain.map { chain throws(StorageError) in try promise.isBroken(behind: chain, in: file) } ?? false
+      if promise.isOwn || isBroken { return (promise.end, nil, "the lock file") }
+    }
+    return slot.map { ($0.durableEnd, $0.number, "a slot") }
   }
 
   private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> any DiskFile {

@@ -9,8 +9,9 @@ extension Verifier {
     let seed = file.header.seed
     var slots: [Slot] = []
     pages.withUnsafeBytes { bytes in
-      if !isZero(bytes, 512, 512), SessionBlock(part(bytes, 512, 512)) == nil {
-        note("session block", 512, "it is damaged; the next writer takes a new origin")
+      for place in [FileLayout.oldSessionOffset, FileLayout.sessionOffset].map({ Int($0) })
+      where !isZero(bytes, place, SessionBlock.size) && SessionBlock(part(bytes, place, SessionBlock.size)) == nil {
+        note("session block", UInt64(place), "it is damaged; the next writer takes a new origin")
       }
       for offset in FileLayout.slotOffsets {
         if let slot = Slot(part(bytes, Int(offset), Slot.size), seed: seed) {
@@ -19,9 +20,9 @@ extension Verifier {
           note("slot", offset, "it is damaged; opening scans more of the file")
         }
       }
-      for (start, end) in [(1024, 4096), (4096 + Slot.size, 8192), (8192 + Slot.size, Int(FileLayout.firstFrame))]
-      where !isZero(bytes, start, end - start) {
-        note("page", UInt64(start), "bytes that should be zero are not; nothing reads them")
+      for unused in [1024..<4096, 4608..<8192, 8704..<12800, 13312..<16384]
+      where !isZero(bytes, unused.lowerBound, unused.count) {
+        note("page", UInt64(unused.lowerBound), "bytes that should be zero are not; nothing reads them")
       }
     }
     checkDurableEnd(slots, store)
@@ -41,19 +42,20 @@ extension Verifier {
     let slots = slots.filter {
       $0.generation == file.header.identity.generation && !(store.isBeingWritten && $0.durableEnd > store.end)
     }
-    guard let newest = slots.max(by: { $0.sequence < $1.sequence }) else { return }
-    if newest.durableEnd > survey.end {
+    if let promise = store.promise, promise.end > survey.end {
       let last = survey.frames.last?.header.number ?? file.header.firstNumber &- 1
-      promisedEnd = newest.durableEnd
+      let upTo = promise.number.map { " up to #\($0)" } ?? ""
+      promisedEnd = promise.end
       damage(
         "frame header", survey.end, commit: last &+ 1,
         (survey.leftover.map { "no frame can be made out in the \($0.count) bytes from here on" }
           ?? "the file holds nothing from here on")
-          + ", and a slot says that it is durable up to byte \(newest.durableEnd)",
+          + ", and \(promise.by) says that it is durable up to byte \(promise.end)",
         saved: survey.leftover == nil
-          ? "commits up to #\(last) are there, those after it up to #\(newest.number) are lost"
-          : "commits up to #\(last) are there; of those up to #\(newest.number) the changes may be saved")
+          ? "commits up to #\(last) are there, those after it\(upTo) are lost"
+          : "commits up to #\(last) are there; of those after it\(upTo) the changes may be saved")
     }
+    guard let newest = slots.max(by: { $0.sequence < $1.sequence }) else { return }
     if let frame = survey.frame(number: newest.number),
       frame.offset != newest.frameOffset || frame.hash != newest.frameHash
     {
@@ -73,8 +75,14 @@ extension Verifier {
     }
     report.bytes = survey.end
     if let leftover = survey.leftover, leftover.lowerBound >= promisedEnd, !store.isBeingWritten {
+      let whole = try FrameSurvey.wholeFrames(
+        of: file, in: leftover, after: survey.frames.last?.header.number ?? 0)
       note(
-        "tail", leftover.lowerBound, "\(leftover.count) bytes of a commit that was not finished; opening cuts them off")
+        "tail", leftover.lowerBound,
+        whole.isEmpty
+          ? "\(leftover.count) bytes of a commit that was not finished; opening cuts them off"
+          : "\(leftover.count) bytes that do not follow the last commit, of which nobody was told that they are durable; opening cuts them off and keeps them aside; \(FrameSurvey.describe(whole)) among them can be saved"
+      )
     }
   }
 

@@ -14,7 +14,7 @@ struct Verifier {
   var nodes: [UInt64: NodeFact] = [:]
   /// What is known of commits, by their number.
   var commits: [UInt64: CommitRecord] = [:]
-  /// The durable end of which a slot tells, where the frames do not reach to it; else 0.
+  /// The durable end of which a slot or the lock file tells, where the frames do not reach to it; else 0.
   var promisedEnd: UInt64 = 0
   /// References that were found wrong, so that each is told once.
   var wrongReferences: Set<UInt64> = []
@@ -72,7 +72,7 @@ extension Store {
   ) throws(StorageError) -> VerifyReport {
     let opened = try RawStore(at: path, disk: disk)
     var goesOn = true
-    let survey = try FrameSurvey(of: opened.file, limit: opened.end) { done in
+    let survey = try FrameSurvey(of: opened.file, limit: opened.end, promised: opened.promise?.end ?? 0) { done in
       goesOn = progress(VerifyProgress(phase: .frames, done: done, total: opened.end))
       return goesOn
     }

@@ -9,13 +9,13 @@ struct FormatDump {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The whole file: identity, session, slots, frames.
+  /// The whole file: identity, slots, session, frames.
   static func lines(of bytes: [UInt8]) -> [String] {
     var dump = FormatDump(bytes)
     dump.identity()
-    dump.session()
     dump.slot(at: 4096)
     dump.slot(at: 8192)
+    dump.session()
     dump.position = 16_384
     while dump.position + 64 < bytes.count, bytes[dump.position] == 0x46 { dump.frame() }
     dump.lines.append("")
@@ -125,7 +125,8 @@ struct FormatDump {
   }
 
   private mutating func session() {
-    title("page 0: session block")
+    position = 12_800
+    title("page 3: session block")
     field(8, "magic")
     field(8, "session")
     field(8, "device")
@@ -133,7 +134,7 @@ struct FormatDump {
     field(8, "origin")
     field(8, "date")
     lines.append("        … zeros")
-    position = 1020
+    position = 13_308
     field(4, "check")
   }
 

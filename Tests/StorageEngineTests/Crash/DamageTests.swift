@@ -64,7 +64,7 @@ struct DamagedStore: Sendable {
 
   /// Whether a byte lies in the pages outside their blocks, where nothing means anything.
   static func isUnused(_ offset: Int) -> Bool {
-    ![0..<1_024, 4_096..<4_608, 8_192..<8_704].contains { $0.contains(offset) } && offset < 16_384
+    ![0..<512, 4_096..<4_608, 8_192..<8_704, 12_800..<13_312].contains { $0.contains(offset) } && offset < 16_384
   }
 
   /// The store with one byte changed.

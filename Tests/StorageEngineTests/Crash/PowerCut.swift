@@ -52,6 +52,9 @@ struct PowerCut: Sendable {
   let model: StoreModel
   let image: CrashImage
 
+  /// Most are read through a mapping, as stores are, and the others by calls.
+  private var options: StoreOptions { StoreOptions(readsMapped: image.position % 4 != 0) }
+
   var promised: UInt64 { image.notes.max() ?? 0 }
 
   /// What recovery and one more commit did to the disk, with the model of what is on it then. Nil where there was no
@@ -59,7 +62,11 @@ struct PowerCut: Sendable {
   @discardableResult
   func check(looksFirst: Bool = false) throws -> (disk: SimulatedDisk, model: StoreModel)? {
     let disk = SimulatedDisk(image.image, seed: UInt64(image.position))
-    if looksFirst, Store.exists(at: RecordedWorkload.path, disk: disk) { try look(disk) }
+    if looksFirst, Store.exists(at: RecordedWorkload.path, disk: disk) {
+      // What the power cut left is no damage, before any writer has cut it off too.
+      try verify(disk)
+      try look(disk)
+    }
     guard let store = try open(disk) else { return nil }
     let newest = try StoreComparison(store: store, model: model).checkAll(promised: promised, every: 9)
     // What the store shows after its recovery it has promised, too.
@@ -73,11 +80,11 @@ struct PowerCut: Sendable {
     guard Store.exists(at: RecordedWorkload.path, disk: disk) else {
       guard promised == 0 else { throw Disagreement(description: "the store is gone") }
       try disk.makeDirectory("/library")
-      let store = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+      let store = try Store.create(at: RecordedWorkload.path, options: options, disk: disk)
       try store.close()
       return nil
     }
-    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try Store.open(at: RecordedWorkload.path, options: options, disk: disk)
     if let damage = store.openingReport.damage {
       throw Disagreement(description: "a power cut passes for damage: \(damage)")
     }
@@ -105,7 +112,7 @@ struct PowerCut: Sendable {
     }
     disk.note(newest + 1)
     try store.close()
-    let again = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let again = try Store.open(at: RecordedWorkload.path, options: options, disk: disk)
     guard again.openingReport.adoptedCommits == 0 else {
       throw Disagreement(description: "a clean close leaves commits to be adopted")
     }

@@ -73,7 +73,7 @@ struct RandomOperationTests {
     let second = try RecordedWorkload.run("second", steps, seed: 30)
     let path = "\(RecordedWorkload.path)/data"
     let bytes = try #require(first.finish.contents(at: path)?.array)
-    // Page 0 holds the file's identity on its disk (the session block), which no two disks share.
+    // Page 3 holds the file's identity on its disk (the session block), which no two disks share.
     #expect(bytes[16_384...] == second.finish.contents(at: path)?.array[16_384...])
   }
 }

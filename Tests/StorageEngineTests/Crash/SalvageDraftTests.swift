@@ -14,11 +14,13 @@ struct SalvageDraftTests {
   }
 
   private static func salvage(on disk: SimulatedDisk) throws {
-    _ = try Store.salvage(from: RecordedWorkload.path, to: newPath, options: StoreOptions(), disk: disk)
+    _ = try Store.salvage(
+      from: RecordedWorkload.path, to: newPath, options: StoreOptions(readsMapped: false), disk: disk)
   }
 
   private static func copy(on disk: SimulatedDisk) throws {
-    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let store = try Store.open(
+      at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true, readsMapped: false), disk: disk)
     _ = try store.copy(to: newPath)
   }
 
