@@ -50,6 +50,9 @@ extension Writer {
     return HeldLock(file: file, since: disk.now())
   }
 
+  /// To be called before another file is given the data's name, for a sync that is under way then.
+  func expectData(_ identity: FileIdentity) { monitor.withLock { shared.lock?.names }?.expect(identity) }
+
   /// Throws where one who changes names by the store's path would not change the store's. Where that is because another file has
   /// a name of the store's, nothing is written any more.
   func requireNames() throws(StorageError) {

@@ -226,6 +226,7 @@ extension Store {
       try copy.draft.isInPlace ? try disk.status(compactionPath)?.identity : nil
     }
     guard let named else { throw .busy(what: "someone has taken \(compactionPath) away") }
+    writing.expectData(named)
     do {
       try disk.rename(compactionPath, to: Reading.dataPath(path))
       try disk.syncDirectory(path)

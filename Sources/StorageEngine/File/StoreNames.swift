@@ -1,14 +1,19 @@
+import Synchronization
+
 /// The names of a store's data and lock, as the one sees them who holds the lock: whether they still lead to the files that are
 /// open.
 ///
 /// Somebody may put a backup in the place of the data, or take `lock` for a leftover and delete it, while a program writes. What
 /// that program went on to write would be in no store, or beside another writer. The folder is kept open, so one that is moved
 /// is followed.
-struct StoreNames: Sendable {
+///
+/// Safe from any thread: a sync that is under way looks at the names while a compaction changes one of them.
+final class StoreNames: Sendable {
   private let disk: any Disk
   private let path: String
   private let folder: any DiskFolder
-  private var data: FileIdentity
+  /// The files that the data's name may lead to: one, and while it is being given to another one both.
+  private let data: Mutex<[FileIdentity]>
   private let lock: FileIdentity
 
   /// `data`, `lock`: the files that are open.
@@ -25,19 +30,19 @@ struct StoreNames: Sendable {
       guard let found else { throw .replaced(path: path + "/" + name) }
       return found
     }
-    self.data = try identity(of: "data", data)
+    self.data = Mutex([try identity(of: "data", data)])
     self.lock = try identity(of: "lock", lock)
   }
 
   /// Throws `replaced` where another file has one of the names, or none has it. Costs two system calls.
   func check() throws(StorageError) {
-    try check("data", data)
-    try check("lock", lock)
+    try check("data") { found in data.withLock { $0.contains(found) } }
+    try check("lock") { $0 == lock }
   }
 
-  private func check(_ name: String, _ expected: FileIdentity) throws(StorageError) {
+  private func check(_ name: String, _ isOurs: (FileIdentity) -> Bool) throws(StorageError) {
     let found = try engineCall { () throws(DiskError) in try folder.status(name) }
-    guard found?.identity == expected else { throw .replaced(path: path + "/" + name) }
+    guard let found, isOurs(found.identity) else { throw .replaced(path: path + "/" + name) }
   }
 
   /// As `check`, for who is about to change names by their path: it must lead to the folder that is kept open.
@@ -49,6 +54,9 @@ struct StoreNames: Sendable {
     }
   }
 
-  /// Expects another file under the name of the data from now on, which was put there by who holds the lock.
-  mutating func follow(_ data: FileIdentity) { self.data = data }
+  /// Expects another file under the name of the data too, which who holds the lock is about to put there.
+  func expect(_ identity: FileIdentity) { data.withLock { $0.append(identity) } }
+
+  /// Expects that file only, from now on.
+  func follow(_ identity: FileIdentity) { data.withLock { $0 = [identity] } }
 }

@@ -66,15 +66,18 @@ struct FrameSurvey: Sendable {
       && (last.hash ?? frame.header.previousHash) == frame.header.previousHash
   }
 
-  /// The whole frames in a range, whether they follow each other or not, of commits after a number.
+  /// The whole frames in a range, whether they follow each other or not, of commits after a number. `first`: the first of them follows
+  /// a frame that lies here or behind.
   static func wholeFrames(
-    of file: DataFile, in range: Range<UInt64>, after number: UInt64 = 0
+    of file: DataFile, in range: Range<UInt64>, after number: UInt64 = 0, following first: UInt64 = 0
   ) throws(StorageError) -> [Frame] {
     let survey = FrameSurvey(of: file, from: range.lowerBound, limit: range.upperBound)
     var frames: [Frame] = []
     var place = range.lowerBound
     while place < range.upperBound, let found = try survey.frame(near: place) {
-      if found.isWhole, found.header.number > number { frames.append(found) }
+      // One that follows a frame from before the range is left over from something else.
+      let follows = frames.isEmpty ? found.header.previousOffset >= first : true
+      if found.isWhole, found.header.number > number, follows { frames.append(found) }
       place = found.isWhole ? found.end : found.offset + 8
     }
     return frames

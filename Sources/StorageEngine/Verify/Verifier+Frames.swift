@@ -76,7 +76,8 @@ extension Verifier {
     report.bytes = survey.end
     if let leftover = survey.leftover, leftover.lowerBound >= promisedEnd, !store.isBeingWritten {
       let whole = try FrameSurvey.wholeFrames(
-        of: file, in: leftover, after: survey.frames.last?.header.number ?? 0)
+        of: file, in: leftover, after: survey.frames.last?.header.number ?? 0,
+        following: survey.frames.last?.offset ?? 0)
       note(
         "tail", leftover.lowerBound,
         whole.isEmpty

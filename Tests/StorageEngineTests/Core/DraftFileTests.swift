@@ -9,6 +9,7 @@ private final class NamesHookedDisk: ForwardingDisk {
   let base: any Disk
   let beforeCreating = Mutex<Hook?>(nil)
   let beforeRenaming = Mutex<Hook?>(nil)
+  let afterRenaming = Mutex<Hook?>(nil)
 
   init(_ base: any Disk = MemoryDisk()) { self.base = base }
 
@@ -20,6 +21,7 @@ private final class NamesHookedDisk: ForwardingDisk {
   func rename(_ source: String, to target: String) throws(DiskError) {
     once(beforeRenaming, source)
     try base.rename(source, to: target)
+    once(afterRenaming, target)
   }
 
   private func once(_ hook: borrowing Mutex<Hook?>, _ path: String) {
@@ -84,6 +86,44 @@ struct DraftFileTests {
     #expect(try disk.open("store/data", .readWrite).tryLock())
     _ = try store.compact(.all)
     try store.close()
+  }
+
+  @Test(
+    "a commit whose sync is under way while a compaction gives its file the data's name is durable, and no file was replaced"
+  )
+  func syncDuringRename() throws {
+    let hooked = HookedDisk()
+    let disk = NamesHookedDisk(hooked)
+    let store = try store(on: disk)
+    let (begins, goesOn, ended) = (Signal(), Signal(), Signal())
+    let isFirst = Mutex(true)
+    hooked.hooks.withLock { hooks in
+      hooks.sync = {
+        let isHeldBack = isFirst.withLock { isFirst in
+          defer { isFirst = false }
+          return isFirst
+        }
+        guard isHeldBack else { return }
+        begins.fire()
+        goesOn.wait()
+      }
+    }
+    disk.afterRenaming.withLock { hook in hook = { _ in goesOn.fire() } }
+    let failure = Mutex<(any Error)?>(nil)
+    try startThread {
+      do { try store.change { try $0.put(key(9), bytes("meanwhile"), in: people) } } catch {
+        failure.withLock { $0 = error }
+      }
+      ended.fire()
+    }
+    begins.wait()
+    _ = try store.compact(.last(1))
+    ended.wait()
+    #expect(failure.withLock { $0 } == nil)
+    try store.change { try $0.put(key(8), bytes("after"), in: people) }
+    #expect(try store.head.text(key(9)) == "meanwhile")
+    try store.close()
+    #expect(try Store.verify(at: "store", disk: hooked).isClean)
   }
 
   @Test("one who opened a draft that has become the data meanwhile does not take it for what was left over")

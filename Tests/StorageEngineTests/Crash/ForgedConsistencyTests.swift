@@ -104,8 +104,9 @@ struct ForgedConsistencyTests {
     var store = try ConsistentStore()
     let early = UInt64(try #require(FrameMap(store.bytes).frames.first).header.lowerBound)
     store.bytes = try ForgedFrame.last(of: store.bytes, previousOffset: early) { $0 }
+    // Nobody promised it: the forged store has neither slots nor lock.
     let problems = try store.findings.map(\.problem)
-    #expect(problems == ["it does not follow the frame before it"])
+    #expect(problems.count == 1 && problems[0].contains("a commit that was not finished"), "\(problems)")
   }
 
   /// Damages the header of the last frame but one, and looks whether the last one is taken for one of the chain.
@@ -113,10 +114,10 @@ struct ForgedConsistencyTests {
     var damaged = store
     for place in frames[frames.count - 2].header { damaged.bytes[place] = 0xFF }
     let report = try damaged.report
-    #expect(report.commits == UInt64(frames.count - (isStale ? 2 : 1)), "\(report.findings)")
-    let gap = "no frame can be made out in"
-    #expect(report.findings.contains { $0.problem.hasPrefix(gap) } == !isStale)
-    #expect(report.findings.contains { $0.what == "tail" } == isStale)
+    // Nobody promised either of them: the forged store has neither slots nor lock.
+    #expect(report.commits == UInt64(frames.count - 2), "\(report.findings)")
+    let tail = try #require(report.findings.first { $0.what == "tail" })
+    #expect(tail.problem.contains("can be saved") == !isStale, "\(tail)")
   }
 }
 

@@ -49,6 +49,9 @@ struct ReadOnlyMediaTests {
     let bytes = try #require(image.contents(at: DamagedStore.data)?.array)
     let last = try #require(FrameMap(bytes).frames.last)
     image.change(number) { $0.zero(UInt64(last.record.lowerBound)..<UInt64(last.trailer.upperBound)) }
+    // With the lock file, which says how far it was durable, it would be damage.
+    let folder = try #require(image.number(at: RecordedWorkload.path))
+    image.unlink("lock", in: folder)
     let disk = SimulatedDisk(image, seed: 63)
     disk.setReadOnly(true)
     let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
