@@ -18,7 +18,6 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let identifiers: KeyCoder<Identifier>
   /// In the order of their names.
   let indexes: [IndexPlan<Instance>]
-  let hasUniqueIndexes: Bool
   let declaration: Declaration
   let recordsTree: TreeName
   let isReadOnly: Bool
@@ -64,7 +63,6 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
         entry.value, isUnique: unique.contains(entry.value.indexName), datastore: key.rawValue,
         identifiers: identifiers.order)
     }
-    hasUniqueIndexes = indexes.contains(where: \.isUnique)
     places = Dictionary(uniqueKeysWithValues: zip(declared.map(\.key), 0...))
     let names = declared.map(\.value.indexName.rawValue)
     clashes = zip(names, names.dropFirst()).filter { $0 == $1 }.map(\.0)

@@ -63,11 +63,6 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     }
   }
 
-  /// Whether two records say the same: one version, one document.
-  func isEqual(_ old: Bytes, _ new: [UInt8]) -> Bool {
-    RecordSameness.isSame(old, new, coding: coding ?? .opaque)
-  }
-
   /// The content of a record that `record(of:)` made.
   func content(of record: [UInt8]) -> [UInt8] { Array(record.dropFirst(head.count)) }
 

@@ -87,3 +87,19 @@ func throwingStoreErrors<R>(_ body: () throws(StorageError) -> R) throws -> R {
     throw StoreError(error)
   }
 }
+
+/// Runs calls to the writer of records and entries; its errors come out as those of this library.
+func throwingWriterErrors<R>(_ body: () throws -> R) throws -> R {
+  do {
+    return try body()
+  } catch let error as StorageError {
+    return try throwingStoreErrors { () throws(StorageError) in throw error }
+  } catch ModelError.disorder(let datastore, let index, let keys) {
+    throw DisorderedKeysError(datastore: DatastoreKey(datastore), index: index.map { IndexName($0) }, keys: keys)
+  } catch ModelError.notUnique(let conflicts) {
+    let first = conflicts[0]
+    throw UniquenessError(
+      datastore: DatastoreKey(first.datastore), index: IndexName(first.index),
+      values: conflicts.filter { $0.index == first.index }.map(\.value.description))
+  }
+}

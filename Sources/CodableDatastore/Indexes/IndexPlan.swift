@@ -16,7 +16,6 @@ final class IndexPlan<Instance: Sendable>: Sendable {
   let name: String
   let isDirect: Bool
   let isUnique: Bool
-  let isInByteOrder: Bool
 
   init(
     descriptor: IndexDescriptor, tree: TreeName, order: EntryOrder,
@@ -30,7 +29,6 @@ final class IndexPlan<Instance: Sendable>: Sendable {
     name = descriptor.name
     isDirect = descriptor.storage == .direct
     isUnique = descriptor.isUnique
-    isInByteOrder = order.treeOrder == .bytes
   }
 }
 

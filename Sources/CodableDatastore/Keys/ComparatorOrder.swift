@@ -4,50 +4,6 @@ import FoundationEssentials
 import StorageEngine
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
-
-/// The order of a tree's values.
-enum KeyOrder: Sendable {
-  /// That of the bytes.
-  case bytes
-  /// That of a type's own `<`.
-  case comparator(any KeyComparator)
-
-  var isBytes: Bool {
-    if case .bytes = self { true } else { false }
-  }
-
-  /// A function that tells where a stored key lies relative to this one: negative where it lies before.
-  func comparison(to key: [UInt8]) throws -> KeyComparison {
-    switch self {
-    case .bytes: KeyComparison { stored in key.withUnsafeBytes { compareKeys(stored, $0) } }
-    case .comparator(let comparator): try comparator.comparison(to: key)
-    }
-  }
-
-  /// Whether a stored key comes before another; one that cannot be read comes where its bytes would.
-  func isBefore(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    left.withUnsafeBytes { left in
-      let place = (try? comparison(to: right).place(left)) ?? right.withUnsafeBytes { compareKeys(left, $0) }
-      return place < 0
-    }
-  }
-}
-
-/// Where a stored key lies relative to one that is sought. Throws where the stored key cannot be read.
-struct KeyComparison {
-  let place: (UnsafeRawBufferPointer) throws -> Int
-}
-
-/// The order of values whose type only the app knows.
-protocol KeyComparator: AnyObject, Sendable {
-  func comparison(to key: [UInt8]) throws -> KeyComparison
-}
-
 /// Orders keys by a type's own `<`, for which they are decoded; what was decoded is kept for a while.
 ///
 /// Where neither of two values is less and they are not equal, their canonical bytes decide, so that distinct values
@@ -118,14 +74,4 @@ private struct DecodedKeys<Value: Sendable> {
     }
     young[key] = value
   }
-}
-
-/// Byte order: negative where `left` comes first. A prefix comes before what it begins.
-func compareKeys(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-  let count = min(left.count, right.count)
-  if count > 0, let leftStart = left.baseAddress, let rightStart = right.baseAddress {
-    let order = memcmp(leftStart, rightStart, count)
-    if order != 0 { return Int(order) }
-  }
-  return left.count - right.count
 }

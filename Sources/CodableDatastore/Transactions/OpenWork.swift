@@ -1,3 +1,4 @@
+import DatastoreModel
 import StorageEngine
 import Synchronization
 
@@ -7,9 +8,6 @@ final class OpenWork: Sendable {
   let transaction: WriteTransaction
   /// Steps exclude each other, so that nobody in the transaction reads a record without its index entries.
   let step = Mutex(())
-  /// What must hold when the transaction is committed.
-  let checks = Mutex<[UniqueValue: @Sendable (WriteTransaction) throws -> Void]>([:])
-
   /// What was found out about datastores in this transaction, by their numbers.
   private let known = Mutex<[UInt64: KnownDatastore]>([:])
 
@@ -29,8 +27,8 @@ extension OpenWork {
   struct KnownDatastore: Sendable {
     /// Whether its trees are there and as the declaration says.
     var isPrepared = false
-    /// Whether no record was left out of the indexes.
-    var isWhole = false
+    /// Who writes its records and entries.
+    var writer: DatastoreWriter?
   }
 
   func known(_ datastore: UInt64) -> KnownDatastore { known.withLock { $0[datastore] ?? KnownDatastore() } }
@@ -39,12 +37,14 @@ extension OpenWork {
     known.withLock { change(&$0[datastore, default: KnownDatastore()]) }
   }
 
-  /// Has everything looked up again, because trees may have come, gone or changed.
-  func forgetDatastores() { known.withLock { $0 = [:] } }
-}
+  /// All that write in this transaction.
+  var writers: [DatastoreWriter] { known.withLock { $0.values.compactMap(\.writer) } }
 
-/// A value of an index that may belong to one record only.
-struct UniqueValue: Hashable, Sendable {
-  var index: TreeName
-  var value: [UInt8]
+  /// Has everything looked up again, because trees may have come, gone or changed.
+  func forgetDatastores() {
+    known.withLock { known in
+      for number in known.keys { known[number]?.isPrepared = false }
+    }
+    for writer in writers { writer.forget() }
+  }
 }

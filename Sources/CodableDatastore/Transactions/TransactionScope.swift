@@ -1,3 +1,4 @@
+import DatastoreModel
 import StorageEngine
 import Synchronization
 
@@ -116,12 +117,6 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     }
   }
 
-  /// Has a unique value looked at when the outermost transaction ends.
-  func checkAtEnd(_ value: UniqueValue, _ check: @escaping @Sendable (WriteTransaction) throws -> Void) {
-    guard case .writing(let work) = kind else { return }
-    work.checks.withLock { $0[value] = check }
-  }
-
   /// Notes a change for observers, who hear of it after the commit.
   func note(_ change: StoredChange) { state.withLock { $0.changes.append(change) } }
 
@@ -233,7 +228,7 @@ extension TransactionScope {
       }
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
-    for check in work.checks.withLock({ $0.values }) { try check(work.transaction) }
+    for writer in work.writers { try throwingWriterErrors { try writer.finish() } }
     let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     let base = work.transaction.base.number
     let pending = try throwingStoreErrors { () throws(StorageError) in

@@ -5,17 +5,15 @@ import StorageEngine
 /// What a warm-up has worked out.
 struct Gathered: Sendable {
   /// Per index.
-  var entries: [GatheredEntries]
-  /// Records that are written anew, with their keys.
-  var records: [(key: [UInt8], record: [UInt8])] = []
+  var entries: [EntrySorter]
+  /// Records that were written anew.
+  var rewritten = 0
   /// Whether records were decoded at all.
   var isDecoded = false
   /// Records that are in no index, because they cannot be converted: their keys, and what is wrong with them.
   var leftOut: [(key: [UInt8], reason: String)] = []
-  /// Keys that are taken, where records get new ones.
-  fileprivate var rekeyed: Set<[UInt8]> = []
 
-  init(indexCount: Int) { entries = Array(repeating: GatheredEntries(), count: indexCount) }
+  init(indexCount: Int) { entries = Array(repeating: EntrySorter(sharing: indexCount), count: indexCount) }
 }
 
 /// A record as it is stored.
@@ -29,8 +27,9 @@ private struct StoredInstance: Sendable {
 private struct GatheredPart: Sendable {
   var instances: ArraySlice<StoredInstance>
   /// Per wanted index.
-  var entries: [GatheredEntries]
-  var records: [(key: [UInt8], record: [UInt8])] = []
+  var entries: [EntryRun]
+  /// Records that are written anew, with their keys, and where they lie now.
+  var records: [(key: [UInt8], record: [UInt8], old: RecordReference)] = []
   /// What went wrong, by the record's place in `instances`.
   var failures: [Int: any Error] = [:]
 }
@@ -47,6 +46,7 @@ extension WarmUp {
     guard plan.needsInstances, try needsDecoding(plan, tree) else { return gathered }
     gathered.isDecoded = true
     let known = try keysLeftOut()
+    if plan.rekeys { try makeEmptyRecords() }
     await report.begin(reportTitle(plan), total: Int(clamping: tree.count))
     var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
     while true {
@@ -111,7 +111,7 @@ extension WarmUp {
     _ instances: ArraySlice<StoredInstance>, _ wanted: [Int], _ plan: WarmUpPlan
   ) async -> GatheredPart {
     var part = GatheredPart(
-      instances: instances, entries: Array(repeating: GatheredEntries(), count: wanted.count))
+      instances: instances, entries: Array(repeating: EntryRun(), count: wanted.count))
     for place in instances.indices {
       do {
         try await evaluate(instances[place], wanted, plan, into: &part)
@@ -138,21 +138,56 @@ extension WarmUp {
     if plan.rekeys || isRewritten {
       let record = isRewritten ? try await core.coder.record(of: instance) : stored.record.array
       guard let record else { throw EmptyContentError(datastore: DatastoreKey(core.key)) }
-      part.records.append((key, record))
+      part.records.append((key, record, stored.reference))
     }
     for (place, values) in values.enumerated() {
       for value in values { part.entries[place].append(value: value, identifier: key, reference: stored.reference) }
     }
   }
 
+  /// Writes the records that are to be, and takes the entries in.
   private func take(_ part: GatheredPart, _ plan: WarmUpPlan, into gathered: inout Gathered) throws {
-    if plan.rekeys {
-      for (key, _) in part.records where !gathered.rekeyed.insert(key).inserted {
-        throw StoreError(.refused, "Two records of \(core.key) would get the same identifier.")
+    try scope.step { transaction in
+      try throwingWriterErrors {
+        let moved = try rewrite(part, plan, in: transaction)
+        if gathered.rewritten >> 12 != (gathered.rewritten + part.records.count) >> 12, !plan.rekeys {
+          try transaction.settle(core.recordsTree)
+        }
+        gathered.rewritten += part.records.count
+        for (place, entries) in zip(wantedIndexes(plan), part.entries) {
+          try gathered.entries[place].add(entries, moved: moved, in: transaction)
+        }
       }
     }
-    gathered.records += part.records
-    for (place, entries) in zip(wantedIndexes(plan), part.entries) { gathered.entries[place].append(entries) }
+  }
+
+  /// Writes records anew; answers where they lie now, by the offset at which they lay, where a direct index must know.
+  private func rewrite(
+    _ part: GatheredPart, _ plan: WarmUpPlan, in transaction: WriteTransaction
+  ) throws -> [UInt64: RecordReference] {
+    guard !part.records.isEmpty else { return [:] }
+    let writer = core.makeWriter(in: transaction)
+    let isToldOf = core.indexes.contains(where: \.isDirect)
+    var moved: [UInt64: RecordReference] = [:]
+    for (key, record, old) in part.records {
+      if try !writer.putRecord(key, record), plan.rekeys {
+        throw StoreError(.refused, "Two records of \(core.key) would get the same identifier.")
+      }
+      if isToldOf { moved[old.offset] = try writer.reference(of: key) }
+    }
+    return moved
+  }
+
+  /// Makes room for all records under their new keys.
+  private func makeEmptyRecords() throws {
+    try scope.step { transaction in
+      try throwingStoreErrors { () throws(StorageError) in
+        let attributes = try transaction.tree(core.recordsTree)?.attributes.array ?? []
+        try transaction.dropTree(core.recordsTree)
+        try transaction.createTree(
+          core.recordsTree, kind: .records, order: core.identifiers.order.treeOrder, attributes: attributes)
+      }
+    }
   }
 
   /// Whether there is more to do than to note that a newer version has looked: records of older versions.

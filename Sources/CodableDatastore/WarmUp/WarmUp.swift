@@ -3,8 +3,8 @@ import StorageEngine
 
 /// One run of making a store fit its declaration, within a transaction.
 ///
-/// It reads every record once, works out the entries of all indexes that need it, and writes those sorted. Nothing is
-/// written before everything is read, and a failure or a cancellation leaves the store at the commit before.
+/// It reads every record once, works out the entries of all indexes that need it, and writes those sorted, whatever their number in
+/// the same memory. A failure or a cancellation leaves the store, and the transaction, as they were before.
 struct WarmUp<Format: DatastoreFormat>: Sendable {
   typealias Core = DatastoreCore<Format>
 
@@ -15,6 +15,20 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
 
   /// Runs on no actor: decoding everything would hold up the caller's.
   @concurrent func run() async throws {
+    let savepoint = try scope.step { transaction in
+      try throwingStoreErrors { () throws(StorageError) in try transaction.savepoint() }
+    }
+    do {
+      try await makeFit()
+    } catch {
+      // A transaction that goes on has nothing of it.
+      try? scope.step { try $0.rollback(to: savepoint) }
+      scope.work?.forgetDatastores()
+      throw error
+    }
+  }
+
+  private func makeFit() async throws {
     if !forced.mending.isEmpty { try mend(forced.mending) }
     guard let tree = try recordsTree() else { return }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
@@ -33,7 +47,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     defer { report.end() }
     var gathered = try await gather(plan, from: tree, &report)
     await sort(&gathered)
-    try await write(plan, gathered, stored: stored, &report)
+    try await write(plan, &gathered, stored: stored, &report)
     await report.complete()
     await core.listeners.tell(.complete(total: Int(clamping: tree.count)))
   }
@@ -47,7 +61,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
   /// Sorts the entries of all indexes, each on a processor of its own where there are as many.
   private func sort(_ gathered: inout Gathered) async {
     let entries = gathered.entries
-    gathered.entries = await withTaskGroup(of: (Int, GatheredEntries).self) { group in
+    gathered.entries = await withTaskGroup(of: (Int, EntrySorter).self) { group in
       for (place, entries) in entries.enumerated() {
         group.addTask {
           var entries = entries

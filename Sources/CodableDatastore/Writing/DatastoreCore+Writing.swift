@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import StorageEngine
 
 extension DatastoreCore {
@@ -33,19 +34,23 @@ extension DatastoreCore {
   /// Writes a prepared record. The caller has the turn of the scope.
   func persist(_ prepared: PreparedRecord<Identifier>, in scope: TransactionScope) async throws -> Instance? {
     try await prepareTrees(for: prepared, in: scope)
-    guard let found = try scope.change({ transaction in try insertIfNew(prepared, in: transaction) }) else {
-      checkUniqueness(of: prepared.values, in: scope)
+    let writer = try writer(in: scope)
+    let found = try scope.change { _ in
+      try throwingWriterErrors {
+        try writer.insertIfNew(prepared.key, prepared.record, values: prepared.values)
+      }
+    }
+    guard let found else {
       note(prepared.identifier, key: prepared.key, old: nil, new: prepared.record, in: scope)
       return nil
     }
-    let old = try await decoded(found, key: prepared.key, in: scope)
-    try scope.change { transaction in
-      if try isUnchanged(old, prepared, in: transaction) { return }
-      try put(prepared, in: transaction)
-      try replaceEntries(of: prepared.key, old: old, new: prepared.values, in: transaction)
-      if let work = scope.work { try takeFromLeftOut(prepared.key, in: work) }
+    let old = try await decoded(found.bytes, key: prepared.key, in: scope)
+    _ = try scope.change { _ in
+      try throwingWriterErrors {
+        try writer.put(
+          prepared.key, prepared.record, values: prepared.values, replacing: found, oldValues: old.values)
+      }
     }
-    checkUniqueness(of: prepared.values, in: scope)
     note(prepared.identifier, key: prepared.key, old: old.record, new: prepared.record, in: scope)
     return try? old.instance.get()
   }
@@ -53,24 +58,27 @@ extension DatastoreCore {
   /// Deletes a record. The caller has the turn of the scope.
   func delete(_ identifier: Identifier?, key: [UInt8], in scope: TransactionScope) async throws -> Instance? {
     try await makeFit(in: scope)
-    let found = try scope.step { transaction in
-      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
-      return try tree == nil ? nil : record(of: key, in: transaction)
-    }
-    guard let found else { return nil }
-    let old = try await decoded(found, key: key, in: scope)
+    let writer = try writer(in: scope)
+    guard let found = try scope.step({ _ in try throwingWriterErrors { try writer.current(key) } }) else { return nil }
+    let old = try await decoded(found.bytes, key: key, in: scope)
     let instance = try old.instance.get()
     try await prepareTrees(for: nil, in: scope)
-    try scope.change { transaction in
-      _ = try identifiers.order.place(of: key).withProbe { probe in
-        try throwingStoreErrors { () throws(StorageError) in
-          try transaction.delete(key, in: recordsTree, place: identifiers.order.isBytes ? nil : probe)
-        }
-      }
-      try replaceEntries(of: key, old: old, new: nil, in: transaction)
-    }
+    _ = try scope.change { _ in try throwingWriterErrors { try writer.delete(key, oldValues: old.values) } }
     note(identifier, key: key, old: old.record, new: nil, in: scope)
     return instance
+  }
+
+  /// Who writes this datastore's records and entries in a transaction; with the scope's step held.
+  func makeWriter(in transaction: WriteTransaction) -> DatastoreWriter {
+    DatastoreWriter(descriptor(coding: coder.coding ?? .opaque), in: transaction, format: self)
+  }
+
+  private func writer(in scope: TransactionScope) throws -> DatastoreWriter {
+    guard let work = scope.work else { throw DiskPersistenceError.cannotWrite }
+    if let writer = work.known(number).writer { return writer }
+    let writer = makeWriter(in: work.transaction)
+    work.note(number) { $0.writer = writer }
+    return writer
   }
 
   /// Sees once a transaction that the trees are there, as the declaration says, and that the descriptor says which
@@ -94,33 +102,6 @@ extension DatastoreCore {
     if !isFit { try await WarmUp(core: self, scope: scope, forced: WarmUpPlan()).run() }
   }
 
-  /// Writes a record that is new, with its entries; answers the one that is there already, where there is one.
-  private func insertIfNew(
-    _ prepared: PreparedRecord<Identifier>, in transaction: WriteTransaction
-  ) throws -> Bytes? {
-    if identifiers.order.isBytes {
-      let found = try throwingStoreErrors { () throws(StorageError) -> Bytes? in
-        let reference = try transaction.putIfNew(prepared.key, prepared.record, in: recordsTree)
-        guard let reference else { return nil }
-        return try transaction.tree(recordsTree)?.value(of: reference)
-      }
-      if let found { return found }
-    } else {
-      if let found = try record(of: prepared.key, in: transaction) { return found }
-      try put(prepared, in: transaction)
-    }
-    try replaceEntries(of: prepared.key, old: nil, new: prepared.values, in: transaction)
-    return nil
-  }
-
-  /// The record of an identifier as a transaction has it.
-  private func record(of key: [UInt8], in transaction: WriteTransaction) throws -> Bytes? {
-    guard let reference = try reference(of: key, in: transaction) else { return nil }
-    return try throwingStoreErrors { () throws(StorageError) in
-      try transaction.tree(recordsTree)?.value(of: reference)
-    }
-  }
-
   /// What is there under an identifier, decoded.
   private func decoded(
     _ record: Bytes, key: [UInt8], in scope: TransactionScope
@@ -131,45 +112,11 @@ extension DatastoreCore {
       return StoredRecord(record: record, instance: .success(instance), values: values)
     } catch {
       // What no program can read any more may be replaced, once somebody has said that it is to be left out.
-      let isLeftOut = try scope.step { _ in try scope.work.map { try hasLeftOut(key, in: $0) } ?? false }
+      let writer = try writer(in: scope)
+      let isLeftOut = try scope.step { _ in try throwingWriterErrors { try writer.isLeftOut(key) } }
       guard isLeftOut else { throw error }
       return StoredRecord(record: record, instance: .failure(error), values: nil)
     }
-  }
-
-  private func put(_ prepared: PreparedRecord<Identifier>, in transaction: WriteTransaction) throws {
-    if identifiers.order.isBytes {
-      return try throwingStoreErrors { () throws(StorageError) in
-        _ = try transaction.put(prepared.key, prepared.record, in: recordsTree)
-      }
-    }
-    let place = try identifiers.order.place(of: prepared.key)
-    let replaced = try ordered(index: nil) {
-      try place.withProbe { probe in try transaction.put(prepared.key, prepared.record, in: recordsTree, place: probe) }
-    }
-    guard replaced == nil else { return }
-    try requireOrder(at: place, index: nil, in: transaction) { stored in
-      try identifiers.order.place(of: stored.array)
-    }
-  }
-
-  /// Whether nothing needs to be written: same version, same document, and every index holds exactly its entries.
-  private func isUnchanged(
-    _ old: StoredRecord<Instance>, _ prepared: PreparedRecord<Identifier>, in transaction: WriteTransaction
-  ) throws -> Bool {
-    guard let oldValues = old.values, coder.isEqual(old.record, prepared.record) else { return false }
-    for (place, index) in indexes.enumerated() {
-      guard Set(oldValues[place]) == Set(prepared.values[place]) else { return false }
-      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(index.tree) }
-      guard let tree else { return false }
-      for value in prepared.values[place] {
-        let entry = try index.order.place(value: value, identifier: prepared.key).withProbe { probe in
-          try throwingStoreErrors { () throws(StorageError) in try tree.find(probe) }
-        }
-        guard entry != nil else { return false }
-      }
-    }
-    return true
   }
 
   /// Notes a change for observers, if there are any.

@@ -14,14 +14,10 @@ import StorageEngine
 ///     let builder = try StoreBuilder(at: path, program: "strata convert")
 ///     try builder.begin()
 ///     try builder.createDatastore(descriptor)
-///     try builder.put(key, RecordBytes.make(version: "1", content: bytes), in: "Books")
+///     try builder.writer(of: descriptor, identifiers: .bytes).putRecord(key, bytes)
 ///     try builder.commit("import", date: date)
 ///     try builder.finish()
 package final class StoreBuilder {
-  /// Where a key belongs in a tree whose order the bytes do not tell: negative where a stored key lies before it, 0
-  /// where it is the one.
-  package typealias Placement = (UnsafeRawBufferPointer) -> Int
-
   /// The longest keys and commit names that a store takes, in bytes.
   package static let keyLimit = Limits.key
   package static let textLimit = Limits.text
@@ -142,49 +138,12 @@ extension StoreBuilder {
 // MARK: - Records and entries
 
 extension StoreBuilder {
-  /// Sets a record: version and content, as in `RecordBytes`.
-  package func put(
-    _ identifier: [UInt8], _ record: [UInt8], in datastore: String, place: Placement? = nil
-  ) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      _ = try transaction.put(identifier, record, in: .records(of: datastore), place: place.map { .compare($0) })
-    }
-  }
-
-  package func delete(_ identifier: [UInt8], in datastore: String, place: Placement? = nil) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      _ = try transaction.delete(identifier, in: .records(of: datastore), place: place.map { .compare($0) })
-    }
-  }
-
-  /// Sets an entry, a key as `EntryKey` makes it.
+  /// Writes what the commit holds of a datastore: records and entries as they are.
   ///
-  /// - Parameter identifier: whose entry it is, with its place among the records, in a direct index; nil in one of
-  ///   references.
-  package func insertEntry(
-    _ key: [UInt8], in index: String, of datastore: String, place: Placement? = nil,
-    direct identifier: (key: [UInt8], place: Placement?)? = nil
-  ) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      var payload = Payload.none
-      if let identifier {
-        let reference = try transaction.currentReference(
-          of: identifier.key, in: .records(of: datastore), place: identifier.place.map { .compare($0) })
-        payload = reference.map { .record($0) } ?? .none
-      }
-      _ = try transaction.insert(key, payload, in: .index(index, of: datastore), place: place.map { .compare($0) })
-    }
-  }
-
-  package func removeEntry(
-    _ key: [UInt8], in index: String, of datastore: String, place: Placement? = nil
-  ) throws(ModelError) {
-    let transaction = try current()
-    try onStorage { () throws(StorageError) in
-      _ = try transaction.remove(key, in: .index(index, of: datastore), place: place.map { .compare($0) })
+  /// - Parameter identifiers: the order of the records. Values of indexes lie in the order of their bytes.
+  package func writer(of descriptor: DatastoreDescriptor, identifiers: KeyOrder) throws(ModelError) -> DatastoreWriter {
+    DatastoreWriter(descriptor, in: try current(), identifiers: identifiers) { _ in
+      EntryOrder(value: .bytes, identifier: identifiers)
     }
   }
 }

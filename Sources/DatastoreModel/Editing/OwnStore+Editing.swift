@@ -59,13 +59,11 @@ struct EditApplication {
     _ edits: [RecordEdit], to datastore: OwnDatastore, _ meter: WorkMeter
   ) throws(ModelError) -> [EditConflict] {
     let indexing = try permitted(RecordIndexing(datastore, progress: options.proofProgress))
-    var writer = try DatastoreWriter(
-      indexing.descriptor, in: transaction, recordOrder: indexing.format?.recordOrder ?? .bytes,
-      indexOrders: indexing.indexOrders)
+    let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
     var conflicts: [EditConflict] = []
     for edit in edits {
       do {
-        try apply(edit, indexing, &writer)
+        try apply(edit, indexing, writer)
       } catch .conflict(let found) {
         conflicts += found
       } catch {
@@ -73,7 +71,7 @@ struct EditApplication {
       }
       try meter.advance()
     }
-    try writer.checkUniqueness()
+    try onWriter { try writer.finish() }
     return conflicts
   }
 
@@ -90,9 +88,9 @@ struct EditApplication {
   }
 
   private func apply(
-    _ edit: RecordEdit, _ indexing: RecordIndexing, _ writer: inout DatastoreWriter
+    _ edit: RecordEdit, _ indexing: RecordIndexing, _ writer: DatastoreWriter
   ) throws(ModelError) {
-    let current = try writer.current(edit.identifier.bytes)
+    let current = try onWriter { try writer.current(edit.identifier.bytes) }
     let theirs = try current.map { current throws(ModelError) in try RecordContent(stored: current.bytes) }
     let outcome = RecordRebase(edit, theirs: theirs, descriptor: indexing.descriptor)
     let new: RecordContent?
@@ -114,10 +112,11 @@ struct EditApplication {
         throw .refused(reason: "\(edit.datastore) \(edit.identifier): \(reason)")
       }
       let bytes = RecordBytes.make(version: new.version, content: new.bytes)
-      _ = try writer.put(
-        edit.identifier.bytes, bytes, values: values, replacing: current, oldValues: oldValues)
+      _ = try onWriter {
+        try writer.put(edit.identifier.bytes, bytes, values: values, replacing: current, oldValues: oldValues)
+      }
     } else if current != nil {
-      _ = try writer.delete(edit.identifier.bytes, oldValues: oldValues)
+      _ = try onWriter { try writer.delete(edit.identifier.bytes, oldValues: oldValues) }
     }
   }
 }

@@ -74,8 +74,7 @@ extension OwnStore {
       try DatastoreWriter.store(descriptor, in: transaction)
       try whileBusy(action, total: try base.count, progress: options.progress) { meter throws(ModelError) in
         let values = try IndexValueSource(index, of: base, descriptor)
-        let order = formats[datastore]?.order(ofIndex: index.name) ?? .bytes
-        var fill = IndexFill(datastore: base, index: index, transaction: transaction, order: order)
+        var fill = IndexFill(datastore: base, index: index, transaction: transaction)
         fill.leavesFailuresOut = options.leavesFailuresOut
         fill.leavingOut = options.leavingOut
         try fill.run(meter) { record throws(ModelError) in try values.values(of: record) }

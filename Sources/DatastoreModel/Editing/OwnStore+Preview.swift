@@ -130,10 +130,13 @@ private struct EntryBalance {
   func conflicts() throws(ModelError) -> [UniquenessConflict] {
     var conflicts: [UniquenessConflict] = []
     for (position, index) in indexes.enumerated() {
-      guard let tree = try OwnIndex(datastore: datastore, descriptor: index).tree() else { continue }
+      let stored = OwnIndex(datastore: datastore, descriptor: index)
+      guard let tree = try stored.tree() else { continue }
       for (value, newcomers) in added[position].sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
         let leaving = removed[position][value] ?? []
-        let present = try EntryScan.identifiers(of: value, in: tree, limit: 16 + leaving.count)
+        let present = try onWriter {
+          try tree.identifiers(of: value, stored.order, limit: 16 + leaving.count)
+        }
         let owners = Set(present).subtracting(leaving).union(newcomers)
         guard owners.count > 1 else { continue }
         conflicts.append(

@@ -37,3 +37,16 @@ package func onStorage<Value>(_ body: () throws(StorageError) -> Value) throws(M
     throw ModelError(error)
   }
 }
+
+/// Runs what writes through a `DatastoreWriter`, with its errors told as the model's.
+package func onWriter<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+  do {
+    return try body()
+  } catch let error as ModelError {
+    throw error
+  } catch let error as StorageError {
+    throw ModelError(error)
+  } catch {
+    throw .unreadable(what: "a key", where: "\(error)")
+  }
+}

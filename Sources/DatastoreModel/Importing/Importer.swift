@@ -94,7 +94,7 @@ private struct ImportWork {
   let plan: ImportPlan
   private(set) var report: ImportReport
   private let indexing: RecordIndexing
-  private var writer: DatastoreWriter
+  private let writer: DatastoreWriter
   /// Indexes that the import adds to a datastore that has records already: filled at the end from all of them.
   private let addedIndexes: [IndexDescriptor]
   private let store: OwnStore
@@ -120,9 +120,8 @@ private struct ImportWork {
     var descriptor = indexing.descriptor
     for index in addedIndexes { descriptor.setIndex(index.name, to: index) }
     report = ImportReport(descriptor: descriptor)
-    writer = try DatastoreWriter(
-      indexing.descriptor, in: transaction, recordOrder: indexing.format?.recordOrder ?? .bytes,
-      indexOrders: indexing.indexOrders)
+    writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
+    try onWriter { [writer] in try writer.gatherEntries() }
   }
 
   mutating func read(_ source: inout some ImportSource, _ meter: WorkMeter) throws(ModelError) {
@@ -138,7 +137,7 @@ private struct ImportWork {
       }
       try meter.advance()
     }
-    try writer.checkUniqueness()
+    try onWriter { try writer.finish() }
     for index in addedIndexes { try fill(index, meter) }
     try meter.finish()
   }
@@ -151,23 +150,24 @@ private struct ImportWork {
     }
     guard case .object = document else { return report.reject(row.place, "\(document.typeName) and no object") }
     let identifier = try identifier(of: document)
-    let current = try writer.current(identifier)
-    if plan.isNewOnly, current != nil {
-      let key = indexing.descriptor.storedKey(identifier)
-      return report.reject(row.place, "there is a record \(key) already")
-    }
     let content = RecordContent(
       version: indexing.descriptor.version, bytes: try onDocument(indexing.descriptor.coding.encode(document)))
     let values = try indexing.values(of: content, document)
     try indexing.checkLengths(values, of: identifier)
-    let oldValues = try current.map { current throws(ModelError) in try RecordContent(stored: current.bytes) }
-      .flatMap { try? indexing.values(of: $0) }
     let bytes = RecordBytes.make(version: content.version, content: content.bytes)
-    switch try writer.put(identifier, bytes, values: values, replacing: current, oldValues: oldValues) {
-    case .inserted: report.new += 1
-    case .updated: report.changed += 1
-    case .unchanged: report.unchanged += 1
+    guard let current = try onWriter({ try writer.insertIfNew(identifier, bytes, values: values) }) else {
+      report.new += 1
+      return
     }
+    if plan.isNewOnly {
+      let key = indexing.descriptor.storedKey(identifier)
+      return report.reject(row.place, "there is a record \(key) already")
+    }
+    let oldValues = try? indexing.values(of: RecordContent(stored: current.bytes))
+    let outcome = try onWriter {
+      try writer.put(identifier, bytes, values: values, replacing: current, oldValues: oldValues)
+    }
+    if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
   }
 
   private func identifier(of document: Document) throws(ModelError) -> [UInt8] {

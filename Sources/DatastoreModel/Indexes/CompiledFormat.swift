@@ -10,7 +10,7 @@ package protocol CompiledFormat: Sendable {
   /// How identifiers are ordered.
   var recordOrder: KeyOrder { get }
   /// How the entries of an index are ordered.
-  func order(ofIndex name: String) -> KeyOrder
+  func order(ofIndex name: String) -> EntryOrder
   /// The identifier's key and the encoded values per index name of a record; throws `ModelError.refused` with the
   /// decoding path where it does not decode.
   func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]])

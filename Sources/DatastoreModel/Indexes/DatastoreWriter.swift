@@ -2,22 +2,27 @@ package import StorageEngine
 
 /// Puts and deletes records of one datastore together with their index entries, inside a transaction.
 ///
-/// The typed library, imports and hand edits all write through it. It parses nothing where it can help it: the caller
-/// hands over the record's bytes and the values of its indexes, of the old state and of the new one, already encoded.
+/// The typed library, imports, hand edits and undo all write through it. It parses nothing where it can help it: the caller hands over
+/// the record's bytes and the values of its indexes, of the old state and of the new one, already encoded.
 ///
-///     var writer = try DatastoreWriter(descriptor, in: transaction)
+///     let writer = try DatastoreWriter(descriptor, in: transaction)
 ///     let current = try writer.current(identifier)
 ///     try writer.put(identifier, record, values: new, replacing: current, oldValues: old)
-///     try writer.checkUniqueness()          // before the commit
+///     try writer.finish()          // before the commit
 ///
-/// An index never makes a record immovable: where an old entry is not where the old values say (a key path or a
-/// conversion changed), the index is searched for the identifier and mended in the same transaction.
+/// An index never makes a record immovable: where an old entry is not where the old values say (a key path or a conversion changed),
+/// the index is searched for the identifier and mended in the same transaction.
 ///
-/// A put costs one descent of the primary tree and one per index value that comes or goes; values that stay are only
-/// looked up. Not thread-safe: one writer belongs to one transaction's owner.
-package struct DatastoreWriter {
+/// A put costs one descent of the primary tree and one per index value that comes or goes; values that stay are only looked up.
+///
+/// Errors are `StorageError`, `ModelError.disorder` and `.notUnique`, and what a comparator throws of keys that it cannot read. After one
+/// that came halfway the transaction must be cancelled or rolled back. A rollback leaves the writer usable: what it remembers is only
+/// where to look.
+package final class DatastoreWriter: @unchecked Sendable {
+  // `@unchecked`: used by whoever owns the transaction, one call at a time; the typed library calls it with `OpenWork.step` held.
+
   /// A record as it lies in the transaction.
-  package struct Current {
+  package struct Current: Sendable {
     package var reference: RecordReference
     /// Version tag and content, as in `RecordBytes`.
     package var bytes: Bytes
@@ -29,36 +34,73 @@ package struct DatastoreWriter {
   let transaction: WriteTransaction
   let records: TreeName
   let recordOrder: KeyOrder
-  private(set) var indexes: [IndexWriter]
-  private let hasLeftOut: Bool
+  private var indexes: [IndexWriter]
+  private let hasDirectIndexes: Bool
+  /// Whether there is a list of left-out records; nil where that was not looked up yet.
+  private var hasLeftOut: Bool?
   /// How many index entries were not where the old values said, so far.
   package private(set) var mendedEntries = 0
 
-  /// - Parameters:
-  ///   - recordOrder: how identifiers are ordered, where not by their bytes.
-  ///   - indexOrders: how entries of indexes are ordered, by index name, where not by their bytes.
-  package init(
-    _ descriptor: DatastoreDescriptor, in transaction: WriteTransaction, recordOrder: KeyOrder = .bytes,
-    indexOrders: [String: KeyOrder] = [:]
-  ) throws(ModelError) {
-    self.descriptor = descriptor
-    self.transaction = transaction
-    self.recordOrder = recordOrder
-    records = .records(of: descriptor.key)
-    indexes = descriptor.indexes.map {
-      IndexWriter($0, of: descriptor.key, order: indexOrders[$0.name] ?? .bytes)
+  /// - Parameter format: what orders keys, where not their bytes.
+  package convenience init(
+    _ descriptor: DatastoreDescriptor, in transaction: WriteTransaction, format: (any CompiledFormat)? = nil
+  ) {
+    self.init(descriptor, in: transaction, identifiers: format?.recordOrder ?? .bytes) { index in
+      format?.order(ofIndex: index) ?? .bytes
     }
-    hasLeftOut = try onStorage { () throws(StorageError) in try transaction.tree(.leftOut(of: descriptor.key)) != nil }
   }
 
-  /// The record of an identifier, own writes included; nil where there is none.
-  package func current(_ identifier: [UInt8]) throws(ModelError) -> Current? {
-    try onStorage { () throws(StorageError) in
-      guard let tree = try transaction.tree(records),
-        let reference = try tree.find(recordOrder.probe(identifier))?.payload.record
-      else { return nil }
-      return Current(reference: reference, bytes: try tree.value(of: reference))
+  /// - Parameters:
+  ///   - identifiers: the order of the records.
+  ///   - order: that of the entries of an index, by its name.
+  package init(
+    _ descriptor: DatastoreDescriptor, in transaction: WriteTransaction, identifiers: KeyOrder,
+    order: (_ index: String) -> EntryOrder
+  ) {
+    self.descriptor = descriptor
+    self.transaction = transaction
+    recordOrder = identifiers
+    records = .records(of: descriptor.key)
+    indexes = descriptor.indexes.map { IndexWriter($0, of: descriptor.key, order: order($0.name)) }
+    hasDirectIndexes = indexes.contains(where: \.isDirect)
+  }
+
+  /// Holds the entries of empty indexes back until `finish()`, which writes them in order. For bulk work, whose transaction nobody
+  /// else reads before then.
+  package func gatherEntries() throws {
+    for position in indexes.indices where !indexes[position].isStale {
+      try indexes[position].gather(in: transaction, sharing: indexes.count)
     }
+  }
+
+  /// Has everything looked up again that others may have changed, as after a rollback.
+  package func forget() {
+    hasLeftOut = nil
+    for position in indexes.indices { indexes[position].forget() }
+  }
+
+  // MARK: Records
+
+  /// The record of an identifier, own writes included; nil where there is none.
+  package func current(_ identifier: [UInt8]) throws -> Current? {
+    guard let tree = try transaction.tree(records) else { return nil }
+    let reference = try recordOrder.place(of: identifier).withProbe { try tree.payload($0)?.record }
+    return try reference.map { Current(reference: $0, bytes: try tree.value(of: $0)) }
+  }
+
+  /// Inserts a record with its entries, in one descent of the records; answers the record that is there already, where there is one, and
+  /// then writes nothing.
+  package func insertIfNew(_ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]]) throws -> Current? {
+    if recordOrder.isBytes {
+      if let found = try transaction.putIfNew(identifier, record, in: records) {
+        return try transaction.tree(records).map { Current(reference: found, bytes: try $0.value(of: found)) }
+      }
+    } else {
+      if let found = try current(identifier) { return found }
+      try putRecord(identifier, record)
+    }
+    try insertEntries(values, of: identifier)
+    return nil
   }
 
   /// Inserts or replaces a record.
@@ -69,91 +111,119 @@ package struct DatastoreWriter {
   ///   - current: what `current(_:)` answered; nil inserts.
   ///   - oldValues: the values of the current record; nil where they cannot be told (it does not decode), and then
   ///     every index is searched for its entries.
-  package mutating func put(
+  @discardableResult
+  package func put(
     _ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]], replacing current: Current?,
     oldValues: [[[UInt8]]]? = nil
-  ) throws(ModelError) -> Outcome {
-    if let current, let oldValues, try isUnchanged(identifier, record, values, current, oldValues) { return .unchanged }
-    try onStorage { () throws(StorageError) in
-      _ = try transaction.put(identifier, record, in: records, place: recordOrder.place(identifier))
+  ) throws -> Outcome {
+    guard let current else {
+      try putRecord(identifier, record)
+      try insertEntries(values, of: identifier)
+      return .inserted
     }
-    if current == nil { try checkOrderOfRecords(identifier) }
-    let payload = try directPayload(identifier)
-    for position in indexes.indices where !indexes[position].isStale {
-      let new = position < values.count ? values[position] : []
-      if current == nil {
-        try indexes[position].insert(new, of: identifier, payload, in: transaction)
-      } else if let oldValues {
-        let old = position < oldValues.count ? oldValues[position] : []
-        mendedEntries += try indexes[position].replace(old, by: new, of: identifier, payload, in: transaction)
-      } else {
-        mendedEntries += try indexes[position].mend(new, of: identifier, payload, in: transaction)
-      }
-    }
-    try takeFromLeftOut(identifier)
-    return current == nil ? .inserted : .updated
+    if let oldValues, try isUnchanged(identifier, record, values, current, oldValues) { return .unchanged }
+    try putRecord(identifier, record)
+    try replaceEntries(of: identifier, oldValues, by: values)
+    return .updated
   }
 
   /// Deletes a record; answers whether there was one.
   ///
   /// - Parameter oldValues: as for `put`.
-  package mutating func delete(_ identifier: [UInt8], oldValues: [[[UInt8]]]?) throws(ModelError) -> Bool {
-    let replaced = try onStorage { () throws(StorageError) in
-      try transaction.delete(identifier, in: records, place: recordOrder.place(identifier))
-    }
-    guard replaced != nil else { return false }
-    for position in indexes.indices where !indexes[position].isStale {
-      if let oldValues {
-        let old = position < oldValues.count ? oldValues[position] : []
-        mendedEntries += try indexes[position].replace(old, by: [], of: identifier, .none, in: transaction)
-      } else {
-        mendedEntries += try indexes[position].mend([], of: identifier, .none, in: transaction)
-      }
-    }
-    try takeFromLeftOut(identifier)
+  @discardableResult
+  package func delete(_ identifier: [UInt8], oldValues: [[[UInt8]]]?) throws -> Bool {
+    guard try deleteRecord(identifier) else { return false }
+    try replaceEntries(of: identifier, oldValues, by: [])
     return true
   }
 
-  /// Throws `ModelError.notUnique` where an index with uniqueness switched on holds a value of this transaction's for
-  /// more than one record. Called before the commit, so that records may swap values within a transaction.
-  package mutating func checkUniqueness() throws(ModelError) {
+  /// Writes the entries that were held back, and throws `ModelError.notUnique` where an index with uniqueness switched on holds a
+  /// value of this transaction's for more than one record. Called before the commit, so that records may swap values.
+  package func finish() throws {
     var conflicts: [UniquenessConflict] = []
     for position in indexes.indices {
+      try indexes[position].writeGathered(in: transaction)
       conflicts += try indexes[position].duplicates(of: descriptor, in: transaction)
     }
-    if !conflicts.isEmpty { throw .notUnique(conflicts) }
+    if !conflicts.isEmpty { throw ModelError.notUnique(conflicts) }
   }
 
-  private func directPayload(_ identifier: [UInt8]) throws(ModelError) -> Payload {
-    guard indexes.contains(where: { $0.isDirect }) else { return .none }
-    return try onStorage { () throws(StorageError) in
-      let reference = try transaction.currentReference(
-        of: identifier, in: records, place: recordOrder.place(identifier))
-      return reference.map { .record($0) } ?? .none
+  /// Sets a record without its entries, which the caller writes; whether it is new.
+  @discardableResult
+  package func putRecord(_ identifier: [UInt8], _ record: [UInt8]) throws -> Bool {
+    if recordOrder.isBytes { return try transaction.put(identifier, record, in: records) == nil }
+    let place = try recordOrder.place(of: identifier)
+    let replaced = try place.withProbe { try transaction.put(identifier, record, in: records, place: $0) }
+    guard replaced == nil else { return false }
+    try NeighbourCheck(datastore: descriptor.key, index: nil, place: recordOrder.place) { [descriptor] in
+      descriptor.storedKey($0.array).description
+    }.check(identifier, at: place, in: transaction.tree(records))
+    return true
+  }
+
+  /// Deletes a record without its entries, which the caller removes; whether there was one.
+  @discardableResult
+  package func deleteRecord(_ identifier: [UInt8]) throws -> Bool {
+    if recordOrder.isBytes { return try transaction.delete(identifier, in: records) != nil }
+    return try recordOrder.place(of: identifier).withProbe {
+      try transaction.delete(identifier, in: records, place: $0) != nil
     }
   }
 
-  private func checkOrderOfRecords(_ identifier: [UInt8]) throws(ModelError) {
-    guard recordOrder.isAscending != nil else { return }
-    try recordOrder.check(
-      identifier, in: records, of: transaction, datastore: descriptor.key, index: nil,
-      describe: { (try? descriptor.identifierEncoding.decode($0.array))?.description ?? "?" })
+  /// Sets one entry by its key, for what copies entries as they are.
+  package func insertEntry(_ key: [UInt8], in index: String) throws {
+    guard let position = indexes.firstIndex(where: { $0.descriptor.name == index }) else { return }
+    let identifier = key.withUnsafeBytes { EntryKey.split($0)?.identifier } ?? []
+    let reference = indexes[position].isDirect ? try reference(of: identifier) ?? .none : .none
+    _ = try key.withUnsafeBytes { try indexes[position].insert($0, reference, in: transaction) }
   }
 
-  private func takeFromLeftOut(_ identifier: [UInt8]) throws(ModelError) {
-    guard hasLeftOut else { return }
-    let leftOut = TreeName.leftOut(of: descriptor.key)
-    try onStorage { () throws(StorageError) in
-      guard try transaction.tree(leftOut) != nil else { return }
-      _ = try transaction.remove(identifier, in: leftOut)
-      if try transaction.tree(leftOut)?.count == 0 { try transaction.dropTree(leftOut) }
+  /// Takes one entry out by its key.
+  package func removeEntry(_ key: [UInt8], in index: String) throws {
+    guard let position = indexes.firstIndex(where: { $0.descriptor.name == index }) else { return }
+    _ = try indexes[position].remove(key, in: transaction)
+  }
+
+  /// Where the record of an identifier lies.
+  package func reference(of identifier: [UInt8]) throws -> RecordReference? {
+    if recordOrder.isBytes { return try transaction.currentReference(of: identifier, in: records) }
+    return try recordOrder.place(of: identifier).withProbe {
+      try transaction.currentReference(of: identifier, in: records, place: $0)
     }
+  }
+
+  // MARK: Entries
+
+  private func insertEntries(_ values: [[[UInt8]]], of identifier: [UInt8]) throws {
+    let reference = try directReference(identifier)
+    for position in indexes.indices where !indexes[position].isStale && position < values.count {
+      try indexes[position].insert(values[position], of: identifier, reference, in: transaction)
+    }
+    try takeFromLeftOut(identifier)
+  }
+
+  private func replaceEntries(of identifier: [UInt8], _ oldValues: [[[UInt8]]]?, by values: [[[UInt8]]]) throws {
+    let reference = values.isEmpty ? .none : try directReference(identifier)
+    for position in indexes.indices where !indexes[position].isStale {
+      let new = position < values.count ? values[position] : []
+      if let oldValues {
+        let old = position < oldValues.count ? oldValues[position] : []
+        mendedEntries += try indexes[position].replace(old, by: new, of: identifier, reference, in: transaction)
+      } else {
+        mendedEntries += try indexes[position].mend(new, of: identifier, reference, in: transaction)
+      }
+    }
+    try takeFromLeftOut(identifier)
+  }
+
+  private func directReference(_ identifier: [UInt8]) throws -> RecordReference {
+    hasDirectIndexes ? try reference(of: identifier) ?? .none : .none
   }
 
   /// Same version, same canonical document, and every index holds exactly these entries.
   private func isUnchanged(
     _ identifier: [UInt8], _ record: [UInt8], _ values: [[[UInt8]]], _ current: Current, _ oldValues: [[[UInt8]]]
-  ) throws(ModelError) -> Bool {
+  ) throws -> Bool {
     guard RecordSameness.isSame(current.bytes, record, coding: descriptor.coding) else { return false }
     for position in indexes.indices where !indexes[position].isStale {
       let new = position < values.count ? values[position] : []
@@ -165,6 +235,52 @@ package struct DatastoreWriter {
     return true
   }
 }
+
+// MARK: - Records that are left out
+
+extension DatastoreWriter {
+  /// Whether a record was left out of the indexes by a warm-up.
+  package func isLeftOut(_ identifier: [UInt8]) throws -> Bool {
+    guard let tree = try leftOut() else { return false }
+    return try recordOrder.place(of: identifier).withProbe { try tree.payload($0) != nil }
+  }
+
+  /// Notes that a record is in no index, because it cannot be read, with the reason.
+  package func leaveOut(_ identifier: [UInt8], _ reason: String) throws {
+    let name = TreeName.leftOut(of: descriptor.key)
+    if try transaction.tree(name) == nil {
+      try transaction.createTree(name, kind: .entries, order: recordOrder.treeOrder, attributes: [])
+    }
+    hasLeftOut = true
+    let reason = Payload.bytes(Bytes(Array(reason.utf8.prefix(Limits.payload))))
+    _ = try recordOrder.place(of: identifier).withProbe { probe in
+      try transaction.insert(identifier, reason, in: name, place: recordOrder.isBytes ? nil : probe)
+    }
+  }
+
+  /// Notes that a record is whole again, or gone.
+  private func takeFromLeftOut(_ identifier: [UInt8]) throws {
+    guard hasLeftOut ?? true, try leftOut() != nil else { return }
+    let name = TreeName.leftOut(of: descriptor.key)
+    _ = try recordOrder.place(of: identifier).withProbe { probe in
+      try transaction.remove(identifier, in: name, place: recordOrder.isBytes ? nil : probe)
+    }
+    if try transaction.tree(name)?.count == 0 {
+      try transaction.dropTree(name)
+      hasLeftOut = false
+    }
+  }
+
+  /// The list of them. That there is none is looked up once.
+  private func leftOut() throws -> Tree? {
+    if hasLeftOut == false { return nil }
+    let tree = try transaction.tree(.leftOut(of: descriptor.key))
+    hasLeftOut = tree != nil
+    return tree
+  }
+}
+
+// MARK: - Datastores
 
 extension DatastoreWriter {
   /// Makes the trees of a datastore that is not there yet and stores its descriptor.

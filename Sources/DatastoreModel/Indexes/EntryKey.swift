@@ -1,3 +1,5 @@
+import StorageEngine
+
 /// The key of an index entry: the value, the identifier, and how long the identifier is.
 ///
 ///     26 00 00 03 f1   15 28   00 02        value, identifier (2 bytes), its length (big-endian)
@@ -44,6 +46,13 @@ package enum EntryKey {
   /// Whether a key is an entry of the record with this identifier.
   package static func isEntry(_ key: UnsafeRawBufferPointer, of identifier: [UInt8]) -> Bool {
     guard let range = identifierRange(key), range.count == identifier.count else { return false }
-    return identifier.withUnsafeBytes { ByteOrder.areEqual(UnsafeRawBufferPointer(rebasing: key[range]), $0) }
+    return identifier.withUnsafeBytes { compareKeys(UnsafeRawBufferPointer(rebasing: key[range]), $0) } == 0
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The value of an entry's key; nil where the bytes are no entry key.
+  var value: UnsafeRawBufferPointer? {
+    EntryKey.identifierRange(self).map { UnsafeRawBufferPointer(rebasing: self[..<$0.lowerBound]) }
   }
 }

@@ -58,7 +58,7 @@ package struct IndexRule: Hashable, Sendable {
     var encoded: [[UInt8]] = []
     for value in try values(of: document) { encoded.append(try encoding.encode(value)) }
     guard encoded.count > 1 else { return encoded }
-    encoded.sort(by: ByteOrder.precedes)
+    encoded.sort { $0.precedes($1) }
     return encoded.indices.filter { $0 == 0 || encoded[$0] != encoded[$0 - 1] }.map { encoded[$0] }
   }
 

@@ -1,18 +1,20 @@
-import StorageEngine
+package import StorageEngine
 
-/// Keeps the entries of one index right as records come, change and go.
-struct IndexWriter {
-  let descriptor: IndexDescriptor
+/// Keeps the entries of one index right as records come, change and go. Every entry of an index is written here.
+package struct IndexWriter {
+  package let descriptor: IndexDescriptor
   let datastore: String
   let tree: TreeName
-  let order: KeyOrder
+  let order: EntryOrder
   /// Values that this transaction gave to a record, where a value may have one only.
   private var touched: Set<[UInt8]> = []
-  /// Entries by identifier, made when the index had to be searched a second time.
+  /// Entries by identifier, made when the index had to be searched a second time. It may hold some that are gone.
   private var entries: [[UInt8]: [[UInt8]]]?
   private var searches = 0
+  /// Entries that wait to be written in order, in an index that was empty.
+  private var gathered: EntrySorter?
 
-  init(_ descriptor: IndexDescriptor, of datastore: String, order: KeyOrder) {
+  package init(_ descriptor: IndexDescriptor, of datastore: String, order: EntryOrder = .bytes) {
     self.descriptor = descriptor
     self.datastore = datastore
     self.order = order
@@ -24,24 +26,24 @@ struct IndexWriter {
 
   /// Adds the entries of a record that had none.
   mutating func insert(
-    _ values: [[UInt8]], of identifier: [UInt8], _ payload: Payload, in transaction: WriteTransaction
-  ) throws(ModelError) {
-    for value in values { try add(value, of: identifier, payload, in: transaction) }
+    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
+  ) throws {
+    for value in values { try add(value, of: identifier, reference, in: transaction) }
   }
 
   /// Changes the entries of a record; answers how many were not where the old values said.
   mutating func replace(
-    _ old: [[UInt8]], by new: [[UInt8]], of identifier: [UInt8], _ payload: Payload, in transaction: WriteTransaction
-  ) throws(ModelError) -> Int {
+    _ old: [[UInt8]], by new: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference,
+    in transaction: WriteTransaction
+  ) throws -> Int {
     var missing = 0
     for value in old where !new.contains(value) {
-      let key = EntryKey.make(value: value, identifier: identifier)
-      if try !remove(key, in: transaction) { missing += 1 }
+      if try !remove(value, of: identifier, in: transaction) { missing += 1 }
     }
     for value in new {
       let stays = old.contains(value)
       if stays, !isDirect, try contains(value, of: identifier, in: transaction) { continue }
-      let isNew = try add(value, of: identifier, payload, in: transaction)
+      let isNew = try add(value, of: identifier, reference, in: transaction)
       if stays, isNew { missing += 1 }
     }
     guard missing > 0 else { return 0 }
@@ -50,21 +52,24 @@ struct IndexWriter {
 
   /// Gives a record exactly these entries, whatever it had.
   mutating func mend(
-    _ values: [[UInt8]], of identifier: [UInt8], _ payload: Payload, in transaction: WriteTransaction
-  ) throws(ModelError) -> Int {
+    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
+  ) throws -> Int {
+    try writeGathered(in: transaction)
     let strays = try removeStrays(of: identifier, keeping: values, in: transaction)
-    for value in values { try add(value, of: identifier, payload, in: transaction) }
+    for value in values { try add(value, of: identifier, reference, in: transaction) }
     return strays
   }
 
   /// Whether the index has an entry for each of these values (and, where it is direct, one that refers to the record).
   func holds(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
-  ) throws(ModelError) -> Bool {
+  ) throws -> Bool {
+    // What waits to be written was made from the records.
+    if gathered != nil { return true }
     for value in values {
       let key = EntryKey.make(value: value, identifier: identifier)
-      let entry = try onStorage { () throws(StorageError) in try transaction.tree(tree)?.find(order.probe(key)) }
-      guard let entry, !isDirect || entry.payload.record == reference else { return false }
+      let payload = try order.place(of: key).withProbe { try transaction.tree(tree)?.payload($0) }
+      guard let payload, !isDirect || payload.record == reference else { return false }
     }
     return true
   }
@@ -74,43 +79,139 @@ struct IndexWriter {
   }
 }
 
+// MARK: - Single entries
+
 extension IndexWriter {
   @discardableResult
   private mutating func add(
-    _ value: [UInt8], of identifier: [UInt8], _ payload: Payload, in transaction: WriteTransaction
-  ) throws(ModelError) -> Bool {
+    _ value: [UInt8], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
+  ) throws -> Bool {
+    if gathered != nil {
+      try gathered?.add(value: value, identifier: identifier, reference, in: transaction)
+      return true
+    }
     let key = EntryKey.make(value: value, identifier: identifier)
-    let isNew = try onStorage { () throws(StorageError) in
-      try transaction.insert(key, isDirect ? payload : .none, in: tree, place: order.place(key))
+    let isNew = try key.withUnsafeBytes { try insert($0, reference, in: transaction) }
+    if isNew {
+      if descriptor.isUnique { touched.insert(value) }
+      if entries != nil { entries?[identifier, default: []].append(key) }
     }
-    guard isNew else { return false }
-    if descriptor.isUnique { touched.insert(value) }
-    if order.isAscending != nil {
-      try order.check(
-        key, in: tree, of: transaction, datastore: datastore, index: descriptor.name,
-        describe: { key in descriptor.describe(key) })
-    }
-    return true
+    return isNew
   }
 
-  private func remove(_ key: [UInt8], in transaction: WriteTransaction) throws(ModelError) -> Bool {
-    try onStorage { () throws(StorageError) in
-      try transaction.remove(key, in: tree, place: order.place(key))
+  /// Inserts one entry; in a comparator's order it is checked against both its neighbours.
+  func insert(
+    _ key: UnsafeRawBufferPointer, _ reference: RecordReference, in transaction: WriteTransaction
+  ) throws -> Bool {
+    let payload: Payload = isDirect ? .record(reference) : .none
+    if order.isBytes { return try transaction.insert(key, payload, in: tree) }
+    let place = try order.place(of: Array(key))
+    let isNew = try place.withProbe { try transaction.insert(key, payload, in: tree, place: $0) }
+    if isNew {
+      try NeighbourCheck(datastore: datastore, index: descriptor.name, place: order.place, shown: descriptor.describe)
+        .check(Array(key), at: place, in: transaction.tree(tree))
     }
+    return isNew
+  }
+
+  private mutating func remove(
+    _ value: [UInt8], of identifier: [UInt8], in transaction: WriteTransaction
+  ) throws -> Bool {
+    if gathered != nil {
+      try gathered?.add(value: value, identifier: identifier, .none, isRemoval: true, in: transaction)
+      return true
+    }
+    return try remove(EntryKey.make(value: value, identifier: identifier), in: transaction)
+  }
+
+  /// Takes one entry out by its key; whether it was there.
+  func remove(_ key: [UInt8], in transaction: WriteTransaction) throws -> Bool {
+    if order.isBytes { return try transaction.remove(key, in: tree) }
+    return try order.place(of: key).withProbe { try transaction.remove(key, in: tree, place: $0) }
   }
 
   private func contains(
     _ value: [UInt8], of identifier: [UInt8], in transaction: WriteTransaction
-  ) throws(ModelError) -> Bool {
+  ) throws -> Bool {
+    if gathered != nil { return true }
     let key = EntryKey.make(value: value, identifier: identifier)
-    return try onStorage { () throws(StorageError) in try transaction.tree(tree)?.find(order.probe(key)) != nil }
+    return try order.place(of: key).withProbe { try transaction.tree(tree)?.payload($0) != nil }
+  }
+}
+
+// MARK: - Many entries
+
+extension IndexWriter {
+  /// From now on holds entries back and writes them in order, if the index is empty: several times as fast as one by one. The
+  /// memory is shared by so many indexes.
+  mutating func gather(in transaction: WriteTransaction, sharing indexes: Int) throws {
+    guard gathered == nil, try transaction.tree(tree)?.count == 0 else { return }
+    gathered = EntrySorter(sharing: indexes)
   }
 
-  /// Removes the entries of a record other than those of `values`, wherever they stand. Walks the whole index; from the
-  /// second time on it remembers what it saw, so mending many records of a transaction costs two walks.
+  /// Writes what was held back.
+  mutating func writeGathered(in transaction: WriteTransaction) throws {
+    guard var sorter = gathered else { return }
+    gathered = nil
+    try fill(from: &sorter, in: transaction)
+  }
+
+  /// Writes entries in order into an index that is empty. Memory does not grow with their number.
+  package mutating func fill(from sorter: inout EntrySorter, in transaction: WriteTransaction) throws {
+    var pending = 0
+    try sorter.forEach { entry in
+      _ = try insert(entry.key, entry.reference, in: transaction)
+      guard order.isBytes else { return }
+      pending += entry.key.count + Self.entryBytes
+      if pending >= Self.settledBytes {
+        pending = 0
+        try transaction.settle(tree)
+      }
+    }
+    if sorter.count > Self.settledCount { try transaction.settle(tree) }
+    try touchDuplicates(in: transaction)
+  }
+
+  /// About what an entry takes in a node beside its key.
+  private static let entryBytes = 24
+  /// So much is written into the frame at a time: nodes of it have less than a MiB.
+  private static let settledBytes = 1 << 18
+  /// Indexes of fewer entries are written with the commit.
+  private static let settledCount = 1 << 13
+
+  /// Makes the index empty, as its descriptor says it.
+  package func create(in transaction: WriteTransaction) throws(StorageError) {
+    if try transaction.tree(tree) != nil { try transaction.dropTree(tree) }
+    try transaction.createTree(tree, kind: .entries, order: order.treeOrder, attributes: [])
+  }
+
+  /// Whether the index holds exactly these entries.
+  package func holdsExactly(_ sorter: inout EntrySorter, in transaction: WriteTransaction) throws -> Bool {
+    guard let tree = try transaction.tree(tree), tree.count == UInt64(sorter.count) else { return false }
+    var cursor = tree.cursor()
+    try cursor.seek(rank: 0)
+    var isHeld = true
+    try sorter.forEach { entry in
+      guard isHeld else { return }
+      if order.isBytes {
+        isHeld = cursor.current?.key.withUnsafeBytes { compareKeys($0, entry.key) == 0 } ?? false
+        try cursor.next()
+      } else {
+        isHeld = try order.place(of: Array(entry.key)).withProbe { try tree.payload($0) != nil }
+      }
+    }
+    return isHeld
+  }
+}
+
+// MARK: - Entries that are not where they should be
+
+extension IndexWriter {
+  /// Removes the entries of a record other than those of `values`, wherever they stand. Walks the whole index; from the second time
+  /// on it remembers what it saw, so mending many records of a transaction costs two walks.
   private mutating func removeStrays(
     of identifier: [UInt8], keeping values: [[UInt8]], in transaction: WriteTransaction
-  ) throws(ModelError) -> Int {
+  ) throws -> Int {
     let kept = Set(values.map { EntryKey.make(value: $0, identifier: identifier) })
     var removed = 0
     for key in try search(identifier, in: transaction) where !kept.contains(key) {
@@ -119,56 +220,68 @@ extension IndexWriter {
     return removed
   }
 
-  private mutating func search(
-    _ identifier: [UInt8], in transaction: WriteTransaction
-  ) throws(ModelError) -> [[UInt8]] {
+  private mutating func search(_ identifier: [UInt8], in transaction: WriteTransaction) throws -> [[UInt8]] {
     searches += 1
-    if searches == 2 { entries = try allEntries(in: transaction) }
+    if searches == 2 {
+      var all: [[UInt8]: [[UInt8]]] = [:]
+      try walk(transaction) { key in
+        if let range = EntryKey.identifierRange(key) { all[Array(key[range]), default: []].append(Array(key)) }
+      }
+      entries = all
+    }
     if let entries { return entries[identifier] ?? [] }
     var found: [[UInt8]] = []
     try walk(transaction) { key in
-      key.withUnsafeBytes { bytes in
-        if EntryKey.isEntry(bytes, of: identifier) { found.append(Array(bytes)) }
-      }
+      if EntryKey.isEntry(key, of: identifier) { found.append(Array(key)) }
     }
     return found
   }
 
-  private func allEntries(in transaction: WriteTransaction) throws(ModelError) -> [[UInt8]: [[UInt8]]] {
-    var entries: [[UInt8]: [[UInt8]]] = [:]
-    try walk(transaction) { key in
-      key.withUnsafeBytes { bytes in
-        guard let range = EntryKey.identifierRange(bytes) else { return }
-        entries[Array(bytes[range]), default: []].append(Array(bytes))
-      }
-    }
-    return entries
-  }
+  /// Forgets what it saw, which others may have changed.
+  mutating func forget() { (entries, searches) = (nil, 0) }
 
-  private func walk(_ transaction: WriteTransaction, _ visit: (Bytes) -> Void) throws(ModelError) {
-    try onStorage { () throws(StorageError) in
-      guard let tree = try transaction.tree(tree) else { return }
-      var cursor = tree.cursor()
-      try cursor.seek(rank: 0)
-      while let entry = cursor.current {
-        visit(entry.key)
-        try cursor.next()
-      }
+  private func walk(
+    _ transaction: WriteTransaction, _ visit: (UnsafeRawBufferPointer) throws -> Void
+  ) throws {
+    guard let tree = try transaction.tree(tree) else { return }
+    var cursor = tree.cursor()
+    try cursor.seek(rank: 0)
+    while let entry = cursor.current {
+      try entry.key.withUnsafeBytes { try visit($0) }
+      try cursor.next()
     }
   }
 }
 
+// MARK: - Uniqueness
+
 extension IndexWriter {
+  /// Has every value that more than one record has told of; for an index that was filled, or that is to be unique from now on.
+  package mutating func touchDuplicates(in transaction: WriteTransaction) throws {
+    guard descriptor.isUnique else { return }
+    var last: (value: [UInt8], comparison: KeyComparison)?
+    var found: Set<[UInt8]> = []
+    let order = order.value
+    try walk(transaction) { key in
+      guard let value = key.value, found.count < Self.conflictLimit else { return }
+      if let last, try last.comparison.place(value) == 0 {
+        found.insert(last.value)
+      } else {
+        let value = Array(value)
+        last = (value, try order.comparison(to: value))
+      }
+    }
+    touched.formUnion(found)
+  }
+
   /// The values of this transaction that now belong to more than one record.
-  func duplicates(
+  package func duplicates(
     of datastore: DatastoreDescriptor, in transaction: WriteTransaction
-  ) throws(ModelError) -> [UniquenessConflict] {
-    guard descriptor.isUnique, !isStale, !touched.isEmpty,
-      let tree = try onStorage({ () throws(StorageError) in try transaction.tree(tree) })
-    else { return [] }
+  ) throws -> [UniquenessConflict] {
+    guard descriptor.isUnique, !isStale, !touched.isEmpty, let tree = try transaction.tree(tree) else { return [] }
     var conflicts: [UniquenessConflict] = []
-    for value in touched.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-      let owners = try EntryScan.identifiers(of: value, in: tree, limit: 16)
+    for value in touched.sorted(by: { $0.precedes($1) }) where conflicts.count < Self.conflictLimit {
+      let owners = try tree.identifiers(of: value, order, limit: 16)
       guard owners.count > 1 else { continue }
       conflicts.append(
         UniquenessConflict(
@@ -176,5 +289,33 @@ extension IndexWriter {
           identifiers: owners.map { datastore.storedKey($0) }, isEnforced: true))
     }
     return conflicts
+  }
+
+  /// Conflicts told one by one.
+  private static let conflictLimit = 100
+}
+
+extension Tree {
+  /// The identifiers that stand under a value in an index, lowest first. Where the order is not known (nil, in a tree that is not in that
+  /// of bytes), the whole index is walked.
+  func identifiers(of value: [UInt8], _ order: EntryOrder?, limit: Int) throws -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    var cursor = cursor()
+    let isUnknown = order == nil && self.order == .caller
+    let values = try (order ?? .bytes).value.comparison(to: value)
+    if isUnknown {
+      try cursor.seek(rank: 0)
+    } else {
+      try (order ?? .bytes).bound(of: value, after: false).withProbe { try cursor.seek(to: $0) }
+    }
+    while let entry = cursor.current, found.count < limit {
+      let (isEqual, identifier) = try entry.key.withUnsafeBytes { key -> (Bool, [UInt8]) in
+        guard let value = key.value, let range = EntryKey.identifierRange(key) else { return (false, []) }
+        return (try values.place(value) == 0, Array(key[range]))
+      }
+      if isEqual { found.append(identifier) } else if !isUnknown { break }
+      try cursor.next()
+    }
+    return found
   }
 }

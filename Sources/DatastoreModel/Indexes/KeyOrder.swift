@@ -1,61 +1,172 @@
 package import StorageEngine
 
-/// How the keys of a tree are ordered: by their bytes, or by a comparison that only the app's types know.
-package struct KeyOrder: Sendable {
-  /// Makes the probe that places a key among those of the tree; nil: by bytes.
-  package var placement: (@Sendable (_ key: [UInt8]) -> KeyProbe)?
-  /// Whether the left key lies before the right one by the type's own `<`; where it is given, each inserted key is
-  /// checked against both its neighbours.
-  package var isAscending: (@Sendable (_ left: Bytes, _ right: Bytes) throws(ModelError) -> Bool)?
+/// The order of keys: that of their bytes, or that of a type that only the app knows.
+package enum KeyOrder: Sendable {
+  /// That of the bytes.
+  case bytes
+  /// That of a type's own `<`.
+  case comparator(any KeyComparator)
 
-  package init(
-    placement: (@Sendable (_ key: [UInt8]) -> KeyProbe)?,
-    isAscending: (@Sendable (_ left: Bytes, _ right: Bytes) throws(ModelError) -> Bool)? = nil
-  ) {
-    self.placement = placement
-    self.isAscending = isAscending
+  package var isBytes: Bool {
+    if case .bytes = self { true } else { false }
   }
 
-  package static let bytes = KeyOrder(placement: nil)
+  package var treeOrder: TreeOrder { isBytes ? .bytes : .caller }
 
-  /// What engine calls take as `place`.
-  func place(_ key: [UInt8]) -> KeyProbe? { placement?(key) }
-
-  /// The probe that finds a key.
-  func probe(_ key: [UInt8]) -> KeyProbe { placement?(key) ?? .bytes(key) }
-
-  /// Throws `ModelError.disorder` where a key that was just inserted does not lie between its neighbours by the type's
-  /// own `<`: a comparison that is no strict order, or bytes that disagree with it.
-  func check(
-    _ key: [UInt8], in name: TreeName, of transaction: WriteTransaction, datastore: String, index: String?,
-    describe: (Bytes) -> String
-  ) throws(ModelError) {
-    guard let isAscending else { return }
-    let (previous, own, next) = try neighbours(of: key, in: name, of: transaction)
-    guard let own, own.array == key else {
-      throw .disorder(datastore: datastore, index: index, keys: [describe(Bytes(key))])
-    }
-    var keys = [own]
-    if let previous { keys.insert(previous, at: 0) }
-    if let next { keys.append(next) }
-    for (left, right) in zip(keys, keys.dropFirst()) where try !isAscending(left, right) {
-      throw .disorder(datastore: datastore, index: index, keys: [describe(left), describe(right)])
+  /// A function that tells where a stored key lies relative to this one: negative where it lies before.
+  package func comparison(to key: [UInt8]) throws -> KeyComparison {
+    switch self {
+    case .bytes: KeyComparison { stored in key.withUnsafeBytes { compareKeys(stored, $0) } }
+    case .comparator(let comparator): try comparator.comparison(to: key)
     }
   }
 
-  private func neighbours(
-    of key: [UInt8], in name: TreeName, of transaction: WriteTransaction
-  ) throws(ModelError) -> (previous: Bytes?, own: Bytes?, next: Bytes?) {
-    try onStorage { () throws(StorageError) in
-      guard let tree = try transaction.tree(name) else { return (nil, nil, nil) }
-      var cursor = tree.cursor()
-      try cursor.seek(to: probe(key))
-      let own = cursor.current?.key
-      var before = cursor
-      if own != nil { try before.previous() }
-      let previous = own == nil ? nil : before.current?.key
-      if own != nil { try cursor.next() }
-      return (previous, own, own == nil ? nil : cursor.current?.key)
+  /// Whether a stored key comes before another; one that cannot be read comes where its bytes would.
+  package func isBefore(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    left.withUnsafeBytes { left in
+      let place = (try? comparison(to: right).place(left)) ?? right.withUnsafeBytes { compareKeys(left, $0) }
+      return place < 0
     }
+  }
+
+  /// The place of a key.
+  package func place(of key: [UInt8]) throws -> SoughtPlace {
+    if isBytes { return .bytes(key) }
+    return .compare(try comparison(to: key).place)
+  }
+
+  /// The place just before a key's, or with `after` just behind it.
+  package func bound(of key: [UInt8], after: Bool) throws -> SoughtPlace {
+    if isBytes { return .bytes(after ? key + [0] : key) }
+    let comparison = try comparison(to: key)
+    return .compare { stored in
+      let place = try comparison.place(stored)
+      return place != 0 ? place : after ? -1 : 1
+    }
+  }
+}
+
+/// Where a stored key lies relative to one that is sought: negative before it, 0 where it is the one. Throws where the stored
+/// key cannot be read.
+package struct KeyComparison {
+  package let place: (UnsafeRawBufferPointer) throws -> Int
+
+  package init(place: @escaping (UnsafeRawBufferPointer) throws -> Int) { self.place = place }
+}
+
+/// The order of values whose type only the app knows.
+package protocol KeyComparator: AnyObject, Sendable {
+  /// Throws where the key cannot be read.
+  func comparison(to key: [UInt8]) throws -> KeyComparison
+}
+
+/// The order of an index's entries: by value, then by identifier.
+package struct EntryOrder: Sendable {
+  package let value: KeyOrder
+  package let identifier: KeyOrder
+
+  package static let bytes = EntryOrder(value: .bytes, identifier: .bytes)
+
+  package init(value: KeyOrder, identifier: KeyOrder) {
+    self.value = value
+    self.identifier = identifier
+  }
+
+  package var isBytes: Bool { value.isBytes && identifier.isBytes }
+
+  package var treeOrder: TreeOrder { isBytes ? .bytes : .caller }
+
+  /// The place of an entry, by its key.
+  package func place(of key: [UInt8]) throws -> SoughtPlace {
+    if isBytes { return .bytes(key) }
+    let (value, identifier) = try key.withUnsafeBytes { key in
+      let parts = try Self.parts(of: key)
+      return (Array(parts.value), Array(parts.identifier))
+    }
+    let values = try self.value.comparison(to: value)
+    let identifiers = try self.identifier.comparison(to: identifier)
+    return .compare { stored in
+      let stored = try Self.parts(of: stored)
+      let place = try values.place(stored.value)
+      return place != 0 ? place : try identifiers.place(stored.identifier)
+    }
+  }
+
+  /// The place before all entries of a value and after all of lesser ones; or, with `after`, behind its entries.
+  package func bound(of value: [UInt8], after: Bool) throws -> SoughtPlace {
+    if isBytes { return .bytes(after ? value + [0xFF] : value) }
+    let values = try self.value.comparison(to: value)
+    return .compare { stored in
+      let place = try values.place(Self.parts(of: stored).value)
+      return place != 0 ? place : after ? -1 : 1
+    }
+  }
+
+  private static func parts(
+    of key: UnsafeRawBufferPointer
+  ) throws -> (value: UnsafeRawBufferPointer, identifier: UnsafeRawBufferPointer) {
+    guard let range = EntryKey.identifierRange(key) else {
+      throw ModelError.unreadable(what: "an index entry", where: "\(key.count) bytes")
+    }
+    return (
+      UnsafeRawBufferPointer(rebasing: key[..<range.lowerBound]), UnsafeRawBufferPointer(rebasing: key[range])
+    )
+  }
+}
+
+/// A place in a tree that is looked for.
+package enum SoughtPlace {
+  case bytes([UInt8])
+  case compare((UnsafeRawBufferPointer) throws -> Int)
+
+  package var treeOrder: TreeOrder {
+    if case .bytes = self { .bytes } else { .caller }
+  }
+
+  /// Where a stored key lies relative to the place.
+  package func compares(_ stored: Bytes) throws -> Int {
+    try stored.withUnsafeBytes { stored in
+      switch self {
+      case .bytes(let key): key.withUnsafeBytes { compareKeys(stored, $0) }
+      case .compare(let place): try place(stored)
+      }
+    }
+  }
+
+  /// The engine's form of the place, to be kept; a stored key that cannot be read counts as the one.
+  package var keptProbe: KeyProbe {
+    switch self {
+    case .bytes(let key): .bytes(key)
+    case .compare(let place): .compare { stored in (try? place(stored)) ?? 0 }
+    }
+  }
+
+  /// Calls `body` with the engine's form of the place. Where a stored key cannot be read, what that throws comes out.
+  package func withProbe<R>(_ body: (KeyProbe) throws -> R) throws -> R {
+    switch self {
+    case .bytes(let key): return try body(.bytes(key))
+    case .compare(let place):
+      var failure: (any Error)?
+      let result = try withoutActuallyEscaping(place) { place in
+        try body(
+          .compare { stored in
+            do {
+              return try place(stored)
+            } catch {
+              failure = failure ?? error
+              return 0
+            }
+          })
+      }
+      if let failure { throw failure }
+      return result
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Whether these bytes come before others.
+  package func precedes(_ other: [UInt8]) -> Bool {
+    withUnsafeBytes { left in other.withUnsafeBytes { compareKeys(left, $0) } } < 0
   }
 }

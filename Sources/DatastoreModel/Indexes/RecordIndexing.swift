@@ -29,12 +29,6 @@ struct RecordIndexing {
     self.init(descriptor, nil, Dictionary(uniqueKeysWithValues: rules))
   }
 
-  /// How entries of each index are ordered, where not by their bytes.
-  var indexOrders: [String: KeyOrder] {
-    guard let format else { return [:] }
-    return Dictionary(uniqueKeysWithValues: descriptor.indexes.map { ($0.name, format.order(ofIndex: $0.name)) })
-  }
-
   func marking(stale names: [String]) -> RecordIndexing {
     var descriptor = descriptor
     for name in names {

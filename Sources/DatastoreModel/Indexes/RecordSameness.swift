@@ -10,7 +10,7 @@ package enum RecordSameness {
   package static func isSame(_ old: Bytes, _ new: [UInt8], coding: RecordCoding) -> Bool {
     old.withUnsafeBytes { old in
       new.withUnsafeBytes { new in
-        if ByteOrder.areEqual(old, new) { return true }
+        if old.count == new.count && compareKeys(old, new) == 0 { return true }
         guard coding != .opaque, let (oldVersion, oldContent) = RecordBytes.layout(old),
           let (newVersion, newContent) = RecordBytes.layout(new),
           old[oldVersion].elementsEqual(new[newVersion])

@@ -52,13 +52,9 @@ struct OwnDatastore: ReadableDatastore {
   }
 
   func entry(_ identifier: [UInt8]) throws(ModelError) -> Entry? {
-    if let order = view.store.formats[descriptor.key]?.recordOrder {
-      return try onStorage { () throws(StorageError) in try tree.find(order.probe(identifier)) }
-    }
-    if tree.order == .bytes {
-      return try onStorage { () throws(StorageError) in try tree.find(.bytes(identifier)) }
-    }
-    return try tree.firstEntry { $0 == identifier }?.entry
+    let order = view.store.formats[descriptor.key]?.recordOrder ?? .bytes
+    guard order.treeOrder == tree.order else { return try tree.firstEntry { $0 == identifier }?.entry }
+    return try onWriter { try order.place(of: identifier).withProbe { try tree.find($0) } }
   }
 }
 

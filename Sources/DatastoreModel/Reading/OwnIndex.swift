@@ -25,8 +25,8 @@ struct OwnPrimaryIndex: ReadableIndex {
   }
 
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
-    try datastore.tree.rank(
-      ofKey: identifier.bytes, order: datastore.view.store.formats[datastore.descriptor.key]?.recordOrder)
+    let order = datastore.view.store.formats[datastore.descriptor.key]?.recordOrder ?? .bytes
+    return try datastore.tree.rank(ofKey: identifier.bytes) { try order.place(of: identifier.bytes) }
   }
 
   func value(parsing text: String) throws(ModelError) -> KeyValue {
@@ -68,8 +68,7 @@ struct OwnIndex: ReadableIndex {
     guard let tree = try tree() else { return nil }
     if let value {
       let key = EntryKey.make(value: try descriptor.encoding.encode(value), identifier: identifier.bytes)
-      let order = datastore.view.store.formats[datastore.descriptor.key]?.order(ofIndex: descriptor.name)
-      return try tree.rank(ofKey: key, order: order)
+      return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) }
     }
     return try tree.firstEntry { key in
       key.withUnsafeBytes { EntryKey.isEntry($0, of: identifier.bytes) }
@@ -79,12 +78,14 @@ struct OwnIndex: ReadableIndex {
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
     guard let tree = try tree() else { return false }
     let key = EntryKey.make(value: encodedValue, identifier: identifier.bytes)
-    if tree.order == .bytes { return try onStorage { () throws(StorageError) in try tree.find(.bytes(key)) != nil } }
-    let order = datastore.view.store.formats[datastore.descriptor.key]?.order(ofIndex: descriptor.name)
-    return try tree.rank(ofKey: key, order: order) != nil
+    if tree.order == .bytes { return try onStorage { () throws(StorageError) in try tree.payload(.bytes(key)) != nil } }
+    return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) } != nil
   }
 
   func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
+
+  /// How the app's types order the entries, where they are known.
+  var order: EntryOrder? { datastore.view.store.formats[datastore.descriptor.key]?.order(ofIndex: descriptor.name) }
 }
 
 extension Tree {
@@ -152,13 +153,13 @@ extension Tree {
     return isAfter ? end : first
   }
 
-  /// The rank of a key, or nil where it is not there.
-  func rank(ofKey key: [UInt8], order keyOrder: KeyOrder?) throws(ModelError) -> Int? {
-    guard order == .bytes || keyOrder?.placement != nil else { return try firstEntry { $0 == key }?.rank }
-    let probe = (keyOrder ?? .bytes).probe(key)
-    return try onStorage { () throws(StorageError) in
-      guard try find(probe) != nil else { return nil }
-      return Int(clamping: try rank(of: probe))
+  /// The rank of a key, or nil where it is not there. Where `place` is of another order than the tree, because that is not known,
+  /// the tree is walked.
+  func rank(ofKey key: [UInt8], at place: () throws -> SoughtPlace) throws(ModelError) -> Int? {
+    let place = try onWriter { try place() }
+    guard place.treeOrder == order else { return try firstEntry { $0 == key }?.rank }
+    return try onWriter {
+      try place.withProbe { try payload($0) == nil ? nil : Int(clamping: rank(of: $0)) }
     }
   }
 }

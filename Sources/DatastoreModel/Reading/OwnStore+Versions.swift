@@ -25,12 +25,12 @@ private enum VersionSource {
   case chain(RecordReference?, Tree)
 
   init(of identifier: [UInt8], in datastore: OwnDatastore) throws(ModelError) {
-    let order = datastore.view.store.formats[datastore.descriptor.key]?.recordOrder
-    if datastore.tree.order == .bytes || order?.placement != nil {
-      let probe = (order ?? .bytes).probe(identifier)
+    let order = datastore.view.store.formats[datastore.descriptor.key]?.recordOrder ?? .bytes
+    if datastore.tree.order == order.treeOrder {
       self = .cursor(
-        try onStorage { () throws(StorageError) in
-          try datastore.view.view.versions(of: probe, in: .records(of: datastore.descriptor.key))
+        try onWriter {
+          try datastore.view.view.versions(
+            of: order.place(of: identifier).keptProbe, in: .records(of: datastore.descriptor.key))
         })
       return
     }

@@ -156,8 +156,10 @@ package struct DatastoreVerifier {
       for entry in entries {
         let value = try? index.descriptor.encoding.encode(entry.value)
         if index.descriptor.encoding.isByteOrdered, let value {
-          let key = EntryKey.make(value: value, identifier: entry.identifier.bytes)
-          if let last, !last.lexicographicallyPrecedes(key) { subjects[position].disorder(entry) }
+          // Identifiers that only the app can order tell nothing of entries of one value.
+          let isWhole = descriptor.identifierEncoding.isByteOrdered
+          let key = isWhole ? EntryKey.make(value: value, identifier: entry.identifier.bytes) : value
+          if let last, isWhole ? !last.precedes(key) : key.precedes(last) { subjects[position].disorder(entry) }
           last = key
         }
         if isSuspicious { try checkEntry(entry, value, position) }

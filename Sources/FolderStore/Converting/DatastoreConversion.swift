@@ -57,9 +57,10 @@ struct DatastoreConversion {
     try learnOrder(of: state, next)
     if descriptor == nil { try create(next, of: state) }
     try changeIndexes(to: next, of: state)
-    let hasChanged = try writeRecords(of: state)
+    let writer = try builder.writer(of: next, identifiers: order.map { .comparator($0) } ?? .bytes)
+    let hasChanged = try writeRecords(of: state, writer)
     for index in state.secondaryIndexes {
-      try writeEntries(of: index)
+      try writeEntries(of: index, writer)
       // A state with an entry that no key can hold has that index incomplete.
       if longEntries[index.descriptor.name]?.isEmpty == false { next.markStale(index.descriptor.name) }
     }
@@ -119,7 +120,9 @@ struct DatastoreConversion {
 
   // MARK: Records
 
-  private mutating func writeRecords(of state: FolderDatastore) throws(ModelError) -> Bool {
+  private mutating func writeRecords(
+    of state: FolderDatastore, _ writer: DatastoreWriter
+  ) throws(ModelError) -> Bool {
     let index = state.primaryIndex
     var hasChanged = false
     let hasDirectIndexes = state.secondaryIndexes.contains { $0.layout == .direct }
@@ -142,12 +145,12 @@ struct DatastoreConversion {
           continue
         }
         let record = RecordBytes.make(version: new.version?.text ?? "", content: new.record ?? [])
-        try builder.put(new.key, record, in: key, place: order?.place(of: new.key))
+        _ = try onWriter { try writer.putRecord(new.key, record) }
         if hasDirectIndexes, pair.old != nil { updated.insert(new.key) }
       } else if let old = pair.old, old.key.count <= StoreBuilder.keyLimit {
         // In a list out of order a record may come and go in one difference.
         if try index.placeInAnyOrder(of: old.identifier) != nil { continue }
-        try builder.delete(old.key, in: key, place: order?.place(of: old.key))
+        _ = try onWriter { try writer.deleteRecord(old.key) }
       }
     }
     return hasChanged
@@ -155,7 +158,7 @@ struct DatastoreConversion {
 
   // MARK: Entries
 
-  private mutating func writeEntries(of index: FolderIndex) throws(ModelError) {
+  private mutating func writeEntries(of index: FolderIndex, _ writer: DatastoreWriter) throws(ModelError) {
     let name = index.descriptor.name
     guard stale.reason(for: index, of: key) == nil else {
       indexFolders[name] = index.folder
@@ -176,12 +179,14 @@ struct DatastoreConversion {
         omissions["\(key)/\(name): \(error)", default: 0] += 1
         continue
       }
-      try writeEntry(pair, of: index)
+      try writeEntry(pair, of: index, writer)
     }
-    try renewDirectEntries(of: index)
+    try renewDirectEntries(of: index, writer)
   }
 
-  private mutating func writeEntry(_ pair: EntryPairs.Pair, of index: FolderIndex) throws(ModelError) {
+  private mutating func writeEntry(
+    _ pair: EntryPairs.Pair, of index: FolderIndex, _ writer: DatastoreWriter
+  ) throws(ModelError) {
     let name = index.descriptor.name
     try tick()
     if let new = pair.new {
@@ -195,14 +200,12 @@ struct DatastoreConversion {
         return
       }
       updated.remove(new.identifier.bytes)
-      try builder.insertEntry(
-        new.key, in: name, of: key, place: order?.place(ofEntry: new.key),
-        direct: index.layout == .direct ? (new.identifier.bytes, order?.place(of: new.identifier.bytes)) : nil)
+      try onWriter { try writer.insertEntry(new.key, in: name) }
     } else if let old = pair.old {
       if longEntries[name]?.remove(old.key) != nil { return }
       guard old.key.count <= StoreBuilder.keyLimit else { return }
       if index.values.isKnown, try index.place(of: old.identifier, value: old.value.value) != nil { return }
-      try builder.removeEntry(old.key, in: name, of: key, place: order?.place(ofEntry: old.key))
+      try onWriter { try writer.removeEntry(old.key, in: name) }
     }
   }
 
@@ -225,7 +228,7 @@ extension DatastoreDescriptor {
 extension DatastoreConversion {
   /// Entries of direct indexes hold the record's place: those of records that changed while their copies did not are
   /// written again.
-  private mutating func renewDirectEntries(of index: FolderIndex) throws(ModelError) {
+  private mutating func renewDirectEntries(of index: FolderIndex, _ writer: DatastoreWriter) throws(ModelError) {
     guard index.layout == .direct, !updated.isEmpty, stale.reason(for: index, of: key) == nil else { return }
     let entries = try index.entries
     var place = EntryList.Place(page: 0, row: 0)
@@ -234,9 +237,7 @@ extension DatastoreConversion {
       guard let keys = index.keys(at: row, in: entries), updated.contains(keys.identifier) else { continue }
       let entry = EntryKey.make(value: keys.value, identifier: keys.identifier)
       guard entry.count <= StoreBuilder.keyLimit else { continue }
-      try builder.insertEntry(
-        entry, in: index.descriptor.name, of: key, place: order?.place(ofEntry: entry),
-        direct: (keys.identifier, order?.place(of: keys.identifier)))
+      try onWriter { try writer.insertEntry(entry, in: index.descriptor.name) }
     }
   }
 }

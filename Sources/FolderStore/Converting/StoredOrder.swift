@@ -5,7 +5,8 @@ import DatastoreModel
 /// Each identifier has a number, and numbers lie as the identifiers do; new ones get numbers between those of their
 /// neighbours. Deleted identifiers keep theirs. This is the one place of a conversion whose memory grows with the records,
 /// and only with those of such types.
-final class StoredOrder {
+final class StoredOrder: KeyComparator, @unchecked Sendable {
+  // `@unchecked`: used by the one conversion that made it, one call at a time.
   private var numbers: [[UInt8]: UInt64] = [:]
 
   private static let distance: UInt64 = 1 << 32
@@ -62,19 +63,8 @@ final class StoredOrder {
     for (index, entry) in sorted.enumerated() { numbers[entry.key] = first + Self.distance * UInt64(index) }
   }
 
-  /// Where an identifier belongs among the records.
-  func place(of identifier: [UInt8]) -> StoreBuilder.Placement {
-    { key in self.compare(Array(key), identifier) }
-  }
-
-  /// Where an entry belongs among entries of values whose order is that of their bytes.
-  func place(ofEntry entry: [UInt8]) -> StoreBuilder.Placement {
-    let own = entry.withUnsafeBytes { EntryKey.split($0) }
-    return { key in
-      guard let own, let other = EntryKey.split(key) else { return 0 }
-      if other.value != own.value { return other.value.precedes(own.value) ? -1 : 1 }
-      return self.compare(other.identifier, own.identifier)
-    }
+  func comparison(to key: [UInt8]) -> KeyComparison {
+    KeyComparison { stored in self.compare(Array(stored), key) }
   }
 
   private func compare(_ left: [UInt8], _ right: [UInt8]) -> Int {

@@ -240,8 +240,3 @@ extension FolderIndex {
     return RawKeys(value: value.bytes, identifier: identifier.bytes)
   }
 }
-
-extension [UInt8] {
-  /// Byte order: whether this lies before another.
-  func precedes(_ other: [UInt8]) -> Bool { lexicographicallyPrecedes(other) }
-}

@@ -4,6 +4,11 @@
   import Glibc
 #endif
 
+/// The order of keys for the modules above, which do not inline it: negative where `left` comes first, zero where both are equal.
+package func compareKeys(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+  compareBytes(left, right)
+}
+
 /// Byte order: negative where `left` comes first, zero where both are equal. A prefix comes before what it begins.
 @inline(__always)
 func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {

@@ -94,7 +94,8 @@ struct Committing {
       entry.root = try writer.write(tree.primary.root)
       entry.gone = try writer.write(tree.gone.root)
       let nodeChange =
-        Int64(writer.nodeBytes - before) - Int64(tree.primary.replacedNodeBytes) - Int64(tree.gone.replacedNodeBytes)
+        Int64(writer.nodeBytes - before) + Int64(tree.settledBytes) - Int64(tree.primary.replacedNodeBytes)
+        - Int64(tree.gone.replacedNodeBytes)
       entry.nodeBytes = LiveBytes(entry.nodeBytes, changedBy: nodeChange).count
       entry.entryBytes = LiveBytes(entry.entryBytes, changedBy: tree.tally.entryBytes).count
       live.change(by: nodeChange + tree.tally.entryBytes)

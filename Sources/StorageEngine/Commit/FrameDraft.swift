@@ -143,6 +143,23 @@ final class FrameDraft: @unchecked Sendable {
     }
   }
 
+  /// Appends the head of an entry whose value is the nodes that are appended next, `count` bytes of them, at most a MiB.
+  func beginNodes(of tree: UInt32, count: Int) throws(StorageError) {
+    try withState { state throws(StorageError) in
+      try spillIfLarge(&state)
+      ChangeEntry.nodesKey.withUnsafeBytes { key in
+        ChangeEntry.appendHead(
+          to: state.buffer, kind: .attributes, distance: state.position - start, tree: tree, key: key,
+          valueLength: UInt64(count), replaced: nil, replacesDelete: false)
+      }
+    }
+  }
+
+  /// Writes what is in memory into the file, so that nodes in it can be read.
+  func spill() throws(StorageError) {
+    try withState { state throws(StorageError) in try spill(&state) }
+  }
+
   /// Whether an offset lies in this frame.
   func contains(_ offset: UInt64) -> Bool { offset >= start }
 
@@ -223,7 +240,11 @@ final class FrameDraft: @unchecked Sendable {
   }
 
   private func spillIfLarge(_ state: inout State) throws(StorageError) {
-    guard state.buffer.count >= spillSize else { return }
+    if state.buffer.count >= spillSize { try spill(&state) }
+  }
+
+  private func spill(_ state: inout State) throws(StorageError) {
+    guard state.buffer.count > 0 else { return }
     let isFirst = state.bufferOffset == start
     let hashed = UnsafeRawBufferPointer(rebasing: state.buffer.bytes[(isFirst ? FrameHeader.size : 0)...])
     let hash = checksum(state.hash, hashed)

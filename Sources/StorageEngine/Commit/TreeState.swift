@@ -6,6 +6,8 @@ struct TreeState: Sendable {
   var primary: TreeEditor
   var gone: TreeEditor
   var tally = Tally()
+  /// Bytes of nodes that are in the frame already.
+  var settledBytes: UInt64 = 0
   /// Not in the catalog yet.
   var isNew = false
   var isDropped = false
@@ -32,7 +34,7 @@ struct TreeState: Sendable {
   }
 
   var isChanged: Bool {
-    isNew || isDropped || isRestored || hasNewAttributes || primary.isChanged || gone.isChanged
+    isNew || isDropped || isRestored || hasNewAttributes || settledBytes > 0 || primary.isChanged || gone.isChanged
   }
 
   func counts() -> ChangeCounts? {

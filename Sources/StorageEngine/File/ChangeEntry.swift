@@ -12,6 +12,10 @@ struct ChangeEntry {
 
   static let largeValue = 1 << 20
 
+  /// The key of entries of nodes that a transaction wrote before its last change. They are of the kind of attributes, which
+  /// have no key themselves.
+  static let nodesKey = Array("nodes".utf8)
+
   var kind: Kind
   var replaced: RecordReference?
   var replacesDelete: Bool
@@ -27,6 +31,9 @@ struct ChangeEntry {
   /// The checks of a large value's pieces, and the whole entry's length.
   var checksLength: Int { isLarge ? 4 * ChangeEntry.pieces(valueLength) : 0 }
   var length: UInt64 { UInt64(valueStart) + valueLength + UInt64(checksLength) }
+
+  /// Whether the value is nodes.
+  var isNodes: Bool { kind == .attributes && !keyRange.isEmpty }
 
   static func pieces(_ valueLength: UInt64) -> Int { Int((valueLength + UInt64(largeValue) - 1) / UInt64(largeValue)) }
 

@@ -25,6 +25,10 @@ struct LooseChanges {
       guard let reading = try? LooseChanges.read(at: place, limit: limit, file), place - reading.entry.distance == frame
       else { break }
       let entry = reading.entry
+      if entry.isNodes {
+        place += entry.length
+        continue
+      }
       references.append(RecordReference(offset: place, length: UInt32(reading.bytes.count), check: reading.check))
       found.append(
         Found(

@@ -205,7 +205,7 @@ struct NodeView {
 
 extension RecordReference {
   static let size = 14
-  static let none = RecordReference(offset: 0, length: 0, check: 0)
+  package static let none = RecordReference(offset: 0, length: 0, check: 0)
 
   /// From `size` bytes.
   @inline(__always)

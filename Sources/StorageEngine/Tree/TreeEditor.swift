@@ -64,6 +64,9 @@ struct TreeEditor: Sendable {
     return removed
   }
 
+  /// The fresh nodes have been written, and lie below this pointer.
+  mutating func settle(as pointer: NodePointer) { root = TreeRoot(pointer: pointer) }
+
   // MARK: Setting
 
   private struct Insertion {

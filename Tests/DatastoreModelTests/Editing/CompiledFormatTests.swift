@@ -21,28 +21,15 @@ private struct Shirts: CompiledFormat {
     return sizes.firstIndex(of: size) ?? -1
   }
 
-  var recordOrder: KeyOrder {
-    KeyOrder { key in
-      let wanted = key.withUnsafeBytes { Self.place($0) }
-      return .compare { Self.place($0) - wanted }
-    }
-  }
+  var recordOrder: KeyOrder { .comparator(Sizes()) }
 
-  func order(ofIndex name: String) -> KeyOrder {
-    KeyOrder { key in
-      let wanted = Self.places(Bytes(key))
-      return .compare { stored in
-        let places = Self.places(Bytes(copying: stored))
-        return places.0 == wanted.0 ? places.1 - wanted.1 : places.0 - wanted.0
-      }
-    } isAscending: { left, right in
-      Self.places(left) < Self.places(right)
-    }
-  }
+  func order(ofIndex name: String) -> EntryOrder { EntryOrder(value: recordOrder, identifier: recordOrder) }
 
-  private static func places(_ key: Bytes) -> (Int, Int) {
-    guard let (value, identifier) = key.withUnsafeBytes({ EntryKey.split($0) }) else { return (-1, -1) }
-    return (value.withUnsafeBytes { place($0) }, identifier.withUnsafeBytes { place($0) })
+  private final class Sizes: KeyComparator {
+    func comparison(to key: [UInt8]) -> KeyComparison {
+      let wanted = key.withUnsafeBytes { Shirts.place($0) }
+      return KeyComparison { Shirts.place($0) - wanted }
+    }
   }
 
   func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]]) {

@@ -116,19 +116,31 @@ struct DatastoreWriterTests {
   @Test("a comparison that is no order throws, naming index and keys")
   func disorder() throws {
     let store = OwnStore.memory()
-    let order = KeyOrder(placement: nil) { _, _ in false }
+    /// Takes every key for the one that comes after all others, whichever is asked.
+    final class Disorder: KeyComparator {
+      func comparison(to key: [UInt8]) -> KeyComparison { KeyComparison { _ in -1 } }
+    }
+    var descriptor = Cities.descriptor
+    var index = try #require(descriptor.index("population"))
+    index.encoding = .comparator("Population")
+    descriptor.setIndex("population", to: index)
     #expect {
       _ = try store.transact(CommitInfo(action: "disorder")) { transaction throws(ModelError) in
-        try DatastoreWriter.create(Cities.descriptor, in: transaction)
-        var writer = try DatastoreWriter(Cities.descriptor, in: transaction, indexOrders: ["population": order])
+        try DatastoreWriter.create(descriptor, in: transaction)
+        let writer = DatastoreWriter(descriptor, in: transaction, identifiers: .bytes) { name in
+          name == "population" ? EntryOrder(value: .comparator(Disorder()), identifier: .bytes) : .bytes
+        }
         for id in 1...2 {
           let values = try? Cities.values(Cities.document(id))
-          _ = try writer.put(
-            Cities.key(id).bytes, RecordBytes.make(version: "1", content: []), values: values ?? [], replacing: nil)
+          _ = try onWriter {
+            try writer.put(
+              Cities.key(id).bytes, RecordBytes.make(version: "1", content: []), values: values ?? [], replacing: nil)
+          }
         }
       }
     } throws: { error in
-      error as? ModelError == .disorder(datastore: "City", index: "population", keys: ["100", "200"])
+      guard case .disorder("City", index: "population", let keys)? = error as? ModelError else { return false }
+      return !keys.isEmpty
     }
   }
 }

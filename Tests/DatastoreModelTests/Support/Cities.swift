@@ -65,7 +65,7 @@ enum Cities {
     let number = try store.transact(CommitInfo(action: action, program: "App")) { transaction throws(ModelError) in
       do {
         if try transaction.tree(.records(of: "City")) == nil { try DatastoreWriter.create(descriptor, in: transaction) }
-        var writer = try DatastoreWriter(descriptor, in: transaction)
+        let writer = DatastoreWriter(descriptor, in: transaction)
         for document in documents {
           let identifier = try KeyEncoding.integer.encode(
             KeyEncoding.integer.keyValue(of: document[member: "id"]) ?? .null)
@@ -80,7 +80,7 @@ enum Cities {
           let old = try current.map { try Self.values(Self.stored($0), descriptor) }
           _ = try writer.delete(key(id).bytes, oldValues: old)
         }
-        try writer.checkUniqueness()
+        try writer.finish()
       } catch let error as ModelError {
         throw error
       } catch {

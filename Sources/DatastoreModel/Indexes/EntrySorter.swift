@@ -1,0 +1,85 @@
+package import StorageEngine
+
+/// Sorts the entries that an index is to have, however many: by the bytes of their keys, which in a tree of byte order lets neighbours
+/// go to the same nodes.
+///
+/// What it holds beyond its share of memory it writes, sorted, into a file without a name beside the store's data, and merges those
+/// runs when it is asked for all. A full disk is the error of whatever call met it.
+///
+///     var sorter = EntrySorter(sharing: indexes.count)
+///     try sorter.add(value: value, identifier: identifier, reference, in: transaction)
+///     try sorter.forEach { entry in … }
+package struct EntrySorter: Sendable {
+  /// Entries held in memory.
+  private var run = EntryRun()
+  /// Where sorted runs lie in the file.
+  private var spilled: [Range<UInt64>] = []
+  private var file: ScratchFile?
+  private let limit: Int
+  /// Entries added.
+  package private(set) var count = 0
+
+  /// Bytes that the sorters of one work hold together, and twice as much while an array of theirs grows.
+  private static let memory = 16 << 20
+
+  /// - Parameter sharing: how many sorters there are beside each other, which share the memory.
+  package init(sharing sorters: Int = 1, memory: Int? = nil) {
+    limit = max(1, (memory ?? Self.memory) / max(1, sorters))
+  }
+
+  /// Adds an entry, or takes an earlier one of the same key out.
+  package mutating func add(
+    value: [UInt8], identifier: [UInt8], _ reference: RecordReference, isRemoval: Bool = false,
+    in transaction: WriteTransaction
+  ) throws {
+    run.append(value: value, identifier: identifier, reference: reference, isRemoval: isRemoval)
+    count += 1
+    if run.size >= limit { try spill(transaction) }
+  }
+
+  /// Adds an entry by its key.
+  mutating func add(_ key: UnsafeRawBufferPointer, in transaction: WriteTransaction) throws {
+    run.append(key, .none)
+    count += 1
+    if run.size >= limit { try spill(transaction) }
+  }
+
+  /// Adds all entries of a run; `moved` tells where records lie now that have been written since, by the offset at which they lay.
+  package mutating func add(
+    _ entries: EntryRun, moved: [UInt64: RecordReference] = [:], in transaction: WriteTransaction
+  ) throws {
+    run.append(entries, moved: moved)
+    count += entries.count
+    if run.size >= limit { try spill(transaction) }
+  }
+
+  /// Sorts what is in memory. The rest is sorted already.
+  package mutating func sort() { run.sort() }
+
+  /// Calls `body` with each entry in the order of the keys' bytes, once for each key: what was added last is what counts.
+  package mutating func forEach(_ body: (SortedEntry) throws -> Void) throws {
+    run.sort()
+    guard let file else { return try run.forEachLast(body) }
+    if run.count > 0 { try write(to: file) }
+    var merge = try RunMerge(spilled, of: file)
+    while let entry = try merge.next() {
+      if !entry.isRemoval { try body(entry) }
+    }
+  }
+
+  private mutating func spill(_ transaction: WriteTransaction) throws {
+    run.sort()
+    let file = try self.file ?? transaction.scratchFile()
+    self.file = file
+    try write(to: file)
+  }
+
+  private mutating func write(to file: ScratchFile) throws {
+    let start = file.count
+    var writer = RunWriter(file)
+    try run.forEach { try writer.append($0) }
+    try writer.flush()
+    spilled.append(start..<file.count)
+    run.removeAll()
+  }
+}
