@@ -244,12 +244,12 @@ struct ExpressionScanner {
   // MARK: Patterns
 
   /// A pattern between slashes, with `i` behind it where case is ignored, or a pattern as a text in quotes.
-  mutating func pattern() throws(ExpressionError) -> Pattern? {
+  mutating func pattern(ignoringCase: Bool = false) throws(ExpressionError) -> Pattern? {
     skipSpaces()
     let start = at
     guard take("/") else {
       guard let text = try string() else { return nil }
-      do { return try Pattern(text) } catch {
+      do { return try Pattern(text, ignoresCase: ignoringCase) } catch {
         throw ExpressionError(error.message, column: min(start + 1 + error.column, at))
       }
     }
@@ -263,7 +263,7 @@ struct ExpressionScanner {
       at += 1
     }
     guard take("/") else { throw ExpressionError("the pattern does not end", column: start + 1) }
-    let ignoresCase = take(word: "i")
+    let ignoresCase = take(word: "i") || ignoringCase
     do {
       return try Pattern(String(source), ignoresCase: ignoresCase)
     } catch {

@@ -8,6 +8,8 @@ package import Documents
 /// * `= != < <= > >=` compare numbers by their exact value, texts by Swift's order, dates by time; what cannot be compared
 ///   is not equal and in no order. `!=` is the opposite of `=`.
 /// * `in (…, …)`, `^=` begins with, `$=` ends with, `*=` contains, `~ /…/` (with `i`: in either case) matches.
+/// * The same as words: `between … and …`, `contains`, `starts with`, `ends with`, `like "San%"` (`%` any text, `_` one
+///   character); `=~ /…/` matches in either case.
 /// * `has`: a list has an element, an object a member. `is null`, `is not null`, `not in`. A path alone: is true.
 /// * `not`, then `and`, then `or`; brackets.
 package struct Filter: Hashable, Sendable {

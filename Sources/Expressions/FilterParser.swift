@@ -53,7 +53,14 @@ struct FilterParser {
       guard scanner.take(word: "in") else { throw scanner.expected("“in”") }
       return .not(.isOne(left, of: try list()))
     }
+    if let words = try words(after: left) { return words }
     if scanner.take(word: "has") { return .has(left, try operand()) }
+    if scanner.take("=~") {
+      guard let pattern = try scanner.pattern(ignoringCase: true) else {
+        throw scanner.expected("a pattern, as /San.*/")
+      }
+      return .matches(left, pattern)
+    }
     if scanner.take("~") {
       guard let pattern = try scanner.pattern() else { throw scanner.expected("a pattern, as /San.*/") }
       return .matches(left, pattern)
@@ -68,6 +75,50 @@ struct FilterParser {
     if case .path = left { return .isTrue(left) }
     if case .literal(.bool) = left { return .isTrue(left) }
     throw scanner.expected("a comparison")
+  }
+
+  /// The comparisons that are words: `between a and b`, `contains`, `starts with`, `ends with`, `like`.
+  private mutating func words(after left: Filter.Operand) throws(ExpressionError) -> Filter.Condition? {
+    if scanner.take(word: "between") {
+      let low = try operand()
+      guard scanner.take(word: "and") else { throw scanner.expected("“and”") }
+      return .all([Self.compare(left, .greaterOrEqual, low), Self.compare(left, .lessOrEqual, try operand())])
+    }
+    if scanner.take(word: "contains") { return .text(left, .contains, try textOperand()) }
+    for (word, test) in [("starts", Filter.TextTest.begins), ("ends", .ends)] where scanner.take(word: word) {
+      guard scanner.take(word: "with") else { throw scanner.expected("“with”") }
+      return .text(left, test, try textOperand())
+    }
+    if scanner.take(word: "like") {
+      guard let pattern = try scanner.string() else { throw scanner.expected("a text in quotes") }
+      return try Self.like(left, pattern)
+    }
+    return nil
+  }
+
+  /// `%` stands for any text and `_` for one character; what is left is looked for as it is.
+  private static func like(_ left: Filter.Operand, _ pattern: String) throws(ExpressionError) -> Filter.Condition {
+    let body = pattern.dropFirst(pattern.first == "%" ? 1 : 0).dropLast(pattern.last == "%" ? 1 : 0)
+    if !pattern.isEmpty, pattern != "%", !body.contains(where: { $0 == "%" || $0 == "_" }) {
+      let text = Filter.Operand.literal(.string(String(body)))
+      switch (pattern.first == "%", pattern.last == "%") {
+      case (false, false): return .compare(left, .equal, text)
+      case (false, true): return .text(left, .begins, text)
+      case (true, false): return .text(left, .ends, text)
+      case (true, true): return .text(left, .contains, text)
+      }
+    }
+    var source = "^"
+    for scalar in pattern.unicodeScalars {
+      switch scalar {
+      case "%": source += "(?:.|\\n)*"
+      case "_": source += "(?:.|\\n)"
+      default:
+        if "\\.[]{}()*+?|^$/".unicodeScalars.contains(scalar) { source += "\\" }
+        source.unicodeScalars.append(scalar)
+      }
+    }
+    return .matches(left, try Pattern(source + "$"))
   }
 
   private static let comparisons: [(String, Filter.Comparison)] = [

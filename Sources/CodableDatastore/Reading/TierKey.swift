@@ -90,7 +90,7 @@ extension DatastoreCore {
     }
   }
 
-  private func ranks(from: [UInt8], to: [UInt8], in tree: Tree) throws -> Range<UInt64> {
+  func ranks(from: [UInt8], to: [UInt8], in tree: Tree) throws -> Range<UInt64> {
     let lower = try tree.rank(of: SoughtPlace.bytes(from))
     return lower..<max(lower, try tree.rank(of: SoughtPlace.bytes(to)))
   }

@@ -34,12 +34,22 @@ extension Verb {
         Option(name: "--below", value: "V", summary: "End before this value."),
         Option(name: "--through", value: "V", summary: "End with this value."),
         Option(name: "--descending", value: nil, summary: "The exact reverse order."),
+        .filter,
+        Option(
+          name: "--sort", value: "FIELD[:desc]", summary: "In the order of a field; again for the next.", repeats: true),
         Option(name: "--limit", value: "N", summary: "At most N records."),
-        Option(name: "--where", value: "EXPR", summary: "Only records that a filter keeps."),
+        Option(name: "--offset", value: "N", summary: "Leave out the first N."),
+        Option(name: "--after", value: "CURSOR", summary: "Go on where a run with --limit stopped."),
+        Option(name: "--count", value: nil, summary: "Print only how many there are."),
+        Option(name: "--explain", value: nil, summary: "Print only how the records would be found."),
         .at, .json,
       ],
       summary: "Print the records of a datastore, one a line.",
-      details: "Along an index a record is printed once for each of its entries, in the order of the entries."),
+      details: """
+        Along an index that --index names a record is printed once for each of its entries, in the order of the entries.
+        Without it records come by identifier, or as --sort says, and the indexes that serve --where are found by \
+        themselves; --explain tells which, its first word being INDEX, UNION, INTERSECT or SCAN.
+        """),
     Verb(
       "get", [.required("PATH"), .required("DATASTORE"), .required("ID")], [.at, .json], summary: "Print one record."),
     Verb(
@@ -58,9 +68,9 @@ extension Verb {
         Option(
           name: "--format", value: "FORMAT", summary: "The form of the output; jsonl without it.",
           choices: ["jsonl", "json", "csv"]),
-        .at,
+        .filter, .at,
       ],
-      summary: "Print whole datastores."),
+      summary: "Print whole datastores, or the records of one that a filter keeps."),
     Verb(
       "watch", [.required("PATH")], [.json],
       summary: "Print each new commit, and what the writer is busy with, until interrupted."),
@@ -85,9 +95,9 @@ extension Verb {
       [Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
       summary: "Put JSON documents from a file or standard input, in one commit."),
     Verb(
-      "delete", [.required("PATH"), .required("DATASTORE"), .repeated("ID")],
-      [Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
-      summary: "Delete records, in one commit."),
+      "delete", [.required("PATH"), .required("DATASTORE"), Verb.Operand(name: "ID", kind: .repeatedOrNone)],
+      [.filter, Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
+      summary: "Delete records by identifier or by a filter, in one commit."),
     Verb(
       "undo", [.required("PATH"), .optional("COMMIT")], [.json],
       summary: "Take back the newest commit that is not taken back yet, by a new commit."),
@@ -135,6 +145,8 @@ extension Verb {
 
 extension Verb.Option {
   static let json = Self(name: "--json", value: nil, summary: "Print JSON Lines instead of text for people.")
+  static let filter = Self(
+    name: "--where", value: "EXPR", summary: "Only records that a condition keeps, as population > 1000000.")
   static let at = Self(
     name: "--at", value: "COMMIT",
     summary: "As of a commit: a number, head, head~3, a pin's name, or a time (the newest commit not later).")

@@ -102,3 +102,10 @@ extension WorkContext {
     return guess.encoding
   }
 }
+
+extension Range<Int> {
+  /// The range in pieces of at most so many.
+  fileprivate func pieces(of size: Int) -> [Range<Int>] {
+    stride(from: lowerBound, to: upperBound, by: size).map { $0..<Swift.min(upperBound, $0 + size) }
+  }
+}

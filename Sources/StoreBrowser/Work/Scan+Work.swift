@@ -122,8 +122,10 @@ extension WorkContext {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
     let test = try RowTest(request.source.filter ?? "")
-    if let plan = try IndexPlan.best(for: test, in: datastore, rows: request.bounds.count) {
-      return try filter(request, test: test, along: plan, in: datastore, base: index)
+    if !test.isInverted {
+      let query = RecordQuery(filter: test.filter)
+      let plan = try query.plan(in: datastore)
+      if plan.way != .scan { return try filter(request, query: query, by: plan, in: datastore, base: index) }
     }
     var kept = 0
     var read = 0
@@ -142,31 +144,32 @@ extension WorkContext {
       source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept, plan: "SCAN")
   }
 
-  /// Reads only a range of another index, and finds each record's place in the order of the table.
+  /// Reads only what the plan's indexes lead to, and finds each record's place in the order of the table.
   private func filter(
-    _ request: FilterRequest, test: RowTest, along plan: IndexPlan, in datastore: any ReadableDatastore,
+    _ request: FilterRequest, query: RecordQuery, by plan: QueryPlan, in datastore: any ReadableDatastore,
     base: any ReadableIndex
   ) throws(ModelError) -> ScanAnswer {
-    let index = try datastore.index(plan.index)
-    var seen: Set<StoredKey> = []
+    var run = try query.run(plan, in: datastore) { _ in try goOn() }
     var kept = 0
-    var read = 0
-    for piece in plan.ranges.flatMap({ $0.pieces(of: Self.chunk) }) {
-      try goOn()
-      var ranks: [Int] = []
-      for entry in try index.entries(at: piece) {
-        read += 1
-        guard seen.insert(entry.identifier).inserted, try test.matches(entry.identifier, in: datastore),
-          let rank = try base.rank(of: entry.identifier, value: nil), request.bounds.contains(rank)
-        else { continue }
+    var ranks: [Int] = []
+    do {
+      while let found = try run.next() {
+        guard let rank = try base.rank(of: found.record.identifier, value: nil), request.bounds.contains(rank) else {
+          continue
+        }
+        kept += 1
         ranks.append(rank)
+        guard ranks.count == Self.chunk else { continue }
+        report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
+        ranks.removeAll(keepingCapacity: true)
       }
-      kept += ranks.count
-      report(Progress(done: read, total: plan.count, found: .ranks(ranks.sorted())))
+    } catch {
+      throw error as? ModelError ?? .refused(reason: "\(error)")
     }
+    report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
     return ScanAnswer(
-      source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept,
-      plan: "INDEX \(plan.index)")
+      source: request.source, commit: request.commit, ranks: [], rowsRead: run.readCount, kept: kept,
+      plan: plan.shortText)
   }
 
   // MARK: Sort
@@ -193,13 +196,6 @@ extension WorkContext {
     return ScanAnswer(
       source: request.source, commit: request.commit, ranks: sorted, rowsRead: ranks.count, kept: sorted.count,
       plan: "SCAN")
-  }
-}
-
-extension Range<Int> {
-  /// The range in pieces of at most so many.
-  func pieces(of size: Int) -> [Range<Int>] {
-    stride(from: lowerBound, to: upperBound, by: size).map { $0..<Swift.min(upperBound, $0 + size) }
   }
 }
 

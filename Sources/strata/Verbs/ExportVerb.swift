@@ -27,6 +27,7 @@ extension VerbRun {
   }
 
   private func exportAll(of view: any ReadableView, as format: TableWriter.Format) throws {
+    if arguments.has("--where") { throw UsageError("--where needs a DATASTORE", verb: arguments.verb) }
     if format == .csv { throw UsageError("CSV has the columns of one datastore; name it", verb: arguments.verb) }
     var writer = TableWriter(format)
     try output.bytes(writer.beginning)
@@ -38,14 +39,5 @@ extension VerbRun {
       }
     }
     try output.bytes(writer.end)
-  }
-
-  private func forEachRecord(of datastore: any ReadableDatastore, _ body: (Record) throws -> Void) throws {
-    var windows = RankWindows(0..<(try datastore.count))
-    while let ranks = windows.next() {
-      for entry in try datastore.primary.entries(at: ranks) {
-        if let record = try datastore.record(entry.identifier) { try body(record) }
-      }
-    }
   }
 }

@@ -91,6 +91,10 @@ extension VerbRun {
   func records() throws -> Int32 {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
+    let queries = ["--sort", "--offset", "--after", "--count", "--explain"].filter(arguments.has)
+    let bounds = ["--index", "--equal", "--from", "--above", "--below", "--through", "--descending"]
+    guard let bound = bounds.first(where: arguments.has) else { return try printRecords(of: datastore) }
+    if let option = queries.first { throw UsageError("\(option) does not go with \(bound)", verb: arguments.verb) }
     let index = try index(of: datastore)
     let ranks = try range(in: index)
     let filter = try arguments.value("--where").map { try Filter(parsing: $0) }

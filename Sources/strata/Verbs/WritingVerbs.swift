@@ -12,7 +12,18 @@ extension VerbRun {
     let key = datastore.descriptor.key
     var changes = ChangeSet(base: view.commit)
     var identifiers: Set<StoredKey> = []
-    for text in arguments.operands(from: 2) {
+    let texts = arguments.operands(from: 2)
+    guard texts.isEmpty == arguments.has("--where") else {
+      throw UsageError("give either an ID or --where", verb: arguments.verb)
+    }
+    if arguments.has("--where") {
+      try forEachRecord(of: datastore) { record in
+        changes.changes.append(
+          RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil))
+      }
+      guard !changes.changes.isEmpty else { throw ModelError.refused(reason: "no record meets the condition") }
+    }
+    for text in texts {
       let identifier = try datastore.identifier(parsing: text)
       guard let record = try datastore.record(identifier) else {
         throw ModelError.noSuchRecord(identifier.description, datastore: key)

@@ -68,7 +68,7 @@ struct GuideTests {
       persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Book.self, from: data) }])
 
     try await books.persist(Book(id: UUID(), title: "Solaris", authors: ["Lem"]))
-    for try await book in books.load("Lem"..., from: \.author) { print(book.title) }
+    for try await book in books.load(where: #Predicate { $0.authors.contains("Lem") }) { print(book.title) }
     #expect(try await books.count == 1)
   }
 
@@ -104,6 +104,33 @@ struct GuideTests {
     let largest = try await cities.load(prefix: "CH", range: 100_000..., from: \.largest).map(\.name).all()
     #expect(largest == ["Chur", "Thun"])
     #expect(Size.small < .large)
+  }
+
+  @Test("queries")
+  func queries() async throws {
+    let cities = CityFormat.Datastore.JSONStore(
+      persistence: MemoryPersistence(), migrations: [.first: { try $0.decode(City.self, from: $1) }])
+    for (id, name) in ["Bern", "Thun", "Zug"].enumerated() {
+      try await cities.persist(
+        City(id: id, name: name, country: "CH", population: id * 100_001, otherNames: [], code: name))
+    }
+    let large = cities.load(where: #Predicate { $0.country == "CH" && $0.population > 100_000 })
+      .sorted(by: \.population, .descending).limit(20)
+    for try await city in large { print(city.name) }
+
+    print(try await large.count, try await large.explain())
+    #expect(try await large.map(\.name).all() == ["Zug", "Thun"])
+    #expect(try await large.explain().hasPrefix("INDEX"))
+
+    let named = large.where(#Predicate { $0.name.starts(with: "Z") })
+    if let first = try await named.first { print(first.name) }
+    try await cities.load(where: #Predicate { $0.population == 0 }).delete()
+    try await cities.load(where: #Predicate { $0.country == "CH" }).update { $0.population += 1 }
+    #expect(try await cities.load(1)?.population == 100_002)
+
+    let odd = cities.load(where: #Predicate { $0.otherNames.isEmpty }).scanning()
+    print(try await odd.count)
+    #expect(try await odd.count == 2)
   }
 
   @Test("migrations")

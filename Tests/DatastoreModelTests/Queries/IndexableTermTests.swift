@@ -9,7 +9,8 @@ struct IndexableTermTests {
   @Test("terms that an index can answer")
   func terms() throws {
     func intervals(_ text: String, _ encoding: KeyEncoding) throws -> [String] {
-      try Filter(parsing: text).indexableTerms.flatMap { $0.intervals(in: encoding) ?? [] }.map(\.description)
+      try Self.terms(of: Filter(parsing: text).queryCondition).flatMap { $0.intervals(in: encoding) ?? [] }.map(
+        \.description)
     }
     #expect(try intervals("population > 1000000 and name ^= \"San\"", .integer) == ["1000000 ..>"])
     #expect(try intervals("population > 1000000 and name ^= \"San\"", .string) == ["\"San\" ..< \"Sao\""])
@@ -24,7 +25,7 @@ struct IndexableTermTests {
     #expect(try intervals("a = 1.5", .integer).isEmpty)
     #expect(try intervals("a = \"x\"", .integer).isEmpty)
     #expect(try intervals("a = \"x\"", .comparator("T")).isEmpty)
-    #expect(try Filter(parsing: "a = 1 and b has 2").indexableTerms.map(\.isElement) == [false, true])
+    #expect(try Self.terms(of: Filter(parsing: "a = 1 and b has 2").queryCondition).map(\.isElement) == [false, true])
   }
 
   @Test("an index's intervals hold every record that the filter keeps", arguments: 1...4 as ClosedRange<UInt64>)
@@ -48,7 +49,7 @@ struct IndexableTermTests {
         (isText ? ["=", "<", "<=", ">", ">=", "^="] : ["=", "<", "<=", ">", ">="]).randomElement(using: &random) ?? "="
       let filter = try Filter(parsing: "a \(symbol) \(literal.literalText)")
       let field = value()
-      guard filter.matches(["a": field]), let term = filter.indexableTerms.first,
+      guard filter.matches(["a": field]), let term = IndexableTermTests.terms(of: filter.queryCondition).first,
         let intervals = term.intervals(in: encoding)
       else { continue }
       let key = try encoding.encode(#require(encoding.keyValue(from: field))) + [0x14]
@@ -66,5 +67,10 @@ struct IndexableTermTests {
     case .before(let value): try !key.lexicographicallyPrecedes(encoding.bound(before: value))
     case .after(let value): try !key.lexicographicallyPrecedes(encoding.bound(after: value))
     }
+  }
+
+  /// The terms that must all hold.
+  private static func terms(of condition: QueryCondition) -> [IndexableTerm] {
+    condition.conjuncts.compactMap { if case .term(let term, _) = $0 { term } else { nil } }
   }
 }

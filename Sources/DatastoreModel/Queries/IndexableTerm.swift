@@ -3,22 +3,59 @@ package import Documents
 
 /// A part of a filter that must hold for every record it keeps, in a form that an index can answer.
 package struct IndexableTerm: Hashable, Sendable {
-  package var path: DocumentPath
+  package var subject: QuerySubject
   /// Whether it asks for an element of a list (`has`): only for indexes with several values per record.
   package var isElement: Bool
-  let test: Test
+  package var test: Test
 
-  enum Test: Hashable, Sendable {
+  package enum Test: Hashable, Sendable {
     case compare(Filter.Comparison, Document)
     case isOne(of: [Document])
     case begins(String)
+    /// By keys of one encoding, as the typed library has them; whether no test is needed beside.
+    case keys([KeyInterval], KeyEncoding, isExact: Bool)
+  }
+
+  package init(_ subject: QuerySubject, isElement: Bool = false, _ test: Test) {
+    self.subject = subject
+    self.isElement = isElement
+    self.test = test
+  }
+
+  /// The intervals of `intervals(in:)`, and whether everything in them meets the term.
+  func answer(in encoding: KeyEncoding, comparators: Bool) -> (intervals: [KeyInterval], isExact: Bool)? {
+    if case .keys(let intervals, let own, let isExact) = test {
+      guard encoding.isByteOrdered || comparators else { return nil }
+      guard case .descending(let inner) = encoding else { return encoding == own ? (intervals, isExact) : nil }
+      return inner == own ? (intervals.map { KeyInterval(lower: $0.upper, upper: $0.lower) }, isExact) : nil
+    }
+    return intervals(in: encoding).map { ($0, isExact(in: encoding)) }
+  }
+
+  /// The one value that the term asks for.
+  func equalValue(in encoding: KeyEncoding) -> (value: KeyValue, isExact: Bool)? {
+    guard let (intervals, isExact) = answer(in: encoding, comparators: false), intervals.count == 1,
+      intervals[0].isOneValue, case .including(let value) = intervals[0].lower
+    else { return nil }
+    return (value, isExact)
+  }
+
+  /// Whether the keys of an encoding compare as a filter compares what they were made of.
+  private func isExact(in encoding: KeyEncoding) -> Bool {
+    guard case .path(let path) = subject, path.components.count == 1 else { return false }
+    if case .begins = test { return false }
+    switch encoding.content {
+    case .integer, .unsigned, .string, .bool: return true
+    case .descending(let inner): return isExact(in: inner)
+    default: return false
+    }
   }
 
   /// The intervals of an index of these keys in which all records lie that meet the term; nil where the index cannot
   /// tell. What lies in them may still not meet the filter: test each record.
   package func intervals(in encoding: KeyEncoding) -> [KeyInterval]? {
     guard encoding.isByteOrdered else { return nil }
-    guard path.components.count > 1 else { return ownIntervals(in: encoding) }
+    guard case .path(let path) = subject, path.components.count > 1 else { return ownIntervals(in: encoding) }
     // Through a list of objects such a path has many values, where an index by one value has null and others nothing.
     guard !isElement, let intervals = ownIntervals(in: encoding) else { return nil }
     guard encoding.isOptional else { return intervals }
@@ -40,6 +77,7 @@ package struct IndexableTerm: Hashable, Sendable {
         if !intervals.contains(interval) { intervals.append(interval) }
       }
       return intervals
+    case .keys: return nil
     case .begins(let text):
       guard encoding.content == .string else { return nil }
       return [KeyInterval(lower: .including(.string(text)), upper: Self.end(ofPrefix: text))]
@@ -81,24 +119,18 @@ package struct IndexableTerm: Hashable, Sendable {
 }
 
 extension Filter {
-  /// The terms that every kept record meets: those joined by `and` at the top that compare a field with a literal.
-  package var indexableTerms: [IndexableTerm] {
-    if case .all(let parts) = condition { return parts.compactMap(Self.term) }
-    return [condition].compactMap(Self.term)
-  }
-
-  private static func term(_ condition: Condition) -> IndexableTerm? {
+  static func term(_ condition: Condition) -> IndexableTerm? {
     switch condition {
     case .compare(.path(let path), let comparison, .literal(let value)) where comparison != .notEqual && value.isScalar:
-      IndexableTerm(path: path, isElement: false, test: .compare(comparison, value))
-    case .isNull(.path(let path)): IndexableTerm(path: path, isElement: false, test: .compare(.equal, .null))
-    case .isTrue(.path(let path)): IndexableTerm(path: path, isElement: false, test: .compare(.equal, .bool(true)))
+      IndexableTerm(.path(path), .compare(comparison, value))
+    case .isNull(.path(let path)): IndexableTerm(.path(path), .compare(.equal, .null))
+    case .isTrue(.path(let path)): IndexableTerm(.path(path), .compare(.equal, .bool(true)))
     case .isOne(.path(let path), let values) where values.allSatisfy(\.isScalar):
-      IndexableTerm(path: path, isElement: false, test: .isOne(of: values))
+      IndexableTerm(.path(path), .isOne(of: values))
     case .has(.path(let path), .literal(let value)) where value.isScalar:
-      IndexableTerm(path: path, isElement: true, test: .compare(.equal, value))
+      IndexableTerm(.path(path), isElement: true, .compare(.equal, value))
     case .text(.path(let path), .begins, .literal(.string(let text))) where !text.isEmpty:
-      IndexableTerm(path: path, isElement: false, test: .begins(text))
+      IndexableTerm(.path(path), .begins(text))
     default: nil
     }
   }

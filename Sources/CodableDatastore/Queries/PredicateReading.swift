@@ -1,0 +1,236 @@
+import DatastoreModel
+import FoundationEssentials
+
+// What of a `#Predicate` an index can answer. The expression's nodes are asked for their part; what a node does not know
+// is no error: it is evaluated on each candidate.
+
+/// A node that is a condition.
+private protocol ConditionNode {
+  func condition(_ reading: PredicateReading) -> QueryCondition?
+}
+
+/// A node that is a property of the instance.
+private protocol PropertyNode {
+  var path: AnyKeyPath? { get }
+}
+
+/// A node that is the same for every instance.
+private protocol ConstantNode {
+  var constant: Any { get }
+}
+
+/// A node that is a range of constants.
+private protocol RangeNode {
+  var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { get }
+}
+
+/// Reads a predicate for the planner, by the properties that the indexes of a format are over.
+struct PredicateReading {
+  let properties: IndexedProperties
+
+  func condition(of expression: Any) -> QueryCondition {
+    (expression as? any ConditionNode)?.condition(self) ?? .test(text: "predicate")
+  }
+
+  /// The paths that a predicate compares, for a message: `.name`.
+  fileprivate func path(_ node: Any) -> AnyKeyPath? { Self.property(node) }
+
+  /// The property that a node is, or nil.
+  static func property(_ node: Any) -> AnyKeyPath? { (node as? any PropertyNode)?.path }
+
+  fileprivate func term(_ node: Any, text: String, _ intervals: (KeyMaking) throws -> [KeyInterval]?) -> QueryCondition
+  {
+    let shown = path(node).map { properties.name(of: $0) } ?? "predicate"
+    let whole = "\(shown)\(text)"
+    guard let path = path(node), let (number, keys) = properties.property(at: path),
+      let intervals = try? intervals(keys)
+    else { return .test(text: whole) }
+    return .term(
+      IndexableTerm(.property(number), .keys(intervals, keys.encoding, isExact: true)), text: whole)
+  }
+
+  fileprivate func comparison(
+    _ left: Any, _ right: Any, _ symbol: String, _ interval: (KeyValue) -> KeyInterval
+  ) -> QueryCondition? {
+    guard let constant = (right as? any ConstantNode)?.constant else { return nil }
+    return term(left, text: " \(symbol) \(Self.shown(constant))") { keys in
+      try keys.key(constant).map { [interval($0)] }
+    }
+  }
+
+  static func shown(_ value: Any) -> String {
+    if let text = value as? String { return "\"\(text)\"" }
+    let mirror = Mirror(reflecting: value)
+    if mirror.displayStyle == .optional { return mirror.children.first.map { shown($0.value) } ?? "nil" }
+    return "\(value)"
+  }
+}
+
+// MARK: - Conditions
+
+extension PredicateExpressions.Conjunction: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    .all([reading.condition(of: lhs), reading.condition(of: rhs)])
+  }
+}
+
+extension PredicateExpressions.Disjunction: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    .any([reading.condition(of: lhs), reading.condition(of: rhs)])
+  }
+}
+
+extension PredicateExpressions.Negation: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? { .not(reading.condition(of: wrapped)) }
+}
+
+extension PredicateExpressions.Equal: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
+    return reading.comparison(lhs, rhs, "==", one) ?? reading.comparison(rhs, lhs, "==", one)
+  }
+}
+
+extension PredicateExpressions.NotEqual: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    func one(_ key: KeyValue) -> KeyInterval { KeyInterval(lower: .including(key), upper: .including(key)) }
+    return (reading.comparison(lhs, rhs, "==", one) ?? reading.comparison(rhs, lhs, "==", one)).map { .not($0) }
+  }
+}
+
+extension PredicateExpressions.Comparison: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    let (symbol, mirrored) =
+      switch op {
+      case .lessThan: ("<", ">")
+      case .lessThanOrEqual: ("<=", ">=")
+      case .greaterThan: (">", "<")
+      case .greaterThanOrEqual: (">=", "<=")
+      @unknown default: ("", "")
+      }
+    func interval(_ symbol: String) -> ((KeyValue) -> KeyInterval)? {
+      switch symbol {
+      case "<": { KeyInterval(upper: .excluding($0)) }
+      case "<=": { KeyInterval(upper: .including($0)) }
+      case ">": { KeyInterval(lower: .excluding($0)) }
+      case ">=": { KeyInterval(lower: .including($0)) }
+      default: nil
+      }
+    }
+    guard let straight = interval(symbol), let turned = interval(mirrored) else { return nil }
+    return reading.comparison(lhs, rhs, symbol, straight) ?? reading.comparison(rhs, lhs, mirrored, turned)
+  }
+}
+
+extension PredicateExpressions.RangeExpressionContains: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    guard let bounds = (range as? any RangeNode)?.bounds else { return nil }
+    let symbol = bounds.includesUpper ? "..." : "..<"
+    let text = " in \(PredicateReading.shown(bounds.lower))\(symbol)\(PredicateReading.shown(bounds.upper))"
+    return reading.term(element, text: text) { keys in
+      guard let lower = try keys.key(bounds.lower), let upper = try keys.key(bounds.upper) else { return nil }
+      return [
+        KeyInterval(lower: .including(lower), upper: bounds.includesUpper ? .including(upper) : .excluding(upper))
+      ]
+    }
+  }
+}
+
+extension PredicateExpressions.SequenceContains: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    if let path = reading.path(sequence), let constant = (element as? any ConstantNode)?.constant {
+      return reading.elementTerm(path, constant)
+    }
+    guard let list = (sequence as? any ConstantNode)?.constant as? any Sequence else { return nil }
+    let values = Array<Any>(erasing: list)
+    let text = " in [\(values.prefix(8).map(PredicateReading.shown).joined(separator: ", "))]"
+    return reading.term(element, text: text) { keys in
+      var intervals: [KeyInterval] = []
+      for value in values {
+        guard let key = try keys.key(value) else { return nil }
+        let interval = KeyInterval(lower: .including(key), upper: .including(key))
+        if !intervals.contains(interval) { intervals.append(interval) }
+      }
+      return intervals
+    }
+  }
+}
+
+extension PredicateExpressions.SequenceStartsWith: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    guard let path = reading.path(base), let text = (prefix as? any ConstantNode)?.constant as? String, !text.isEmpty,
+      let (number, _) = reading.properties.property(at: path)
+    else { return nil }
+    return .term(
+      IndexableTerm(.property(number), .begins(text)),
+      text: "\(reading.properties.name(of: path)) starts with \"\(text)\"")
+  }
+}
+
+extension PredicateReading {
+  fileprivate func elementTerm(_ path: AnyKeyPath, _ constant: Any) -> QueryCondition {
+    let text = "\(properties.name(of: path)) contains \(Self.shown(constant))"
+    guard let (number, keys) = properties.elements(at: path), let key = try? keys.key(constant) else {
+      return .test(text: text)
+    }
+    let interval = KeyInterval(lower: .including(key), upper: .including(key))
+    return .term(
+      IndexableTerm(.property(number), isElement: true, .keys([interval], keys.encoding, isExact: true)), text: text)
+  }
+}
+
+extension [Any] {
+  fileprivate init(erasing sequence: some Sequence) { self = sequence.map { $0 as Any } }
+}
+
+// MARK: - Operands
+
+extension PredicateExpressions.KeyPath: PropertyNode {
+  fileprivate var path: AnyKeyPath? {
+    if root is any VariableNode { return keyPath }
+    return (root as? any PropertyNode)?.path?.appending(path: keyPath)
+  }
+}
+
+private protocol VariableNode {}
+extension PredicateExpressions.Variable: VariableNode {}
+
+extension PredicateExpressions.Value: ConstantNode, RangeNode {
+  fileprivate var constant: Any { value }
+
+  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { (value as? any ConstantRange)?.ends }
+}
+
+extension PredicateExpressions.NilLiteral: ConstantNode {
+  fileprivate var constant: Any { Wrapped?.none as Any }
+}
+
+extension PredicateExpressions.Range: RangeNode {
+  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
+    guard let lower = (lower as? any ConstantNode)?.constant, let upper = (upper as? any ConstantNode)?.constant else {
+      return nil
+    }
+    return (lower, upper, false)
+  }
+}
+
+extension PredicateExpressions.ClosedRange: RangeNode {
+  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
+    guard let lower = (lower as? any ConstantNode)?.constant, let upper = (upper as? any ConstantNode)?.constant else {
+      return nil
+    }
+    return (lower, upper, true)
+  }
+}
+
+private protocol ConstantRange {
+  var ends: (lower: Any, upper: Any, includesUpper: Bool) { get }
+}
+
+extension Range: ConstantRange {
+  fileprivate var ends: (lower: Any, upper: Any, includesUpper: Bool) { (lowerBound, upperBound, false) }
+}
+
+extension ClosedRange: ConstantRange {
+  fileprivate var ends: (lower: Any, upper: Any, includesUpper: Bool) { (lowerBound, upperBound, true) }
+}

@@ -1,0 +1,121 @@
+import DatastoreModel
+import FoundationEssentials
+import StorageEngine
+
+extension Query {
+  /// How many instances meet the condition, whatever the limit. None is read where indexes tell.
+  public var count: Int {
+    get async throws {
+      var query = self
+      (query.most, query.offset, query.cursor, query.sorts) = (nil, 0, nil, [])
+      var run = try await query.run()
+      return try await run?.count() ?? 0
+    }
+  }
+
+  /// The first instance of the answer, or nil.
+  public var first: Format.Instance? {
+    get async throws {
+      var query = self
+      query.most = 1
+      var run = try await query.run()
+      return try await run?.next()?.instance
+    }
+  }
+
+  /// Whether any instance meets the condition.
+  public var exists: Bool { get async throws { try await first != nil } }
+
+  /// The least value of a property among the instances that meet the condition; one look where an index has it.
+  public func min<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) async throws -> Value? {
+    try await end(of: property, .ascending)
+  }
+
+  /// The greatest value of a property among the instances that meet the condition; one look where an index has it.
+  public func max<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) async throws -> Value? {
+    try await end(of: property, .descending)
+  }
+
+  private func end<Value: Indexable>(
+    of property: KeyPath<Format.Instance, Value>, _ order: RangeOrder
+  ) async throws -> Value? {
+    var query = self
+    (query.sorts, query.offset, query.cursor) = ([], 0, nil)
+    return try await query.sorted(by: property, order).first?[keyPath: property]
+  }
+
+  /// How the query is answered, as one line: the index with its range and entries, what is tested on each instance, and
+  /// whether there is something to sort. Its first word is INDEX, UNION, INTERSECT or SCAN. Reads no instance.
+  public func explain() async throws -> String {
+    guard let planned = try plan(try await core.ready()) else { return "SCAN 0 records" }
+    return planned.plan.text
+  }
+
+  /// The whole answer, and again after each commit that changes it.
+  ///
+  /// Everything is read once at the beginning; then each changed instance is decoded once. A predicate that throws keeps
+  /// its instance out.
+  public func live() -> some AsyncInstances<[Format.Instance]> {
+    let (predicates, sorts, offset, most) = (predicates, sorts, offset, most ?? .max)
+    let isIncluded: @Sendable (Format.Instance) -> Bool = { instance in
+      predicates.allSatisfy { predicate in (try? predicate.evaluate(instance)) ?? false }
+    }
+    let precedes: @Sendable (Format.Instance, Format.Instance) -> Bool = { left, right in
+      for sort in sorts {
+        guard let one = try? sort.key(left), let other = try? sort.key(right), one != other else { continue }
+        return one.lexicographicallyPrecedes(other) != sort.isDescending
+      }
+      return false
+    }
+    let live = LiveInstances(core: core, isIncluded: isIncluded, areInIncreasingOrder: sorts.isEmpty ? nil : precedes)
+    return live.map { instances in Array(instances.dropFirst(offset).prefix(most)) }
+  }
+}
+
+extension Query where AccessMode == ReadWrite {
+  /// Deletes the instances of the answer, in one transaction.
+  ///
+  /// - Returns: How many were deleted.
+  @discardableResult
+  public func delete() async throws -> Int {
+    try await write(named: "delete \(core.key)") { found, scope in
+      try await core.delete(core.identifiers.value(of: found.key), key: found.key, in: scope) != nil
+    }
+  }
+
+  /// Changes the instances of the answer, in one transaction. Where the closure throws, nothing is changed.
+  ///
+  /// - Parameter change: Changes an instance. Its identifier stays.
+  /// - Returns: How many instances were changed; one that is equal afterwards is not written, and counts.
+  @discardableResult
+  public func update(_ change: (inout Format.Instance) async throws -> Void) async throws -> Int {
+    try await write(named: "update \(core.key)") { found, scope in
+      guard let identifier = core.identifiers.value(of: found.key) else {
+        throw DatastoreInterfaceError.instanceNotFound
+      }
+      var instance = found.instance
+      try await change(&instance)
+      _ = try await core.persist(core.prepare(instance, identifier: identifier), in: scope)
+      return true
+    }
+  }
+
+  private func write(
+    named action: String, _ body: (TypedQueryRun<Format>.Found, TransactionScope) async throws -> Bool
+  ) async throws -> Int {
+    try await core.readyForWriting()
+    return try await Transactions.run(store: core.store, actionName: action, options: []) { scope, _ in
+      if scope.isReading { throw DiskPersistenceError.cannotWrite }
+      var changed = 0
+      // The answer is that of the beginning, whatever the writing does to it.
+      var run = try await self.run()
+      while let found = try await run?.next() {
+        try Task.checkCancellation()
+        try await scope.turns.take()
+        defer { scope.turns.pass() }
+        if try await body(found, scope) { changed += 1 }
+      }
+      return changed
+    }
+  }
+}

@@ -1,0 +1,100 @@
+package import Documents
+
+/// What the planner knows of an index: what it is over, and how many entries lie before a value.
+package struct QueryIndex: Sendable {
+  package var name: String
+  /// What each tier holds; one for an index that is not compound.
+  package var subjects: [QuerySubject]
+  package var encodings: [KeyEncoding]
+  package var isCompound: Bool
+  /// Whether a record may stand under several values.
+  package var hasManyValues: Bool
+  /// Whether every record's values in the index are those of its subjects, so that what it answers needs no test.
+  package var isExact: Bool
+  /// Whether values can be placed in it: always in byte order, and by the typed library in the app's own.
+  package var takesComparators: Bool
+  package var count: Int
+  /// How many entries lie before a bound: O(log n).
+  package var rank: @Sendable (KeyBound) throws(ModelError) -> Int
+
+  package init(
+    name: String, subjects: [QuerySubject], encodings: [KeyEncoding], isCompound: Bool = false,
+    hasManyValues: Bool = false, isExact: Bool = true, takesComparators: Bool = false, count: Int,
+    rank: @escaping @Sendable (KeyBound) throws(ModelError) -> Int
+  ) {
+    self.name = name
+    self.subjects = subjects
+    self.encodings = encodings
+    self.isCompound = isCompound
+    self.hasManyValues = hasManyValues
+    self.isExact = isExact
+    self.takesComparators = takesComparators
+    self.count = count
+    self.rank = rank
+  }
+
+  /// The ranks of an interval of the tier that follows a prefix of equal ones.
+  func ranks(of interval: KeyInterval, after prefix: [KeyValue]) throws(ModelError) -> Range<Int> {
+    let lower: KeyBound =
+      switch interval.lower {
+      case .open: prefix.isEmpty ? .start : .before(.compound(prefix))
+      case .including(let value): .before(whole(value, after: prefix))
+      case .excluding(let value): .after(whole(value, after: prefix))
+      }
+    let upper: KeyBound =
+      switch interval.upper {
+      case .open: prefix.isEmpty ? .end : .after(.compound(prefix))
+      case .including(let value): .after(whole(value, after: prefix))
+      case .excluding(let value): .before(whole(value, after: prefix))
+      }
+    let start = try rank(lower)
+    return start..<max(start, try rank(upper))
+  }
+
+  private func whole(_ value: KeyValue, after prefix: [KeyValue]) -> KeyValue {
+    isCompound ? .compound(prefix + [value]) : value
+  }
+}
+
+/// Ranges of one index in which records lie that a query asks for.
+package struct IndexRanges: Hashable, Sendable {
+  package var index: String
+  /// Ascending, and apart from each other.
+  package var ranges: [Range<Int>]
+  /// The ranges of values, as a person types them.
+  package var shown: String
+  package var hasManyValues = false
+  /// How many leading tiers have one value throughout.
+  package var fixedTiers = 0
+
+  package var count: Int { ranges.reduce(0) { $0 + $1.count } }
+}
+
+extension [Range<Int>] {
+  /// The ranges in order, those that touch made one.
+  var united: [Range<Int>] {
+    var result: [Range<Int>] = []
+    for range in sorted(by: { $0.lowerBound < $1.lowerBound }) where !range.isEmpty {
+      if let last = result.last, last.upperBound >= range.lowerBound {
+        result[result.count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+      } else {
+        result.append(range)
+      }
+    }
+    return result
+  }
+
+  func intersected(with other: [Range<Int>]) -> [Range<Int>] {
+    flatMap { left in other.map { left.clamped(to: $0) } }.united
+  }
+
+  func complement(in count: Int) -> [Range<Int>] {
+    var start = 0
+    var result: [Range<Int>] = []
+    for range in united {
+      if start < range.lowerBound { result.append(start..<range.lowerBound) }
+      start = range.upperBound
+    }
+    return start < count ? result + [start..<count] : result
+  }
+}

@@ -1,0 +1,103 @@
+/// How a query is answered.
+package struct QueryPlan: Hashable, Sendable {
+  /// Which entries are looked at.
+  package indirect enum Way: Hashable, Sendable {
+    /// Every record.
+    case scan
+    case index(IndexRanges)
+    /// The records of any of several ways.
+    case union([Way])
+    /// The records that all of several ways have.
+    case intersection([Way])
+  }
+
+  /// In which order records come out, and what that takes.
+  package enum Order: Hashable, Sendable {
+    /// They are met in it: along an index, or with an empty name by identifier.
+    case along(index: String, isDescending: Bool)
+    /// Identifiers are gathered and put in their order.
+    case identifiers
+    /// Keys are gathered and sorted.
+    case sort
+  }
+
+  package var way: Way
+  package var order: Order
+  /// Whether each record is tested.
+  package var isTested: Bool
+  /// The condition; empty where there is none.
+  package var condition: String
+  /// The number of records of the datastore.
+  package var rows: Int
+  /// What the sort is by, as a person reads it.
+  package var sort = ""
+
+  /// Entries that are looked at, at most.
+  package var entryCount: Int { way.count(rows) }
+
+  /// Whether an index serves the query, be it by its order alone.
+  package var isServed: Bool {
+    way != .scan || (condition.isEmpty && order != .sort)
+  }
+
+  /// One line: `INDEX population 1000000 ..> 562 entries · KEEP name ^= "San" · SORT no`.
+  package var text: String {
+    var parts = [way.text(rows)]
+    if case .along(let index, let isDescending) = order, way == .scan, !index.isEmpty {
+      parts[0] += " along \(index)\(isDescending ? " descending" : "")"
+    }
+    if isTested { parts.append("KEEP \(condition)") }
+    switch order {
+    case .along: parts.append("SORT no")
+    case .identifiers: parts.append("SORT identifiers")
+    case .sort: parts.append("SORT \(sort)")
+    }
+    return parts.joined(separator: " · ")
+  }
+
+  /// `INDEX population`, `SCAN`: for a title.
+  package var shortText: String { way.shortText }
+}
+
+extension QueryPlan.Way {
+  func count(_ rows: Int) -> Int {
+    switch self {
+    case .scan: rows
+    case .index(let ranges): ranges.count
+    case .union(let ways): ways.reduce(0) { $0 + $1.count(rows) }
+    case .intersection(let ways): ways.map { $0.count(rows) }.min() ?? 0
+    }
+  }
+
+  fileprivate func text(_ rows: Int) -> String {
+    switch self {
+    case .scan: "SCAN \(Self.counted(rows, "record", "records"))"
+    case .index(let ranges):
+      "INDEX \(ranges.index.isEmpty ? "identifier" : ranges.index) \(ranges.shown) \(Self.counted(ranges.count, "entry", "entries"))"
+    case .union(let ways): "UNION (" + ways.map { $0.text(rows) }.joined(separator: ", ") + ")"
+    case .intersection(let ways): "INTERSECT (" + ways.map { $0.text(rows) }.joined(separator: ", ") + ")"
+    }
+  }
+
+  fileprivate var shortText: String {
+    switch self {
+    case .scan: "SCAN"
+    case .index(let ranges): "INDEX \(ranges.index.isEmpty ? "identifier" : ranges.index)"
+    case .union: "UNION"
+    case .intersection: "INTERSECT"
+    }
+  }
+
+  private static func counted(_ count: Int, _ one: String, _ many: String) -> String {
+    "\(count) \(count == 1 ? one : many)"
+  }
+
+  /// Whether no record comes twice.
+  var isDistinct: Bool {
+    switch self {
+    case .scan: true
+    case .index(let ranges): !ranges.hasManyValues || (ranges.ranges.count <= 1 && ranges.fixedTiers > 0)
+    case .union, .intersection: false
+    }
+  }
+}

@@ -1,0 +1,272 @@
+package import Documents
+
+/// Decides how a query is answered. The only place that does.
+///
+/// Of all terms that must hold, the one whose range of an index has the fewest entries leads; a second range is
+/// intersected with it where that spares more reading of records than it costs; alternatives are united where every one
+/// of them has an index. A compound index takes equal tiers and then one range. Ties go by the index's name, so that a
+/// plan is stable. Nothing but ranks is asked of the indexes.
+package struct QueryPlanner {
+  package enum Need: Sendable {
+    /// Every record that meets the condition.
+    case all
+    /// The first ones of the order.
+    case first
+  }
+
+  /// What reading and testing a record costs, in entries of an index.
+  private static let recordCost = 12
+
+  private let indexes: [QueryIndex]
+  private let rows: Int
+  private let mayScan: Bool
+
+  /// - Parameter mayScan: whether reading all records in order may be preferred to an index that leads to most of them.
+  package init(indexes: [QueryIndex], rows: Int, mayScan: Bool) {
+    self.indexes = indexes.sorted { $0.name < $1.name }
+    self.rows = rows
+    self.mayScan = mayScan
+  }
+
+  package func plan(
+    _ condition: QueryCondition?, sort: [QuerySort], need: Need, sortText: String = ""
+  ) throws(ModelError) -> QueryPlan {
+    var choice: Choice?
+    if let condition { choice = try self.choice(for: condition) }
+    // Looking up each of very many records costs more than reading them all in order.
+    if mayScan, let found = choice, !found.isExact, found.way.count(rows) > rows / 3 { choice = nil }
+    var plan = QueryPlan(
+      way: choice?.way ?? .scan, order: .sort, isTested: choice.map { !$0.isExact } ?? (condition != nil),
+      condition: condition?.text ?? "", rows: rows, sort: sortText)
+    plan.order = order(of: plan.way, by: sort)
+    if plan.order == .sort, plan.way == .scan, need == .first || condition == nil, let along = wholeOrder(sort) {
+      plan.order = along
+    }
+    return plan
+  }
+
+  // MARK: Ways
+
+  private struct Choice {
+    var way: QueryPlan.Way
+    /// Whether every record of the way meets the condition.
+    var isExact: Bool
+  }
+
+  /// A way that serves some of several terms.
+  private struct Candidate {
+    var way: QueryPlan.Way
+    var name: String
+    /// The terms that need no test any more.
+    var settles: Set<Int>
+    var covers: Set<Int>
+  }
+
+  private func choice(for condition: QueryCondition) throws(ModelError) -> Choice? {
+    switch condition {
+    case .test: return nil
+    case .not(let inner):
+      guard let choice = try choice(for: inner), choice.isExact, case .index(var ranges) = choice.way,
+        !ranges.hasManyValues, let index = indexes.first(where: { $0.name == ranges.index }), index.count == rows
+      else { return nil }
+      ranges.ranges = ranges.ranges.complement(in: index.count)
+      ranges.shown = "not " + ranges.shown
+      ranges.fixedTiers = 0
+      return Choice(way: .index(ranges), isExact: true)
+    case .any(let parts):
+      var ways: [QueryPlan.Way] = []
+      var isExact = true
+      for part in parts {
+        guard let choice = try choice(for: part) else { return nil }
+        ways.append(choice.way)
+        isExact = isExact && choice.isExact
+      }
+      return ways.isEmpty ? nil : Choice(way: Self.united(ways), isExact: isExact)
+    case .term, .all:
+      let parts = condition.conjuncts
+      return Self.best(try candidates(for: parts), of: parts.count, rows: rows)
+    }
+  }
+
+  /// Ranges of one index stay ranges of it.
+  private static func united(_ ways: [QueryPlan.Way]) -> QueryPlan.Way {
+    var ranges: [IndexRanges] = []
+    for way in ways { if case .index(let part) = way { ranges.append(part) } }
+    guard ways.count > 1 else { return ways[0] }
+    guard ranges.count == ways.count, var all = ranges.first, !all.hasManyValues,
+      ranges.allSatisfy({ $0.index == all.index })
+    else { return .union(ways) }
+    all.ranges = ranges.flatMap(\.ranges).united
+    all.shown = ranges.map(\.shown).joined(separator: ", ")
+    all.fixedTiers = 0
+    return .index(all)
+  }
+
+  private static func best(_ candidates: [Candidate], of terms: Int, rows: Int) -> Choice? {
+    let sorted = candidates.sorted {
+      ($0.way.count(rows), -$0.settles.count, $0.name) < ($1.way.count(rows), -$1.settles.count, $1.name)
+    }
+    guard let first = sorted.first else { return nil }
+    let single = Choice(way: first.way, isExact: first.settles.count == terms)
+    let count = first.way.count(rows)
+    guard !single.isExact, rows > 0 else { return single }
+    for second in sorted.dropFirst() where !second.covers.isSubset(of: first.covers) {
+      let other = second.way.count(rows)
+      let settles = first.settles.union(second.settles)
+      let expected = Double(count) * Double(other) / Double(rows)
+      let cost = Double(count + other) + (settles.count == terms ? 0 : expected * Double(recordCost))
+      if cost < Double(count * recordCost) {
+        return Choice(way: .intersection([first.way, second.way]), isExact: settles.count == terms)
+      }
+    }
+    return single
+  }
+
+  private func candidates(for parts: [QueryCondition]) throws(ModelError) -> [Candidate] {
+    var candidates: [Candidate] = []
+    var terms: [(place: Int, term: IndexableTerm)] = []
+    for (place, part) in parts.enumerated() {
+      if case .term(let term, _) = part {
+        terms.append((place, term))
+      } else if let choice = try choice(for: part) {
+        candidates.append(
+          Candidate(way: choice.way, name: "", settles: choice.isExact ? [place] : [], covers: [place]))
+      }
+    }
+    for index in indexes {
+      if index.hasManyValues {
+        for (place, term) in terms where term.isElement && term.subject == index.subjects.first {
+          guard let found = try ranges(of: [(place, term)], in: index, tier: 0, after: []) else { continue }
+          candidates.append(candidate(index, found, covers: [place]))
+        }
+      } else if let candidate = try candidate(index, terms) {
+        candidates.append(candidate)
+      }
+    }
+    return candidates
+  }
+
+  private struct Found {
+    var ranges: [Range<Int>]
+    var shown: [String]
+    var settles: Set<Int>
+    var fixedTiers: Int
+  }
+
+  private func candidate(_ index: QueryIndex, _ found: Found, covers: Set<Int>) -> Candidate {
+    Candidate(
+      way: .index(
+        IndexRanges(
+          index: index.name, ranges: found.ranges, shown: found.shown.joined(separator: ", "),
+          hasManyValues: index.hasManyValues, fixedTiers: found.fixedTiers)),
+      name: index.name, settles: found.settles, covers: covers)
+  }
+
+  /// What an index with one value a record does for the terms: equal tiers, then what the next tier's terms say.
+  private func candidate(
+    _ index: QueryIndex, _ terms: [(place: Int, term: IndexableTerm)]
+  ) throws(ModelError) -> Candidate? {
+    var prefix: [KeyValue] = []
+    var settles: Set<Int> = []
+    var covers: Set<Int> = []
+    var shown: [String] = []
+    for (tier, subject) in index.subjects.enumerated() {
+      let own = terms.filter { $0.term.subject == subject && !$0.term.isElement }
+      let isLast = tier == index.subjects.count - 1
+      if !isLast, own.count == 1, let equal = own[0].term.equalValue(in: index.encodings[tier]) {
+        prefix.append(equal.value)
+        covers.insert(own[0].place)
+        if index.isExact, equal.isExact { settles.insert(own[0].place) }
+        shown.append(equal.value.description)
+        continue
+      }
+      guard let found = try ranges(of: own, in: index, tier: tier, after: prefix) else { break }
+      covers.formUnion(own.map(\.place))
+      settles.formUnion(found.settles)
+      let fixed = prefix.count + found.fixedTiers
+      return candidate(
+        index,
+        Found(ranges: found.ranges, shown: shown + found.shown, settles: settles, fixedTiers: fixed), covers: covers)
+    }
+    guard !prefix.isEmpty else { return nil }
+    let all = try index.ranks(of: KeyInterval(), after: prefix)
+    return candidate(
+      index, Found(ranges: [all].united, shown: shown, settles: settles, fixedTiers: prefix.count), covers: covers)
+  }
+
+  /// Where all of some terms of one tier hold; nil where the index can tell of none.
+  private func ranges(
+    of terms: [(place: Int, term: IndexableTerm)], in index: QueryIndex, tier: Int, after prefix: [KeyValue]
+  ) throws(ModelError) -> Found? {
+    var found: Found?
+    for (place, term) in terms {
+      guard let (intervals, isExact) = term.answer(in: index.encodings[tier], comparators: index.takesComparators)
+      else { continue }
+      var ranges: [Range<Int>] = []
+      for interval in intervals { ranges.append(try index.ranks(of: interval, after: prefix)) }
+      let isOne = intervals.count == 1 && intervals[0].isOneValue
+      let shown = intervals.isEmpty ? "nothing" : intervals.map(\.description).joined(separator: ", ")
+      var next = found ?? Found(ranges: ranges.united, shown: [], settles: [], fixedTiers: 0)
+      next.ranges = next.ranges.intersected(with: ranges.united)
+      next.shown.append(shown)
+      if isExact, index.isExact { next.settles.insert(place) }
+      if isOne { next.fixedTiers = 1 }
+      found = next
+    }
+    return found
+  }
+
+  // MARK: Orders
+
+  /// Whether a way meets records in the order that is asked for.
+  private func order(of way: QueryPlan.Way, by sort: [QuerySort]) -> QueryPlan.Order {
+    switch way {
+    case .scan: return sort.isEmpty ? .along(index: "", isDescending: false) : .sort
+    case .index(let ranges):
+      guard let index = indexes.first(where: { $0.name == ranges.index }), way.isDistinct, ranges.ranges.count <= 1
+      else { return sort.isEmpty ? .identifiers : .sort }
+      let isDescending = isDescending(index, after: ranges.fixedTiers, for: sort)
+      return isDescending.map { .along(index: index.name, isDescending: $0) } ?? (sort.isEmpty ? .identifiers : .sort)
+    case .union, .intersection: return sort.isEmpty ? .identifiers : .sort
+    }
+  }
+
+  /// An index that has all records in the order.
+  private func wholeOrder(_ sort: [QuerySort]) -> QueryPlan.Order? {
+    for index in indexes where !index.hasManyValues && index.isExact && index.count == rows {
+      if let isDescending = isDescending(index, after: 0, for: sort) {
+        return .along(index: index.name, isDescending: isDescending)
+      }
+    }
+    return nil
+  }
+
+  /// Whether an index, of which the first tiers have one value each, has the order of a sort; and whether backwards.
+  private func isDescending(_ index: QueryIndex, after fixed: Int, for sort: [QuerySort]) -> Bool? {
+    guard index.isExact else { return fixed == index.subjects.count && sort.isEmpty ? false : nil }
+    let settled = Set(index.subjects.prefix(fixed))
+    var seen = settled
+    let wanted = sort.filter { seen.insert($0.subject).inserted }
+    let tiers = Array(zip(index.subjects, index.encodings)).dropFirst(fixed)
+    guard wanted.count == tiers.count else { return nil }
+    var isDescending: Bool?
+    for (sort, (subject, encoding)) in zip(wanted, tiers) {
+      guard sort.subject == subject else { return nil }
+      let isBackward = sort.isDescending != encoding.isDescending
+      if let isDescending, isDescending != isBackward { return nil }
+      isDescending = isBackward
+    }
+    return isDescending ?? false
+  }
+}
+
+extension KeyEncoding {
+  var isDescending: Bool { if case .descending = self { true } else { false } }
+}
+
+extension KeyInterval {
+  /// Whether it holds one value and no other.
+  var isOneValue: Bool {
+    if case .including(let low) = lower, case .including(let high) = upper { low == high } else { false }
+  }
+}

@@ -1,0 +1,221 @@
+package import Documents
+package import Expressions
+
+/// A query as it is typed: a condition over documents, and what it is sorted by. The browser and the verbs ask by it.
+package struct RecordQuery: Sendable {
+  package var filter: Filter?
+  package var sort: [(path: DocumentPath, isDescending: Bool)]
+
+  package init(filter: Filter? = nil, sort: [(path: DocumentPath, isDescending: Bool)] = []) {
+    self.filter = filter
+    self.sort = sort
+  }
+
+  /// The plan for a datastore. Asks its indexes for ranks, and reads a few records to see that what an index holds is
+  /// what its path says.
+  package func plan(
+    in datastore: any ReadableDatastore, need: QueryPlanner.Need = .all
+  ) throws(ModelError) -> QueryPlan {
+    let query = named(in: datastore)
+    var wanted = Set(query.filter?.paths ?? [])
+    wanted.formUnion(query.sort.map(\.path))
+    var indexes: [QueryIndex] = []
+    for index in datastore.indexes {
+      guard let known = try QueryIndex(index, of: datastore, ifOver: wanted) else { continue }
+      indexes.append(known)
+    }
+    if let own = try QueryIndex(identifiersOf: datastore, ifOver: wanted) { indexes.append(own) }
+    let planner = QueryPlanner(indexes: indexes, rows: try datastore.count, mayScan: true)
+    return try planner.plan(
+      query.filter?.queryCondition, sort: query.sort.map { QuerySort(.path($0.path), isDescending: $0.isDescending) },
+      need: need, sortText: query.sortText)
+  }
+
+  /// The answer, by a plan of this query for this datastore.
+  ///
+  /// - Parameter goOn: called now and then with the records read so far; throws to end the work.
+  package func run(
+    _ plan: QueryPlan, in datastore: any ReadableDatastore, limit: Int? = nil, offset: Int = 0,
+    after: QueryPosition? = nil, goOn: @escaping (Int) throws -> Void = { _ in }
+  ) throws(ModelError) -> QueryRun<FoundRecord> {
+    if let after, after.query != fingerprint(in: datastore) {
+      throw .refused(reason: "the cursor is one of another query")
+    }
+    let query = named(in: datastore)
+    return QueryRun(
+      plan,
+      QuerySource(
+        entries: { name in ReadableEntries(index: try datastore.index(named: name), isPrimary: name.isEmpty) },
+        element: { key in try datastore.record(key).map { FoundRecord(record: $0) } },
+        matches: { found in query.filter.map { filter in found.matches(filter) } ?? true },
+        sortKey: { found in query.sortKey(of: found.document ?? .null) }, goOn: goOn),
+      limit: limit, offset: offset, after: after)
+  }
+
+  /// The place behind a record of the answer.
+  package func position(after found: FoundRecord, in datastore: any ReadableDatastore) -> QueryPosition {
+    QueryPosition(
+      query: fingerprint(in: datastore), sortKey: named(in: datastore).sortKey(of: found.document ?? .null),
+      identifier: found.record.identifier.bytes)
+  }
+
+  /// The place of a word that `QueryPosition.text` made.
+  package func position(_ text: String, in datastore: any ReadableDatastore) throws(ModelError) -> QueryPosition {
+    try QueryPosition(text, query: fingerprint(in: datastore))
+  }
+
+  private func fingerprint(in datastore: any ReadableDatastore) -> String {
+    "\(datastore.descriptor.key)\n\(filter?.text ?? "")\n\(sortText)"
+  }
+
+  private var sortText: String {
+    sort.map { $0.path.shortText + ($0.isDescending ? " descending" : "") }.joined(separator: ", ")
+  }
+
+  private func sortKey(of document: Document) -> [UInt8] {
+    var encoder = KeyEncoder()
+    for (path, isDescending) in sort {
+      let value = document[path] ?? document.values(at: path).first
+      if isDescending {
+        encoder.appendDescending { (encoder: inout KeyEncoder) in encoder.append(sorting: value) }
+      } else {
+        encoder.append(sorting: value)
+      }
+    }
+    return encoder.bytes
+  }
+
+  /// The query with the names of indexes as the paths that they are over, where no field has the name.
+  private func named(in datastore: any ReadableDatastore) -> RecordQuery {
+    var paths: [DocumentPath: DocumentPath] = [:]
+    let over = Set(datastore.indexes.flatMap { $0.descriptor.subjectPaths ?? [] })
+    for index in datastore.indexes {
+      let name = DocumentPath([.member(index.descriptor.name)])
+      if !over.contains(name), let path = index.descriptor.subjectPaths, path.count == 1 { paths[name] = path[0] }
+    }
+    guard !paths.isEmpty else { return self }
+    return RecordQuery(
+      filter: filter?.replacing { paths[$0] ?? $0 }, sort: sort.map { (paths[$0.path] ?? $0.path, $0.isDescending) })
+  }
+}
+
+/// A record of an answer, with its document where its content is one.
+package final class FoundRecord {
+  package let record: Record
+  package private(set) lazy var document: Document? = try? record.document()
+
+  init(record: Record) { self.record = record }
+
+  fileprivate func matches(_ filter: Filter) -> Bool { document.map { filter.matches($0) } ?? false }
+}
+
+extension IndexDescriptor {
+  /// The document paths of its tiers, declared or spelled by its key paths.
+  var subjectPaths: [DocumentPath]? { declaredRule?.tiers.map(\.path) ?? namedPaths }
+}
+
+extension ReadableDatastore {
+  func index(named name: String) throws(ModelError) -> any ReadableIndex {
+    guard !name.isEmpty else { return primary }
+    guard let index = indexes.first(where: { $0.descriptor.name == name }) else {
+      throw .noSuchIndex(name, datastore: descriptor.key, known: indexes.map(\.descriptor.name))
+    }
+    return index
+  }
+}
+
+extension QueryIndex {
+  /// An index of a store as the planner sees it; nil where it can answer nothing about some paths.
+  init?(
+    _ index: any ReadableIndex, of datastore: any ReadableDatastore, ifOver wanted: Set<DocumentPath>
+  ) throws(ModelError) {
+    let descriptor = index.descriptor
+    guard !descriptor.isStale, descriptor.encoding.isByteOrdered, let paths = descriptor.subjectPaths,
+      paths.count == descriptor.tierEncodings.count, paths.contains(where: { wanted.contains($0) })
+    else { return nil }
+    guard try Self.agrees(index, with: paths, in: datastore) else { return nil }
+    self.init(
+      name: descriptor.name, subjects: paths.map { .path($0) }, encodings: descriptor.tierEncodings,
+      isCompound: paths.count > 1, hasManyValues: descriptor.kind.hasManyValues, count: try index.count,
+      rank: { bound throws(ModelError) in try index.rank(of: bound) })
+  }
+
+  /// The records themselves, in the order of their identifiers.
+  init?(identifiersOf datastore: any ReadableDatastore, ifOver wanted: Set<DocumentPath>) throws(ModelError) {
+    let primary = datastore.primary
+    guard primary.descriptor.encoding.isByteOrdered, case .integer = primary.descriptor.encoding,
+      let text = primary.descriptor.rule, let path = try? DocumentPath(parsing: text), wanted.contains(path)
+    else { return nil }
+    self.init(
+      name: "", subjects: [.path(path)], encodings: [primary.descriptor.encoding], count: try primary.count,
+      rank: { bound throws(ModelError) in try primary.rank(of: bound) })
+  }
+
+  /// Whether some records, spread over the index, stand in it under what the paths lead to in them. A key path may be
+  /// called otherwise than the field that it is coded as.
+  private static func agrees(
+    _ index: any ReadableIndex, with paths: [DocumentPath], in datastore: any ReadableDatastore
+  ) throws(ModelError) -> Bool {
+    guard index.descriptor.declaredRule == nil else { return true }
+    let rule = IndexRule(index.descriptor, paths: paths, origin: .declared)
+    let count = try index.count
+    for sample in 0..<min(6, count) {
+      let rank = count <= 6 ? sample : sample * ((count - 1) / 5)
+      guard let entry = try index.entries(at: rank..<rank + 1).first else { continue }
+      guard let record = try datastore.record(entry.identifier), let document = try? record.document(),
+        let values = try? rule.encodedValues(of: document),
+        let own = try? index.descriptor.encoding.encode(entry.value),
+        values.contains(own)
+      else { return false }
+    }
+    return true
+  }
+}
+
+/// The entries of an index of a store.
+private struct ReadableEntries: QueryEntries {
+  let index: any ReadableIndex
+  let isPrimary: Bool
+
+  var hasBytesAsOrder: Bool { index.descriptor.encoding.isByteOrdered }
+
+  var count: Int { get throws(ModelError) { try index.count } }
+
+  func identifiers(at ranks: Range<Int>) throws(ModelError) -> [StoredKey] {
+    try index.entries(at: ranks).map(\.identifier)
+  }
+
+  func ranks(sharingValueAt rank: Int) throws(ModelError) -> Range<Int> {
+    guard !isPrimary, let entry = try index.entries(at: rank..<rank + 1).first else { return rank..<rank + 1 }
+    return try index.rank(of: .before(entry.value))..<index.rank(of: .after(entry.value))
+  }
+
+  func place(of identifier: StoredKey) throws(ModelError) -> Int? { try index.rank(of: identifier, value: nil) }
+
+  func rank(after identifier: StoredKey) throws(ModelError) -> Int {
+    try index.rank(of: .after(try index.descriptor.encoding.decode(identifier.bytes)))
+  }
+}
+
+extension KeyEncoder {
+  /// Appends what a field is sorted by: nothing and null first, then false, true, numbers by their exact value, dates,
+  /// texts, and other values by their JSON.
+  fileprivate mutating func append(sorting value: Document?) {
+    switch value {
+    case nil, .null?: appendNull()
+    case .bool(let flag)?: append(UInt8(flag ? 2 : 1))
+    case .number(let number)?:
+      append(UInt8(3))
+      append(DecimalDigits(number.text))
+    case .date(let seconds)?:
+      append(UInt8(4))
+      append(date: seconds)
+    case .string(let text)?:
+      append(UInt8(5))
+      append(text)
+    case let other?:
+      append(UInt8(6))
+      append(other.compactJSON)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package import Documents
+import Expressions
+
+/// Names in a query that nothing in a datastore has.
+package struct UnknownName: Hashable, Sendable {
+  package var path: DocumentPath
+  /// Names that are there and look like it, nearest first.
+  package var nearest: [String]
+
+  /// `no field country; did you mean countrycode?`
+  package var sentence: String {
+    let question = nearest.isEmpty ? "" : "; did you mean \(nearest.joined(separator: ", "))?"
+    return "no field \(path.shortText)\(question)"
+  }
+}
+
+extension RecordQuery {
+  /// The paths of the query that no record of the first thousand has, and no index is called. Reads records until each
+  /// path was met.
+  package func unknownNames(in datastore: any ReadableDatastore) throws(ModelError) -> [UnknownName] {
+    var known: Set<String> = []
+    for index in datastore.indexes {
+      known.insert(index.descriptor.name)
+      for path in index.descriptor.subjectPaths ?? [] { known.insert(path.shortText) }
+    }
+    var missing: [DocumentPath] = []
+    for path in (filter?.paths ?? []) + sort.map(\.path)
+    where !path.isRoot && !known.contains(path.shortText) && !missing.contains(path) {
+      missing.append(path)
+    }
+    let count = min(1000, try datastore.count)
+    var rank = 0
+    while rank < count, !missing.isEmpty {
+      for entry in try datastore.primary.entries(at: rank..<min(count, rank + 64)) {
+        guard let document = try datastore.record(entry.identifier).flatMap({ try? $0.document() }) else { continue }
+        missing.removeAll { document[$0] != nil || !document.values(at: $0).isEmpty }
+        if case .object(let members) = document { for member in members { known.insert(member.name) } }
+        if missing.isEmpty { break }
+      }
+      rank += 64
+    }
+    guard count > 0 else { return [] }
+    return missing.map { path in
+      let name = path.shortText
+      let near = known.map { (distance: Self.distance(name, $0), name: $0) }
+        .filter { $0.distance <= max(2, name.count / 2) || $0.name.hasPrefix(name) || name.hasPrefix($0.name) }
+        .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+      return UnknownName(path: path, nearest: near.prefix(3).map(\.name))
+    }
+  }
+
+  /// How many characters have to be changed, added or left out to make one text of the other.
+  private static func distance(_ left: String, _ right: String) -> Int {
+    let (left, right) = (Array(left.lowercased().prefix(60)), Array(right.lowercased().prefix(60)))
+    var row = Array(0...right.count)
+    for (place, character) in left.enumerated() {
+      var diagonal = row[0]
+      row[0] = place + 1
+      for (column, other) in right.enumerated() {
+        let best = min(row[column], row[column + 1]) + 1
+        (diagonal, row[column + 1]) = (row[column + 1], min(best, diagonal + (character == other ? 0 : 1)))
+      }
+    }
+    return row[right.count]
+  }
+}

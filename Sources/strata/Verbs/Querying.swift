@@ -1,0 +1,69 @@
+import DatastoreModel
+import Documents
+import Expressions
+import StoreBrowser
+
+// What `--where` and `--sort` ask for, in every verb that takes them.
+
+extension VerbRun {
+  /// The query of the arguments. Names that nothing has are told of on standard error, with those that look like them.
+  func query(in datastore: any ReadableDatastore) throws -> RecordQuery {
+    let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
+    let query = RecordQuery(filter: filter, sort: try arguments.values("--sort").map(sortOrder))
+    for name in try query.unknownNames(in: datastore) { complain(name.sentence) }
+    return query
+  }
+
+  private func sortOrder(_ text: String) throws -> (path: DocumentPath, isDescending: Bool) {
+    let (path, isDescending) =
+      if text.hasSuffix(":desc") {
+        (String(text.dropLast(5)), true)
+      } else if text.hasSuffix(":asc") {
+        (String(text.dropLast(4)), false)
+      } else {
+        (text, false)
+      }
+    return (try onDocument(DocumentPath(parsing: path)), isDescending)
+  }
+
+  /// Prints the answer of a query; where a limit cuts it, how to go on comes on standard error.
+  func printRecords(of datastore: any ReadableDatastore) throws -> Int32 {
+    let query = try query(in: datastore)
+    let limit = try arguments.count("--limit")
+    if let limit, limit < 1 { throw UsageError("--limit is 1 or more", verb: arguments.verb) }
+    let after = try arguments.value("--after").map { try query.position($0, in: datastore) }
+    let plan = try query.plan(in: datastore, need: limit == nil ? .all : .first)
+    if arguments.has("--explain") {
+      try output.line(plan.text)
+      return 0
+    }
+    var run = try query.run(
+      plan, in: datastore, limit: limit, offset: arguments.count("--offset") ?? 0, after: after)
+    if arguments.has("--count") {
+      let count = try run.count()
+      if isJSON { try line(["count": .count(count)]) } else { try output.line("\(count)") }
+      return 0
+    }
+    var last: FoundRecord?
+    while let found = try run.next() {
+      last = found
+      if isJSON {
+        try line(.record(found.record, in: datastore.descriptor))
+      } else {
+        let document = if let document = found.document { document } else { try found.record.document() }
+        try output.line("\(found.record.identifier)\t\(document.compactJSON)")
+      }
+    }
+    if let limit, let last, run.keptCount == limit {
+      complain("to go on: --after \(query.position(after: last, in: datastore).text)")
+    }
+    return 0
+  }
+
+  /// The records that `--where` keeps, by identifier; all of them without it.
+  func forEachRecord(of datastore: any ReadableDatastore, _ body: (Record) throws -> Void) throws {
+    let query = try query(in: datastore)
+    var run = try query.run(query.plan(in: datastore), in: datastore)
+    while let found = try run.next() { try body(found.record) }
+  }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+
+@Suite("Verbs that ask by a condition")
+struct QueryVerbTests {
+  /// 300 towns with an index over their population and one over their country.
+  private func towns(_ folder: TemporaryFolder) throws -> String {
+    let path = folder.path("Towns.strata")
+    let lines = (0..<300).map { id in
+      "{\"id\": \(id), \"name\": \"Town \(id)\", \"population\": \(id * 7 % 300), \"countrycode\": \"\(["CH", "FR", "IT"][id % 3])\"}"
+    }
+    let file = try folder.file("towns.jsonl", lines.joined(separator: "\n"))
+    let run = try ProgramRun([
+      "import", path, "Town", file, "--id", "id", "--index", "size=population", "--index", "country=countrycode",
+    ])
+    #expect(run.status == 0, "\(run.complaint)")
+    return path
+  }
+
+  private func ids(_ arguments: [String]) throws -> [Int] {
+    try ProgramRun(arguments + ["--json"]).objects.compactMap { $0["id"] as? Int }
+  }
+
+  @Test("the answer is a loop's, by identifier or sorted, whole or in pages")
+  func answers() throws {
+    let folder = try TemporaryFolder()
+    let path = try towns(folder)
+    let records = ["records", path, "Town", "--where"]
+    let large = (0..<300).filter { $0 * 7 % 300 > 250 }
+    #expect(try ids(records + ["population > 250"]) == large)
+    #expect(try ids(records + ["size > 250"]) == large, "by the index's name")
+    let both = large.filter { $0 % 3 == 0 }
+    #expect(try ids(records + ["population > 250 and countrycode = \"CH\""]) == both)
+    let descending = large.sorted { $0 * 7 % 300 > $1 * 7 % 300 }
+    let sorted = records + ["population > 250", "--sort", "population:desc"]
+    #expect(try ids(sorted) == descending)
+    #expect(try ids(sorted + ["--limit", "5", "--offset", "3"]) == Array(descending.dropFirst(3).prefix(5)))
+    #expect(try ProgramRun(records + ["population > 250", "--count"]).lines == ["\(large.count)"])
+    let named = large.sorted { ($0 % 3, -$0) < ($1 % 3, -$1) }
+    #expect(try ids(records + ["population > 250", "--sort", "countrycode", "--sort", "id:desc"]) == named)
+
+    let page = try ProgramRun(sorted + ["--limit", "5", "--json"])
+    let cursor = try #require(page.complaint.split(separator: " ").last.map { $0.trimmingCharacters(in: .newlines) })
+    #expect(try ids(sorted + ["--after", cursor]) == Array(descending.dropFirst(5)))
+    #expect(try ProgramRun(records + ["population > 9", "--after", cursor]).status == 1)
+    #expect(try ProgramRun(records + ["population > 9", "--after", "x"]).status == 2)
+  }
+
+  @Test("a plan's first word says how the records are found")
+  func plans() throws {
+    let folder = try TemporaryFolder()
+    let path = try towns(folder)
+    func plan(_ condition: String) throws -> String {
+      try ProgramRun(["records", path, "Town", "--where", condition, "--explain"]).lines.first ?? ""
+    }
+    #expect(try plan("population > 290") == "INDEX size 290 ..> 9 entries · SORT identifiers")
+    #expect(try plan("population > 290 or countrycode = \"CH\"").hasPrefix("UNION ("))
+    #expect(try plan("name = \"Town 3\"") == "SCAN 300 records · KEEP name = \"Town 3\" · SORT no")
+    #expect(try plan("population > 290 and name = \"Town 3\"").contains("KEEP"))
+  }
+
+  @Test("an unknown name is a warning with the nearest names, status 0")
+  func unknownNames() throws {
+    let folder = try TemporaryFolder()
+    let path = try towns(folder)
+    let run = try ProgramRun(["records", path, "Town", "--where", "countrycod = \"CH\""])
+    #expect(run.status == 0)
+    #expect(run.lines.isEmpty)
+    #expect(run.complaint.contains("no field countrycod; did you mean countrycode"))
+  }
+
+  @Test("export and delete take the same condition")
+  func others() throws {
+    let folder = try TemporaryFolder()
+    let path = try towns(folder)
+    #expect(try ProgramRun(["export", path, "Town", "--where", "population < 10"]).lines.count == 10)
+    #expect(try ProgramRun(["delete", path, "Town", "--where", "population < 10"]).status == 0)
+    #expect(try ids(["records", path, "Town", "--where", "population < 12"]).count == 2)
+    #expect(try ProgramRun(["verify", path]).status == 0)
+    #expect(try ProgramRun(["delete", path, "Town", "--where", "population < 10"]).status == 1)
+    #expect(try ProgramRun(["delete", path, "Town"]).status == 2)
+    #expect(try ProgramRun(["delete", path, "Town", "1", "--where", "population < 10"]).status == 2)
+  }
+
+  @Test("what makes no sense is told with its column, and nothing is done")
+  func badInput() throws {
+    let folder = try TemporaryFolder()
+    let path = try towns(folder)
+    let records = ["records", path, "Town"]
+    let unreadable = try ProgramRun(records + ["--where", "population >"])
+    #expect(unreadable.status == 2)
+    #expect(unreadable.complaint.contains("column 13"))
+    #expect(try ProgramRun(records + ["--limit", "0"]).status == 2)
+    #expect(try ProgramRun(records + ["--offset", "-1"]).status == 2)
+    #expect(try ProgramRun(records + ["--sort", "a..b"]).status == 2)
+    #expect(try ProgramRun(records + ["--index", "size", "--sort", "name"]).status == 2)
+    #expect(try ProgramRun(["export", path, "--where", "population < 10"]).status == 2)
+  }
+}
