@@ -9,7 +9,9 @@ struct ExecutorTests {
   func actors() async throws {
     // On a disk, because a sync in memory may be over before anybody waits for it; and where no slice ends.
     let place = TemporaryPlace()
-    let disk = try DiskPersistence(readWriteURL: place.url, slices: .ofStandingClock())
+    var configuration = StoreConfiguration()
+    configuration.writerIdleTime = .seconds(3600)
+    let disk = try DiskPersistence(readWriteURL: place.url, configuration: configuration, slices: .ofStandingClock())
     let books = BookFormat.datastore(disk)
     try await books.persist(Book(id: 0, title: "The first takes the store's lock"))
     let worker = Worker()

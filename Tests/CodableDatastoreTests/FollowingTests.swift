@@ -6,7 +6,7 @@ import Testing
 
 @testable import CodableDatastore
 
-@Suite("Observers hear everything once, in order", .timeLimit(.minutes(2)))
+@Suite("Observers hear everything once, in order")
 struct FollowingTests {
   struct Refusal: Error {}
 

@@ -46,11 +46,12 @@ private struct PlainVolumeFormat: DatastoreFormat {
 }
 
 private struct Shelves {
-  let persistence = MemoryPersistence()
+  let persistence: MemoryPersistence
   let authors: WriterFormat.Datastore
   let books: VolumeFormat.Datastore
 
-  init() {
+  init(_ persistence: MemoryPersistence = MemoryPersistence()) {
+    self.persistence = persistence
     authors = .JSONStore(
       persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Writer.self, from: data) }])
     books = .JSONStore(
@@ -201,10 +202,13 @@ struct ReferenceTests {
 
   @Test("an index that was there before gains its target without being built anew")
   func oldStore() async throws {
-    let library = Shelves()
-    let plain: PlainVolumeFormat.Datastore = .JSONStore(
-      persistence: library.persistence, migrations: [.first: { decoder, data in try decoder.decode(Volume.self, from: data) }])
-    for id in 0..<50 { try await plain.persist(Volume(id: "\(id)", author: id % 7, translators: [id])) }
+    let persistence = MemoryPersistence()
+    do {
+      let plain: PlainVolumeFormat.Datastore = .JSONStore(
+        persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Volume.self, from: data) }])
+      for id in 0..<50 { try await plain.persist(Volume(id: "\(id)", author: id % 7, translators: [id])) }
+    }
+    let library = Shelves(persistence)
     try await library.books.warm()
     #expect(try await library.referring(to: 3, \.author).count == 7)
     let commits = try await library.persistence.commits.collectInstances(upTo: 1)

@@ -44,8 +44,12 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
   }
 
   /// On a clock of its own, which no other persistence of the location has; for tests and measurements.
-  package init(readWriteURL: URL, slices: TimeSlices) throws where AccessMode == ReadWrite {
-    _store = _StoreHandle(connection: StoreConnection(path: readWriteURL.path, slices: slices), isReadOnly: false)
+  package init(
+    readWriteURL: URL, configuration: StoreConfiguration = StoreConfiguration(), slices: TimeSlices
+  ) throws where AccessMode == ReadWrite {
+    let connection = StoreConnection(path: readWriteURL.path, slices: slices)
+    connection.configuration = configuration
+    _store = _StoreHandle(connection: connection, isReadOnly: false)
   }
 
   /// A persistence that only reads. It creates and changes nothing, and follows what is written here and by other

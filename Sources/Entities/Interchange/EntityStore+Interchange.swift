@@ -112,9 +112,9 @@ extension Entity {
     merged.created = min(created, other.created)
     for (key, property) in other.properties { merged.set(key, property) }
     for (key, past) in other.past {
-      var all = merged.past[key] ?? []
-      for event in past where !all.contains(event) { all.append(event) }
-      merged.past[key] = all.sorted { $0.date > $1.date }
+      let known = merged.past[key] ?? []
+      let new = past.filter { !known.contains($0) }
+      if !new.isEmpty { merged.past[key] = known.isEmpty ? new : (known + new).sorted { $0.date > $1.date } }
     }
     for (key, past) in other.past where other[key] == nil && past.first?.property == nil {
       if let removed = past.first, let own = merged[key], own.date <= removed.date { merged.drop(key) }

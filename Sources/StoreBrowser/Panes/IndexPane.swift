@@ -324,9 +324,9 @@ struct IndexPane: Pane {
       + (answer.staleness.map { "; \($0)" } ?? "")
     let text =
       answer.isClean
-      ? "verify \(theme.check) \(counts) · 0 orphans · 0 missing\(compared)"
-      : "verify \(theme.problemSign) \(counts) · \(answer.orphanCount) orphans · \(answer.missingCount) missing · "
-        + "\(answer.unreadableCount) unreadable"
+      ? "verify \(theme.check) 0 orphans · 0 missing · \(counts)\(compared)"
+      : "verify \(theme.problemSign) \(answer.orphanCount) orphans · \(answer.missingCount) missing · "
+        + "\(answer.unreadableCount) unreadable · \(counts)"
     let width = min(SafeText.width(text), inside.columns / 2)
     grid.write(
       text, at: Point(column: inside.right - width - 1, row: row), width: width,

@@ -216,7 +216,10 @@ struct GuideTests {
 
   @Test("several processes")
   func severalProcesses() async throws {
-    try await NoteFormat.datastore(in: DiskPersistence(readWriteURL: url)).persist(Note(id: 1, title: "A", text: ""))
+    var configuration = StoreConfiguration()
+    configuration.writerIdleTime = .milliseconds(200)
+    let persistence = try DiskPersistence(readWriteURL: url, configuration: configuration)
+    try await NoteFormat.datastore(in: persistence).persist(Note(id: 1, title: "A", text: ""))
     let reader = DiskPersistence(readOnlyURL: url)
     let notes = NoteFormat.reader(in: reader)
     let count = try await notes.count
