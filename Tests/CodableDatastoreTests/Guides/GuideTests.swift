@@ -228,6 +228,29 @@ struct GuideTests {
     #expect(count == 1)
   }
 
+  @Test("references")
+  func references() async throws {
+    let persistence = MemoryPersistence()
+    let people = PoetFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.first: { try $0.decode(Poet.self, from: $1) }])
+    let poems = PoemFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.first: { try $0.decode(Poem.self, from: $1) }])
+    let rilke = try await people.resolve(.matching(\.name, "Rilke"), orCreate: { Poet(id: 1, name: "Rilke") })
+    #expect(rilke.isCreated)
+    let poem = Poem(id: 7, title: "Herbsttag", poet: rilke.instance.id)
+    try await poems.persist(poem)
+    try await poems.persist(Poem(id: 8, title: "Der Panther", poet: 2))
+    var titles: [String] = []
+    let poets = try await poems.follow(\.poet, from: poem, in: people)
+    for try await poem in poems.load(referringTo: 1, through: \.poet) { titles.append(poem.title) }
+    let dangling = try await poems.dangling(\.poet, in: people)
+    #expect(poets.map { $0?.name } == ["Rilke"])
+    #expect(titles == ["Herbsttag"])
+    #expect(dangling.map(\.id) == [8])
+    try await people.delete(1, references: .clear(poems, \.poet))
+    #expect(try await poems.load(7)?.poet == nil)
+  }
+
   @Test("concurrency")
   func concurrency() async throws {
     let persistence = MemoryPersistence()

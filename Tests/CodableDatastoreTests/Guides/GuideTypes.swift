@@ -117,3 +117,30 @@ struct AccountFormat: DatastoreFormat {
   static let defaultKey: DatastoreKey = "Accounts"
   static let currentVersion = Version.first
 }
+
+struct Poet: Codable, Identifiable, Sendable {
+  var id: Int
+  var name: String
+}
+
+struct PoetFormat: DatastoreFormat {
+  enum Version: Int, CaseIterable, Sendable { case first = 1 }
+  typealias Instance = Poet
+  static let defaultKey: DatastoreKey = "Poets"
+  static let currentVersion = Version.first
+  let name = Index(\.name)
+}
+
+struct Poem: Codable, Identifiable, Sendable {
+  var id: Int
+  var title: String
+  var poet: Int?
+}
+
+struct PoemFormat: DatastoreFormat {
+  enum Version: Int, CaseIterable, Sendable { case first = 1 }
+  typealias Instance = Poem
+  static let defaultKey: DatastoreKey = "Poems"
+  static let currentVersion = Version.first
+  let poet = Reference(\.poet, to: PoetFormat.self)
+}
