@@ -80,7 +80,9 @@ struct ReferenceTests {
         == [[3, nil, 1, 3], []])
   }
 
-  @Test("references, who refers and what dangles equal a loop over the records, through edits, undo, restore and at old commits", arguments: [1, 2, 3, 4] as [UInt64])
+  @Test(
+    "references, who refers and what dangles equal a loop over the records, through edits, undo, restore and at old commits",
+    arguments: [1, 2, 3, 4] as [UInt64])
   func random(seed: UInt64) async throws {
     var random = SplitMix(seed)
     let library = Shelves()
@@ -114,7 +116,8 @@ struct ReferenceTests {
   }
 
   private func check<Mode>(
-    _ store: Datastore<VolumeFormat, Mode>, _ targets: Datastore<WriterFormat, Mode>, _ books: [Volume], _ authors: Set<Int>,
+    _ store: Datastore<VolumeFormat, Mode>, _ targets: Datastore<WriterFormat, Mode>, _ books: [Volume],
+    _ authors: Set<Int>,
     _ place: String
   ) async throws {
     for id in 0..<12 {
@@ -145,7 +148,8 @@ struct ReferenceTests {
     try await library.books.persist(Volume(id: "a", author: 1, translators: [1, 2, 1]))
     try await library.books.persist(Volume(id: "b", author: 2, publisher: 1))
     let error = await #expect(throws: ReferenceError.self) {
-      try await library.authors.delete(1, references: .clear(library.books, \.translators), .refuse(library.books, \.author))
+      try await library.authors.delete(
+        1, references: .clear(library.books, \.translators), .refuse(library.books, \.author))
     }
     #expect(error == .isReferredTo(datastore: "Authors", by: "Books", count: 1))
     #expect(error?.errorDescription == "It cannot be deleted from Authors: 1 of Books refers to it.")
@@ -205,7 +209,8 @@ struct ReferenceTests {
     let persistence = MemoryPersistence()
     do {
       let plain: PlainVolumeFormat.Datastore = .JSONStore(
-        persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Volume.self, from: data) }])
+        persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Volume.self, from: data) }]
+      )
       for id in 0..<50 { try await plain.persist(Volume(id: "\(id)", author: id % 7, translators: [id])) }
     }
     let library = Shelves(persistence)
@@ -219,9 +224,11 @@ struct ReferenceTests {
   func resolve() async throws {
     let authors = Shelves().authors
     #expect(try await authors.resolve(.matching(\.name, "Lem")) as Resolved? == nil)
-    let made = try await authors.resolve(.identifier(7), .matching(\.name, "Lem"), orCreate: { Writer(id: 7, name: "Lem") })
+    let made = try await authors.resolve(
+      .identifier(7), .matching(\.name, "Lem"), orCreate: { Writer(id: 7, name: "Lem") })
     #expect(made.isCreated && made.instance.id == 7)
-    let found = try await authors.resolve(.identifier(8), .matching(\.name, "Lem"), orCreate: { Writer(id: 8, name: "Lem") })
+    let found = try await authors.resolve(
+      .identifier(8), .matching(\.name, "Lem"), orCreate: { Writer(id: 8, name: "Lem") })
     #expect(!found.isCreated && found.instance.id == 7)
     let all = try await authors.resolve(
       ["Dick", "Lem", "Dick"], by: { [.matching(\.name, $0)] }, orCreate: { Writer(id: $0.count, name: $0) })

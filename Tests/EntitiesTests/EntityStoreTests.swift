@@ -38,7 +38,9 @@ struct EntityStoreTests {
   @Test("what is removed is gone now, and stays in the past")
   func remove() async throws {
     let entities = EntityStore(MemoryPersistence())
-    let (born, changed, gone) = (Date(timeIntervalSince1970: 1), Date(timeIntervalSince1970: 2), Date(timeIntervalSince1970: 3))
+    let (born, changed, gone) = (
+      Date(timeIntervalSince1970: 1), Date(timeIntervalSince1970: 2), Date(timeIntervalSince1970: 3)
+    )
     try await entities.add(Entity("p", type: "person", created: born, properties: ["name": "Ada"]))
     try await entities.update("p", ["name": "Countess"], date: changed)
     #expect(try await entities.remove("name", from: "p", date: gone))
@@ -72,9 +74,12 @@ struct EntityStoreTests {
     let entities = EntityStore(MemoryPersistence())
     let long = String(repeating: "x", count: 500)
     let date = Date(timeIntervalSince1970: -12.5)
-    try await entities.add(Entity("1", type: "a", properties: ["name": .string(long + "1"), "n": 1, "when": .date(date)]))
-    try await entities.add(Entity("2", type: "a", properties: ["name": .string(long + "2"), "n": 1.0, "to": .entity("1")]))
-    try await entities.add(Entity("3", type: "a", properties: ["names": ["x", "y"].entityValue, "raw": .data(Data([1]))]))
+    try await entities.add(
+      Entity("1", type: "a", properties: ["name": .string(long + "1"), "n": 1, "when": .date(date)]))
+    try await entities.add(
+      Entity("2", type: "a", properties: ["name": .string(long + "2"), "n": 1.0, "to": .entity("1")]))
+    try await entities.add(
+      Entity("3", type: "a", properties: ["names": ["x", "y"].entityValue, "raw": .data(Data([1]))]))
     func ids(_ key: EntityKey, _ value: EntityValue) async throws -> [String] {
       try await entities.load(where: key, is: value).map(\.id)
     }
@@ -109,7 +114,8 @@ struct EntityStoreTests {
     let entities = EntityStore(persistence)
     let made = try await entities.resolve(.property("isbn", "1"), .name("Dune"), type: "book", orCreate: ["pages": 412])
     #expect(made.isCreated)
-    #expect(made.entity["isbn"]?.value == "1" && made.entity["name"]?.value == "Dune" && made.entity["pages"]?.value == 412)
+    #expect(
+      made.entity["isbn"]?.value == "1" && made.entity["name"]?.value == "Dune" && made.entity["pages"]?.value == 412)
     let found = try await entities.resolve(.property("isbn", "2"), .name("Dune"), type: "book", orCreate: [:])
     #expect(!found.isCreated && found.entity.id == made.entity.id)
     #expect(try await entities.find(.name("Dune"), type: "person") == nil)

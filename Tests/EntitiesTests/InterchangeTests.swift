@@ -91,17 +91,35 @@ struct InterchangeTests {
     "a file that is wrong is refused with what and where, and nothing of it is taken",
     arguments: [
       (#"{"entities":[{"identifier":"a"}]}"#, "entities[0].type: it is missing."),
-      (#"{"entities":[{"type":"a","identifier":"x"},{"type":"a","identifier":"x"}]}"#, "entities[1].identifier: “x” is that of entities[0] too."),
-      (#"{"entities":[{"type":"a","size":{"float":1}}]}"#, "entities[0].size.float: “float” is no kind of value; there are string, integer, double, boolean, date, data, entity, list."),
-      (#"{"entities":[{"type":"a","born":{"date":"2020-13-01"}}]}"#, "entities[0].born.date: “2020-13-01” is no date; one is written 2020-01-21T10:00:00.000Z."),
+      (
+        #"{"entities":[{"type":"a","identifier":"x"},{"type":"a","identifier":"x"}]}"#,
+        "entities[1].identifier: “x” is that of entities[0] too."
+      ),
+      (
+        #"{"entities":[{"type":"a","size":{"float":1}}]}"#,
+        "entities[0].size.float: “float” is no kind of value; there are string, integer, double, boolean, date, data, entity, list."
+      ),
+      (
+        #"{"entities":[{"type":"a","born":{"date":"2020-13-01"}}]}"#,
+        "entities[0].born.date: “2020-13-01” is no date; one is written 2020-01-21T10:00:00.000Z."
+      ),
       (#"{"entities":[{"type":"a","size":{"double":"NaN"}}]}"#, "entities[0].size.double: expected a finite number."),
       (#"{"entities":[{"type":"a","size":1e400}]}"#, "entities[0].size: expected a finite number."),
-      (#"{"entities":[{"type":"a","size":9223372036854775808}]}"#, "entities[0].size: expected a whole number of 64 bits."),
+      (
+        #"{"entities":[{"type":"a","size":9223372036854775808}]}"#,
+        "entities[0].size: expected a whole number of 64 bits."
+      ),
       (#"{"entities":[{"type":"a","size":NaN}]}"#, "line 1, column 33: unexpected “N”."),
       (#"{"entities":[{"type":"a","size":null}]}"#, "entities[0].size: null is no value."),
-      (#"{"entities":[{"type":"a","size":{"string":"a","integer":1}}]}"#, "entities[0].size: two values, “string” and “integer”."),
+      (
+        #"{"entities":[{"type":"a","size":{"string":"a","integer":1}}]}"#,
+        "entities[0].size: two values, “string” and “integer”."
+      ),
       (#"{"entities":[{"type":"a","photo":{"data":"*"}}]}"#, "entities[0].photo.data: expected base64."),
-      (#"{"entities":[{"type":"a","list":[{"list":[{"entity":1}]}]}]}"#, "entities[0].list[0].list[0].entity: expected a text, not Int."),
+      (
+        #"{"entities":[{"type":"a","list":[{"list":[{"entity":1}]}]}]}"#,
+        "entities[0].list[0].list[0].entity: expected a text, not Int."
+      ),
       (#"{"entities":{}}"#, "line 1: expected an object with a list “entities”."),
       (#"[]"#, "line 1: expected an object with a list “entities”."),
     ])
@@ -115,7 +133,8 @@ struct InterchangeTests {
 
   @Test("forward references and cycles come in; what leads nowhere is counted")
   func references() async throws {
-    let text = #"{"entities":[{"type":"a","identifier":"1","next":{"entity":"2"}},{"type":"a","identifier":"2","next":{"entity":"1"},"lost":{"entity":"3"}}]}"#
+    let text =
+      #"{"entities":[{"type":"a","identifier":"1","next":{"entity":"2"}},{"type":"a","identifier":"2","next":{"entity":"1"},"lost":{"entity":"3"}}]}"#
     let entities = EntityStore(MemoryPersistence())
     #expect(try await entities.importing(Data(text.utf8)) == EntityImportReport(created: 2, dangling: 1))
     #expect(try await entities.load(referringTo: "1").collectInstances(upTo: .infinity).map(\.id) == ["2"])

@@ -18,7 +18,10 @@ struct SeededGenerator: RandomNumberGenerator {
   mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
 
   mutating func text() -> String {
-    let alphabet = ["a", "Z", "é", "e\u{301}", "\u{1F468}\u{200D}\u{1F469}", "\"", "\\", "\n", "\u{1}", "ß", "漢", " ", "=", "\u{202E}"]
+    let alphabet = [
+      "a", "Z", "é", "e\u{301}", "\u{1F468}\u{200D}\u{1F469}", "\"", "\\", "\n", "\u{1}", "ß", "漢", " ", "=",
+      "\u{202E}",
+    ]
     return (0..<below(8)).map { _ in alphabet[below(alphabet.count)] }.joined()
   }
 

@@ -105,7 +105,8 @@ extension IndexPlan {
   }
 
   private static func plan<Value: Indexable>(
-    _ place: Place, kind: IndexKind, type: IndexType, keyPathName: String?, tiers: [IndexTier], target: DatastoreKey? = nil,
+    _ place: Place, kind: IndexKind, type: IndexType, keyPathName: String?, tiers: [IndexTier],
+    target: DatastoreKey? = nil,
     coder: KeyCoder<Value>, values: @escaping @Sendable (Instance) throws -> [[UInt8]]
   ) -> IndexPlan {
     IndexPlan(

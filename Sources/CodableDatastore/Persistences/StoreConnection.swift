@@ -96,7 +96,8 @@ final class StoreConnection: Sendable {
     // Nobody else can write to memory, so its lock is never let go of.
     var configuration = StoreConfiguration()
     configuration.writerIdleTime = .seconds(1_000_000_000)
-    return StoreConnection(path: nil, writer: Store.memory(options: options(isReadOnly: false, configuration)), slices: slices)
+    return StoreConnection(
+      path: nil, writer: Store.memory(options: options(isReadOnly: false, configuration)), slices: slices)
   }
 
   /// The newest durable state, here or of another process; nil where there is no store.

@@ -20,7 +20,9 @@ extension OwnStore {
   ) throws(ModelError) -> RewriteReport {
     let report = try rewriting { () throws(StorageError) in
       // What is in memory is kept on a disk that outlives it.
-      try engine.copy(to: path, at: commit?.rawValue, onto: isInMemory ? SystemDisk() : nil) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
+      try engine.copy(to: path, at: commit?.rawValue, onto: isInMemory ? SystemDisk() : nil) {
+        progress?($0.commitsDone, $0.commitsToDo) ?? true
+      }
     }
     return RewriteReport(report)
   }
