@@ -129,7 +129,7 @@ struct VerbBench {
   private func strata(_ words: [String]) -> ChildProgram { ChildProgram([program] + words) }
 
   private func sqlite(_ statement: String) -> ChildProgram {
-    ChildProgram(["sqlite3", "-cmd", "pragma mmap_size = 1073741824", database, statement])
+    ChildProgram(["sqlite3", "-mmap", "1073741824", database, statement])
   }
 
   private func strippedBytes() throws -> Int {
