@@ -142,6 +142,23 @@ struct InterchangeTests {
     #expect(dangling.map(\.entity) == ["2"] && dangling.map(\.target) == ["3"])
   }
 
+  @Test("lists that lie too deep to be read back are refused, and nothing is taken")
+  func tooDeep() async throws {
+    let entities = EntityStore(MemoryPersistence())
+    func file(_ depth: Int) -> Data {
+      let lists = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+      return Data(#"{"entities":[{"type":"a","identifier":"x","deep":\#(lists)}]}"#.utf8)
+    }
+    let error = await #expect(throws: EntityError.self) { try await entities.importing(file(400)) }
+    guard case .tooDeep(_, 64)? = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(try await entities.datastore.count == 0)
+    try await entities.importing(file(64))
+    #expect(try await entities.load("x")?["deep"] != nil)
+  }
+
   @Test("one undo takes an import back")
   func undo() async throws {
     let persistence = MemoryPersistence()

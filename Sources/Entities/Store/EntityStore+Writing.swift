@@ -98,13 +98,19 @@ extension Entity {
 }
 
 extension EntityProperty {
-  fileprivate func requireSound(path: String) throws(EntityError) {
+  /// How deep lists may lie in lists: far below what the readers of records allow.
+  private static var depthLimit: Int { 64 }
+
+  fileprivate func requireSound(path: String, depth: Int = 0) throws(EntityError) {
+    guard depth <= Self.depthLimit else { throw .tooDeep(path: path, limit: Self.depthLimit) }
     guard date.timeIntervalSinceReferenceDate.isFinite else { throw .notFinite(path: "\(path).datestamp") }
     switch value {
     case .double(let number) where !number.isFinite: throw .notFinite(path: path)
     case .date(let date) where !date.timeIntervalSinceReferenceDate.isFinite: throw .notFinite(path: path)
     case .list(let elements):
-      for (position, element) in elements.enumerated() { try element.requireSound(path: "\(path)[\(position)]") }
+      for (position, element) in elements.enumerated() {
+        try element.requireSound(path: "\(path)[\(position)]", depth: depth + 1)
+      }
     default: break
     }
   }
