@@ -48,12 +48,12 @@ package struct CommitStrip: Sendable, Hashable {
 
   private static func parts(_ commits: [Commit], _ count: Int, _ axis: Axis, _ span: ClosedRange<Int64>) -> [Part] {
     var parts = Array(repeating: Part(), count: count)
-    let width = Double(span.upperBound - span.lowerBound) / Double(count)
+    let time = Double(span.lowerBound)...Double(span.upperBound)
     for (position, commit) in commits.reversed().enumerated() {
       let place =
         switch axis {
         case .commits: position * count / commits.count
-        case .time: width > 0 ? Int(Double(commit.date - span.lowerBound) / width) : 0
+        case .time: time.part(of: Double(commit.date), among: count)
         }
       parts[min(count - 1, max(0, place))].add(commit)
     }

@@ -171,12 +171,8 @@ final class FieldStatistics {
   private func distribution() -> [Int] {
     guard greatestNumber > leastNumber else { return [numbers.count] }
     var parts = [Int](repeating: 0, count: FieldDescription.distributionParts)
-    let width =
-      greatestNumber / Double(FieldDescription.distributionParts) - leastNumber
-      / Double(FieldDescription.distributionParts)
-    for number in numbers {
-      parts[min(FieldDescription.distributionParts - 1, max(0, Int((number - leastNumber) / width)))] += 1
-    }
+    let range = leastNumber...greatestNumber
+    for number in numbers { parts[range.part(of: number, among: parts.count)] += 1 }
     return parts
   }
 }

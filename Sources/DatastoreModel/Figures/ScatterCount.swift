@@ -50,9 +50,7 @@ package struct ScatterCount: Sendable, Hashable {
   }
 
   private static func place(_ value: Double, in range: ClosedRange<Double>, of count: Int) -> Int {
-    let span = range.upperBound - range.lowerBound
-    guard span > 0 else { return count / 2 }
-    return min(count - 1, max(0, Int((value - range.lowerBound) / span * Double(count))))
+    range.upperBound > range.lowerBound ? range.part(of: value, among: count) : count / 2
   }
 
   /// The values that a dot stands for.
