@@ -53,8 +53,8 @@ public struct CityFormat: DatastoreFormat {
 
   /// Cities by name.
   public let name = Index(\.name)
-  /// The cities of each country.
-  public let country = Index(\.countrycode)
+  /// The cities of each country; a reference to it since the countries are kept beside them.
+  public let country = Reference(\.countrycode, to: CountryFormat.self)
   /// Cities by inhabitants.
   public let population = Index(\.population)
   /// The cities of each time zone.

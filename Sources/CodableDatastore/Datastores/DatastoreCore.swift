@@ -66,7 +66,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     indexes = declared.map { entry in
       IndexPlan.plan(
         entry.value, isUnique: unique.contains(entry.value.indexName), datastore: key.rawValue,
-        identifiers: identifiers.order)
+        format: Format.self, identifiers: identifiers.order)
     }
     places = Dictionary(uniqueKeysWithValues: zip(declared.map(\.key), 0...))
     let names = declared.map(\.value.indexName.rawValue)

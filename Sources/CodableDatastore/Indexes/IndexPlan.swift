@@ -35,11 +35,12 @@ final class IndexPlan<Instance: Sendable>: Sendable {
 extension IndexPlan {
   /// Plans the index of a declaration.
   static func plan(
-    _ declared: GeneratedIndexRepresentation<Instance>, isUnique: Bool, datastore: String, identifiers: KeyOrder
+    _ declared: GeneratedIndexRepresentation<Instance>, isUnique: Bool, datastore: String,
+    format: any DatastoreFormat.Type, identifiers: KeyOrder
   ) -> IndexPlan {
     let place = Place(
       name: declared.indexName.rawValue, storage: declared.storage == .direct ? .direct : .reference,
-      isUnique: isUnique, datastore: datastore, identifiers: identifiers)
+      isUnique: isUnique, datastore: datastore, format: format, identifiers: identifiers)
     if let index = declared.index as? any IndexValues, let plan = known(index, at: place) { return plan }
     if let index = declared.index as? any RetrievableIndexRepresentation, let plan = typed(index, at: place) {
       return plan
@@ -53,6 +54,7 @@ extension IndexPlan {
     var storage: IndexStorageKind
     var isUnique: Bool
     var datastore: String
+    var format: any DatastoreFormat.Type
     var identifiers: KeyOrder
   }
 
@@ -70,7 +72,8 @@ extension IndexPlan {
     let tiers = names.count > 1 ? CompoundTiers.describe(Index.Value.self, keyPathNames: names) : []
     return plan(
       place, kind: index.kind, type: index.indexType, keyPathName: names.count == 1 ? names[0] : nil, tiers: tiers,
-      target: (index as? any TargetedIndex)?.target, coder: coder, values: values)
+      target: (index as? any TargetedIndex)?.target(in: place.datastore, of: place.format), coder: coder, values: values
+    )
   }
 
   /// A kind that a program declares, with values of a known type.

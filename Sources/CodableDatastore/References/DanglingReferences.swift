@@ -9,57 +9,25 @@ extension DatastoreCore {
     let reference = declared(path)
     let index = try index(at: path)
     guard let coder = index.coder as? KeyCoder<Value> else { throw DatastoreError.missingIndex }
-    let targets = try await target.keys()
+    let seen = try await target.ready()
     let state = try await ready()
     let (records, tree) = try trees(of: index, in: state)
     guard let records else { return [] }
     guard let tree, try canRead(index, in: records) else { throw missing(index) }
+    // Two datastores of the present are looked at in one moment.
+    let isOneMoment = view == nil && target.view == nil
+    let targets = try (isOneMoment ? state : seen).tree(target.recordsTree)
 
+    var merge = ReferenceMerge(entries: tree, targets: targets, order: target.identifiers.order) { value in
+      try coder.value(of: value).flatMap(reference.identifier).map { try target.key(of: $0) }
+    }
     var dangling: [DanglingReference<Identifier, Target.Identifier>] = []
-    var merge = TargetMerge(targets, order: target.identifiers.order)
-    var entries = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
-    var last: (value: [UInt8], target: Target.Identifier?)?
-    while let entry = try entries.nextEntry() {
-      guard let (value, identifier) = entry.key.withUnsafeBytes({ EntryKey.split($0) }) else { continue }
-      if last?.value != value {
-        let named = coder.value(of: value).flatMap(reference.identifier)
-        let isThere = try named.map { try merge.has(try target.key(of: $0)) } ?? true
-        last = (value, isThere ? nil : named)
-      }
-      guard let missing = last?.target, let id = identifiers.value(of: identifier) else { continue }
-      dangling.append(DanglingReference(id: id, target: missing))
+    var last: (key: [UInt8], value: Target.Identifier)?
+    while let found = try throwingWriterErrors({ try merge.next() }) {
+      if last?.key != found.target { last = target.identifiers.value(of: found.target).map { (found.target, $0) } }
+      guard let named = last?.value, let id = identifiers.value(of: found.identifier) else { continue }
+      dangling.append(DanglingReference(id: id, target: named))
     }
     return dangling
-  }
-
-  /// The keys of the records, in their order; nil where there are none.
-  private func keys() async throws -> RecordWalk? {
-    guard let tree = try recent.tree(recordsTree, of: try await ready()) else { return nil }
-    return RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
-  }
-}
-
-/// Whether keys are among those of a tree, asked in the tree's order: one walk, however many are asked for.
-private struct TargetMerge {
-  private var keys: RecordWalk?
-  private let order: KeyOrder
-  private var current: [UInt8]?
-
-  init(_ keys: RecordWalk?, order: KeyOrder) {
-    self.keys = keys
-    self.order = order
-  }
-
-  mutating func has(_ key: [UInt8]) throws -> Bool {
-    while true {
-      if current == nil {
-        guard let entry = try keys?.nextEntry() else { return false }
-        current = entry.key.array
-      }
-      guard let current else { return false }
-      if current == key { return true }
-      guard order.isBefore(current, key) else { return false }
-      self.current = nil
-    }
   }
 }

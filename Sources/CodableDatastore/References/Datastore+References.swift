@@ -99,8 +99,9 @@ extension DatastoreCore {
     _ path: KeyPath<Format, ReferenceRepresentation<Instance, Target, Value>>, to target: DatastoreCore<Target>
   ) throws -> ReferenceRepresentation<Instance, Target, Value> {
     let reference = declared(path)
-    guard reference.target.rawValue == target.key else {
-      throw ReferenceError.otherTarget(declared: reference.target, given: DatastoreKey(target.key))
+    let leads = reference.target(in: key, of: Format.self)
+    guard leads.rawValue == target.key else {
+      throw ReferenceError.otherTarget(declared: leads, given: DatastoreKey(target.key))
     }
     guard store.connection === target.store.connection else {
       throw ReferenceError.otherStore(DatastoreKey(target.key))

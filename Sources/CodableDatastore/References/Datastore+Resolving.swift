@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// How an instance is meant that may be there already.
 public struct InstanceMatch<Format: DatastoreFormat>: Sendable {
   let find: @Sendable (DatastoreCore<Format>) async throws -> Format.Instance?
@@ -14,6 +20,25 @@ public struct InstanceMatch<Format: DatastoreFormat>: Sendable {
     // A key path between `Sendable` types is immutable and may be sent, see `Indexable.swift`.
     let path = index as any KeyPath<Format, Index> & Sendable
     return Self { core in try await core.first(value, from: path) }
+  }
+
+  /// By a condition; of several instances the first that the query gives: in the order that `sorted` says, or by identifier.
+  ///
+  /// ```swift
+  /// try await cities.resolve(.matching(#Predicate { $0.name == "Bern" && $0.countrycode == "CH" }))
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - condition: The condition; one that no index serves makes the call throw ``UnindexedQueryError``.
+  ///   - sorted: Puts those that meet it in an order.
+  public static func matching(
+    _ condition: Predicate<Format.Instance>,
+    sorted: (@Sendable (Query<Format, ReadOnly>) -> Query<Format, ReadOnly>)? = nil
+  ) -> Self {
+    Self { core in
+      let query = Query<Format, ReadOnly>(core: core, predicates: [condition])
+      return try await (sorted?(query) ?? query).first
+    }
   }
 }
 

@@ -23,7 +23,8 @@ public struct ReferenceRepresentation<Instance: Sendable, Target: DatastoreForma
 {
   let kind: IndexKind
   let keyPath: any PartialKeyPath<Instance> & Sendable
-  /// The datastore that the identifiers are of.
+  /// The datastore that the identifiers are of. Where a format refers to itself by its default key, they are of the datastore
+  /// that it is used for, whatever that one's key is.
   public let target: DatastoreKey
   let values: @Sendable (Instance) -> [Value]
   /// The value under which a reference to an identifier stands.
@@ -175,10 +176,15 @@ extension ReferenceRepresentation: IndexValues {
 
 /// An index that leads to another datastore.
 protocol TargetedIndex {
-  var target: DatastoreKey { get }
+  /// Where it leads in a datastore of a format.
+  func target(in datastore: String, of format: any DatastoreFormat.Type) -> DatastoreKey
 }
 
-extension ReferenceRepresentation: TargetedIndex {}
+extension ReferenceRepresentation: TargetedIndex {
+  func target(in datastore: String, of format: any DatastoreFormat.Type) -> DatastoreKey {
+    format == Target.self && target == Target.defaultKey ? DatastoreKey(datastore) : target
+  }
+}
 
 extension DatastoreFormat {
   /// Identifiers of another datastore; see ``ReferenceRepresentation``.
@@ -196,6 +202,9 @@ public enum ReferenceError: LocalizedError, Hashable, Sendable {
   case isReferredTo(datastore: DatastoreKey, by: DatastoreKey, count: Int)
   /// A property cannot be without its reference: it is no optional and no list, or cannot be written.
   case cannotBeCleared(datastore: DatastoreKey, index: IndexName)
+  /// The values of a reference are of another type than the identifiers of the datastore that it leads to. Nothing was written.
+  case otherIdentifiers(
+    datastore: DatastoreKey, index: IndexName, values: String, target: DatastoreKey, identifiers: String)
 
   /// One sentence for a person.
   public var errorDescription: String? {
@@ -206,6 +215,8 @@ public enum ReferenceError: LocalizedError, Hashable, Sendable {
       "It cannot be deleted from \(datastore): \(count) of \(by) \(count == 1 ? "refers" : "refer") to it."
     case .cannotBeCleared(let datastore, let index):
       "The reference \(index) of \(datastore) cannot be cleared: its property is no optional and no list, or cannot be written."
+    case .otherIdentifiers(let datastore, let index, let values, let target, let identifiers):
+      "The reference \(index) of \(datastore) holds \(values), but \(target) is kept by \(identifiers)."
     }
   }
 }

@@ -31,7 +31,9 @@ public struct ReferenceRule<Target: DatastoreFormat>: Sendable {
       let declared = try core.reference(path, to: target)
       for referring in try await core.referring(to: identifier, through: path, of: target, besides: cascade) {
         guard var instance = try await core.load(referring) else { continue }
-        guard declared.clear(&instance, identifier) else {
+        guard declared.clear(&instance, identifier),
+          !declared.values(instance).contains(where: { declared.identifier($0) == identifier })
+        else {
           throw ReferenceError.cannotBeCleared(
             datastore: DatastoreKey(core.key), index: IndexName(try core.index(at: path).name))
         }

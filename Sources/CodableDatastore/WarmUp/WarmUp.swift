@@ -41,6 +41,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     if plan.rewritesOlderThan != nil || !forced.mending.isEmpty { plan.rebuildMoved() }
     plan.leavingOut = forced.leavingOut
     if plan.isEmpty { return }
+    if !plan.rebuilt.isEmpty || plan.redescribes { try scope.step { try core.requireFittingTargets(in: $0) } }
 
     await core.listeners.tell(.evaluating)
     var report = WarmUpReport(

@@ -7,27 +7,32 @@ extension Datastore where AccessMode == ReadWrite {
   /// - Parameters:
   ///   - instance: What to keep.
   ///   - identifier: Its identifier, which need not be a part of it.
+  ///   - touch: Whether an instance that is stored just so already becomes a version of its own, with its date and action.
   /// - Returns: What was there, converted where it was of an older version; or nil.
   /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
   ///   ``InvalidKeyError``;
   ///   ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
-    _ instance: InstanceType, to identifier: IdentifierType
+    _ instance: InstanceType, to identifier: IdentifierType, touch: Bool = false
   ) async throws -> InstanceType? {
-    try await core.persist(instance, identifier: identifier)
+    try await core.persist(instance, identifier: identifier, touch: touch)
   }
 
   /// Inserts an instance, or replaces the one of the same identifier, which a property of the instance holds.
   ///
+  /// - Parameters:
+  ///   - instance: What to keep.
+  ///   - keypath: The property.
+  ///   - touch: Whether an instance that is stored just so already becomes a version of its own, with its date and action.
   /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
   ///   ``InvalidKeyError``;
   ///   ``UniquenessError``. Then nothing is written.
   @discardableResult
   public nonisolated func persist(
-    _ instance: InstanceType, id keypath: KeyPath<InstanceType, IdentifierType>
+    _ instance: InstanceType, id keypath: KeyPath<InstanceType, IdentifierType>, touch: Bool = false
   ) async throws -> InstanceType? {
-    try await core.persist(instance, identifier: instance[keyPath: keypath])
+    try await core.persist(instance, identifier: instance[keyPath: keypath], touch: touch)
   }
 
   /// Deletes the instance of an identifier.
@@ -75,14 +80,17 @@ extension Datastore where AccessMode == ReadWrite {
 extension Datastore where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// Inserts an instance, or replaces the one of the same identifier.
   ///
+  /// - Parameters:
+  ///   - instance: What to keep.
+  ///   - touch: Whether an instance that is stored just so already becomes a version of its own, with its date and action.
   /// - Returns: What was there, converted where it was of an older version; or nil.
   /// - Throws: ``StoreError`` where the store cannot be written; what the encoder throws, or the decoder of what is replaced;
   ///   ``InvalidKeyError``;
   ///   ``UniquenessError``. Then nothing is written.
   @discardableResult
-  public nonisolated func persist(_ instance: InstanceType) async throws -> InstanceType?
+  public nonisolated func persist(_ instance: InstanceType, touch: Bool = false) async throws -> InstanceType?
   where AccessMode == ReadWrite {
-    try await core.persist(instance, identifier: instance.id)
+    try await core.persist(instance, identifier: instance.id, touch: touch)
   }
 
   /// Deletes the stored instance with the identifier of this one.

@@ -28,6 +28,8 @@ extension DatastoreCore {
   }
 
   private func createTrees(for prepared: PreparedRecord<Identifier>?, in transaction: WriteTransaction) throws {
+    try requireFittingTargets(in: transaction)
+    try requireFittingReferrers(in: transaction)
     let content = prepared.map { coder.content(of: $0.record) } ?? []
     let coding = coder.coding ?? RecordCoding.sniff(content)
     var descriptor = descriptor(coding: coding)

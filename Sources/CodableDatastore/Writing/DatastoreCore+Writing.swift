@@ -3,12 +3,12 @@ import Documents
 import StorageEngine
 
 extension DatastoreCore {
-  /// Inserts or replaces an instance; answers what was there.
-  func persist(_ instance: Instance, identifier: Identifier) async throws -> Instance? {
+  /// Inserts or replaces an instance; answers what was there. With `touch` one that is there just so is written again.
+  func persist(_ instance: Instance, identifier: Identifier, touch: Bool = false) async throws -> Instance? {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
     return try await Transactions.write(to: store, actionName: "persist \(key)") { scope in
-      try await self.persist(prepared, in: scope)
+      try await self.persist(prepared, touch: touch, in: scope)
     }
   }
 
@@ -32,7 +32,9 @@ extension DatastoreCore {
   }
 
   /// Writes a prepared record. The caller has the turn of the scope.
-  func persist(_ prepared: PreparedRecord<Identifier>, in scope: TransactionScope) async throws -> Instance? {
+  func persist(
+    _ prepared: PreparedRecord<Identifier>, touch: Bool = false, in scope: TransactionScope
+  ) async throws -> Instance? {
     try await prepareTrees(for: prepared, in: scope)
     let writer = try writer(in: scope)
     let found = try scope.change { _ in
@@ -48,7 +50,8 @@ extension DatastoreCore {
     _ = try scope.change { _ in
       try throwingWriterErrors {
         try writer.put(
-          prepared.key, prepared.record, values: prepared.values, replacing: found, oldValues: old.values)
+          prepared.key, prepared.record, values: prepared.values, replacing: found, oldValues: old.values,
+          touch: touch)
       }
     }
     note(prepared.identifier, key: prepared.key, old: old.record, new: prepared.record, in: scope)

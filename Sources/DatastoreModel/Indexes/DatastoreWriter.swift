@@ -111,17 +111,18 @@ package final class DatastoreWriter: @unchecked Sendable {
   ///   - current: what `current(_:)` answered; nil inserts.
   ///   - oldValues: the values of the current record; nil where they cannot be told (it does not decode), and then
   ///     every index is searched for its entries.
+  ///   - touch: whether a record that is there just so is written again, as a version of its own.
   @discardableResult
   package func put(
     _ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]], replacing current: Current?,
-    oldValues: [[[UInt8]]]? = nil
+    oldValues: [[[UInt8]]]? = nil, touch: Bool = false
   ) throws -> Outcome {
     guard let current else {
       try putRecord(identifier, record)
       try insertEntries(values, of: identifier)
       return .inserted
     }
-    if let oldValues, try isUnchanged(identifier, record, values, current, oldValues) { return .unchanged }
+    if !touch, let oldValues, try isUnchanged(identifier, record, values, current, oldValues) { return .unchanged }
     try putRecord(identifier, record)
     try replaceEntries(of: identifier, oldValues, by: values)
     return .updated

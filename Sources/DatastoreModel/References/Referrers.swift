@@ -24,28 +24,41 @@ extension ReadableView {
   ///   - identifier: The record; it need not be there.
   ///   - datastore: The datastore that it is of.
   ///   - through: Only the indexes of this name, whether they are declared as references or not; nil for all that are declared.
-  /// - Throws: `ModelError.noSuchIndex` where no datastore has an index of that name.
+  /// - Throws: `ModelError.noSuchIndex` where no datastore has an index of that name, `.refused` where none that has the name can
+  ///   answer, with the reasons.
   package func referrers(
     to identifier: StoredKey, in datastore: String, through name: String? = nil
   ) throws(ModelError) -> [Referrers] {
     var referrers: [Referrers] = []
     var known: [String] = []
+    var refusals: [String] = []
     for source in try datastores {
-      for index in source.indexes where !index.descriptor.isStale {
-        let isMeant = name.map { $0 == index.descriptor.name } ?? (index.descriptor.target == datastore)
-        if index.descriptor.target == datastore { known.append(index.descriptor.name) }
-        guard isMeant, index.descriptor.encoding.canHold(identifier.value) else { continue }
+      for index in source.indexes {
+        let isDeclared = index.descriptor.target == datastore
+        if isDeclared { known.append(index.descriptor.name) }
+        guard name.map({ $0 == index.descriptor.name }) ?? isDeclared else { continue }
+        if let refusal = index.descriptor.refusal(of: identifier.value) {
+          refusals.append("index \(index.descriptor.name) of \(source.descriptor.key) \(refusal)")
+          continue
+        }
         let start = try index.rank(of: .before(identifier.value))
         let end = try index.rank(of: .after(identifier.value))
         referrers.append(Referrers(datastore: source, index: index, ranks: start..<max(start, end)))
       }
     }
-    if let name, referrers.isEmpty { throw .noSuchIndex(name, datastore: datastore, known: known) }
+    if let name, referrers.isEmpty {
+      if refusals.isEmpty { throw .noSuchIndex(name, datastore: datastore, known: known) }
+      throw .refused(reason: refusals.joined(separator: "; "))
+    }
     return referrers
   }
 }
 
-extension KeyEncoding {
-  /// Whether a value can be a key of this encoding.
-  fileprivate func canHold(_ value: KeyValue) -> Bool { (try? encode(value)) != nil }
+extension IndexDescriptor {
+  /// Why the index cannot tell who has a value; nil where it can.
+  fileprivate func refusal(of value: KeyValue) -> String? {
+    if isStale { return "is stale and answers nothing until it is rebuilt" }
+    guard (try? encoding.encode(value)) != nil else { return "holds \(valueType), and \(value) is none" }
+    return nil
+  }
 }

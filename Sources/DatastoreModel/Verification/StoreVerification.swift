@@ -20,7 +20,9 @@ extension OwnStore {
     if let datastore, report.datastores.isEmpty {
       throw .noSuchDatastore(datastore, known: try view.datastoreKeys)
     }
-    if index == nil { report.findings = try view.catalogFindings(of: datastore) }
+    if index == nil {
+      report.findings = try view.catalogFindings(of: datastore) + view.danglingFindings(of: datastore)
+    }
     return report
   }
 }

@@ -26,7 +26,7 @@ public struct EntityFormat: DatastoreFormat {
   /// By what is said of them: `name=Dune`.
   public let property = ManyToManyIndex(\.searchable)
   /// By whom they refer to, so that who refers to an entity is a range.
-  public let target = ManyToManyIndex(\.targets)
+  public let target = Reference(\.targets, to: EntityFormat.self)
   /// By when they came to be.
   public let created = Index(\.created)
   /// By the moments that their properties hold.

@@ -34,7 +34,7 @@ extension EntityStore {
   }
 
   func find(_ matches: [EntityMatch], type: String?) async throws -> Entity? {
-    let types: Set<String>? = if let type { try await types(conformingTo: type) } else { nil }
+    var types: Set<String>?
     for match in matches {
       let candidates: [Entity] =
         switch match {
@@ -42,7 +42,13 @@ extension EntityStore {
         case .name(let name): try await load(where: "name", is: .string(name))
         case .property(let key, let value): try await load(where: key, is: value)
         }
-      if let found = candidates.first(where: { types?.contains($0.type) ?? true }) { return found }
+      for candidate in candidates {
+        guard let type, candidate.type != type else { return candidate }
+        // What conforms to the type is looked up only where something else than the type itself was found.
+        let conforming = if let types { types } else { try await self.types(conformingTo: type) }
+        types = conforming
+        if conforming.contains(candidate.type) { return candidate }
+      }
     }
     return nil
   }

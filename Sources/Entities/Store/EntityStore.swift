@@ -106,19 +106,10 @@ extension EntityStore {
     return found
   }
 
-  /// Whom entities refer to that is not there: the entity, and the identifier that it names. Reads the index of references.
+  /// Whom entities refer to that is not there: the entity, and the identifier that it names; by whom they name, then by who
+  /// names it. One merge of the index of references with the identifiers; no entity is read.
   public func dangling() async throws -> [(entity: String, target: String)] {
-    var dangling: [(entity: String, target: String)] = []
-    var known: [String: Bool] = [:]
-    for try await entity in datastore.load(..., from: \.target) {
-      for target in entity.targets.sorted() {
-        let isThere: Bool
-        if let answer = known[target] { isThere = answer } else { isThere = try await load(target) != nil }
-        known[target] = isThere
-        if !isThere, !dangling.contains(where: { $0 == (entity.id, target) }) { dangling.append((entity.id, target)) }
-      }
-    }
-    return dangling
+    try await datastore.dangling(\.target, in: datastore).map { ($0.id, $0.target) }
   }
 
   /// What a property was before, newest first: its values in the versions of the store, then what was imported with it.

@@ -1,0 +1,49 @@
+import DatastoreModel
+import StorageEngine
+
+// A reference and what it leads to are declared apart, and by keys that are only texts: whether the types agree is seen where
+// the second of them comes into the store.
+
+extension DatastoreCore {
+  /// Fails where a reference of this declaration holds other values than identifiers of the datastore that it leads to.
+  func requireFittingTargets(in transaction: WriteTransaction) throws {
+    for index in indexes {
+      guard let target = index.descriptor.target, target != key,
+        let stored = try Self.descriptor(of: target, in: transaction)
+      else { continue }
+      try Self.requireFit(
+        of: index.descriptor, in: key, to: target, stored.identifierEncoding, stored.identifierType)
+    }
+  }
+
+  /// Fails where another datastore refers to this one, which is made now, by other values than its identifiers.
+  func requireFittingReferrers(in transaction: WriteTransaction) throws {
+    let trees = try throwingStoreErrors { () throws(StorageError) in
+      try transaction.trees(prefix: TreeName.records(of: "").bytes)
+    }
+    for datastore in trees.compactMap(\.datastoreKey) where datastore != key {
+      guard let stored = try Self.descriptor(of: datastore, in: transaction) else { continue }
+      for index in stored.indexes where index.target == key {
+        try Self.requireFit(of: index, in: datastore, to: key, identifiers.encoding, declaration.identifierType)
+      }
+    }
+  }
+
+  private static func requireFit(
+    of index: IndexDescriptor, in datastore: String, to target: String, _ encoding: KeyEncoding, _ type: String
+  ) throws {
+    guard index.encoding.unwrapped != encoding else { return }
+    throw ReferenceError.otherIdentifiers(
+      datastore: DatastoreKey(datastore), index: IndexName(index.name), values: index.valueType,
+      target: DatastoreKey(target), identifiers: type)
+  }
+
+  private static func descriptor(
+    of datastore: String, in transaction: WriteTransaction
+  ) throws -> DatastoreDescriptor? {
+    let tree = try throwingStoreErrors { () throws(StorageError) in
+      try transaction.tree(.records(of: datastore))
+    }
+    return try tree.map { try DatastoreDescriptor(bytes: $0.attributes.array) }
+  }
+}

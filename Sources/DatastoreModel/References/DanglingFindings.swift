@@ -1,0 +1,57 @@
+import StorageEngine
+
+extension OwnView {
+  /// What dangles of the references that descriptors declare: worth knowing, and no damage. One merge an index.
+  func danglingFindings(of wanted: String?) throws(ModelError) -> [Finding] {
+    var findings: [Finding] = []
+    for datastore in try ownDatastores where wanted == nil || wanted == datastore.descriptor.key {
+      for index in datastore.descriptor.indexes where !index.isStale {
+        guard let key = index.target else { continue }
+        if let finding = try danglingFinding(of: index, in: datastore, to: key) { findings.append(finding) }
+      }
+    }
+    return findings
+  }
+
+  private func danglingFinding(
+    of index: IndexDescriptor, in datastore: OwnDatastore, to key: String
+  ) throws(ModelError) -> Finding? {
+    let source = datastore.descriptor
+    guard let entries = try tree(.index(index.name, of: source.key)), entries.count > 0 else { return nil }
+    let target = try ownDatastore(key)
+    // Where only the app can order identifiers, nobody else can go along them.
+    guard let encoding = index.encoding.ofReference(to: target?.descriptor) else { return nil }
+    var merge = ReferenceMerge(entries: entries, targets: target?.tree, order: .bytes) { value in
+      let named = try index.encoding.decode(value)
+      return named == .null ? nil : try encoding.encode(named)
+    }
+    var (count, first): (Int, [String]) = (0, [])
+    while let dangling = try onWriter({ try merge.next() }) {
+      count += 1
+      guard first.count < 3 else { continue }
+      let named = try encoding.decode(dangling.target)
+      first.append("\(source.storedKey(dangling.identifier)) names \(named)")
+    }
+    guard count > 0 else { return nil }
+    let names = first.joined(separator: ", ") + (count > first.count ? ", …" : "")
+    let place = target == nil ? "\(key), which is not there" : key
+    return Finding(
+      .note, datastore: source.key, index: index.name,
+      "\(count) \(count == 1 ? "reference dangles" : "references dangle"): no such record in \(place) (\(names))")
+  }
+}
+
+extension KeyEncoding {
+  /// The encoding of the identifiers that values of this one name; nil where their order is only the app's, or where they cannot
+  /// be identifiers of the target.
+  fileprivate func ofReference(to target: DatastoreDescriptor?) -> KeyEncoding? {
+    let own = unwrapped
+    guard own.isByteOrdered, own == (target?.identifierEncoding ?? own) else { return nil }
+    return own
+  }
+
+  /// What an optional wraps; itself where it is none.
+  package var unwrapped: KeyEncoding {
+    if case .optional(let inner) = self { inner } else { self }
+  }
+}

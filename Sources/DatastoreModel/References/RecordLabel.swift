@@ -1,0 +1,49 @@
+package import Documents
+
+extension Document {
+  /// What a person would call a record by: the field that was chosen, else its name, title or label, else its first text that
+  /// is no code. An entity is called by its type too. One line; nil where there is nothing.
+  ///
+  /// - Parameter field: The path of the field that a person chose for records of its datastore.
+  package func label(by field: String? = nil) -> String? {
+    if let field, let path = try? DocumentPath(parsing: field), let value = self[path]?.withoutEntityLabels {
+      let text = Self.line(value.bareText)
+      if !text.isEmpty { return text }
+    }
+    if isEntity, case .object(let properties)? = self[member: "properties"] {
+      let said = Document.object(
+        properties.compactMap { property in
+          guard let (kind, value) = property.value.entityValue, kind == "string" else { return nil }
+          return Member(property.name, value)
+        })
+      let parts = [self[member: "type"]?.bareText, said.ownLabel].compactMap { $0 }
+      return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+    return ownLabel
+  }
+
+  private var ownLabel: String? {
+    guard case .object(let members) = self else { return nil }
+    for name in ["name", "title", "label", "Name", "Title", "Label"] {
+      if case .string(let text)? = self[member: name], !text.isEmpty { return Self.line(text) }
+    }
+    for member in members {
+      guard case .string(let text) = member.value, text.count > 3, !Self.isCode(member.name) else { continue }
+      return Self.line(text)
+    }
+    return nil
+  }
+
+  /// A text as it is, anything else as JSON.
+  private var bareText: String { if case .string(let text) = self { text } else { compactJSON } }
+
+  /// Whether a field holds what tells records apart, which stands beside the label already.
+  private static func isCode(_ name: String) -> Bool {
+    ["id", "identifier", "uuid", "type"].contains(name.lowercased())
+  }
+
+  private static func line(_ text: String) -> String {
+    let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+    return line.count > 80 ? String(line.prefix(79)) + "…" : line
+  }
+}

@@ -1,0 +1,91 @@
+import CodableDatastore
+import Foundation
+import Testing
+
+@Suite("Touching")
+struct TouchTests {
+  @Test("an equal instance is no version of its own, and is one where it is touched, with its action and its entries")
+  func touch() async throws {
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    let book = Book(id: 1, title: "Solaris", authors: ["Lem"])
+    try await books.persist(book)
+    try await books.persist(book)
+    #expect(try await books.history(of: 1).collectInstances(upTo: .infinity).count == 1)
+    try await persistence.perform(actionName: "seen again") { try await books.persist(book, touch: true) }
+    let versions = try await books.history(of: 1).collectInstances(upTo: .infinity)
+    #expect(versions.map(\.commit.action) == ["seen again", versions[1].commit.action])
+    #expect(versions.allSatisfy { $0.instance == book })
+    try await books.persist(book, to: 1, touch: true)
+    try await books.persist(book, id: \.id, touch: true)
+    #expect(try await books.history(of: 1).collectInstances(upTo: .infinity).count == 4)
+    // A touch is no new value of any property.
+    #expect(try await books.history(of: 1, \.title).collectInstances(upTo: .infinity).count == 1)
+    #expect(try await books.load("Solaris", from: \.title).collectInstances(upTo: .infinity) == [book])
+    #expect(try await books.load("isbn", from: \.isbn).collectInstances(upTo: .infinity).isEmpty)
+    try await persistence.undo()
+    #expect(try await books.history(of: 1).collectInstances(upTo: .infinity).count >= 3)
+  }
+}
+
+@Suite("The life of a property")
+struct PropertyLifeTests {
+  @Test(
+    "every value that a property had equals a walk through all commits, also after undo, restore, delete and touch",
+    arguments: [1, 2, 3, 4] as [UInt64])
+  func equalsWalk(seed: UInt64) async throws {
+    var random = Numbers(seed)
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    for step in 0..<80 {
+      let id = random.below(4)
+      switch random.below(8) {
+      case 0: try await books.deleteIfPresent(id)
+      case 1 where step > 5: try await persistence.undo()
+      case 2 where step > 5: try await persistence.restore(Commit.Number(UInt64(1 + random.below(step / 3))))
+      default:
+        let book = Book(id: id, title: "t\(random.below(3))", pages: random.below(3))
+        try await books.persist(book, touch: random.below(3) == 0)
+      }
+    }
+    let commits = try await persistence.commits.collectInstances(upTo: .infinity).reversed()
+    for id in 0..<4 {
+      // The values as a reader of every commit would note them: what changed, at the commit where it did.
+      var lives: [(commit: Commit.Number, title: String?)] = []
+      for commit in commits {
+        let title = try await books.view(at: commit.id).load(id)?.title
+        if lives.isEmpty, title == nil { continue }
+        if let last = lives.last, last.title == title { continue }
+        lives.append((commit.id, title))
+      }
+      let told = try await books.history(of: id, \.title).collectInstances(upTo: .infinity)
+      #expect(told.map(\.value) == lives.reversed().map(\.title), "seed \(seed), \(id)")
+      #expect(told.map(\.commit.id) == lives.reversed().map(\.commit), "seed \(seed), \(id)")
+      // What it was at a date, and since and until one.
+      for commit in commits {
+        let expected = try await books.view(at: commit.date).load(id)?.title
+        #expect(try await books.value(of: id, \.title, at: commit.date) == expected)
+      }
+      guard let middle = commits.dropFirst(commits.count / 2).first?.date else { continue }
+      let since = try await books.history(of: id, \.title, since: middle).collectInstances(upTo: .infinity)
+      #expect(since.map(\.commit.id) == told.filter { $0.commit.date >= middle }.map(\.commit.id))
+      let until = try await books.history(of: id, \.title, until: middle).collectInstances(upTo: .infinity)
+      #expect(until.map(\.commit.id) == told.filter { $0.commit.date <= middle }.map(\.commit.id))
+    }
+  }
+}
+
+/// Numbers that are the same for a seed (splitmix64).
+private struct Numbers {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func below(_ limit: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((mixed ^ (mixed >> 31)) % UInt64(max(1, limit)))
+  }
+}

@@ -1,0 +1,89 @@
+@testable import Atlas
+import CodableDatastore
+import Foundation
+import Testing
+
+@Suite("Verbs on references")
+struct ReferenceVerbTests {
+  private let folder: TemporaryFolder
+  private var path: String { folder.path("Atlas.strata") }
+
+  /// Two countries and four cities, one of a country that is not there.
+  init() async throws {
+    folder = try TemporaryFolder()
+    let persistence = try DiskPersistence(readWriteURL: folder.url.appending(path: "Atlas.strata"))
+    let cities = CityFormat.datastore(in: persistence)
+    let countries = CountryFormat.datastore(in: persistence)
+    for (code, name, capital) in [("CH", "Switzerland", "Berne"), ("JP", "Japan", "Tokyo")] {
+      try await countries.persist(Self.country(code, name, capital))
+    }
+    let rows = [(1, "Bern", "CH"), (2, "Zürich", "CH"), (3, "Tokyo", "JP"), (4, "Bern", "XX")]
+    for (id, name, code) in rows { try await cities.persist(Self.city(id, name, code)) }
+    try await persistence.close()
+  }
+
+  static func city(_ id: Int, _ name: String, _ country: String, _ population: Int = 1) -> City {
+    City(
+      geonameid: id, name: name, latitude: 0, longitude: 0, countrycode: country, population: population, timezone: "",
+      admin1code: "", alternatenames: name == "Bern" ? ["Berne"] : [])
+  }
+
+  static func country(_ code: String, _ name: String, _ capital: String) -> Country {
+    Country(
+      iso: code, iso3: code + "X", isonumeric: 1, fips: "", geonameid: 1, name: name, capital: capital,
+      continentcode: "EU", areakm2: 1, population: 1, tld: "", currencycode: "", currencyname: "", phone: "",
+      postalcoderegex: "", languages: "", neighbours: "")
+  }
+
+  @Test("verify tells of references that dangle, and that is no damage")
+  func verify() throws {
+    let run = try ProgramRun(["verify", path])
+    #expect(run.status == 0, "\(run.output)")
+    #expect(
+      run.lines.contains("note: City index country: 1 reference dangles: no such record in Country (4 names \"XX\")"),
+      "\(run.output)")
+    let json = try ProgramRun(["verify", path, "--json"])
+    #expect(json.objects.contains { ($0["finding"] as? String)?.contains("1 reference dangles") == true })
+    #expect(json.objects.last?["clean"] as? Bool == true)
+  }
+
+  @Test("who refers to a record is printed by the declared index, and an index that cannot tell says why")
+  func references() throws {
+    #expect(try ProgramRun(["references", path, "Country", "CH"]).lines == ["City 1  country", "City 2  country"])
+    let dangling = try ProgramRun(["references", path, "Country", "XX", "--json"])
+    #expect(dangling.objects.compactMap { $0["id"] as? Int } == [4])
+    #expect(dangling.complaint.contains("Country has no record \"XX\": what refers to it dangles"))
+    let wrongType = try ProgramRun(["references", path, "Country", "CH", "--through", "population"])
+    #expect(wrongType.status == 1)
+    #expect(
+      wrongType.complaint.contains("index population of City holds Int, and \"CH\" is none"), "\(wrongType.complaint)")
+    let unknown = try ProgramRun(["references", path, "Country", "CH", "--through", "nothing"])
+    #expect(unknown.status == 1)
+    #expect(unknown.complaint.contains("nothing"))
+  }
+
+  @Test("a capital is the city of its country that has the name, by its first or another one, the largest of several")
+  func capitals() async throws {
+    let persistence = MemoryPersistence()
+    let cities: CityFormat.Datastore = .JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in try decoder.decode(City.self, from: data) },
+        .searchable: { decoder, data in try decoder.decode(City.self, from: data) },
+      ])
+    let rows = [(1, "Bern", "CH", 5), (2, "Tokyo", "JP", 8), (3, "Tokyo", "JP", 9), (4, "Tokyo", "US", 99)]
+    for (id, name, code, population) in rows { try await cities.persist(Self.city(id, name, code, population)) }
+    #expect(try await Self.country("CH", "Switzerland", "Berne").capitalCity(in: cities)?.id == 1)
+    #expect(try await Self.country("JP", "Japan", "Tokyo").capitalCity(in: cities)?.id == 3)
+    #expect(try await Self.country("AQ", "Antarctica", "").capitalCity(in: cities) == nil)
+    #expect(try await Self.country("FR", "France", "Paris").capitalCity(in: cities) == nil)
+    #expect(
+      try await cities.follow(\.country, from: Self.city(9, "", "CH"), in: Self.countries(in: persistence))
+        .map { $0?.iso } == [nil])
+  }
+
+  private static func countries(in persistence: MemoryPersistence) -> CountryFormat.Datastore {
+    .JSONStore(
+      persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Country.self, from: data) }])
+  }
+}
