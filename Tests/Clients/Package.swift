@@ -17,6 +17,8 @@ let package = Package(
     client("ContactsApp", mode: .v6, features: []),
     client("LedgerServer", mode: .v6, features: []),
     client("JobQueue", mode: .v6, features: ["NonisolatedNonsendingByDefault"]),
+    // A script without a line that is async.
+    client("Script", mode: .v6, features: []),
     // An app whose code is the main actor's unless it says otherwise, with the features that come with it.
     .executableTarget(
       name: "MainActorClient", dependencies: [.product(name: "CodableDatastore", package: "Strata")],

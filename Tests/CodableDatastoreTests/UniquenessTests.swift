@@ -69,3 +69,36 @@ struct UniquenessTests {
     try await loose.delete(4)
   }
 }
+
+@Suite("Unique compound indexes")
+struct UniqueCompoundTests {
+  struct Room: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var building: String
+    var number: Int
+  }
+
+  struct RoomFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case only }
+    typealias Instance = Room
+    static let defaultKey: DatastoreKey = "Rooms"
+    static let currentVersion = Version.only
+    @Unique var door = OneToOneIndex(\.building, \.number)
+  }
+
+  @Test("a pair that is there is refused, its halves are not; one instance is found by the pair")
+  func compound() async throws {
+    let rooms = MemoryPersistence().datastore(RoomFormat.self)
+    try await rooms.persist(Room(id: 1, building: "A", number: 1))
+    try await rooms.persist(Room(id: 2, building: "A", number: 2))
+    try await rooms.persist(Room(id: 3, building: "B", number: 1))
+    await #expect(throws: UniquenessError.self) { try await rooms.persist(Room(id: 4, building: "A", number: 2)) }
+    #expect(try await rooms.count == 3)
+    let found: Room? = try await rooms.load(CompoundKey("A", 2), from: \.door)
+    #expect(found?.id == 2)
+    #expect(try await rooms.load(prefix: "A", from: \.door).all().map(\.id) == [1, 2])
+    let pair = rooms.load(where: #Predicate { $0.building == "A" && $0.number > 1 })
+    #expect(try await pair.explain().hasPrefix("INDEX door"))
+    #expect(try await pair.all().map(\.id) == [2])
+  }
+}

@@ -28,6 +28,8 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let isReadOnly: Bool
   /// Whether records say by themselves which identifier they have.
   let isIdentifiable: Bool
+  /// The property that says it.
+  let ownIdentifier: (any KeyPath<Instance, Identifier> & Sendable)?
   /// The one state that is read, if it is a look into the past.
   let view: View?
   let listeners = WarmUpListeners()
@@ -43,6 +45,8 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let fitting = Mutex<Bytes?>(nil)
   /// Such attributes that also carry the declaration's version, as after a write.
   let written = Mutex<Bytes?>(nil)
+  /// Whether all records lie under the identifiers that they name as their own, by the attributes that say it.
+  let owned = Mutex<(attributes: Bytes, isOwn: Bool)?>(nil)
   /// Which indexes can be read, where the store does not fit (a datastore that only reads does not change that).
   let readable = Mutex<ReadableIndexes?>(nil)
 
@@ -55,6 +59,7 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
     self.coder = coder
     self.isReadOnly = isReadOnly
     self.isIdentifiable = isIdentifiable
+    ownIdentifier = isIdentifiable ? Self.ownIdentifier : nil
     self.view = view
     let identifiers = KeyCoder<Identifier>.make()
     self.identifiers = identifiers
@@ -144,6 +149,13 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
       if let fault { print("The declaration of \(key) is at fault: \(fault.errorDescription ?? "\(fault)")") }
     #endif
     return fault
+  }
+
+  private static var ownIdentifier: (any KeyPath<Instance, Identifier> & Sendable)? {
+    func path<Own: Identifiable>(of type: Own.Type) -> AnyKeyPath { \Own.id }
+    guard let type = Instance.self as? any Identifiable.Type else { return nil }
+    // A key path between `Sendable` types is immutable and may be sent, see `Indexable.swift`.
+    return path(of: type) as? KeyPath<Instance, Identifier>
   }
 
   private static func uniqueNames(of format: Format) -> Set<IndexName> {

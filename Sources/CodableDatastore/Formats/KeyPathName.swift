@@ -2,7 +2,7 @@
 enum KeyPathName {
   /// `.population` for `\City.population`; nil for paths that lead through a computed property, whose name only shows an
   /// address.
-  static func path<Root>(of keyPath: AnyKeyPath, from root: Root.Type) -> String? {
+  static func path(of keyPath: AnyKeyPath, from root: Any.Type) -> String? {
     var text = String(describing: keyPath)
     if type(of: keyPath).valueType is any DescendingValue.Type,
       let turn = text.ranges(of: ".<computed").last

@@ -127,6 +127,8 @@ extension CompoundTiers {
   }
 }
 
+// An index of several tiers, of either kind that has one value an instance.
+
 extension OneToManyIndexRepresentation {
   /// An index of two tiers: by the first property, then by the second.
   ///
@@ -135,22 +137,15 @@ extension OneToManyIndexRepresentation {
   /// ```
   public init<A: Indexable, B: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>)
   where Value == CompoundKey<A, B> {
-    let (first, second) = (IndexValueSource(first), IndexValueSource(second))
-    self.init(
-      source: IndexValueSource(keyPaths: first.keyPaths + second.keyPaths) { instance in
-        CompoundKey(first.value(instance), second.value(instance))
-      })
+    self.init(source: IndexValueSource(first).followed(by: IndexValueSource(second)))
   }
 
   /// An index of three tiers.
   public init<A: Indexable, B: Indexable, C: Indexable>(
     _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>
   ) where Value == CompoundKey<A, CompoundKey<B, C>> {
-    let (first, second, third) = (IndexValueSource(first), IndexValueSource(second), IndexValueSource(third))
-    self.init(
-      source: IndexValueSource(keyPaths: first.keyPaths + second.keyPaths + third.keyPaths) { instance in
-        CompoundKey(first.value(instance), CompoundKey(second.value(instance), third.value(instance)))
-      })
+    let rest = IndexValueSource(second).followed(by: IndexValueSource(third))
+    self.init(source: IndexValueSource(first).followed(by: rest))
   }
 
   /// An index of four tiers.
@@ -158,14 +153,49 @@ extension OneToManyIndexRepresentation {
     _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>,
     _ fourth: KeyPath<Instance, D>
   ) where Value == CompoundKey<A, CompoundKey<B, CompoundKey<C, D>>> {
-    let (first, second) = (IndexValueSource(first), IndexValueSource(second))
-    let (third, fourth) = (IndexValueSource(third), IndexValueSource(fourth))
-    let keyPaths = first.keyPaths + second.keyPaths + third.keyPaths + fourth.keyPaths
-    self.init(
-      source: IndexValueSource(keyPaths: keyPaths) { instance in
-        CompoundKey(
-          first.value(instance),
-          CompoundKey(second.value(instance), CompoundKey(third.value(instance), fourth.value(instance))))
-      })
+    let last = IndexValueSource(third).followed(by: IndexValueSource(fourth))
+    let rest = IndexValueSource(second).followed(by: last)
+    self.init(source: IndexValueSource(first).followed(by: rest))
+  }
+}
+
+extension OneToOneIndexRepresentation {
+  /// An index by which one instance is found, of two tiers: by the first property, then by the second.
+  ///
+  /// ```swift
+  /// @Unique var room = OneToOneIndex(\.building, \.number)
+  /// ```
+  public init<A: Indexable, B: Indexable>(_ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>)
+  where Value == CompoundKey<A, B> {
+    self.init(source: IndexValueSource(first).followed(by: IndexValueSource(second)))
+  }
+
+  /// An index by which one instance is found, of three tiers.
+  public init<A: Indexable, B: Indexable, C: Indexable>(
+    _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>
+  ) where Value == CompoundKey<A, CompoundKey<B, C>> {
+    let rest = IndexValueSource(second).followed(by: IndexValueSource(third))
+    self.init(source: IndexValueSource(first).followed(by: rest))
+  }
+
+  /// An index by which one instance is found, of four tiers.
+  public init<A: Indexable, B: Indexable, C: Indexable, D: Indexable>(
+    _ first: KeyPath<Instance, A>, _ second: KeyPath<Instance, B>, _ third: KeyPath<Instance, C>,
+    _ fourth: KeyPath<Instance, D>
+  ) where Value == CompoundKey<A, CompoundKey<B, CompoundKey<C, D>>> {
+    let last = IndexValueSource(third).followed(by: IndexValueSource(fourth))
+    let rest = IndexValueSource(second).followed(by: last)
+    self.init(source: IndexValueSource(first).followed(by: rest))
+  }
+}
+
+extension IndexValueSource {
+  /// What puts the values of both together.
+  fileprivate func followed<Rest: Indexable>(
+    by rest: IndexValueSource<Instance, Rest>
+  ) -> IndexValueSource<Instance, CompoundKey<Value, Rest>> where Value: Indexable {
+    IndexValueSource<Instance, CompoundKey<Value, Rest>>(keyPaths: keyPaths + rest.keyPaths) { instance in
+      CompoundKey(value(instance), rest.value(instance))
+    }
   }
 }

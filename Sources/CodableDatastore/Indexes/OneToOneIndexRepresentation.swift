@@ -10,6 +10,8 @@ public struct OneToOneIndexRepresentation<Instance: Sendable, Value: Indexable &
   /// An index on a property.
   public init(_ keypath: KeyPath<Instance, Value>) { source = IndexValueSource(keypath) }
 
+  init(source: IndexValueSource<Instance, Value>) { self.source = source }
+
   /// `OneToOneIndex(Value)`.
   public var indexType: IndexType { IndexType("OneToOneIndex(\(String(describing: Value.self)))") }
 

@@ -7,14 +7,40 @@ struct KeyMaking {
   var key: (Any) throws -> KeyValue?
 }
 
+/// How a predicate leads to a property.
+enum PropertyPlace {
+  case path(AnyKeyPath)
+  /// Through optionals, by name: `.place?.city`.
+  case chain(String)
+
+  /// `.place?.city`; nil where a computed property is on the way.
+  func name<Instance>(from type: Instance.Type) -> String? {
+    switch self {
+    case .path(let path): KeyPathName.path(of: path, from: type)
+    case .chain(let chain): chain
+    }
+  }
+}
+
 /// The properties that the indexes of a format are over, by number.
 struct IndexedProperties {
   private var numbers: [AnyKeyPath: Int] = [:]
   /// The keys of the elements, where a property is a list.
   private var elementKeys: [Int: KeyMaking] = [:]
   private let name: (AnyKeyPath) -> String?
+  /// The property that holds the identifier by which records lie, and how that is keyed.
+  private var identifier: (number: Int, keys: KeyMaking, type: Any.Type)?
 
   init<Instance>(_ type: Instance.Type) { name = { KeyPathName.path(of: $0, from: type) } }
+
+  /// Adds the identifier: records lie in its order.
+  mutating func identifier<Identifier: Indexable>(_ coder: KeyCoder<Identifier>) -> QuerySubject {
+    let number = numbers.count
+    // Stands for the property, whose own key path is spelled by the program.
+    numbers[\Identifier.self] = number
+    identifier = (number, coder.making, Identifier.self)
+    return .property(number)
+  }
 
   /// Adds what an index is over; nil where it does not say.
   mutating func subjects(of index: Any, coder: any Sendable) -> [QuerySubject]? {
@@ -29,6 +55,9 @@ struct IndexedProperties {
 
   /// The number of a property, also where an index turns its order around; and how it is keyed.
   func property(at path: AnyKeyPath) -> (number: Int, keys: KeyMaking)? {
+    if let identifier, type(of: path).valueType == identifier.type, name(path) == ".id" {
+      return (identifier.number, identifier.keys)
+    }
     guard let type = type(of: path).valueType as? any Indexable.Type else { return nil }
     return property(at: path, type)
   }
@@ -53,6 +82,14 @@ struct IndexedProperties {
     return turned(type)
   }
 
+  /// The property that a chain through optionals leads to, which two spellings of it name alike.
+  func property(at place: PropertyPlace) -> (number: Int, keys: KeyMaking)? {
+    switch place {
+    case .path(let path): property(at: path)
+    case .chain(let chain): numbers.keys.first { name($0) == chain }.flatMap { property(at: $0) }
+    }
+  }
+
   /// The number of a property that is a list, and how its elements are keyed.
   func elements(at path: AnyKeyPath) -> (number: Int, keys: KeyMaking)? {
     guard let number = numbers[path], let keys = elementKeys[number] else { return nil }
@@ -60,6 +97,13 @@ struct IndexedProperties {
   }
 
   /// `population`, as messages and plans call a property.
+  func name(of place: PropertyPlace) -> String {
+    switch place {
+    case .path(let path): name(of: path)
+    case .chain(let chain): String(chain.dropFirst())
+    }
+  }
+
   func name(of path: AnyKeyPath) -> String { name(path).map { String($0.dropFirst()) } ?? "a computed property" }
 }
 

@@ -15,7 +15,7 @@ private protocol ConditionNode {
 
 /// A node that is a property of the instance.
 private protocol PropertyNode {
-  var path: AnyKeyPath? { get }
+  var place: PropertyPlace? { get }
 }
 
 /// A node that is the same for every instance.
@@ -36,17 +36,14 @@ struct PredicateReading {
     (expression as? any ConditionNode)?.condition(self) ?? .test(text: "predicate")
   }
 
-  /// The paths that a predicate compares, for a message: `.name`.
-  fileprivate func path(_ node: Any) -> AnyKeyPath? { Self.property(node) }
-
   /// The property that a node is, or nil.
-  static func property(_ node: Any) -> AnyKeyPath? { (node as? any PropertyNode)?.path }
+  static func property(_ node: Any) -> PropertyPlace? { (node as? any PropertyNode)?.place }
 
   fileprivate func term(_ node: Any, text: String, _ intervals: (KeyMaking) throws -> [KeyInterval]?) -> QueryCondition
   {
-    let shown = path(node).map { properties.name(of: $0) } ?? "predicate"
-    let whole = "\(shown)\(text)"
-    guard let path = path(node), let (number, keys) = properties.property(at: path),
+    let place = Self.property(node)
+    let whole = "\(place.map { properties.name(of: $0) } ?? "predicate")\(text)"
+    guard let place, let (number, keys) = properties.property(at: place),
       let intervals = try? intervals(keys)
     else { return .test(text: whole) }
     return .term(
@@ -142,7 +139,9 @@ extension PredicateExpressions.RangeExpressionContains: ConditionNode {
 
 extension PredicateExpressions.SequenceContains: ConditionNode {
   fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    if let path = reading.path(sequence), let constant = (element as? any ConstantNode)?.constant {
+    if case .path(let path)? = PredicateReading.property(sequence),
+      let constant = (element as? any ConstantNode)?.constant
+    {
       return reading.elementTerm(path, constant)
     }
     guard let list = (sequence as? any ConstantNode)?.constant as? any Sequence else { return nil }
@@ -162,12 +161,12 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
 
 extension PredicateExpressions.SequenceStartsWith: ConditionNode {
   fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    guard let path = reading.path(base), let text = (prefix as? any ConstantNode)?.constant as? String, !text.isEmpty,
-      let (number, _) = reading.properties.property(at: path)
+    guard let place = PredicateReading.property(base), let text = (prefix as? any ConstantNode)?.constant as? String,
+      !text.isEmpty, let (number, _) = reading.properties.property(at: place)
     else { return nil }
     return .term(
       IndexableTerm(.property(number), .begins(text)),
-      text: "\(reading.properties.name(of: path)) starts with \"\(text)\"")
+      text: "\(reading.properties.name(of: place)) starts with \"\(text)\"")
   }
 }
 
@@ -190,9 +189,39 @@ extension [Any] {
 // MARK: - Operands
 
 extension PredicateExpressions.KeyPath: PropertyNode {
-  fileprivate var path: AnyKeyPath? {
-    if root is any VariableNode { return keyPath }
-    return (root as? any PropertyNode)?.path?.appending(path: keyPath)
+  fileprivate var place: PropertyPlace? {
+    if root is any VariableNode { return .path(keyPath) }
+    guard case .path(let outer)? = (root as? any PropertyNode)?.place else { return nil }
+    return outer.appending(path: keyPath).map { .path($0) }
+  }
+}
+
+/// `$0.isOpen`: true for itself.
+extension PredicateExpressions.KeyPath: ConditionNode {
+  fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
+    reading.term(self, text: "") { keys in
+      try keys.key(true).map { [KeyInterval(lower: .including($0), upper: .including($0))] }
+    }
+  }
+}
+
+/// `$0.place?.city`.
+extension PredicateExpressions.OptionalFlatMap: PropertyNode {
+  fileprivate var place: PropertyPlace? {
+    guard let outer = (wrapped as? any PropertyNode)?.place?.name,
+      let inner = (transform as? any PropertyNode)?.place?.name
+    else { return nil }
+    return .chain("\(outer)?\(inner)")
+  }
+}
+
+extension PropertyPlace {
+  /// As spelled from wherever it begins.
+  fileprivate var name: String? {
+    switch self {
+    case .path(let path): KeyPathName.path(of: path, from: type(of: path).rootType)
+    case .chain(let chain): chain
+    }
   }
 }
 

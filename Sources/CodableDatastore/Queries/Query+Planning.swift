@@ -68,6 +68,14 @@ extension Query {
           hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, count: entries.count,
           rank: { bound throws(ModelError) in try entries.rank(of: bound, encoding: encoding) }))
     }
+    if try core.hasOwnIdentifiers(records), let own = trees[""] {
+      let encoding = core.identifiers.encoding
+      known.append(
+        QueryIndex(
+          name: "", subjects: [properties.identifier(core.identifiers)], encodings: [encoding], takesComparators: true,
+          count: own.count,
+          rank: { bound throws(ModelError) in try own.rank(of: bound, encoding: encoding) }))
+    }
     let reading = PredicateReading(properties: properties)
     let conditions = predicates.map { reading.condition(of: $0.expression) }
     let sort = sorts.map { sort in

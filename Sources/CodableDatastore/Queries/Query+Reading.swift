@@ -83,7 +83,9 @@ extension Query where AccessMode == ReadWrite {
   @discardableResult
   public func delete() async throws -> Int {
     try await write(named: "delete \(core.key)") { found, scope in
-      try await core.delete(core.identifiers.value(of: found.key), key: found.key, in: scope) != nil
+      try await scope.turns.take()
+      defer { scope.turns.pass() }
+      return try await core.delete(core.identifiers.value(of: found.key), key: found.key, in: scope) != nil
     }
   }
 
@@ -99,7 +101,10 @@ extension Query where AccessMode == ReadWrite {
       }
       var instance = found.instance
       try await change(&instance)
-      _ = try await core.persist(core.prepare(instance, identifier: identifier), in: scope)
+      let prepared = try await core.prepare(instance, identifier: identifier)
+      try await scope.turns.take()
+      defer { scope.turns.pass() }
+      _ = try await core.persist(prepared, in: scope)
       return true
     }
   }
@@ -115,8 +120,6 @@ extension Query where AccessMode == ReadWrite {
       var run = try await self.run()
       while let found = try await run?.next() {
         try Task.checkCancellation()
-        try await scope.turns.take()
-        defer { scope.turns.pass() }
         if try await body(found, scope) { changed += 1 }
       }
       return changed

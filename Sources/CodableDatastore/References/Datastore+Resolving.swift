@@ -60,7 +60,7 @@ extension Datastore {
     try await resolve(matches)
   }
 
-  private nonisolated func resolve(_ matches: [InstanceMatch<Format>]) async throws -> Resolved<InstanceType>? {
+  nonisolated func resolve(_ matches: [InstanceMatch<Format>]) async throws -> Resolved<InstanceType>? {
     for match in matches {
       if let found = try await match.find(core) { return Resolved(instance: found, isCreated: false) }
     }
@@ -80,6 +80,12 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - create: Makes one.
   public nonisolated func resolve(
     _ matches: InstanceMatch<Format>..., orCreate create: @Sendable () async throws -> InstanceType
+  ) async throws -> Resolved<InstanceType> {
+    try await resolve(matches, orCreate: create)
+  }
+
+  nonisolated func resolve(
+    _ matches: [InstanceMatch<Format>], orCreate create: @Sendable () async throws -> InstanceType
   ) async throws -> Resolved<InstanceType> {
     try await Transactions.run(
       isolation: nil, store: core.store, actionName: "resolve \(core.key)", options: []

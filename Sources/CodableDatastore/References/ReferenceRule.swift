@@ -110,11 +110,17 @@ extension Datastore where AccessMode == ReadWrite {
   public nonisolated func delete(
     _ identifier: IdentifierType, references rule: ReferenceRule<Format>, _ rules: ReferenceRule<Format>...
   ) async throws -> InstanceType {
+    try await delete(identifier, references: [rule] + rules)
+  }
+
+  nonisolated func delete(
+    _ identifier: IdentifierType, references rules: [ReferenceRule<Format>]
+  ) async throws -> InstanceType {
     try await Transactions.run(
       isolation: nil, store: core.store, actionName: "delete \(core.key)", options: []
     ) { _, _ in
       var cascade = Cascade()
-      let deleted = try await core.delete(identifier, references: [rule] + rules, cascade: &cascade)
+      let deleted = try await core.delete(identifier, references: rules, cascade: &cascade)
       guard let deleted else { throw DatastoreInterfaceError.instanceNotFound }
       return deleted
     }

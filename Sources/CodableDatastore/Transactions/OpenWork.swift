@@ -31,6 +31,8 @@ extension OpenWork {
   struct KnownDatastore: Sendable {
     /// Whether its trees are there and as the declaration says.
     var isPrepared = false
+    /// Whether an instance was kept under another identifier than its own.
+    var hasForeign = false
     /// Who writes its records and entries.
     var writer: DatastoreWriter?
   }
@@ -47,7 +49,10 @@ extension OpenWork {
   /// Has everything looked up again, because trees may have come, gone or changed.
   func forgetDatastores() {
     known.withLock { known in
-      for number in known.keys { known[number]?.isPrepared = false }
+      for number in known.keys {
+        known[number]?.isPrepared = false
+        known[number]?.hasForeign = false
+      }
     }
     for writer in writers { writer.forget() }
   }

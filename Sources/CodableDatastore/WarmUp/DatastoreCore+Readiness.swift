@@ -93,6 +93,16 @@ extension DatastoreCore {
     return names.contains(index.name)
   }
 
+  /// Whether every record lies under the identifier that it names as its own, so that their order is that of a property.
+  func hasOwnIdentifiers(_ records: Tree) throws -> Bool {
+    guard isIdentifiable else { return false }
+    let attributes = records.attributes
+    if let owned = owned.withLock({ $0 }), owned.attributes == attributes { return owned.isOwn }
+    let isOwn = try DatastoreDescriptor(bytes: attributes.array).identifierPath == ".id"
+    owned.withLock { $0 = (attributes, isOwn) }
+    return isOwn
+  }
+
   /// Makes the store fit, as a transaction of its own or as a part of the one that this is called in.
   func warmUp(forced: WarmUpPlan = WarmUpPlan()) async throws {
     if let scope = Transactions.scope(for: store), !scope.isReading {

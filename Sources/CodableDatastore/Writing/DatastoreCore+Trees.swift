@@ -8,8 +8,11 @@ extension DatastoreCore {
   func prepareTrees(for prepared: PreparedRecord<Identifier>?, in transaction: WriteTransaction) throws {
     let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
     guard let tree else { return try createTrees(for: prepared, in: transaction) }
+    if prepared?.isForeign == true {
+      return try stamp(tree, in: transaction) { $0.identifierPath = nil }
+    }
     if written.withLock({ $0 }) == tree.attributes { return }
-    try stamp(tree, in: transaction)
+    try stamp(tree, in: transaction) { _ in }
   }
 
   /// The attributes of a store that this declaration alone has written.
@@ -58,9 +61,12 @@ extension DatastoreCore {
 
   /// Moves the store's version to the declaration's, and says of indexes that a newer version evaluated that an older
   /// one has written since.
-  private func stamp(_ tree: Tree, in transaction: WriteTransaction) throws {
+  private func stamp(
+    _ tree: Tree, in transaction: WriteTransaction, _ change: (inout DatastoreDescriptor) -> Void
+  ) throws {
     var descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
     let before = descriptor
+    change(&descriptor)
     descriptor.version = coder.tag
     descriptor.versionIsString = VersionTag<Format>.isString
     descriptor.instanceType = declaration.instanceType

@@ -28,7 +28,9 @@ extension DatastoreCore {
     guard let record = try await coder.record(of: instance) else {
       throw EmptyContentError(datastore: DatastoreKey(self.key))
     }
-    return PreparedRecord(identifier: identifier, key: key, record: record, values: values)
+    return PreparedRecord(
+      identifier: identifier, key: key, record: record, values: values,
+      isForeign: ownIdentifier.map { instance[keyPath: $0] != identifier } ?? false)
   }
 
   /// Writes a prepared record. The caller has the turn of the scope.
@@ -88,10 +90,14 @@ extension DatastoreCore {
   /// version writes.
   private func prepareTrees(for prepared: PreparedRecord<Identifier>?, in scope: TransactionScope) async throws {
     guard let work = scope.work else { throw DiskPersistenceError.cannotWrite }
-    if work.known(number).isPrepared { return }
+    let known = work.known(number)
+    if known.isPrepared, known.hasForeign || prepared?.isForeign != true { return }
     try await makeFit(in: scope)
     try scope.change { transaction in try prepareTrees(for: prepared, in: transaction) }
-    work.note(number) { $0.isPrepared = true }
+    work.note(number) { known in
+      known.isPrepared = true
+      if prepared?.isForeign == true { known.hasForeign = true }
+    }
   }
 
   /// Warms up where somebody changed the store between the look at it and this transaction (a restore, another process),

@@ -7,6 +7,8 @@ struct PreparedRecord<Identifier: Sendable>: Sendable {
   var record: [UInt8]
   /// The keys of its values, per index.
   var values: [[[UInt8]]]
+  /// Whether the instance names another identifier as its own.
+  var isForeign = false
 }
 
 /// A record that is there.

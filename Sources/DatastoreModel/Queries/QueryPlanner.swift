@@ -225,6 +225,8 @@ package struct QueryPlanner {
     case .index(let ranges):
       guard let index = indexes.first(where: { $0.name == ranges.index }), way.isDistinct, ranges.ranges.count <= 1
       else { return sort.isEmpty ? .identifiers : .sort }
+      // Records lie by identifier.
+      if index.name.isEmpty, sort.isEmpty { return .along(index: "", isDescending: false) }
       let isDescending = isDescending(index, after: ranges.fixedTiers, for: sort)
       return isDescending.map { .along(index: index.name, isDescending: $0) } ?? (sort.isEmpty ? .identifiers : .sort)
     case .union, .intersection: return sort.isEmpty ? .identifiers : .sort

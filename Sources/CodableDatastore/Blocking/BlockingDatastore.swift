@@ -1,0 +1,189 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+extension Datastore {
+  /// The datastore for code that is not async: see ``Persistence/blocking``.
+  @available(*, noasync)
+  public nonisolated var blocking: BlockingDatastore<Format, AccessMode> { BlockingDatastore(datastore: self) }
+}
+
+/// A datastore whose calls return when they are done, with values and arrays instead of sequences.
+///
+/// Each call is what the one of the same name is on ``Datastore``: it throws the same, writes wait in the same queue, and each is
+/// a transaction of its own unless it is made in ``BlockingPersistence/perform(actionName:options:transaction:)``. Where an
+/// array would hold too much, ``walk(_:)`` reads one instance at a time. Within a transaction whose closure is async a call
+/// throws ``StoreError``: it would wait for itself.
+public struct BlockingDatastore<Format: DatastoreFormat, AccessMode: _AccessMode>: Sendable {
+  /// What is kept.
+  public typealias InstanceType = Format.Instance
+  /// By what an instance is told from all others.
+  public typealias IdentifierType = Format.Identifier
+
+  /// The datastore behind it.
+  public let datastore: Datastore<Format, AccessMode>
+
+  func call<Value>(_ body: () async throws -> Value) throws -> Value {
+    try Blocking.call(datastore.core.store, body)
+  }
+
+  /// All of what an async call of the datastore gives one after the other.
+  ///
+  /// ```swift
+  /// let largest = try cities.blocking.collect { $0.load(prefix: "CH", from: \.countryAndSize) }
+  /// ```
+  @available(*, noasync)
+  public func collect<Instances: AsyncInstances>(
+    _ instances: (Datastore<Format, AccessMode>) async throws -> Instances
+  ) throws -> [Instances.Element] {
+    try call { try await instances(datastore).collectInstances(upTo: .infinity) }
+  }
+
+  /// What an async call of the datastore gives, each when it is asked for: the instances of a long range, or what is observed.
+  @available(*, noasync)
+  public func walk<Instances: AsyncInstances>(
+    _ instances: (Datastore<Format, AccessMode>) async throws -> Instances
+  ) throws -> BlockingWalk<Instances.Element> {
+    BlockingWalk(datastore.core.store, try call { try await instances(datastore) })
+  }
+}
+
+// MARK: Reading
+
+extension BlockingDatastore {
+  /// How many instances there are.
+  @available(*, noasync)
+  public var count: Int { get throws { try call { try await datastore.count } } }
+
+  /// The instance of an identifier, or nil.
+  @available(*, noasync)
+  public func load(_ identifier: IdentifierType) throws -> InstanceType? {
+    try call { try await datastore.load(id: identifier) }
+  }
+
+  /// The instance of an identifier, or nil.
+  @available(*, noasync)
+  public func load(id identifier: IdentifierType) throws -> InstanceType? {
+    try call { try await datastore.load(id: identifier) }
+  }
+
+  /// The instances of several identifiers, in their order; nil where one is missing.
+  @available(*, noasync)
+  public func load(ids identifiers: some Sequence<IdentifierType>) throws -> [InstanceType?] {
+    try call { try await datastore.load(ids: identifiers) }
+  }
+
+  /// The instances of a range of identifiers.
+  @available(*, noasync)
+  public func load(
+    _ range: some IndexRangeExpression<IdentifierType>, order: RangeOrder = .ascending
+  ) throws -> [InstanceType] where IdentifierType: RangedIndexable {
+    try collect { $0.load(range, order: order) }
+  }
+
+  /// The instances of a range of identifiers.
+  @available(*, noasync)
+  @_disfavoredOverload
+  public func load(
+    _ range: IndexRange<IdentifierType>, order: RangeOrder = .ascending
+  ) throws -> [InstanceType] where IdentifierType: RangedIndexable {
+    try collect { $0.load(range, order: order) }
+  }
+
+  /// All instances, by their identifiers.
+  @available(*, noasync)
+  public func load(_ range: Swift.UnboundedRange, order: RangeOrder = .ascending) throws -> [InstanceType] {
+    try collect { $0.load(range, order: order) }
+  }
+
+  /// The instances that meet a condition: a query, which reads when it is asked.
+  @available(*, noasync)
+  public func load(where predicate: Predicate<InstanceType>) -> BlockingQuery<Format, AccessMode> {
+    BlockingQuery(query: datastore.load(where: predicate))
+  }
+}
+
+extension BlockingDatastore {
+  /// The instances of one value of an index.
+  @available(*, noasync)
+  public func load<Value: DiscreteIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>>(
+    _ value: Value, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) throws -> [InstanceType] {
+    try collect { $0.load(value, order: order, from: index) }
+  }
+
+  /// The instance of one value of an index by which one instance is found.
+  @available(*, noasync)
+  public func load<Value: DiscreteIndexable, Index: SingleInstanceIndexRepresentation<InstanceType, Value>>(
+    _ value: Value, from index: KeyPath<Format, Index>
+  ) throws -> InstanceType? {
+    try call { try await datastore.core.first(value, from: index) }
+  }
+
+  /// The instances of a range of an index.
+  @available(*, noasync)
+  public func load<Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>>(
+    _ range: some IndexRangeExpression<Value>, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) throws -> [InstanceType] {
+    try collect { $0.load(range, order: order, from: index) }
+  }
+
+  /// The instances of a range of an index.
+  @available(*, noasync)
+  @_disfavoredOverload
+  public func load<Value: RangedIndexable, Index: RetrievableIndexRepresentation<InstanceType, Value>>(
+    _ range: IndexRange<Value>, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) throws -> [InstanceType] {
+    try collect { $0.load(range, order: order, from: index) }
+  }
+
+  /// The instances that are in an index, in its order.
+  @available(*, noasync)
+  public func load<Index: IndexRepresentation<InstanceType>>(
+    _ range: Swift.UnboundedRange, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) throws -> [InstanceType] {
+    try collect { $0.load(range, order: order, from: index) }
+  }
+
+  /// The instances whose text in an index begins with this one.
+  @available(*, noasync)
+  public func load<Index: RetrievableIndexRepresentation<InstanceType, String>>(
+    prefix: String, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
+  ) throws -> [InstanceType] {
+    try collect { $0.load(prefix: prefix, order: order, from: index) }
+  }
+}
+
+// MARK: Warming up
+
+extension BlockingDatastore {
+  /// Checks and builds now what the first use would.
+  @available(*, noasync)
+  public func warm(progressHandler: ProgressHandler? = nil) throws {
+    try call { try await datastore.warm(progressHandler: progressHandler) }
+  }
+}
+
+extension BlockingDatastore where AccessMode == ReadWrite {
+  /// Converts all instances that are older than a version.
+  @available(*, noasync)
+  public func migrateEntireStore(
+    ifLessThan minimumVersion: Format.Version, progressHandler: ProgressHandler? = nil
+  ) throws {
+    try call {
+      try await datastore.migrateEntireStore(ifLessThan: minimumVersion, progressHandler: progressHandler)
+    }
+  }
+
+  /// Builds an index anew where it is older than a version.
+  @available(*, noasync)
+  public func migrate<Index: IndexRepresentation<InstanceType>>(
+    index: KeyPath<Format, Index>, ifLessThan minimumVersion: Format.Version, progressHandler: ProgressHandler? = nil
+  ) throws {
+    try call {
+      try await datastore.migrate(index: index, ifLessThan: minimumVersion, progressHandler: progressHandler)
+    }
+  }
+}

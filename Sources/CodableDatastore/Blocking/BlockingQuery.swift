@@ -1,0 +1,106 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+/// A query for code that is not async. Making one reads nothing; see ``Query``.
+///
+/// ```swift
+/// let big = cities.blocking.load(where: #Predicate { $0.population > 1_000_000 }).sorted(by: \.name)
+/// for city in try big.all { print(city.name) }
+/// ```
+public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: Sendable {
+  /// The query behind it.
+  public let query: Query<Format, AccessMode>
+
+  private func call<Value>(_ body: () async throws -> Value) throws -> Value {
+    try Blocking.call(query.core.store, body)
+  }
+
+  /// Only instances that meet this condition too.
+  public func `where`(_ predicate: Predicate<Format.Instance>) -> Self { Self(query: query.where(predicate)) }
+
+  /// In the order of a property; said again, of the next one where the first is equal.
+  public func sorted<Value: Indexable>(
+    by property: KeyPath<Format.Instance, Value>, _ order: RangeOrder = .ascending
+  ) -> Self {
+    Self(query: query.sorted(by: property, order))
+  }
+
+  /// At most so many instances, after leaving out some.
+  public func limit(_ count: Int, offset: Int = 0) -> Self { Self(query: query.limit(count, offset: offset)) }
+
+  /// Only what comes after a place of this same query.
+  public func after(_ cursor: QueryCursor) -> Self { Self(query: query.after(cursor)) }
+
+  /// Reads every instance where no index serves the query.
+  public func scanning() -> Self { Self(query: query.scanning()) }
+
+  /// The whole answer.
+  @available(*, noasync)
+  public var all: [Format.Instance] {
+    get throws { try call { try await query.collectInstances(upTo: .infinity) } }
+  }
+
+  /// The answer, each instance when it is asked for.
+  @available(*, noasync)
+  public func walk() -> BlockingWalk<Format.Instance> { BlockingWalk(query.core.store, query) }
+
+  /// The whole answer, and again after each commit that changes it; each step of the walk waits for the next.
+  @available(*, noasync)
+  public func live() -> BlockingWalk<[Format.Instance]> { BlockingWalk(query.core.store, query.live()) }
+
+  /// How many instances meet the condition, whatever the limit.
+  @available(*, noasync)
+  public var count: Int { get throws { try call { try await query.count } } }
+
+  /// The first instance of the answer, or nil.
+  @available(*, noasync)
+  public var first: Format.Instance? { get throws { try call { try await query.first } } }
+
+  /// Whether any instance meets the condition.
+  @available(*, noasync)
+  public var exists: Bool { get throws { try call { try await query.exists } } }
+
+  /// The least value of a property among the instances that meet the condition.
+  @available(*, noasync)
+  public func min<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) throws -> Value? {
+    try call { try await query.min(of: property) }
+  }
+
+  /// The greatest value of a property among the instances that meet the condition.
+  @available(*, noasync)
+  public func max<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) throws -> Value? {
+    try call { try await query.max(of: property) }
+  }
+
+  /// How the query is answered, as one line.
+  @available(*, noasync)
+  public func explain() throws -> String { try call { try await query.explain() } }
+}
+
+extension BlockingQuery where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
+  /// The place behind an instance of the answer.
+  public func cursor(after instance: Format.Instance) throws -> QueryCursor { try query.cursor(after: instance) }
+}
+
+extension BlockingQuery where AccessMode == ReadWrite {
+  /// Deletes the instances of the answer, in one transaction.
+  ///
+  /// - Returns: How many were deleted.
+  @available(*, noasync)
+  @discardableResult
+  public func delete() throws -> Int { try call { try await query.delete() } }
+
+  /// Changes the instances of the answer, in one transaction. Blocking calls in the closure join it.
+  ///
+  /// - Returns: How many instances were changed.
+  @available(*, noasync)
+  @discardableResult
+  public func update(_ change: (inout Format.Instance) throws -> Void) throws -> Int {
+    try call {
+      try await query.update { instance in try Blocking.joining { try change(&instance) } }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Documents
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
+// Datastores of formats that have had one version only: what is stored decodes as today's type, and there is nothing to
+// migrate. With the next version a program says `migrations:`; until it does, older instances throw
+// ``DatastoreError/missingDecoder(version:)``.
+
+extension Persistence {
+  /// The datastore of a format whose instances are JSON of one version.
+  ///
+  /// ```swift
+  /// let books = persistence.datastore(BookFormat.self)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  public nonisolated func datastore<Format: DatastoreFormat>(
+    _ format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey
+  ) -> Datastore<Format, AccessMode>
+  where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
+    let (encoder, decoder) = (StandardCoders.jsonEncoder, JSONDecoder())
+    return Datastore(
+      store: _store, key: key, version: Format.currentVersion, coding: .json,
+      encoder: { instance in
+        guard AccessMode.self == ReadWrite.self else { throw DiskPersistenceError.cannotWrite }
+        return try encoder.encode(instance)
+      },
+      decoders: Datastore<Format, AccessMode>.decoders(for: Format.currentVersion) {
+        try decoder.decode(Format.Instance.self, from: $0)
+      },
+      isIdentifiable: true)
+  }
+}
+
+extension Datastore {
+  fileprivate static func decoders(
+    for version: Version, _ decode: @escaping @Sendable (Data) throws -> InstanceType
+  ) -> [Version: RecordCoder<Format>.Decoder] where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+    [
+      version: { data in
+        let instance = try decode(data)
+        return (instance.id, instance)
+      }
+    ]
+  }
+}
+
+extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// A datastore that keeps instances as JSON, for a format of one version.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - encoder: Encodes instances; by default with sorted members.
+  ///   - decoder: Decodes instances.
+  public static func JSONStore(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
+      encoder: { try encoder.encode($0) },
+      decoders: decoders(for: Format.currentVersion) { try decoder.decode(InstanceType.self, from: $0) },
+      isIdentifiable: true)
+  }
+
+  /// A datastore that keeps instances as property lists, for a format of one version.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - outputFormat: The kind of property list.
+  public static func propertyListStore(
+    persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    outputFormat: StandardCoders.PropertyListFormat = .binary
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: Format.currentVersion,
+      coding: outputFormat == .xml ? .xmlPropertyList : .binaryPropertyList,
+      encoder: { try StandardCoders.propertyListEncoder(outputFormat).encode($0) },
+      decoders: decoders(for: Format.currentVersion) {
+        try StandardCoders.propertyListDecoder.decode(InstanceType.self, from: $0)
+      },
+      isIdentifiable: true)
+  }
+}
+
+extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// A datastore that only reads instances kept as JSON, for a format of one version.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  ///   - decoder: Decodes instances.
+  public static func readOnlyJSONStore(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
+    decoder: JSONDecoder = JSONDecoder()
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
+      decoders: decoders(for: Format.currentVersion) { try decoder.decode(InstanceType.self, from: $0) },
+      isIdentifiable: true)
+  }
+
+  /// A datastore that only reads instances kept as property lists, for a format of one version.
+  ///
+  /// - Parameters:
+  ///   - persistence: Where the instances are kept.
+  ///   - format: What is declared.
+  ///   - key: The name of the datastore in the store.
+  public static func readOnlyPropertyListStore(
+    persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey
+  ) -> Self {
+    Self(
+      store: persistence._store, key: key, version: Format.currentVersion, coding: .binaryPropertyList,
+      decoders: decoders(for: Format.currentVersion) {
+        try StandardCoders.propertyListDecoder.decode(InstanceType.self, from: $0)
+      },
+      isIdentifiable: true)
+  }
+}
