@@ -15,6 +15,7 @@ final class ProgressMeter: Sendable {
     var first: Int64?
     var last: Int64 = 0
     var isShown = false
+    var done = 0
   }
 
   private let title: String
@@ -30,8 +31,10 @@ final class ProgressMeter: Sendable {
     guard isVisible else { return true }
     let now = LocalTime.now
     let text = state.withLock { state -> String? in
-      let first = state.first ?? now
+      // Fewer than before: another step has begun, with a rate of its own.
+      let first = done < state.done ? now : state.first ?? now
       state.first = first
+      state.done = done
       guard now - state.last > 100_000_000 else { return nil }
       state.last = now
       state.isShown = true

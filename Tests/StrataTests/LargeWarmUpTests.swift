@@ -58,10 +58,11 @@ struct LargeWarmUpTests {
     #expect(rows.count >= 3, "the table is paged meanwhile: \(rows)")
 
     session.press("^c")
+    session.press("^c")
     while !session.program.isIdle, session.waitForNews() {}
     #expect(try store.store.refresh().commit == before)
     #expect(session.screen().contains("148 896"))
-    #expect(!session.hasQuit, "^c cancels what runs and does not quit")
+    #expect(!session.hasQuit, "^c asks and then cancels what runs, and does not quit")
   }
 }
 

@@ -46,6 +46,24 @@ struct WritingVerbTests {
     #expect(refused.complaint.contains("more.csv:2"))
   }
 
+  @Test("a cell that makes its column text, and rows that share an identifier, are told with their rows")
+  func oddRows() throws {
+    let folder = try TemporaryFolder()
+    let (file, path) = (folder.path("odd.csv"), folder.path("Odd.strata"))
+    try Data("id,km\n1,5\n2,n/a\n3,7\n4,9\n3,8\n".utf8).write(to: URL(filePath: file))
+    let run = try ProgramRun(["import", path, "River", file, "--id", "id", "--index", "km=km"])
+    #expect(run.status == 0, "\(run.complaint)")
+    #expect(run.complaint.contains("km is String") && run.complaint.contains("odd.csv:3 “n/a”"), "\(run.complaint)")
+    #expect(run.complaint.contains("identifier 3 is in 2 rows"))
+    #expect(run.complaint.contains("odd.csv:4") && run.complaint.contains("odd.csv:6"))
+    #expect(run.output.contains("1 replaced by later rows"))
+    let json = try ProgramRun(["import", folder.path("B.strata"), "River", file, "--id", "id", "--json"])
+    let object = try #require(json.objects.first)
+    #expect(object["repeated"] as? Int == 1)
+    #expect((object["repeats"] as? [[String: Any]])?.first?["identifier"] as? Int == 3)
+    #expect((object["mixedColumns"] as? [[String: Any]])?.first?["path"] as? String == ".km")
+  }
+
   @Test("a dry run and a failed import leave nothing")
   func nothingLeft() throws {
     let folder = try TemporaryFolder()

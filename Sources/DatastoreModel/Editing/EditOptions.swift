@@ -21,11 +21,14 @@ package struct EditOptions: Sendable {
   /// Hears how many records were read of those that prove which fields the indexes are made from, which is needed once
   /// per state of a store without declared rules; answers whether to go on.
   package var proving: WorkProgress?
+  /// Hears of the work with all its steps; answers whether to go on.
+  package var activity: ActivityProgress?
 
   package init(
     marksIndexesStale: Bool = false, mergesFields: Bool = false, bringsBackContents: Bool = false,
     leavesFailuresOut: Bool = false, leavingOut: Set<StoredKey> = [], mending: ChangeSet = ChangeSet(),
-    detailLimit: Int = 200, progress: WorkProgress? = nil, proving: WorkProgress? = nil
+    detailLimit: Int = 200, progress: WorkProgress? = nil, proving: WorkProgress? = nil,
+    activity: ActivityProgress? = nil
   ) {
     self.marksIndexesStale = marksIndexesStale
     self.mergesFields = mergesFields
@@ -36,9 +39,14 @@ package struct EditOptions: Sendable {
     self.detailLimit = detailLimit
     self.progress = progress
     self.proving = proving
+    self.activity = activity
   }
 }
 
 /// Hears how much of a long work is done, from the working thread, and answers whether to go on; `false` ends the work
 /// with `ModelError.cancelled` and leaves everything as it was.
 package typealias WorkProgress = @Sendable (_ done: Int, _ total: Int) -> Bool
+
+/// Hears of a long work with all its steps, from the working thread, and answers whether to go on; `false` ends the work
+/// as cancelled.
+package typealias ActivityProgress = @Sendable (Activity) -> Bool

@@ -12,7 +12,8 @@ extension OwnStore {
     try prepareRules(for: changes, options)
     return try transact(info) { transaction throws(ModelError) in
       let edit = EditApplication(store: self, transaction: transaction, options: options)
-      try whileBusy(info.action, total: changes.count, progress: options.progress) { meter throws(ModelError) in
+      try whileBusy(info.action, total: changes.count, progress: options.progress, activity: options.activity) {
+        meter throws(ModelError) in
         try edit.apply(changes, meter)
       }
     }

@@ -54,8 +54,9 @@ extension OwnStore {
   ) throws(ModelError) -> OwnDatastore {
     let base = try baseView(of: transaction).requiredDatastore(key)
     guard !options.mending.isEmpty else { return base }
-    try whileBusy("mend records of \(key)", total: options.mending.count, progress: options.progress) {
-      meter throws(ModelError) in
+    try whileBusy(
+      "mend records of \(key)", total: options.mending.count, progress: options.progress, activity: options.activity
+    ) { meter throws(ModelError) in
       try EditApplication(store: self, transaction: transaction, options: options).apply(options.mending, meter)
     }
     let tree = try onStorage { () throws(StorageError) in try transaction.tree(.records(of: key)) }
@@ -72,7 +73,9 @@ extension OwnStore {
       descriptor.setIndex(index.name, to: index)
       try DatastoreWriter.createIndex(index, of: descriptor, in: transaction)
       try DatastoreWriter.store(descriptor, in: transaction)
-      try whileBusy(action, total: try base.count, progress: options.progress) { meter throws(ModelError) in
+      try whileBusy(
+        action, step: "evaluate", total: try base.count, progress: options.progress, activity: options.activity
+      ) { meter throws(ModelError) in
         let values = try IndexValueSource(index, of: base, descriptor)
         var fill = IndexFill(datastore: base, index: index, transaction: transaction)
         fill.leavesFailuresOut = options.leavesFailuresOut

@@ -107,9 +107,11 @@ package struct DocumentFile: Sendable {
 }
 
 /// Finds the field that tells the documents of a file apart.
-private struct IdentifierChoice {
+struct IdentifierChoice {
   let path: DocumentPath
   let isNumbered: Bool
+  /// Whether the documents stand under keys, which are their identifiers.
+  let isKeyed: Bool
 
   init(_ source: inout TableSource) throws(ModelError) {
     try source.rewind()
@@ -131,6 +133,7 @@ private struct IdentifierChoice {
       }
     }
     try source.rewind()
+    self.isKeyed = isKeyed
     let best = candidates?.keys.min { (Self.rank($0) ?? 9, $0.count, $0) < (Self.rank($1) ?? 9, $1.count, $1) }
     if let best, !isKeyed {
       (path, isNumbered) = (DocumentPath([.member(best)]), false)

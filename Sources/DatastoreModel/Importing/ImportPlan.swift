@@ -1,7 +1,7 @@
 package import Documents
 
 /// What an import makes of its documents.
-package struct ImportPlan: Sendable {
+package struct ImportPlan: Sendable, Hashable {
   package struct Index: Sendable, Hashable {
     package var name: String
     /// Where its values lie in a document.
@@ -53,6 +53,10 @@ package struct ImportReport: Sendable {
   package var rejected = 0
   /// The first of the rejected documents, at most `ImportReport.rejectionLimit`.
   package var rejections: [Rejection] = []
+  /// The first of the identifiers that several rows have, at most `ImportReport.rejectionLimit`.
+  package var repeats: [Repeat] = []
+  /// Rows whose record a later row of the same identifier replaced.
+  package var repeated = 0
   /// As the datastore is afterwards, with the types that were guessed.
   package var descriptor: DatastoreDescriptor
 
@@ -64,6 +68,21 @@ package struct ImportReport: Sendable {
     package var reason: String
 
     package var description: String { "\(place): \(reason)" }
+  }
+
+  /// An identifier that several rows have: the record is as the last of them says.
+  package struct Repeat: Sendable, Hashable, CustomStringConvertible {
+    package var identifier: StoredKey
+    /// The first of its rows, as `FILE:LINE`.
+    package var rows: [String]
+    /// How many rows there are.
+    package var count: Int
+
+    package var description: String {
+      let more = count > rows.count ? " and \(count - rows.count) more" : ""
+      return
+        "identifier \(identifier) is in \(count) rows, of which the last counts: \(rows.joined(separator: ", "))\(more)"
+    }
   }
 
   init(descriptor: DatastoreDescriptor) { self.descriptor = descriptor }

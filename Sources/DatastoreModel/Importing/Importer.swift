@@ -1,4 +1,5 @@
 import Documents
+import Expressions
 import StorageEngine
 
 /// Imports documents into a datastore, in one transaction: nothing is left of an import that fails.
@@ -11,22 +12,37 @@ package struct Importer {
   package let plan: ImportPlan
   /// Hears how far it is; the total is 0 while the source is read the first time.
   package var progress: WorkProgress?
+  /// Hears the same with a step for each reading and for each index.
+  package var activity: ActivityProgress?
 
-  package init(_ store: OwnStore, _ plan: ImportPlan, progress: WorkProgress? = nil) {
+  package init(
+    _ store: OwnStore, _ plan: ImportPlan, progress: WorkProgress? = nil, activity: ActivityProgress? = nil
+  ) {
     self.store = store
     self.plan = plan
     self.progress = progress
+    self.activity = activity
   }
 
   /// - Parameter action: the commit's name; nil: `import NAME: n records`.
   package func run(_ source: inout some ImportSource, named action: String? = nil) throws(ModelError) -> ImportReport {
-    let survey = try ImportSurvey(plan, &source, progress)
+    let startedAt = LocalTime.now
+    let survey = try ImportSurvey(plan, &source) { count in
+      let step = Activity.Step(title: Self.surveyStep, done: count, total: 0, isComplete: false)
+      let reading = Activity(
+        title: "import \(plan.datastore)", done: count, total: 0, startedAt: startedAt, steps: [step])
+      return (progress?(count, 0) ?? true) && (activity?(reading) ?? true)
+    }
     let info = CommitInfo(action: action ?? "import \(plan.datastore): \(counted(survey.documentCount, "record"))")
     var report: ImportReport?
     do {
       let commit = try store.transact(info) { transaction throws(ModelError) in
-        try store.whileBusy(info.action, total: survey.documentCount, progress: progress) {
-          meter throws(ModelError) in
+        let read = Activity.Step(
+          title: Self.surveyStep, done: survey.documentCount, total: survey.documentCount, isComplete: true)
+        try store.whileBusy(
+          info.action, step: "write the records", total: survey.documentCount, after: [read], startedAt: startedAt,
+          progress: progress, activity: activity
+        ) { meter throws(ModelError) in
           var work = try ImportWork(store: store, plan: plan, survey: survey, transaction: transaction)
           try work.read(&source, meter)
           report = work.report
@@ -42,6 +58,8 @@ package struct Importer {
     guard let report else { throw .cancelled }
     return report
   }
+
+  private static let surveyStep = "read for types"
 }
 
 /// What the first reading of a source tells.
@@ -51,13 +69,13 @@ struct ImportSurvey {
   private(set) var indexes: [TypeGuess]
 
   init(
-    _ plan: ImportPlan, _ source: inout some ImportSource, _ progress: WorkProgress?
+    _ plan: ImportPlan, _ source: inout some ImportSource, goesOn: (_ count: Int) -> Bool
   ) throws(ModelError) {
     indexes = Array(repeating: TypeGuess(), count: plan.indexes.count)
     try source.rewind()
     while let row = try source.next() {
       documentCount += 1
-      if documentCount % 256 == 0, let progress, !progress(documentCount, 0) { throw .cancelled }
+      if documentCount % 256 == 0, !goesOn(documentCount) { throw .cancelled }
       guard case .document(let document) = row.content else { continue }
       identifier.see(plan.document(document, underKey: row.key)[plan.identifier])
       for (position, index) in plan.indexes.enumerated() {
@@ -99,6 +117,7 @@ private struct ImportWork {
   private let addedIndexes: [IndexDescriptor]
   private let store: OwnStore
   private let transaction: WriteTransaction
+  private var repeats: RepeatedIdentifiers
 
   init(
     store: OwnStore, plan: ImportPlan, survey: ImportSurvey, transaction: WriteTransaction
@@ -108,6 +127,7 @@ private struct ImportWork {
     self.transaction = transaction
     if let present = try store.baseView(of: transaction).ownDatastore(plan.datastore) {
       addedIndexes = try Self.addedIndexes(plan, survey, present.descriptor)
+      repeats = RepeatedIdentifiers(isNew: try present.count == 0)
       let base = try RecordIndexing(present)
       if let refusal = base.refusals.first { throw .refused(reason: refusal.sentence) }
       indexing = base
@@ -115,6 +135,7 @@ private struct ImportWork {
       let descriptor = Self.newDescriptor(plan, survey)
       try DatastoreWriter.create(descriptor, in: transaction)
       addedIndexes = []
+      repeats = RepeatedIdentifiers(isNew: true)
       indexing = RecordIndexing(declared: descriptor)
     }
     var descriptor = indexing.descriptor
@@ -137,9 +158,26 @@ private struct ImportWork {
       }
       try meter.advance()
     }
-    try onWriter { try writer.finish() }
+    try findRepeats(in: &source)
+    try onWriter { try writer.finish(meter) }
     for index in addedIndexes { try fill(index, meter) }
     try meter.finish()
+  }
+
+  /// Which rows have one identifier is only looked for where some have: the source is read once more.
+  private mutating func findRepeats(in source: inout some ImportSource) throws(ModelError) {
+    guard !repeats.isEmpty else { return }
+    try source.rewind()
+    while let row = try source.next() {
+      guard case .document(let found) = row.content,
+        let bytes = try? identifier(of: plan.document(found, underKey: row.key))
+      else { continue }
+      repeats.see(bytes, at: row.place)
+    }
+    report.repeats = repeats.found.prefix(ImportReport.rejectionLimit).map { bytes, places, count in
+      ImportReport.Repeat(identifier: indexing.descriptor.storedKey(bytes), rows: places, count: count)
+    }
+    report.repeated = repeats.found.reduce(0) { $0 + $1.count - 1 }
   }
 
   private mutating func write(_ row: ImportRow) throws(ModelError) {
@@ -155,7 +193,10 @@ private struct ImportWork {
     let values = try indexing.values(of: content, document)
     try indexing.checkLengths(values, of: identifier)
     let bytes = RecordBytes.make(version: content.version, content: content.bytes)
-    guard let current = try onWriter({ try writer.insertIfNew(identifier, bytes, values: values) }) else {
+    let current = try onWriter { try writer.insertIfNew(identifier, bytes, values: values) }
+    // Where identifiers that exist are rejected, a repeated one is so too.
+    if !plan.isNewOnly { repeats.note(identifier, isNew: current == nil) }
+    guard let current else {
       report.new += 1
       return
     }

@@ -140,10 +140,13 @@ package final class DatastoreWriter: @unchecked Sendable {
 
   /// Writes the entries that were held back, and throws `ModelError.notUnique` where an index with uniqueness switched on holds a
   /// value of this transaction's for more than one record. Called before the commit, so that records may swap values.
-  package func finish() throws {
+  package func finish() throws { try finish(nil) }
+
+  /// The same, with a step of `meter` for each index whose entries were held back.
+  func finish(_ meter: WorkMeter?) throws {
     var conflicts: [UniquenessConflict] = []
     for position in indexes.indices {
-      try indexes[position].writeGathered(in: transaction)
+      try indexes[position].writeGathered(in: transaction, meter)
       conflicts += try indexes[position].duplicates(of: descriptor, in: transaction)
     }
     if !conflicts.isEmpty { throw ModelError.notUnique(conflicts) }

@@ -36,9 +36,13 @@ struct IndexFill {
       try meter.advance()
       try onStorage { () throws(StorageError) in try cursor.next() }
     }
-    if failureCount > 0 { throw .failures(failures, total: failureCount) }
+    if failureCount > 0 {
+      try meter.report()
+      throw .failures(failures, total: failureCount)
+    }
+    try meter.begin("index \(index.descriptor.name)", total: sorter.count)
     let conflicts = try onWriter {
-      try index.fill(from: &sorter, in: transaction)
+      try index.fill(from: &sorter, in: transaction, meter)
       return try index.duplicates(of: datastore.descriptor, in: transaction)
     }
     if !conflicts.isEmpty { throw .notUnique(conflicts) }

@@ -149,18 +149,25 @@ extension IndexWriter {
     gathered = EntrySorter(sharing: indexes)
   }
 
-  /// Writes what was held back.
-  mutating func writeGathered(in transaction: WriteTransaction) throws {
+  /// Writes what was held back; a step of `meter` for it, where there is one.
+  mutating func writeGathered(in transaction: WriteTransaction, _ meter: WorkMeter? = nil) throws {
     guard var sorter = gathered else { return }
     gathered = nil
-    try fill(from: &sorter, in: transaction)
+    try meter?.begin("index \(descriptor.name)", total: sorter.count)
+    try fill(from: &sorter, in: transaction, meter)
   }
 
   /// Writes entries in order into an index that is empty. Memory does not grow with their number.
   package mutating func fill(from sorter: inout EntrySorter, in transaction: WriteTransaction) throws {
+    try fill(from: &sorter, in: transaction, nil)
+  }
+
+  /// The same, each entry counted by `meter`.
+  mutating func fill(from sorter: inout EntrySorter, in transaction: WriteTransaction, _ meter: WorkMeter?) throws {
     var pending = 0
     try sorter.forEach { entry in
       _ = try insert(entry.key, entry.reference, in: transaction)
+      try meter?.advance()
       guard order.isBytes else { return }
       pending += entry.key.count + Self.entryBytes
       if pending >= Self.settledBytes {

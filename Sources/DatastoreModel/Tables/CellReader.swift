@@ -74,14 +74,15 @@ struct CellReader {
     var reader = CellReader(stream: stream, separator: separator.asciiValue ?? UInt8(ascii: ","))
     try stream.skipByteOrderMark()
     guard case .cells(let names)? = try reader.row()?.row else { return reader }
-    var types = Array(repeating: CellType.empty, count: names.count)
-    while let (_, row) = try reader.row() {
-      guard case .cells(let cells) = row, cells.count <= names.count else { continue }
-      for (index, cell) in cells.enumerated() where types[index] != .text {
-        types[index] = types[index].joined(with: CellType(cell: cell.text))
-      }
+    var surveys = Array(repeating: ColumnSurvey(), count: names.count)
+    while let (line, row) = try reader.row() {
+      // A row that has not as many cells as there are names is left out.
+      guard case .cells(let cells) = row, cells.count == names.count else { continue }
+      for (index, cell) in cells.enumerated() { surveys[index].see(cell.text, at: "\(stream.name):\(line)") }
     }
-    reader.columns = zip(paths(names.map(\.text)), types).map { TableSource.Column(path: $0, type: $1) }
+    reader.columns = zip(paths(names.map(\.text)), surveys).map {
+      TableSource.Column(path: $0, type: $1.type, exceptions: $1.exceptions)
+    }
     return reader
   }
 

@@ -21,6 +21,8 @@ package struct TableSource: ImportSource {
   package struct Column: Hashable, Sendable {
     package var path: DocumentPath
     package var type: CellType
+    /// The few cells because of which it is text; nil where its cells are of one kind.
+    package var exceptions: ColumnExceptions?
   }
 
   package let format: Format

@@ -24,6 +24,9 @@ extension VerbRun {
     if report.rejected > report.rejections.count {
       complain("and \(report.rejected - report.rejections.count) more rejected")
     }
+    for column in source.columns { column.exceptions.map { complain($0.sentence(for: column.path)) } }
+    for repeated in report.repeats.prefix(20) { complain(repeated.description) }
+    if report.repeats.count > 20 { complain("\(report.repeated) rows in all were replaced by later ones") }
     try print(report, columns: source.columns)
     return report.rejected == 0 ? 0 : 1
   }
@@ -76,14 +79,34 @@ extension VerbRun {
       return try line([
         "commit": report.commit.map(Document.commit) ?? .null, "new": .count(report.new),
         "changed": .count(report.changed), "unchanged": .count(report.unchanged), "rejected": .count(report.rejected),
+        "repeated": .count(report.repeated),
+        "repeats": .array(report.repeats.map(Self.document)),
+        "mixedColumns": .array(columns.compactMap(Self.document)),
       ])
     }
     for column in columns { try output.line("\(column.path): \(column.type)") }
     try printTypes(report.descriptor)
-    let counts =
+    var counts =
       "\(report.new) new, \(report.changed) changed, \(report.unchanged) unchanged, \(report.rejected) rejected"
+    if report.repeated > 0 { counts += ", \(report.repeated) replaced by later rows" }
     let before = arguments.has("--dry-run") ? "dry run: " : ""
     try output.line(report.commit.map { "\($0)  \(counts)" } ?? "\(before)\(counts); nothing was written")
+  }
+
+  private static func document(_ repeated: ImportReport.Repeat) -> Document {
+    [
+      "identifier": repeated.identifier.value.document, "count": .count(repeated.count),
+      "rows": .array(repeated.rows.map(Document.string)),
+    ]
+  }
+
+  private static func document(_ column: TableSource.Column) -> Document? {
+    guard let exceptions = column.exceptions else { return nil }
+    return [
+      "path": .string(column.path.description), "mostly": .string(exceptions.type.description),
+      "cells": .count(exceptions.cells), "others": .count(exceptions.others),
+      "first": .array(exceptions.first.map { ["place": .string($0.place), "text": .string($0.text)] }),
+    ]
   }
 
   /// The types that identifier and indexes have, which are guessed from the documents where the datastore is new.

@@ -52,6 +52,51 @@ struct ImporterTests {
     #expect(try store.verifyModel(at: store.head.commit).isClean)
   }
 
+  @Test("rows that share an identifier are told with their places, in a new datastore and in one that has records")
+  func repeated() throws {
+    let store = OwnStore.memory()
+    let documents = [1, 2, 3, 2, 4, 2, 1].map { Cities.document($0, name: "n\($0)") }
+    for isDryRun in [true, false] {
+      let report = try run(documents, into: store, plan { $0.isDryRun = isDryRun })
+      #expect((report.new, report.repeated) == (4, 3))
+      #expect(report.repeats.map(\.identifier.description) == ["2", "1"])
+      #expect(
+        report.repeats.map(\.rows) == [
+          ["cities.jsonl:2", "cities.jsonl:4", "cities.jsonl:6"], ["cities.jsonl:1", "cities.jsonl:7"],
+        ])
+    }
+    // Known identifiers are no repeats; the same known one twice is.
+    let again = try run([1, 9, 3, 3, 9].map { Cities.document($0) }, into: store, plan())
+    #expect(again.repeats.map(\.identifier.description) == ["3", "9"])
+    #expect(again.repeats.map(\.count) == [2, 2])
+    #expect(try run([1, 2].map { Cities.document($0) }, into: store, plan()).repeats.isEmpty)
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
+  @Test(
+    "an import is told in steps: read, written, an index each; a listener that says no ends it with nothing written")
+  func steps() throws {
+    let store = OwnStore.memory()
+    let heard = Locked<[String]>([])
+    var source = DocumentList((1...1_000).map { Cities.document($0) })
+    _ = try Importer(
+      store, plan(),
+      activity: { activity in
+        for step in activity.steps { heard.with { if !$0.contains(step.title) { $0.append(step.title) } } }
+        return true
+      }
+    ).run(&source)
+    #expect(
+      heard.with { $0 } == ["read for types", "write the records", "index name", "index population", "index tags"])
+    let other = OwnStore.memory()
+    for last in ["read for types", "write the records", "index tags"] {
+      #expect(throws: ModelError.self) {
+        _ = try Importer(other, plan(), activity: { $0.steps.last?.title != last }).run(&source)
+      }
+      #expect(other.head.commit.rawValue == 0)
+    }
+  }
+
   @Test("a dry run counts the same and writes nothing")
   func dryRun() throws {
     let store = OwnStore.memory()

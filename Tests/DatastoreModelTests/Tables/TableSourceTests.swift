@@ -70,6 +70,30 @@ struct TableSourceTests {
     #expect(try rows("[{\"a\":1") == ["f:1:2: the document does not end; nothing after it can be read"])
   }
 
+  @Test("a column that a few cells make text says which, and in which rows")
+  func exceptions() throws {
+    func column(_ text: String) throws -> TableSource.Column? {
+      try TableSource(bytes: Array(text.utf8), name: "f.csv").columns.last
+    }
+    let mixed = try #require(try column("id,n\n1,5\n2,n/a\n3,\n4,7\n5,8\n"))
+    #expect(mixed.type == .text)
+    #expect(
+      mixed.exceptions
+        == ColumnExceptions(type: .integer, cells: 4, others: 1, first: [.init(place: "f.csv:3", text: "n/a")]))
+    #expect(
+      mixed.exceptions?.sentence(for: mixed.path)
+        == "n is String, and so is an index of it: 1 of 4 cells is no Int: f.csv:3 “n/a”")
+    #expect(try column("id,n\n1,5.5\n2,x\n3,7\n4,y\n5,1\n")?.exceptions?.others == 2)
+    #expect(try column("id,n\n1,true\n2,x\n3,false\n")?.exceptions?.type == .bool)
+    // Texts among which some look like numbers are texts, and so is what has no majority.
+    #expect(try column("id,n\n1,Bern\n2,7\n3,Basel\n")?.exceptions == nil)
+    #expect(try column("id,n\n1,5\n2,7\n")?.exceptions == nil)
+    #expect(try column("id,n\n1,\n2,\n")?.exceptions == nil)
+    let many = "id,n\n" + (1...30).map { "\($0),\($0 % 4 == 0 ? "x\($0)" : "\($0)")\n" }.joined()
+    #expect(
+      try column(many)?.exceptions?.first.map(\.place) == ["f.csv:5", "f.csv:9", "f.csv:13", "f.csv:17", "f.csv:21"])
+  }
+
   @Test("objects keyed by identifier")
   func keyed() throws {
     #expect(try rows("{\"7\":{\"a\":1},\n\"x\\u0079\":{\"a\":2}}") == ["7: {\"a\":1}", "xy: {\"a\":2}"])
