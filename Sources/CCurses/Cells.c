@@ -53,13 +53,11 @@ void strata_put(int row, int column, const uint32_t *scalars, int count, unsigne
 }
 
 static int cursor_is_visible = -1;
+static int cursor_row = -1, cursor_column = 0;
 
 void strata_cursor(int row, int column) {
-  int visible = row >= 0;
-  if (visible) move(row, column);
-  if (visible == cursor_is_visible) return;
-  cursor_is_visible = visible;
-  curs_set(visible);
+  cursor_row = row;
+  cursor_column = column;
 }
 
 void strata_repaint(void) {
@@ -67,6 +65,14 @@ void strata_repaint(void) {
   clearok(curscr, TRUE);
 }
 
-void strata_flush(void) { refresh(); }
+static void draw(void) {
+  int visible = cursor_row >= 0;
+  if (visible) move(cursor_row, cursor_column);
+  if (visible != cursor_is_visible) curs_set(visible);
+  cursor_is_visible = visible;
+  refresh();
+}
+
+void strata_flush(void) { strata_draw(draw); }
 
 void strata_bell(void) { beep(); }

@@ -29,7 +29,10 @@ extern char *tigetstr(const char *capability);
 volatile sig_atomic_t strata_screen_is_ours = 0;
 
 static SCREEN *screen;
-static int terminal = -1;  // a copy of standard output that only ncurses writes to
+static int terminal = -1;  // a copy of standard output that everything goes to
+static int canvas = -1;    // another that only ncurses writes to; memory while it draws a picture
+static int memory = -1;
+static bool updates_are_synchronized;
 static int nowhere = -1;   // /dev/null, put in its place when the process is dying
 static struct termios termios_before;
 static bool knows_modes, mouse_is_on, colours_are_on;
@@ -96,6 +99,9 @@ static void send_text(const char *text) { send_all(terminal, text, strlen(text))
 
 #define PASTE_ON "\033[?2004h"
 #define PASTE_OFF "\033[?2004l"
+#define UPDATE_BEGINS "\033[?2026h"
+#define UPDATE_ENDS "\033[?2026l"
+#define ASK_FOR_SYNCHRONIZED_UPDATES "\033[?2026$p"
 #define MOUSE_ON "\033[?1000h\033[?1006h"
 #define MOUSE_OFF "\033[?1006l\033[?1000l"
 
@@ -153,6 +159,11 @@ static void settle_locale(void) {
 
 bool strata_locale_is_utf8(void) { return strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
 
+static bool may_know_synchronized_updates(void) {
+  const char *name = getenv("TERM");
+  return knows_modes && name != NULL && strncmp(name, "linux", 5) != 0;
+}
+
 static void set_up_keys(void) {
   raw();
   noecho();
@@ -181,8 +192,10 @@ int strata_screen_open(bool colours) {
   if (move_cursor == NULL || move_cursor == (char *)-1) return STRATA_SCREEN_NO_CURSOR;
   if (tcgetattr(STDIN_FILENO, &termios_before) < 0) return STRATA_SCREEN_FAILED;
   terminal = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  canvas = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+  memory = anonymous_file();
   nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  FILE *output = terminal < 0 ? NULL : fdopen(terminal, "w");
+  FILE *output = terminal < 0 || canvas < 0 ? NULL : fdopen(canvas, "w");
   if (output == NULL) return STRATA_SCREEN_FAILED;
 
   char *mouse = tigetstr("kmous");
@@ -205,6 +218,8 @@ int strata_screen_open(bool colours) {
   int columns, rows;
   strata_screen_size(&columns, &rows);
   if (COLS != columns || LINES != rows) resize_term(rows, columns);
+  // What a terminal shows that does not know the question is cleared by what follows.
+  if (may_know_synchronized_updates()) send_text(ASK_FOR_SYNCHRONIZED_UPDATES);
   refresh();
   turn_modes_on();
   return STRATA_SCREEN_OK;
@@ -263,3 +278,36 @@ void strata_mouse(bool on) {
 }
 
 bool strata_send(const uint8_t *bytes, size_t count) { return send_all(terminal, bytes, count); }
+
+// MARK: Frames
+
+void strata_synchronize_updates(bool on) { updates_are_synchronized = on; }
+
+// ncurses hands its buffer over whenever that is full, so that a terminal may show half a picture. Here it draws into
+// memory, and the picture goes out in one write.
+void strata_draw(void (*draw)(void)) {
+  static const size_t before = sizeof UPDATE_BEGINS - 1, after = sizeof UPDATE_ENDS - 1;
+  static char *frame;
+  static size_t capacity;
+  if (memory < 0 || lseek(memory, 0, SEEK_SET) < 0 || dup2(memory, canvas) < 0) return draw();
+  draw();
+  dup2(terminal, canvas);
+  off_t length = lseek(memory, 0, SEEK_CUR);
+  if (length <= 0) return;
+  size_t needed = before + (size_t)length + after;
+  if (needed > capacity) {
+    char *larger = realloc(frame, needed);
+    if (larger == NULL) return strata_repaint();
+    frame = larger;
+    capacity = needed;
+  }
+  memcpy(frame, UPDATE_BEGINS, before);
+  for (off_t done = 0; done < length;) {
+    ssize_t count = pread(memory, frame + before + done, (size_t)(length - done), done);
+    if (count <= 0) return strata_repaint();
+    done += count;
+  }
+  memcpy(frame + before + length, UPDATE_ENDS, after);
+  bool marked = updates_are_synchronized;
+  send_all(terminal, marked ? frame : frame + before, marked ? needed : (size_t)length);
+}

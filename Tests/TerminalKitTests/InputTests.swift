@@ -11,8 +11,22 @@ struct InputTests {
     ("\u{1B}[1~\u{1B}[H\u{1B}[4~\u{1B}OF", "Home Home End End"), ("\u{1B}[[A", "F1"), ("é日🚑", "é 日 🚑"),
     ("\u{1B}j", "Esc j"), ("\u{1B}\u{1B}[A", "Esc Up"), (" ", "Space"), ("\u{1C}", "^\\"), ("\u{0}", "C-Space"),
     ("\u{1B}[3~\u{1B}[2~", "Delete Insert"), ("\u{1B}]11;rgb:0/0/0\u{7}x", "x"), ("\u{1B}P1$r0m\u{1B}\\y", "y"),
-    ("\u{1B}[?2026;2$yz", "z"),
+    ("\u{1B}[?2026;0$yz", "z"), ("\u{1B}[?25;1$yz", "z"),
   ]
+
+  @Test("a terminal that answers that it knows synchronized updates is heard, however its answer is cut")
+  func synchronizedUpdates() {
+    for state in ["1", "2"] {
+      let bytes = Array("j\u{1B}[?2026;\(state)$yk".utf8)
+      let wanted: [TerminalEvent] = [
+        .key(KeyChord(writing: "j")), .synchronizesUpdates, .key(KeyChord(writing: "k")),
+      ]
+      for cut in 0...bytes.count {
+        var parser = EscapeParser()
+        #expect(parser.feed(bytes[..<cut]) + parser.feed(bytes[cut...]) == wanted)
+      }
+    }
+  }
 
   @Test("bytes become keys, whole or cut anywhere", arguments: keys)
   func parsing(row: (bytes: String, chords: String)) {

@@ -89,8 +89,10 @@ void strata_put(int row, int column, const uint32_t *scalars, int count, unsigne
 void strata_cursor(int row, int column);
 /// Forgets what the terminal shows: the next flush paints everything.
 void strata_repaint(void);
-/// Sends what differs.
+/// Sends what differs, in one write.
 void strata_flush(void);
+/// Whether the terminal shows what is sent between two marks at once (mode 2026); it is asked when the screen is opened.
+void strata_synchronize_updates(bool on);
 /// Sends bytes that leave the picture as it is (clipboard). False: they could not be written.
 bool strata_send(const uint8_t *bytes, size_t count);
 /// Rings.

@@ -62,8 +62,26 @@ package struct TerminalLoop {
   private mutating func turn() {
     let patience = input.patience
     let found = Int(strata_wait(STDIN_FILENO, patience))
-    if found != 0 { idleSignal?.interrupt() }
     if found == 0, patience >= 0 { receive(input.giveUpWaiting()) }
+    handle(found)
+    awaitQuickAnswers()
+  }
+
+  /// What a key asks for mostly comes within a millisecond: to wait that long for it makes one picture of two.
+  private mutating func awaitQuickAnswers() {
+    let end = ContinuousClock.now + Self.quickAnswer
+    while ending == nil, program.answersSoon, ContinuousClock.now < end {
+      let found = Int(strata_wait(STDIN_FILENO, Self.quickAnswerMilliseconds))
+      guard found != 0 else { return }
+      handle(found)
+    }
+  }
+
+  private static let quickAnswerMilliseconds: Int32 = 4
+  private static let quickAnswer = Duration.milliseconds(Int(quickAnswerMilliseconds))
+
+  private mutating func handle(_ found: Int) {
+    if found != 0 { idleSignal?.interrupt() }
     if found & STRATA_RESIZED != 0 { adoptSize() }
     if found & STRATA_CONTINUED != 0 { comeBack() }
     if found & STRATA_INPUT != 0 { receive(input.readAll()) }
@@ -98,6 +116,7 @@ package struct TerminalLoop {
 
   private mutating func tell(_ event: TerminalEvent) {
     guard ending == nil else { return }
+    if event == .synchronizesUpdates { return screen.synchronizeUpdates() }
     recorder?.add(event)
     perform(program.receive(event))
   }

@@ -31,6 +31,7 @@ struct CursesPainter {
 
   /// Answers whether anything differs.
   private mutating func paintRow(_ cells: ArraySlice<Cell>, over former: ArraySlice<Cell>?, at row: Int) -> Bool {
+    if let former, Cell.areSame(cells, former) { return false }
     var differs = false
     for place in cells.indices {
       if let former, former[place] == cells[place] { continue }
@@ -42,10 +43,11 @@ struct CursesPainter {
 
   private mutating func put(_ cell: Cell, row: Int, column: Int) {
     scalars.removeAll(keepingCapacity: true)
-    for scalar in cell.text.unicodeScalars { scalars.append(scalar.value) }
-    let foreground = cell.style.foreground.number(among: colors)
-    let background = cell.style.background.number(among: colors)
-    var attributes = cell.style.attributes
+    cell.forEachScalar { scalars.append($0) }
+    let style = cell.style
+    let foreground = style.foreground.number(among: colors)
+    let background = style.background.number(among: colors)
+    var attributes = style.attributes
     if foreground.isBright { attributes.insert(.bold) }
     strata_put(
       Int32(row), Int32(column), scalars, Int32(scalars.count), UInt32(attributes.rawValue),

@@ -69,6 +69,9 @@ package final class CursesScreen {
     painter.forget()
   }
 
+  /// Sends each picture between marks, so that the terminal shows it at once.
+  package func synchronizeUpdates() { strata_synchronize_updates(true) }
+
   /// Rings.
   package func ring() { strata_bell() }
 

@@ -1,28 +1,3 @@
-/// One place of the screen.
-package struct Cell: Hashable, Sendable {
-  /// What is printed: one canonical cluster; empty for the second column of a wide one.
-  package var text: String
-  /// Columns: 1, 2, or 0 for the second column of a wide cluster.
-  package var width: UInt8
-  /// How it looks.
-  package var style: Style
-
-  /// Makes a cell; `text` must be one canonical cluster of `width` columns.
-  package init(text: String = " ", width: UInt8 = 1, style: Style = .plain) {
-    self.text = text
-    self.width = width
-    self.style = style
-  }
-
-  // What is cheap to compare and differs most comes first.
-  package static func == (left: Cell, right: Cell) -> Bool {
-    left.style == right.style && left.width == right.width && left.text == right.text
-  }
-
-  /// A space in the terminal's own colours.
-  package static let blank = Cell()
-}
-
 /// A picture of the screen: what views draw into, tests compare and painters put on a terminal.
 ///
 /// Whatever is drawn outside of it is cut off, so that views need not check. A wide cluster that is half overwritten

@@ -16,6 +16,7 @@ enum KeySequences {
     if parameters.first == 0x3C, final == 0x4D || final == 0x6D {
       return mouse(numbers(parameters.dropFirst()), isRelease: final == 0x6D).map { .mouse($0) }
     }
+    if parameters.first == 0x3F { return report(parameters.dropFirst(), final: final) }
     let values = numbers(parameters[...])
     let held = modifiers(values.count > 1 ? values[1] : 1)
     switch final {
@@ -30,6 +31,13 @@ enum KeySequences {
     default:
       return cursorKey(final).map { .key(KeyChord($0, held)) }
     }
+  }
+
+  /// The answer to a question for a mode: `CSI ? 2026 ; 2 $ y`, where 1 and 2 are modes that can be set.
+  private static func report(_ parameters: ArraySlice<UInt8>, final: UInt8) -> TerminalEvent? {
+    guard final == 0x79, parameters.last == 0x24 else { return nil }
+    let values = numbers(parameters.dropLast())
+    return values.count == 2 && values[0] == 2026 && [1, 2].contains(values[1]) ? .synchronizesUpdates : nil
   }
 
   private static func cursorKey(_ byte: UInt8) -> KeyChord.Key? {

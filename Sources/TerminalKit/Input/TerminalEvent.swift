@@ -8,6 +8,8 @@ package enum TerminalEvent: Hashable, Sendable {
   case mouse(MouseEvent)
   /// The terminal now has this size.
   case resize(Size)
+  /// The terminal shows what is sent between two marks at once (mode 2026). For the loop; no program hears it.
+  case synchronizesUpdates
   /// The system asks the program to end. It has a moment to say goodbye.
   case interrupt(Interruption)
   /// The program is back on the screen after it was stopped or another one had the screen.

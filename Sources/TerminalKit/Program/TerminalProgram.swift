@@ -30,6 +30,10 @@ package protocol TerminalProgram: AnyObject {
   /// soon, and be told by `wake`. Escape and `^c` do not wait. False where a program does not say.
   var awaitsAnswer: Bool { get }
 
+  /// Whether an answer is on its way that mostly comes within a millisecond, so that the picture is better drawn with it.
+  /// It must be told by `wake`. False where a program does not say.
+  var answersSoon: Bool { get }
+
   /// Called once, after the terminal is restored: stop background work, close files.
   ///
   /// - Returns: a line for the shell, for example `3 staged changes kept for Atlas.strata`; nil says nothing.
@@ -38,6 +42,7 @@ package protocol TerminalProgram: AnyObject {
 
 extension TerminalProgram {
   package var awaitsAnswer: Bool { false }
+  package var answersSoon: Bool { false }
 }
 
 /// What the terminal around a program can do.

@@ -34,6 +34,7 @@ extension TerminalScreen {
     case "r": setRegion(sequence.parameters)
     case "h", "l": setModes(sequence)
     case "t", "q", "c", "g": break
+    case "p" where sequence.parameters == [2026]: questions += 1
     default: unknown.append("CSI \(sequence.intermediate)\(sequence.parameters)\(sequence.final)")
     }
   }

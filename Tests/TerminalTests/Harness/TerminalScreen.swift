@@ -40,6 +40,8 @@ struct TerminalScreen {
   var modes: Set<Int> = [25, 7]
   /// How often each private mode was turned off.
   var timesOff: [Int: Int] = [:]
+  /// How often it was asked whether it knows synchronized updates.
+  var questions = 0
   /// Bells outside of any sequence.
   var bells = 0
   /// Everything after `OSC 52 ; c ;`.

@@ -81,6 +81,23 @@ struct PaintingTests {
     #expect(process.screen.paintedBytes > before)
   }
 
+  @Test("a terminal that knows synchronized updates gets each picture between its marks; others are asked once")
+  func synchronizedUpdates() throws {
+    let process = try card(size: Size(columns: 160, rows: 48))
+    #expect(process.screen.questions == 1)
+    #expect(process.screen.timesOff[2026] == nil, "it has not answered")
+    try process.send(Array("\u{1B}[?2026;2$y".utf8))
+    try process.waitUntilIdle()
+    let before = process.screen.timesOff[2026] ?? 0
+    try process.press("j")
+    #expect(process.screen.timesOff[2026] == before + 1)
+    try process.press("^l")
+    #expect(process.screen.timesOff[2026] == before + 2, "one picture of many bytes is one update")
+    #expect(!process.screen.modes.contains(2026))
+    let console = try card(["TERM": "linux"])
+    #expect(console.screen.questions == 0)
+  }
+
   @Test("a loop with nothing to do waits without a timer")
   func idle() throws {
     let process = try card()

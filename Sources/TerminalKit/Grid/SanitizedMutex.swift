@@ -1,0 +1,1 @@
+../../StorageEngine/Platform/SanitizedMutex.swift
