@@ -173,6 +173,7 @@ enum CommandExamples {
       before: "keys l l l e ^u", "type 1", "keys Enter w Enter Enter 3 H j"),
     .revert: example(.seen("take back #4"), before: "keys gH"),
     .restoreStore: example(.seen("name and commit"), argument: "2"),
+    .importFile: example(.seen("Import /tmp/nothing.csv"), argument: "/tmp/nothing.csv"),
     .undo: example(.gone("▶- "), before: "keys dd"),
     .redo: example(.seen("▶- "), before: "keys dd u"),
     .review: example(.seen("- City/611717"), before: "keys dd"),
@@ -193,7 +194,7 @@ enum CommandExamples {
   private static let program: [Command: CommandExample] = [
     .warmUp: example(.seen("┏━ 6 Migration")),
     .retry: example(.seen("complete: commit #5")),
-    .log: example(.seen("Migration log"), before: "keys M a"),
+    .log: example(.seen("Log of what ran here"), before: "keys M a"),
     .palette: example(.seen("a command, or a row")),
     .help: example(.seen("Help and commands")),
     .quit: example(.quits),

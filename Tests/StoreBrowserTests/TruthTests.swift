@@ -94,7 +94,7 @@ struct TruthTests {
   @Test(
     "a step that failed at its end is no complete one, in pane and log, and while it begins the pane says what runs")
   func failedStep() throws {
-    var run = MigrationRun(
+    var run = WorkRun(
       Activity(
         title: "City: add index x", done: 10, total: 10, startedAt: 0,
         steps: [.init(title: "add index x", done: 10, total: 10, isComplete: true)]), at: 1)

@@ -7,16 +7,20 @@ extension Browser {
     guard session.running[id.slot]?.id == id else { return }
     switch report {
     case .progress(let progress):
-      session.running[id.slot]?.progress = progress
+      session.running[id.slot]?.take(progress, at: session.now)
+      session.noteRun(id, progress)
       for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
     case .finished(let answer):
       session.running[id.slot] = nil
+      session.endRun(id, answer.ending(for: session.time))
       answered(answer, of: id.slot)
     case .failed(let error):
       session.running[id.slot] = nil
+      session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))
       if error == .cancelled { ended(id.slot) } else { fail(id.slot, error) }
     case .cancelled:
       session.running[id.slot] = nil
+      session.endRun(id, .cancelled)
       ended(id.slot)
     }
   }
@@ -38,6 +42,7 @@ extension Browser {
     for pane in listeners(of: slot) { with(pane) { $0.answered(answer, in: &$1) } }
     switch answer {
     case .reply(let saved as LeaveReply): hasLeft(saved)
+    case .reply(let reply as ImportReply): imported(reply)
     case .outline(let outline, let standing): take(outline, standing)
     case .refreshed(let answer): take(answer)
     case .resolved(let commit, let purpose): take(commit, for: purpose)
@@ -97,8 +102,9 @@ extension Browser {
     case .remembered(let remembered): session.remembered = remembered
     case .warmedUp: look()
     case .rewritten(let rewrite, let report): rewritten(rewrite, report)
-    case .indexChanged(let commit, let change):
-      session.say("\(change.title): commit \(commit)\(change.wayBack.map { " — :\($0)" } ?? "")")
+    case .indexChanged(let report):
+      let change = report.change
+      session.say("\(change.title): commit \(report.commit)\(change.wayBack.map { " — :\($0)" } ?? "")")
       look()
     default: break
     }
@@ -153,7 +159,7 @@ extension Browser {
     session.facts.access = standing.access
     session.facts.writer = standing.writer
     session.facts.activity = standing.activity
-    migration.hear(standing.activity, at: session.now)
+    session.hear(standing.activity)
     guard hadWriter, standing.writer == nil, var review = overlays.last as? ReviewOverlay, review.problem != nil else {
       return
     }
@@ -206,18 +212,12 @@ extension Browser {
   }
 
   private mutating func say(_ answer: VerifyAnswer) {
-    let read = "\(NumberFormat.count(answer.entriesRead)) entries, \(NumberFormat.count(answer.recordsRead)) records"
-    if answer.isClean {
-      session.say("verify ✓ \(read)" + (answer.staleness.map { "; \($0)" } ?? ": 0 orphans, 0 missing"))
-    } else {
-      session.complain(
-        "verify ✗ \(read): \(answer.orphanCount) orphans, \(answer.missingCount) missing, \(answer.unreadableCount) unreadable"
-      )
-      let lines =
-        answer.orphans.map { "entry without its record: \($0.value) → \($0.identifier)" }
-        + answer.missing.map { "record without its entry: \($0)" } + answer.unreadable.map { "cannot be read: \($0)" }
-        + [answer.staleness].compactMap(\.self)
-      present(TextOverlay(title: "Verify \(answer.request.datastore)", lines: lines))
-    }
+    guard !answer.isClean else { return session.say(answer.sentence) }
+    session.complain(answer.sentence)
+    let lines =
+      answer.orphans.map { "entry without its record: \($0.value) → \($0.identifier)" }
+      + answer.missing.map { "record without its entry: \($0)" } + answer.unreadable.map { "cannot be read: \($0)" }
+      + [answer.staleness].compactMap(\.self)
+    present(TextOverlay(title: "Verify \(answer.request.datastore)", lines: lines))
   }
 }

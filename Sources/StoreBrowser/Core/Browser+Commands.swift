@@ -137,7 +137,7 @@ extension Browser {
       return
     }
     session.notice = nil
-    if let work = session.longWork.first(where: { $0.id.slot != .commit && !$0.id.slot.isAskedAbout }) {
+    if let work = session.longWork.first(where: { $0.id.slot != .commit && !$0.id.slot.isInCockpit }) {
       cancelWork(work)
     } else if views.count > 1, focus != view.kind.panes[0], view.kind.panes.count > 1 {
       focus = view.kind.panes[0]
@@ -207,20 +207,22 @@ extension Browser {
 
   var storeName: String { session.facts.path.split(separator: "/").last.map(String.init) ?? session.facts.path }
 
-  /// Cancels what runs: work that changes the store after a second press. With nothing running it quits, but not on the
-  /// pane of such work, where the press may have been meant for what has just ended.
+  /// Cancels what runs, wherever one is: what the cockpit shows after a second press. With nothing running it quits, but
+  /// not on the cockpit nor right after such work, where the press may have been meant for what has just ended.
   mutating func interrupt() {
-    if !overlays.isEmpty {
-      dismiss()
-    } else if let work = session.longWork.first(where: { $0.id.slot != .commit }) {
-      guard !work.id.slot.isAskedAbout || cancelIsAsked == work.id else {
+    if let work = session.cockpitWork.first {
+      guard cancelIsAsked == work.id else {
         cancelIsAsked = work.id
         session.warn("\(work.label) runs; ^c again cancels it, and the store is as it was")
         return
       }
       cancelWork(work)
-    } else if view.kind == .migration {
-      session.warn("nothing runs any more; q closes this pane, Q quits")
+    } else if !overlays.isEmpty {
+      dismiss()
+    } else if let work = session.longWork.first(where: { $0.id.slot != .commit }) {
+      cancelWork(work)
+    } else if let run = session.run, view.kind == .migration || run.hasJustEnded(at: session.now) {
+      session.warn("\(run.title) has ended: nothing runs any more; Q quits")
     } else {
       quit()
     }

@@ -96,14 +96,19 @@ extension Browser {
   /// What runs, here or in another program, on every screen: `⟳ describe City 57 %`.
   private var workChip: String? {
     let sign = session.theme.isASCII ? "@" : "⟳"
-    func chip(_ label: String, _ done: Int, _ total: Int?) -> String {
-      let part = total.map { $0 > 0 ? " \(min(100, done * 100 / $0)) %" : "" } ?? ""
-      return "\(sign) \(SafeText.cut(label, to: 28))\(part)"
+    func chip(_ label: String, _ done: Int, _ total: Int, stalled: Int?) -> String {
+      let part = total > 0 ? " \(min(100, done * 100 / total)) %" : ""
+      let stall = stalled.map { ", nothing for \($0) s" } ?? ""
+      return "\(sign) \(SafeText.cut(label, to: 28))\(part)\(stall)"
     }
-    if let work = session.longWork.first {
-      return chip(work.label, work.progress?.done ?? 0, work.progress?.total)
+    if let run = session.runs.last(where: \.isRunning) {
+      return chip(run.title, run.done, run.total, stalled: run.stalled(at: session.now))
     }
-    return session.facts.activity.map { chip($0.title, $0.done, $0.total) }
+    return session.longWork.first.map { work in
+      chip(
+        work.label, work.progress?.done ?? 0, work.progress?.total ?? 0,
+        stalled: work.stalled(at: session.now))
+    }
   }
 
   // MARK: Status
@@ -139,8 +144,8 @@ extension Browser {
       }
     }
     if let work = session.longWork.first { return (Self.text(of: work, now: session.now), .text) }
-    if let activity = session.facts.activity, view.kind != .migration {
-      return ("\(activity.title) \(NumberFormat.percent(activity.done, of: activity.total)) — M shows it", .text)
+    if let run = session.runs.last(where: \.isRunning), view.kind != .migration {
+      return ("\(run.title) \(NumberFormat.percent(run.done, of: run.total)) — M shows it", .text)
     }
     if focus == .table, overlays.isEmpty, let meaning = table.signMeaning(session) { return (meaning, .dim) }
     if !session.staged.isEmpty {
@@ -161,7 +166,8 @@ extension Browser {
         text += " of \(NumberFormat.count(total)) (\(NumberFormat.percent(progress.done, of: total)))"
       }
     }
-    return text + (work.id.slot.isAskedAbout ? " — ^c cancels" : " — Esc cancels")
+    if let seconds = work.stalled(at: now) { text += ", nothing for \(seconds) s" }
+    return text + (work.id.slot.isInCockpit ? " — ^c cancels, 6 shows it" : " — Esc cancels")
   }
 
   private var statusRight: String {

@@ -104,5 +104,5 @@ struct LeaveReply: Sendable {
 }
 
 extension WorkSlot {
-  static let leave = WorkSlot("leave", isLong: true, isKept: true)
+  static let leave = WorkSlot("leave", isLong: true, isKept: true, isInCockpit: true)
 }

@@ -14,21 +14,11 @@ extension Browser {
   }
 
   mutating func rewritten(_ rewrite: Rewrite, _ report: RewriteReport) {
-    switch rewrite {
-    case .estimate: break
-    case .compact:
+    if case .estimate = rewrite { return }
+    if case .compact = rewrite {
       history.renew()
       travel(to: nil)
-      session.say(
-        "compacted: \(Self.bytes(report)), \(NumberFormat.counted(report.commitsKept, "commit")) kept, "
-          + "\(NumberFormat.count(report.commitsSquashed)) squashed")
-    case .copy(let path, _):
-      session.say(
-        "\(path): \(NumberFormat.counted(report.commitsKept, "commit")), \(NumberFormat.bytes(report.bytesAfter))")
     }
-  }
-
-  private static func bytes(_ report: RewriteReport) -> String {
-    "\(NumberFormat.bytes(report.bytesBefore)) to \(NumberFormat.bytes(report.bytesAfter))"
+    session.say(rewrite.sentence(report))
   }
 }

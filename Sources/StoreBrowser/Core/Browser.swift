@@ -33,6 +33,7 @@ package struct Browser: Sendable {
   /// What came back from the editor and is being looked at.
   var external: ExternalEdit?
   var isStarted = false
+  var clockIsOn = false
   /// The work of which a first ^c asked whether to cancel it.
   var cancelIsAsked: WorkID?
 
@@ -49,7 +50,7 @@ package struct Browser: Sendable {
         path: store.path, access: store.access, openingReport: store.openingReport, writer: store.writer,
         activity: store.activity), head: store.head.commit)
     keymap = configuration.keymap
-    migration.hear(store.activity, at: session.now)
+    session.hear(store.activity)
   }
 
   /// The first effects: what fills the screen, and what was kept from the last time.
@@ -70,6 +71,7 @@ package struct Browser: Sendable {
       with(MigrationPane.self) { $0.start(in: &$1) }
     }
     settle()
+    setClock()
     return session.takeEffects()
   }
 
@@ -81,11 +83,20 @@ package struct Browser: Sendable {
     case .command(let command, let argument): run(command, argument: argument)
     case .work(let id, let report): receive(report, of: id)
     case .storeStirred: look()
+    case .tick: break
     case .editorClosed(let outcome): editorClosed(outcome)
     }
     settle()
     handOnTypeAhead()
+    setClock()
     return session.takeEffects()
+  }
+
+  /// While something runs a clock ticks, so that what is stalled is told from what is slow.
+  private mutating func setClock() {
+    guard session.needsClock != clockIsOn else { return }
+    clockIsOn.toggle()
+    session.emit(.clock(isOn: clockIsOn))
   }
 
   /// Looks for other processes' commits. While one of this browser's own is being written that waits for its answer, so

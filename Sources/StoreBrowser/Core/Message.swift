@@ -11,6 +11,8 @@ package enum Message: Sendable {
   case work(WorkID, WorkReport)
   /// The files of the store changed: perhaps a commit, a writer, an activity.
   case storeStirred
+  /// A second has passed, while something runs.
+  case tick
   /// The editor that an effect started has ended.
   case editorClosed(EditorOutcome)
 }
@@ -74,6 +76,8 @@ package enum Effect: Sendable {
   /// Hand the terminal to the user's editor; it answers with `Message.editorClosed`.
   case edit(EditorRequest)
   case mouse(isOn: Bool)
+  /// Send a tick every second, or no more.
+  case clock(isOn: Bool)
   /// Write every further event to a script file.
   case record(path: String)
   case stopRecording
@@ -116,18 +120,18 @@ package struct WorkSlot: Hashable, Sendable {
   let isLong: Bool
   /// Whether it keeps something that a person did, so that it is finished even when its answer is not waited for.
   let isKept: Bool
-  /// Whether calling it off asks first: much is lost with it, and it is shown in a pane of its own.
-  let isAskedAbout: Bool
+  /// Whether it is shown in the cockpit (pane 6), and calling it off asks first.
+  let isInCockpit: Bool
   /// Whether it may take a while though nobody waits for it, so that quick questions do not stand behind it.
   let isSlow: Bool
 
   init(
-    _ name: String, isLong: Bool = false, isKept: Bool = false, isAskedAbout: Bool = false, isSlow: Bool = false
+    _ name: String, isLong: Bool = false, isKept: Bool = false, isInCockpit: Bool = false, isSlow: Bool = false
   ) {
     self.name = name
     self.isLong = isLong
     self.isKept = isKept
-    self.isAskedAbout = isAskedAbout
+    self.isInCockpit = isInCockpit
     self.isSlow = isSlow
   }
 
@@ -159,11 +163,12 @@ extension WorkSlot {
   static let keys = WorkSlot("keys")
   static let range = WorkSlot("range")
   static let distinct = WorkSlot("distinct", isSlow: true)
-  static let verify = WorkSlot("verify", isLong: true)
+  static let verify = WorkSlot("verify", isLong: true, isInCockpit: true)
   static let referrers = WorkSlot("referrers", isLong: true)
   static let bulk = WorkSlot("bulk", isLong: true)
-  static let export = WorkSlot("export", isLong: true)
+  static let export = WorkSlot("export", isLong: true, isInCockpit: true)
   static let pin = WorkSlot("pin")
-  static let warmUp = WorkSlot("warm-up", isLong: true, isAskedAbout: true)
-  static let rewrite = WorkSlot("rewrite", isLong: true)
+  static let warmUp = WorkSlot("warm-up", isLong: true, isInCockpit: true)
+  static let estimate = WorkSlot("estimate", isLong: true)
+  static let rewrite = WorkSlot("rewrite", isLong: true, isInCockpit: true)
 }

@@ -41,6 +41,8 @@ struct Session: Sendable {
 
   /// Work that was started and has not ended.
   var running: [WorkSlot: RunningWork] = [:]
+  /// What is shown in the cockpit: it runs, or has ended with what came of it.
+  var runs: [WorkRun] = []
   private(set) var effects: [Effect] = []
   private(set) var intents: [Intent] = []
   private var nextSerial = 1
@@ -80,13 +82,15 @@ struct Session: Sendable {
     cancel(slot)
     let id = WorkID(slot: slot, serial: nextSerial)
     nextSerial += 1
-    running[slot] = RunningWork(id: id, label: label, startedAt: now)
+    running[slot] = RunningWork(id: id, label: label, startedAt: now, movedAt: now)
+    noteRun(id, label)
     effects.append(.start(id, work))
     return id
   }
 
   mutating func cancel(_ slot: WorkSlot) {
     guard let work = running.removeValue(forKey: slot) else { return }
+    endRun(work.id, .cancelled)
     effects.append(.cancel(work.id))
   }
 
@@ -173,7 +177,27 @@ struct RunningWork: Sendable, Hashable {
   /// As the status line calls it; empty for work nobody waits for.
   var label: String
   var startedAt: Int64
-  var progress: Progress?
+  /// When something was last heard to be done.
+  var movedAt: Int64
+  private(set) var progress: Progress?
+
+  init(id: WorkID, label: String, startedAt: Int64, movedAt: Int64) {
+    self.id = id
+    self.label = label
+    self.startedAt = startedAt
+    self.movedAt = movedAt
+  }
+
+  mutating func take(_ progress: Progress, at now: Int64) {
+    if progress.done != self.progress?.done || progress.total != self.progress?.total { movedAt = now }
+    self.progress = progress
+  }
+
+  /// For how many seconds nothing has been done; nil while that says nothing.
+  func stalled(at now: Int64) -> Int? {
+    let seconds = Int((now - movedAt) / 1_000_000_000)
+    return seconds >= 3 ? seconds : nil
+  }
 }
 
 /// What a pane wants of the rest of the browser.

@@ -3,7 +3,7 @@ import TerminalKit
 
 /// What a compaction would do, then how far it is: bytes before and after first, Enter begins, Esc cancels.
 struct CompactOverlay: Pane {
-  static let entry = PaneEntry(.compact, name: "Compact", work: [.rewrite], footer: [.open, .escape])
+  static let entry = PaneEntry(.compact, name: "Compact", work: [.rewrite, .estimate], footer: [.open, .escape])
 
   let retention: HistoryRetention
   /// What was typed.
@@ -21,7 +21,7 @@ struct CompactOverlay: Pane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(.rewrite, .rewrite(.estimate(retention)), label: "estimate")
+    session.start(.estimate, .rewrite(.estimate(retention)), label: "estimate")
   }
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
@@ -39,22 +39,24 @@ struct CompactOverlay: Pane {
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
+    case .interrupt where isRunning: return false
     case .escape, .close, .interrupt:
       session.intend(.dismiss)
-      guard session.isRunning(.rewrite) else { return true }
-      session.cancel(.rewrite)
-      if isRunning { session.say("cancelled: the store is as it was") }
+      if isRunning { session.say("the compaction goes on; 6 shows it") } else { session.cancel(.estimate) }
     case .open: start(in: &session)
     default: return false
     }
     return true
   }
 
-  func footer(_ session: Session) -> [Command] { canStart ? [.open, .escape] : [.escape] }
+  func footer(_ session: Session) -> [Command] {
+    canStart ? [.open, .escape] : isRunning ? [.interrupt, .escape] : [.escape]
+  }
 
   func short(_ command: Command) -> String? {
     if command == .open { return "compact" }
-    return isRunning ? "cancel, the store stays as it is" : canStart ? "leave it" : "close"
+    if command == .interrupt { return "cancel, the store stays as it is" }
+    return isRunning ? "look elsewhere meanwhile" : canStart ? "leave it" : "close"
   }
 
   private var canStart: Bool { !isRunning && (estimate?.commitsSquashed ?? 0) > 0 }

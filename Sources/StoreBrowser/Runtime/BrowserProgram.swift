@@ -62,6 +62,8 @@ package final class BrowserProgram: TerminalProgram {
 
   package var isIdle: Bool { runtime.isIdle && browser.typeAhead.isEmpty }
 
+  package var answersSoon: Bool { runtime.answersSoon }
+
   package func finish() -> String? {
     runtime.stop()
     editorFile?.remove()
@@ -72,7 +74,7 @@ package final class BrowserProgram: TerminalProgram {
     var actions: [TerminalAction] = []
     for effect in effects {
       switch effect {
-      case .start, .cancel: runtime.run(effect)
+      case .start, .cancel, .clock: runtime.run(effect)
       case .quit(let status, _): actions.append(.quit(status: status))
       case .suspend: actions.append(.suspend)
       case .repaint: actions.append(.repaint)

@@ -14,6 +14,9 @@ package final class BrowserRuntime: Sendable {
     var isStopped = false
     var follower: (any Sendable & AnyObject)?
     var stirs = false
+    var ticks = false
+    /// Tells the clock that runs from those before it.
+    var clockTurn = 0
     /// Pieces of work done since the store was last told to let go of memory.
     var done = 0
   }
@@ -50,6 +53,10 @@ package final class BrowserRuntime: Sendable {
         state.stirs = false
         posted.append(.storeStirred)
       }
+      if state.ticks {
+        state.ticks = false
+        posted.append(.tick)
+      }
       return posted
     }
   }
@@ -59,11 +66,19 @@ package final class BrowserRuntime: Sendable {
     state.withLock { $0.open.isEmpty && $0.posted.isEmpty && !$0.stirs }
   }
 
+  /// Whether a quick question is open, or its answer waits to be taken.
+  var answersSoon: Bool {
+    state.withLock { state in
+      !state.posted.isEmpty || state.open.keys.contains { !$0.slot.isLong && !$0.slot.isSlow && !$0.slot.isKept }
+    }
+  }
+
   /// Starts or cancels work; other effects are the terminal's.
   package func run(_ effect: Effect) {
     switch effect {
     case .start(let id, let work): start(work, id)
     case .cancel(let id): state.withLock { $0.open[id] }?.cancel()
+    case .clock(let isOn): setClock(isOn)
     default: break
     }
   }
@@ -78,6 +93,30 @@ package final class BrowserRuntime: Sendable {
     for (id, cancellation) in open where !id.slot.isKept { cancellation.cancel() }
     ordered.sync {}
     long.sync(flags: .barrier) {}
+  }
+
+  /// A tick every second, while something runs. A clock that was set anew or stopped ticks no more.
+  private func setClock(_ isOn: Bool) {
+    let turn = state.withLock { state in
+      state.clockTurn += 1
+      return isOn && !state.isStopped ? state.clockTurn : nil
+    }
+    turn.map(scheduleTick)
+  }
+
+  private func scheduleTick(_ turn: Int) {
+    ordered.asyncAfter(deadline: .now() + 1) { [weak self] in self?.tick(turn) }
+  }
+
+  private func tick(_ turn: Int) {
+    let isDue = state.withLock { state in
+      guard state.clockTurn == turn, !state.isStopped else { return false }
+      state.ticks = true
+      return true
+    }
+    guard isDue else { return }
+    wake.withLock { $0 }()
+    scheduleTick(turn)
   }
 
   private func start(_ work: Work, _ id: WorkID) {

@@ -96,6 +96,8 @@ package final class OpeningProgram: TerminalProgram {
 
   package var awaitsAnswer: Bool { program == nil }
 
+  package var answersSoon: Bool { program?.answersSoon ?? false }
+
   package func finish() -> String? { program?.finish() }
 }
 

@@ -16,6 +16,13 @@ package enum IndexChange: Sendable, Hashable {
     }
   }
 
+  /// Of the index.
+  var name: String {
+    switch self {
+    case .add(let name, _, _), .rebuild(let name), .drop(let name): name
+    }
+  }
+
   /// The command that takes it back, if one does.
   var wayBack: String? {
     if case .add(let name, _, _) = self { "drop-index \(name) drops it again" } else { nil }
@@ -38,13 +45,40 @@ package enum IndexChange: Sendable, Hashable {
   }
 }
 
+/// What the change of an index came to.
+package struct IndexChangeReport: Sendable, Hashable {
+  package var change: IndexChange
+  package var commit: CommitNumber
+  /// Of the datastore, all of which were evaluated; and the entries of the index.
+  package var records: Int
+  package var entries: Int
+  /// By how much the store grew.
+  package var bytes: Int
+  package var seconds: Double
+
+  var sentence: String {
+    if case .drop = change { return "\(change.title): complete: commit \(commit)" }
+    return "\(change.title): complete: commit \(commit), \(NumberFormat.counted(records, "record")) evaluated, "
+      + "\(NumberFormat.counted(entries, "entry", "entries")) written"
+      + (bytes > 0 ? ", \(NumberFormat.bytes(bytes))" : "") + " in \(TimeText.duration(seconds: seconds))"
+  }
+}
+
 extension WorkContext {
   /// Records that the index cannot take are answered, and leave the store as it was unless they are among `leavingOut`.
   func change(
     _ change: IndexChange, of datastore: String, leavingOut: [RecordPlace], mending: [RecordEdit]
   ) throws(ModelError) -> Answer {
     do throws(ModelError) {
-      return .indexChanged(try commit(change, of: datastore, leavingOut, mending), change)
+      let (bytes, startedAt) = (try store.byteCount, LocalTime.now)
+      let commit = try commit(change, of: datastore, leavingOut, mending)
+      let present = try self.datastore(datastore, at: commit)
+      return .indexChanged(
+        IndexChangeReport(
+          change: change, commit: commit, records: try present.count,
+          entries: try present.indexes.first { $0.descriptor.name == change.name }?.count ?? 0,
+          bytes: Int(clamping: try store.byteCount) - Int(clamping: bytes),
+          seconds: Double(LocalTime.now - startedAt) / 1e9))
     } catch .failures(let records, let total) {
       let present = try self.datastore(datastore, at: store.head.commit)
       return .indexFailed(
@@ -62,18 +96,24 @@ extension WorkContext {
     let editable = try editable()
     let startedAt = LocalTime.now
     let leftOut = Set(leavingOut.filter { $0.datastore == datastore }.map(\.identifier))
-    let options = EditOptions(
+    var options = EditOptions(
       leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
-    ) { [cancellation, report] done, total in
-      let step = Activity.Step(title: change.title, done: done, total: total, isComplete: done == total)
-      let activity = Activity(
-        title: "\(datastore): \(change.title)", done: done, total: total, startedAt: startedAt, steps: [step])
-      report(Progress(done: done, total: total, found: .activity(activity)))
+    )
+    options.activity = { [cancellation, report] activity in
+      var activity = activity
+      activity.title = "\(datastore): \(change.title)"
+      activity.startedAt = startedAt
+      report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
       return !cancellation.isCancelled
     }
     switch change {
     case .add(let name, let path, let kind):
-      let guess = try guess(path, kind, of: datastore)
+      let guess = try guess(path, kind, of: datastore) { done, total in
+        let step = Activity.Step(title: "learn the types", done: done, total: total, isComplete: done == total)
+        let activity = Activity(
+          title: "\(datastore): \(change.title)", done: done, total: total, startedAt: startedAt, steps: [step])
+        report(Progress(done: done, total: total, found: .activity(activity)))
+      }
       let index = IndexDescriptor(
         name: name, kind: kind, encoding: guess.encoding, valueType: guess.swiftName, rule: path.description)
       return try editable.addIndex(index, to: datastore, options: options)
@@ -84,12 +124,14 @@ extension WorkContext {
 
   /// The type of a field by all its values, so that none of them is left out of the index.
   private func guess(
-    _ path: DocumentPath, _ kind: IndexKind, of key: String
+    _ path: DocumentPath, _ kind: IndexKind, of key: String, report: (_ done: Int, _ total: Int) -> Void
   ) throws(ModelError) -> (encoding: KeyEncoding, swiftName: String) {
     let datastore = try datastore(key, at: store.head.commit)
     var guess = TypeGuess()
-    for piece in (0..<(try datastore.count)).pieces(of: 128) {
+    let count = try datastore.count
+    for piece in (0..<count).pieces(of: 128) {
       try goOn()
+      report(piece.lowerBound, count)
       for entry in try datastore.primary.entries(at: piece) {
         let value = try datastore.record(entry.identifier)?.document()[path]
         if kind.hasManyValues, case .array(let elements)? = value {
@@ -99,6 +141,7 @@ extension WorkContext {
         }
       }
     }
+    report(count, count)
     return guess.encoding
   }
 }

@@ -66,7 +66,7 @@ package enum Answer: Sendable {
   case distinct(DistinctRequest, Int)
   case verified(VerifyAnswer)
   case referrers(ReferrersAnswer)
-  case indexChanged(CommitNumber, IndexChange)
+  case indexChanged(IndexChangeReport)
   case indexFailed([WarmUpFailure], total: Int)
   case review(ReviewAnswer)
   case committed(CommitNumber, CommitRequest)

@@ -1,15 +1,15 @@
 import DatastoreModel
 import TerminalKit
 
-/// Pane 6: what is being warmed up, here or in another process, and what failed.
+/// Pane 6, the cockpit: every long work, here or in another process, while it runs and with what came of it; and the records
+/// that a migration could not convert.
 struct MigrationPane: Pane {
   static let entry = PaneEntry(
     .migration, digit: 6, name: "Migration", work: [.warmUp],
     footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]
   ) { MigrationPane() }
 
-  private(set) var shownRun: MigrationRun?
-  /// Whether it runs in this browser.
+  /// Whether a migration or the change of an index runs in this browser.
   private(set) var isOurs = false
   private(set) var failures: [WarmUpFailure] = []
   private var failureCount = 0
@@ -20,30 +20,7 @@ struct MigrationPane: Pane {
   private(set) var leftOut: [RecordPlace] = []
   /// The changes that the run makes first.
   private var mending: [RecordEdit] = []
-  private(set) var outcome: String?
-  private var finishedAt: Int64?
-  private var log: [String] = []
   var list = ListWindow()
-
-  /// What another process says it does; nil when it is done or gone.
-  mutating func hear(_ activity: Activity?, at now: Int64) {
-    guard !isOurs else { return }
-    take(activity, at: now)
-  }
-
-  private mutating func take(_ activity: Activity?, at now: Int64) {
-    guard let activity else {
-      if shownRun != nil, finishedAt == nil { finishedAt = now }
-      return
-    }
-    if shownRun?.isContinued(by: activity) == true {
-      shownRun?.take(activity, at: now)
-      return
-    }
-    if let run = shownRun { log += run.log }
-    shownRun = MigrationRun(activity, at: now)
-    finishedAt = nil
-  }
 
   mutating func start(mending edits: [RecordEdit] = [], in session: inout Session) {
     begin(mending: edits)
@@ -60,17 +37,13 @@ struct MigrationPane: Pane {
     self.change = (change, datastore)
     leftOut = []
     failedPlaces = []
-    if let run = shownRun { log += run.log }
-    shownRun = nil
     start(in: &session)
   }
 
   private mutating func begin(mending edits: [RecordEdit]) {
     isOurs = true
-    outcome = nil
     failures = []
     failureCount = 0
-    finishedAt = nil
     mending = edits
   }
 
@@ -80,62 +53,38 @@ struct MigrationPane: Pane {
     return ChangeSet(base: session.staged.base, changes: places.compactMap { session.staged.edits[$0] })
   }
 
-  mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
-    guard slot == .warmUp, case .activity(let activity) = progress.found else { return }
-    take(activity, at: session.now)
-  }
-
   mutating func answered(_ answer: Answer, in session: inout Session) {
     switch answer {
-    case .warmedUp(let answer): end(answer.result.commit, answer.result.failures, in: &session)
-    case .indexFailed(let failures, let total):
-      end(nil, failures, total: total, in: &session)
-    case .indexChanged(let commit, let change):
-      end(commit, [], in: &session)
-      outcome = "\(change.title): complete: commit \(commit)"
-      self.change = nil
+    case .warmedUp(let answer): end(answer.result.commit, answer.result.failures)
+    case .indexFailed(let failures, let total): end(nil, failures, total: total)
+    case .indexChanged(let report):
+      end(report.commit, [])
+      for edit in mending { session.intend(.settle(edit.place)) }
+      change = nil
       leftOut = []
+      mending = []
     default: break
+    }
+    if case .warmedUp(let answer) = answer, answer.result.commit != nil {
+      for edit in mending { session.intend(.settle(edit.place)) }
+      mending = []
     }
   }
 
-  private mutating func end(
-    _ commit: CommitNumber?, _ failures: [WarmUpFailure], total: Int? = nil, in session: inout Session
-  ) {
+  private mutating func end(_ commit: CommitNumber?, _ failures: [WarmUpFailure], total: Int? = nil) {
     isOurs = false
-    finishedAt = session.now
     self.failures = failures
     failureCount = total ?? failures.count
     failedPlaces.formUnion(failures.map(\.place))
-    if let commit {
-      outcome = "complete: commit \(commit)"
-      for edit in mending { session.intend(.settle(edit.place)) }
-      mending = []
-      failedPlaces = []
-    } else if failures.isEmpty {
-      outcome = "nothing to do: everything is as the formats declare"
-    } else {
-      shownRun?.fail()
-      let count = failureCount == 1 ? "1 record does" : "\(NumberFormat.count(failureCount)) records do"
-      outcome = "\(count) not \(change == nil ? "decode" : "fit the index"); the store is as it was"
-    }
+    if commit != nil { failedPlaces = [] }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    shownRun?.fail()
-    stopped("failed: \(error.description); the store is as it was", at: session.now)
+    isOurs = false
     session.complain(error.description)
   }
 
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
-    stopped("cancelled; the store is as it was", at: session.now)
-  }
-
-  private mutating func stopped(_ text: String, at now: Int64) {
-    isOurs = false
-    finishedAt = now
-    outcome = text
-  }
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { isOurs = false }
 
   /// The records that failed; while nothing failed and nothing runs, those that an earlier run left out.
   private func rows(_ session: Session) -> [WarmUpFailure] {
@@ -152,7 +101,7 @@ struct MigrationPane: Pane {
   }
 
   func footer(_ session: Session) -> [Command] {
-    if isOurs { return [.interrupt, .log, .help, .close] }
+    if session.run?.isRunning == true { return [.interrupt, .log, .pane2, .help, .close] }
     if rows(session).isEmpty { return [.open, .retry, .log, .help, .close] }
     return [.open, .editExternally, .leaveOut, .retry, .log, .help, .close]
   }
@@ -160,7 +109,8 @@ struct MigrationPane: Pane {
   func short(_ command: Command) -> String? {
     switch command {
     case .open: failures.isEmpty ? "browse the records" : "look at the record"
-    case .retry: outcome == nil ? "start" : "run again"
+    case .retry: failures.isEmpty ? "start" : "run again"
+    case .pane2: "browse meanwhile"
     default: nil
     }
   }
@@ -193,9 +143,9 @@ struct MigrationPane: Pane {
         session.intend(.present(ReviewOverlay(subject: .migration(mended))))
       }
     case .log:
-      let lines = log + (shownRun?.log ?? [])
+      let lines = session.runs.flatMap(\.log)
       session.intend(
-        .present(TextOverlay(title: "Migration log", lines: lines.isEmpty ? ["nothing yet"] : lines)))
+        .present(TextOverlay(title: "Log of what ran here", lines: lines.isEmpty ? ["nothing yet"] : lines)))
     case .leaveOut:
       guard let selected = selected(session) else { return false }
       if let place = leftOut.firstIndex(of: selected.place) {
@@ -230,15 +180,17 @@ struct MigrationPane: Pane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
+    let run = session.run
     var footer = ""
-    if let run = shownRun {
-      let elapsed = Double((finishedAt ?? session.now) - run.startedAt) / 1e9
-      footer = "started \(session.time.clockWithSeconds(run.startedAt)) · \(TimeText.duration(seconds: elapsed))"
+    if let run {
+      footer =
+        "started \(session.time.clockWithSeconds(run.startedAt)) \(theme.dot) "
+        + TimeText.duration(seconds: run.seconds(at: session.now))
     }
     grid.border(frame, digit: 6, title: "Migration", footer: footer, theme: theme)
     let inside = frame.inside.inset(columns: 1, rows: 0)
-    var lines = activityLines(width: inside.columns, session: session)
-    if let outcome { lines += [[Span(outcome, theme.style(failures.isEmpty ? .title : .problem))]] }
+    let cockpit = run.map { Cockpit($0, width: inside.columns, session: session) }
+    var lines = cockpit?.lines ?? [[Span(Self.idleText(session), theme.style(.dim))]]
     let rows = rows(session)
     if let heading = heading(session) { lines += [[], [Span(heading, theme.style(.header))]] }
     let first = lines.count
@@ -258,40 +210,15 @@ struct MigrationPane: Pane {
       }
     }
     if frame.isFocused, rows.isEmpty { grid.cursor = Point(column: inside.left, row: inside.top) }
-    if inside.rows - count >= 6 {
-      drawCourse(
-        in: Rect(column: inside.left, row: inside.bottom - 5, columns: inside.columns, rows: 5), on: &grid, session)
-    }
+    let room = Rect(
+      column: inside.left, row: inside.top + count + 1, columns: inside.columns, rows: inside.rows - count - 1)
+    cockpit?.drawBelow(in: room, on: &grid, session: session)
   }
 
-  /// The rate over the time of the run; it stays when the run is over.
-  private func drawCourse(in rect: Rect, on grid: inout CellGrid, _ session: Session) {
-    guard let run = shownRun, run.rates.course.count > 2, let greatest = run.rates.course.max(), greatest > 0 else {
-      return
-    }
-    let theme = session.theme
-    let seconds = Double((finishedAt ?? session.now) - run.startedAt) / 1e9
-    let label = NumberFormat.count(Int(greatest))
-    let margin = max(6, label.count + 2)
-    grid.write(
-      "records a second over \(TimeText.duration(seconds: seconds))",
-      at: Point(column: rect.left + margin, row: rect.top),
-      width: rect.columns - margin, style: theme.style(.dim))
-    grid.write(
-      label, at: Point(column: rect.left, row: rect.top + 1), width: margin - 1, style: theme.style(.dim),
-      alignment: .trailing)
-    grid.write(
-      "0", at: Point(column: rect.left, row: rect.bottom - 1), width: margin - 1, style: theme.style(.dim),
-      alignment: .trailing)
-    for row in rect.top + 1..<rect.bottom {
-      grid[Point(column: rect.left + margin - 1, row: row)] = Cell(
-        text: theme.isASCII ? "|" : "▏", width: 1, style: theme.style(.dim))
-    }
-    grid.drawBars(
-      run.rates.course.map { $0 / greatest },
-      in: Rect(column: rect.left + margin, row: rect.top + 1, columns: rect.columns - margin, rows: rect.rows - 1),
-      form: session.barForm
-    ) { _ in theme.style(.bar) }
+  private static func idleText(_ session: Session) -> String {
+    session.configuration.canWarmUp
+      ? "nothing runs; a starts the migration to the formats of this app"
+      : "nothing runs; imports, index builds, exports and what other programs do are shown here as they happen"
   }
 
   private func heading(_ session: Session) -> String? {
@@ -319,73 +246,5 @@ struct MigrationPane: Pane {
         Span(sign, theme.style(.changed)),
         Span("\(failure.place.datastore)/\(failure.place.identifier)  ", theme.style(.key)), Span(failure.reason),
       ], at: rect.origin, width: max(0, rect.columns - noteWidth - 2))
-  }
-
-  private func activityLines(width: Int, session: Session) -> [[Span]] {
-    let theme = session.theme
-    guard let run = shownRun else {
-      if outcome != nil { return [] }
-      if isOurs, let work = session.running[.warmUp] {
-        return [
-          [Span(work.label, theme.style(.title))], [],
-          [Span("reading the records before the first is taken…", theme.style(.dim))],
-        ]
-      }
-      let text =
-        session.configuration.canWarmUp
-        ? "nothing runs; a starts the migration to the formats of this app"
-        : "nothing runs; another program's warm-up is shown here as it happens"
-      return [[Span(text, theme.style(.dim))]]
-    }
-    let isRunning = finishedAt == nil
-    var lines: [[Span]] = [[Span(run.title, theme.style(.title))]]
-    if isRunning, !isOurs { lines[0].append(Span("  in another process", theme.style(.dim))) }
-    for step in run.steps {
-      lines.append(Self.line(step, isRunning: isRunning, theme: theme))
-      if !step.isComplete, step.done > 0, isRunning { lines.append(bar(step, width: width, theme: theme)) }
-    }
-    guard isRunning else { return lines }
-    if let rate = run.rates.rate { lines.append(Self.rateLine(rate, run, theme: theme)) }
-    return lines + [[], [Span("browsing stays on \(session.shown) until it is committed", theme.style(.dim))]]
-  }
-
-  private static func line(_ step: MigrationRun.Step, isRunning: Bool, theme: Theme) -> [Span] {
-    let state =
-      step.isComplete
-      ? "complete \(theme.check)"
-      : step.isFailed ? "failed \(theme.problemSign)" : !isRunning ? "ended" : step.done > 0 ? "working" : "waiting"
-    var spans = [
-      Span("\(step.title)  "), Span(state, theme.style(step.isComplete ? .inserted : step.isFailed ? .problem : .dim)),
-    ]
-    guard step.isComplete else {
-      return spans + [Span("  \(NumberFormat.count(step.done)) / \(NumberFormat.count(step.total))")]
-    }
-    spans.append(Span("  \(NumberFormat.count(step.total)) records"))
-    if let seconds = step.seconds, step.total > 0 {
-      let rate = NumberFormat.count(Int(Double(step.total) / seconds))
-      spans.append(Span("  \(NumberFormat.fixed(seconds, digits: 2)) s  \(rate)/s", theme.style(.dim)))
-    }
-    return spans
-  }
-
-  private func bar(_ step: MigrationRun.Step, width: Int, theme: Theme) -> [Span] {
-    let percent = NumberFormat.percent(step.done, of: step.total)
-    let room = max(4, min(48, width - percent.count - 4))
-    return [
-      Span(Bars.progress(step.done, of: step.total, width: room, isASCII: theme.isASCII), theme.style(.bar)),
-      Span("  \(percent)"),
-    ]
-  }
-
-  private static func rateLine(_ rate: Double, _ run: MigrationRun, theme: Theme) -> [Span] {
-    var spans = [
-      Span("rate  ", theme.style(.dim)), Span(Bars.spark(run.rates.recent, isASCII: theme.isASCII), theme.style(.bar)),
-      Span("  \(NumberFormat.count(Int(rate)))/s"),
-    ]
-    if let range = run.rates.remaining(of: run.total - run.done) {
-      spans.append(
-        Span("   eta \(TimeText.duration(seconds: range.lowerBound))–\(TimeText.duration(seconds: range.upperBound))"))
-    }
-    return spans
   }
 }

@@ -1,0 +1,316 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+
+/// Brings a file in, in steps: what it holds; into which datastore, by which identifier, with which indexes; what that
+/// would do; then it is done, and the cockpit shows how far it is.
+struct ImportOverlay: ListPane {
+  static let entry = PaneEntry(
+    .importer, name: "Import", work: [.survey, .importPreview], footer: [.open, .down, .mark, .right, .escape],
+    commands: [
+      CommandTable.row(
+        .importFile, [], "import a file", "import", .write, argument: .init("FILE"), verb: "import",
+        "Brings the documents of FILE (CSV, TSV, JSON, JSON Lines) in, in one commit: shows its fields, asks for "
+          + "datastore, identifier and indexes, and says what would be written before anything is.", unless: .writing
+      ) { browser, argument in browser.importFile(argument ?? "") }
+    ])
+
+  let file: String
+  private(set) var survey: FileSurvey?
+  private var datastore: String
+  /// The name of the datastore while it is typed.
+  private var naming: TextField?
+  private var identifier = 0
+  private(set) var indexed: Set<Int> = []
+  private var isNewOnly = false
+  private(set) var preview: ImportReply?
+  private var problem: String?
+  private var isAsked = false
+  var list = ListWindow()
+
+  enum Line: Sendable, Hashable {
+    case datastore, identifier, existing
+    case field(Int)
+  }
+
+  init(file: String, datastore: String) {
+    self.file = file
+    self.datastore = datastore
+  }
+
+  private var lines: [Line] {
+    guard let survey, !survey.fields.isEmpty else { return [] }
+    return [.datastore, .identifier, .existing] + survey.fields.indices.filter { $0 != identifier }.map { .field($0) }
+  }
+
+  private var selected: Line? {
+    let lines = lines
+    return lines.indices.contains(list.selection) ? lines[list.selection] : nil
+  }
+
+  /// What is to be done as things stand.
+  var plan: ImportPlan? {
+    guard let survey, survey.fields.indices.contains(identifier), !datastore.isEmpty else { return nil }
+    let indexes = indexed.subtracting([identifier]).sorted().map { position in
+      let field = survey.fields[position]
+      return ImportPlan.Index(
+        name: field.path.shortText, path: field.path, kind: field.isList ? .manyToMany : .oneToMany)
+    }
+    return ImportPlan(
+      datastore: datastore, identifier: survey.fields[identifier].path, indexes: indexes, isNewOnly: isNewOnly)
+  }
+
+  private var dryPlan: ImportPlan? {
+    var plan = plan
+    plan?.isDryRun = true
+    return plan
+  }
+
+  /// What the plan would do, where that has been counted.
+  private var current: ImportReply? { preview?.request.plan == dryPlan ? preview : nil }
+
+  // MARK: Work
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard !isAsked else { return }
+    isAsked = true
+    session.start(.survey, .ask(SurveyRequest(file: file)), label: "reading \(file)")
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let reply) = answer else { return }
+    if let reply = reply as? SurveyReply, reply.request.file == file { take(reply.survey) }
+    if let reply = reply as? ImportReply, reply.request.plan.isDryRun { preview = reply }
+  }
+
+  private mutating func take(_ survey: FileSurvey) {
+    self.survey = survey
+    identifier = survey.fields.firstIndex { $0.path == survey.identifier } ?? 0
+    if survey.fields.isEmpty { problem = "no documents were found in \(file)" }
+    if survey.identifier == nil, !survey.fields.isEmpty { list.selection = 1 }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    problem = error.description
+  }
+
+  // MARK: Keys
+
+  mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
+    guard naming?.apply(chord) == true else { return false }
+    return true
+  }
+
+  mutating func paste(_ text: String, in session: inout Session) -> Bool {
+    naming?.insert(text.replacing("\n", with: " ")) != nil
+  }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    guard command == .mark || command == .right || command == .left else { return nil }
+    return survey == nil ? "the file is still being read" : nil
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    switch command {
+    case .escape where naming != nil: naming = nil
+    case .escape, .close, .interrupt:
+      session.cancel(.survey)
+      session.cancel(.importPreview)
+      session.intend(.dismiss)
+    case .open: open(in: &session)
+    case .mark: toggle()
+    case .left, .right: if selected == .identifier { stepIdentifier(command == .right ? 1 : -1) }
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func open(in session: inout Session) {
+    if let name = naming {
+      if !name.text.trimmed.isEmpty { datastore = name.text.trimmed }
+      naming = nil
+    } else if selected == .datastore {
+      naming = TextField(datastore, isSelected: true)
+    } else if let current, let plan {
+      guard current.report.new + current.report.changed > 0 else {
+        return session.warn("there is nothing to import: \(current.sentence)")
+      }
+      session.intend(.dismiss)
+      session.start(.importFile, .ask(ImportRequest(file: file, plan: plan)), label: "import \(datastore)")
+      session.intend(.open(.migration))
+    } else if let dryPlan, !session.isRunning(.importPreview) {
+      problem = nil
+      session.start(.importPreview, .ask(ImportRequest(file: file, plan: dryPlan)), label: "what an import would do")
+    }
+  }
+
+  private mutating func toggle() {
+    switch selected {
+    case .field(let position): if indexed.remove(position) == nil { indexed.insert(position) }
+    case .existing: isNewOnly.toggle()
+    case .identifier: stepIdentifier(1)
+    case .datastore, nil: break
+    }
+  }
+
+  private mutating func stepIdentifier(_ step: Int) {
+    guard let count = survey?.fields.count, count > 0 else { return }
+    identifier = (identifier + step + count) % count
+  }
+
+  func footer(_ session: Session) -> [Command] {
+    if naming != nil { return [.open, .escape] }
+    return survey == nil ? [.escape] : Self.entry.footer
+  }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .open:
+      naming != nil || selected == .datastore ? "name" : current == nil ? "preview" : "import"
+    case .mark: selected == .existing ? "replace or keep" : "index"
+    case .right: "next field"
+    case .escape: naming != nil ? "back" : "leave it"
+    default: nil
+    }
+  }
+
+  // MARK: Drawing
+
+  func lineCount(_ session: Session) -> Int { lines.count }
+  func headerRows(_ frame: PaneFrame) -> Int { min(heading(columns: frame.columns).count, max(1, frame.rows / 2)) }
+  func footerRows(_ frame: PaneFrame) -> Int { min(foot(columns: frame.columns).count + 1, max(1, frame.rows / 2)) }
+
+  func rect(in body: Rect, session: Session) -> Rect {
+    let columns = min(body.columns, 96)
+    let rows = heading(columns: columns - 2).count + max(1, lines.count) + foot(columns: columns - 2).count + 3
+    return body.centered(Size(columns: columns, rows: min(body.rows, max(8, rows))))
+  }
+
+  /// What the file is, and what is odd about it.
+  private func heading(columns: Int) -> [String] {
+    guard let survey else { return ["reading the file for its fields…"] }
+    var lines = ["\(survey.format), \(NumberFormat.counted(survey.documentCount, "document"))"]
+    if survey.unreadableCount > 0, let first = survey.unreadable.first {
+      lines.append("⚠ \(NumberFormat.counted(survey.unreadableCount, "row")) cannot be read, the first: \(first)")
+    }
+    lines += survey.fields.compactMap { field in field.exceptions.map { "⚠ \($0.sentence(for: field.path))" } }.prefix(
+      3)
+    if survey.identifier == nil {
+      lines.append(
+        "⚠ no field tells all documents apart by its name and values: choose one; of equal ones the last stays")
+    }
+    return lines.flatMap { $0.wrapped(to: max(10, columns - 2)) }
+  }
+
+  private func foot(columns: Int) -> [String] {
+    if let problem { return "✗ \(problem)".wrapped(to: max(10, columns - 2)) }
+    guard let current else { return ["Enter counts what this would do; nothing is written"] }
+    var lines = [current.sentence]
+    if let first = current.report.rejections.first { lines.append("⚠ left out: \(first)") }
+    for repeated in current.report.repeats.prefix(2) { lines.append("⚠ \(repeated)") }
+    lines.append("Enter imports, in one commit that u takes back")
+    return lines.flatMap { $0.wrapped(to: max(10, columns - 2)) }
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.fill(frame.rect)
+    grid.border(frame, digit: nil, title: "Import \(file)", footer: "", theme: theme)
+    let inside = frame.inside
+    for (row, line) in heading(columns: inside.columns).prefix(headerRows(frame)).enumerated() {
+      grid.write(
+        line, at: Point(column: inside.left + 1, row: inside.top + row), width: inside.columns - 2,
+        style: theme.style(row == 0 ? .dim : .warning))
+    }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      draw(lines[line], in: rect, on: &grid, session)
+    }
+    let cursor = grid.cursor
+    let foot = session.running[.importPreview].map { [Self.text($0)] } ?? foot(columns: inside.columns)
+    for (row, line) in foot.prefix(footerRows(frame) - 1).enumerated() {
+      let role: Role = line.hasPrefix("✗") ? .problem : line.hasPrefix("⚠") ? .warning : .dim
+      grid.write(
+        line, at: Point(column: inside.left + 1, row: inside.bottom - footerRows(frame) + 1 + row),
+        width: inside.columns - 2, style: theme.style(role))
+    }
+    if naming == nil { grid.cursor = cursor }
+  }
+
+  private static func text(_ work: RunningWork) -> String {
+    guard let progress = work.progress else { return "counting…" }
+    let total = progress.total.map { $0 > 0 ? " of \(NumberFormat.count($0))" : "" } ?? ""
+    return "counting… \(NumberFormat.count(progress.done))\(total)"
+  }
+
+  private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, _ session: Session) {
+    guard let survey else { return }
+    let theme = session.theme
+    func write(_ name: String, _ text: String, _ note: String) {
+      let end = rect.left + 2 + 12
+      grid.write(name, at: Point(column: rect.left + 2, row: rect.top), width: 12, style: theme.style(.key))
+      let used = grid.write(text, at: Point(column: end, row: rect.top), width: max(0, rect.right - end))
+      grid.write(
+        note, at: Point(column: end + used + 2, row: rect.top), width: max(0, rect.right - end - used - 2),
+        style: theme.style(.dim))
+    }
+    switch line {
+    case .datastore:
+      if let naming {
+        grid.write("into", at: Point(column: rect.left + 2, row: rect.top), width: 12, style: theme.style(.key))
+        naming.draw(into: &grid, at: Point(column: rect.left + 14, row: rect.top), width: max(4, rect.columns - 15))
+        return
+      }
+      let present = session.outline?.datastore(datastore)
+      write("into", datastore, present.map { "has \(NumberFormat.counted($0.count, "record"))" } ?? "a new datastore")
+    case .identifier:
+      let field = survey.fields[identifier]
+      write("identifier", field.path.shortText, "\(field.typeName)  \(sample(field))")
+    case .existing:
+      write(
+        "existing", isNewOnly ? "stay; their rows are left out" : "are replaced",
+        "records whose identifier is there already")
+    case .field(let position):
+      let field = survey.fields[position]
+      let box = indexed.contains(position) ? "[x]" : "[ ]"
+      write(
+        "\(box) index", field.path.shortText,
+        "\(field.isList ? "list of \(field.typeName)" : field.typeName)  \(sample(field))")
+    }
+  }
+
+  private func sample(_ field: FileSurvey.Field) -> String {
+    field.sample.map { SafeText.cut(ValueText(literal: $0).text, to: 40) } ?? ""
+  }
+}
+
+extension Browser {
+  mutating func importFile(_ file: String) {
+    let file = file.trimmed
+    guard !file.isEmpty else { return }
+    let name = file.split(separator: "/").last.map(String.init) ?? file
+    let plain = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
+    // A datastore of the name is meant, however it is written.
+    let known = session.outline?.datastores.map(\.key) ?? []
+    let datastore = known.first { $0.lowercased() == plain.lowercased() } ?? plain
+    present(ImportOverlay(file: file, datastore: datastore.isEmpty ? "Imported" : datastore))
+  }
+
+  /// An import has ended: what came in is looked at.
+  mutating func imported(_ reply: ImportReply) {
+    guard let commit = reply.report.commit else { return }
+    session.say("\(reply.sentence) — u takes it back")
+    session.datastore = reply.request.plan.datastore
+    table.show(RowSource(datastore: reply.request.plan.datastore), anchor: .position(0))
+    table.list = ListWindow()
+    if commit.rawValue == session.head.rawValue + 1 { adopt(head: commit, newCommits: session.asOf == nil ? 1 : 0) }
+    look()
+  }
+}
+
+extension Command {
+  package static let importFile: Command = "import"
+}
+
+extension PaneID {
+  static let importer: PaneID = "import"
+}

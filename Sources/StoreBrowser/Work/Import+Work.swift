@@ -1,0 +1,61 @@
+import DatastoreModel
+
+/// What a file holds that is to be imported.
+struct SurveyRequest: Question, Hashable {
+  var file: String
+
+  func reply(in context: WorkContext) throws(ModelError) -> SurveyReply {
+    let path = context.files.expanding(file)
+    let survey = try FileSurvey(path: path) { count in
+      context.report(Progress(done: count, total: nil))
+      return !context.cancellation.isCancelled
+    }
+    return SurveyReply(request: self, survey: survey)
+  }
+}
+
+struct SurveyReply: Sendable {
+  var request: SurveyRequest
+  var survey: FileSurvey
+}
+
+/// Imports a file, or with a dry plan only counts what that would do.
+struct ImportRequest: Question, Hashable {
+  var file: String
+  var plan: ImportPlan
+
+  func reply(in context: WorkContext) throws(ModelError) -> ImportReply {
+    guard let store = context.store as? OwnStore else {
+      throw .readOnly(reason: "stores of this kind are only read")
+    }
+    var source = try TableSource(path: context.files.expanding(file))
+    let importer = Importer(
+      store, plan,
+      activity: { activity in
+        context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
+        return !context.cancellation.isCancelled
+      })
+    return ImportReply(request: self, report: try importer.run(&source))
+  }
+}
+
+struct ImportReply: WordedReply {
+  var request: ImportRequest
+  var report: ImportReport
+
+  var sentence: String {
+    var parts = ["\(NumberFormat.count(report.new)) new"]
+    if report.changed > 0 { parts.append("\(NumberFormat.count(report.changed)) changed") }
+    if report.unchanged > 0 { parts.append("\(NumberFormat.count(report.unchanged)) unchanged") }
+    if report.repeated > 0 { parts.append("\(NumberFormat.counted(report.repeated, "row")) replaced by later ones") }
+    if report.rejected > 0 { parts.append("\(NumberFormat.counted(report.rejected, "row")) left out") }
+    let commit = report.commit.map { "complete: commit \($0), " } ?? ""
+    return commit + parts.joined(separator: ", ")
+  }
+}
+
+extension WorkSlot {
+  static let survey = WorkSlot("survey", isLong: true)
+  static let importPreview = WorkSlot("import-preview", isLong: true)
+  static let importFile = WorkSlot("import", isLong: true, isInCockpit: true)
+}

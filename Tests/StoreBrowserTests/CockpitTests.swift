@@ -1,0 +1,142 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+/// A clock that a test sets.
+final class SetClock: Sendable {
+  private let time = Locked<Int64>(Sample.now)
+  var now: Int64 { time.with { $0 } }
+  func pass(seconds: Double) { time.with { $0 += Int64(seconds * 1e9) } }
+}
+
+@Suite("The cockpit")
+struct CockpitTests {
+  private func activity(_ steps: [(String, Int, Int)], of title: String = "City: add index zone") -> Progress {
+    let steps = steps.map { Activity.Step(title: $0.0, done: $0.1, total: $0.2, isComplete: $0.1 == $0.2) }
+    let current = steps.first { !$0.isComplete } ?? steps[steps.count - 1]
+    return Progress(
+      done: current.done, total: current.total,
+      found: .activity(
+        Activity(title: title, done: current.done, total: current.total, startedAt: Sample.now, steps: steps)))
+  }
+
+  @Test("a line a step and a line an index, with bar, rate and remaining time; the chip is on every screen")
+  func steps() throws {
+    let clock = SetClock()
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City")) {
+      $0.clock = { clock.now }
+    }
+    driver.isHolding = true
+    try driver.play(":add-index zone=timezone")
+    let id = try #require(driver.browser.session.running[.warmUp]?.id)
+    for done in stride(from: 0, through: 500, by: 100) {
+      driver.tell(.work(id, .progress(activity([("learn the types", 1_000, 1_000), ("evaluate", done, 1_000)]))))
+      clock.pass(seconds: 0.1)
+    }
+    #expect(driver.lines.contains { $0.contains("learn the types") && $0.contains("complete ✓") })
+    let line = try #require(driver.lines.first { $0.contains("evaluate") })
+    #expect(line.contains("500 / 1 000") && line.contains("50.0 %") && line.contains("1 000/s"), "\(line)")
+    #expect(line.contains("█") && line.contains("░"))
+    driver.press("2")
+    #expect(driver.title.contains("⟳ City: add index zone 50 %"))
+  }
+
+  @Test("what is stalled says for how long nothing was done, and a clock ticks only while something runs")
+  func stalled() throws {
+    let clock = SetClock()
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City")) {
+      $0.clock = { clock.now }
+    }
+    func clocks() -> [Bool] { driver.outward.compactMap { if case .clock(let isOn) = $0 { isOn } else { nil } } }
+    #expect(clocks().filter { $0 }.count == clocks().filter { !$0 }.count)
+    driver.isHolding = true
+    try driver.play(":add-index zone=timezone")
+    #expect(clocks().last == true)
+    let id = try #require(driver.browser.session.running[.warmUp]?.id)
+    driver.tell(.work(id, .progress(activity([("evaluate", 100, 1_000)]))))
+    clock.pass(seconds: 2)
+    driver.tell(.tick)
+    #expect(!driver.shows("nothing for"))
+    clock.pass(seconds: 2)
+    driver.tell(.tick)
+    #expect(driver.shows("nothing for 4 s"))
+    #expect(driver.title.contains("10 %, nothing for 4 s"))
+    driver.press("2")
+    #expect(driver.title.contains("nothing for 4 s"))
+    driver.tell(.work(id, .progress(activity([("evaluate", 101, 1_000)]))))
+    #expect(!driver.shows("nothing for"))
+    driver.release()
+    #expect(clocks().last == false)
+  }
+
+  @Test("^c asks and a second one cancels, wherever one is; Esc only goes back; the words stay")
+  func cancelling() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    driver.isHolding = true
+    driver.press("V")
+    #expect(driver.browser.session.isRunning(.verify))
+    driver.press("Esc Esc")
+    #expect(driver.browser.session.isRunning(.verify))
+    driver.press("? ^c")
+    #expect(driver.browser.session.isRunning(.verify))
+    #expect(driver.status.contains("^c again cancels"))
+    driver.press("^c")
+    #expect(!driver.browser.session.isRunning(.verify))
+    driver.press("Esc ^c")
+    #expect(!driver.hasQuit, "right after work has ended ^c does not quit")
+    driver.press("6")
+    #expect(driver.shows("cancelled; the store is as it was"))
+  }
+
+  @Test("a build that failed says so with the records and why, and that the store is as it was; L has it too")
+  func failed() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2661604", ".timezone", to: 5)
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":add-index zone=timezone")
+    #expect(driver.lines.contains { $0.contains("evaluate") && $0.contains("failed ✗") })
+    #expect(driver.shows("1 record does not fit the index; the store is as it was"))
+    #expect(driver.shows("City/2661604"))
+    #expect(!driver.lines.contains { $0.contains("evaluate") && $0.contains("complete") })
+    driver.press("L")
+    #expect(driver.shows("failed evaluate"))
+    #expect(try store.refresh().datastore("City")?.indexes.contains { $0.descriptor.name == "zone" } == false)
+  }
+
+  @Test("what was done is there in words, also of exports and verifications, until other work takes its place")
+  func words() throws {
+    let file = "/tmp/strata-cockpit-\(UInt64.random(in: 0 ... .max)).jsonl"
+    defer { TestFile.remove(file) }
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":export \(file)")
+    driver.press("V")
+    try driver.play(":add-index zone=timezone")
+    #expect(driver.shows("10 records evaluated, 10 entries written"))
+    #expect(driver.shows("10 records") && driver.shows(file))
+    #expect(driver.shows("0 orphans, 0 missing"))
+  }
+
+  @Test("an index is filled in steps that can be told apart: learnt, evaluated, written")
+  func engineSteps() throws {
+    let store = try Sample.large(2_000)
+    let titles = Locked<[String]>([])
+    let context = WorkContext(store: store) { progress in
+      guard case .activity(let activity) = progress.found else { return }
+      for step in activity.steps where step.done > 0 {
+        titles.with { if !$0.contains(step.title) { $0.append(step.title) } }
+      }
+    }
+    let change = try IndexChange(adding: "name=name")
+    guard
+      case .indexChanged(let report) = try context.change(change, of: "Item", leavingOut: [], mending: [])
+    else {
+      Issue.record("the index was not added")
+      return
+    }
+    #expect(titles.with { $0 } == ["learn the types", "evaluate", "index name"])
+    #expect((report.records, report.entries) == (2_000, 2_000))
+  }
+}

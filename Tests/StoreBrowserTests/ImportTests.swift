@@ -1,0 +1,94 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("Importing from the browser")
+struct ImportTests {
+  private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+    let file = "/tmp/strata-import-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(file) }
+    try TestFile.write(text, to: file)
+    try body(file)
+  }
+
+  @Test("fields, identifier, indexes and a preview come before anything is written; then it is one commit")
+  func steps() throws {
+    try withFile("id,name,height\n1,Dom,4545\n2,Rigi,n/a\n3,Säntis,2502\n2,Rigi Kulm,1798\n4\n") { file in
+      let store = try Sample.store()
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      #expect(driver.shows("values separated by “,”"))
+      #expect(driver.shows("height is String"), "\(driver.screen)")
+      #expect(driver.shows(":3 “n/a”"))
+      #expect(driver.shows("1 row cannot be read") && driver.shows(":6"))
+      // No field of a fitting name tells all rows apart, as one identifier is there twice.
+      #expect(driver.shows("identifier  id"))
+      driver.press("g g Enter ^u")
+      driver.type("Mountain")
+      driver.press("Enter")
+      #expect(driver.shows("into        Mountain"))
+      driver.press("j j j Space")
+      #expect(driver.shows("[x] index"))
+      driver.press("Enter")
+      #expect(driver.shows("3 new, 1 changed, 1 row replaced by later ones, 1 row left out"), "\(driver.screen)")
+      #expect(driver.shows("identifier 2 is in 2 rows"))
+      #expect(store.head.commit.rawValue == 4, "nothing is written by a preview")
+      driver.press("Enter")
+      #expect(store.head.commit.rawValue == 5)
+      #expect(driver.browser.view.kind == .migration)
+      #expect(driver.shows("complete: commit #5, 3 new"))
+      #expect(driver.lines.contains { $0.contains("index name") && $0.contains("complete ✓") })
+      driver.press("Enter")
+      #expect(driver.shows("Rigi Kulm") && driver.shows("Säntis"))
+      let mountains = try #require(try store.head.datastore("Mountain"))
+      #expect(try mountains.count == 3)
+      #expect(mountains.indexes.map(\.descriptor.name) == ["name"])
+      #expect(try store.verifyModel(at: store.head.commit).isClean)
+      driver.press("u Enter Enter")
+      #expect(try store.head.datastore("Mountain") == nil)
+    }
+  }
+
+  @Test("a file that is not there, is empty or holds nothing to import says so; Esc leaves everything as it was")
+  func badFiles() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    try driver.play(":import /tmp/no-such-file.csv")
+    #expect(driver.shows("✗") && driver.shows("no-such-file"))
+    driver.press("Enter Space l Esc")
+    #expect(driver.browser.overlays.isEmpty)
+    try withFile("") { file in
+      try driver.play(":import \(file)")
+      #expect(driver.shows("no documents were found"))
+      driver.press("Enter j Space l Enter Esc")
+    }
+    try withFile("a,b\n\"x,1\n") { file in
+      try driver.play(":import \(file)")
+      driver.press("Enter Enter Esc Esc")
+    }
+    #expect(store.head.commit.rawValue == 4)
+    let readOnly = Driver(store, start: .init(datastore: "City")) { $0.isReadOnly = true }
+    try readOnly.play(":import /tmp/x.csv")
+    #expect(readOnly.status.contains("read-only"))
+  }
+
+  @Test("records that are there are replaced or kept, as chosen, and unchanged ones are told apart")
+  func existing() throws {
+    try withFile("iso,name,continent\nCH,Schweiz,EU\nAT,Austria,EU\n") { file in
+      let store = try Sample.store()
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "Country"))
+      try driver.play(":import \(file)")
+      driver.press("g g Enter ^u")
+      driver.type("Country")
+      driver.press("Enter")
+      #expect(driver.shows("has 3 records") && driver.shows("identifier  iso"), "\(driver.screen)")
+      driver.press("j j Space Enter")
+      #expect(driver.shows("1 new, 1 row left out"), "\(driver.screen)")
+      driver.press("Space Enter")
+      #expect(driver.shows("1 new, 1 changed"), "\(driver.screen)")
+    }
+  }
+}
