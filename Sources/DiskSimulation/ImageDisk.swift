@@ -183,9 +183,9 @@ package final class ImageDisk: Disk {
 
   fileprivate func status(of number: DiskImage.Number) -> FileStatus { state.withLock { status(of: number, in: $0) } }
 
-  fileprivate func status(_ name: String, in folder: DiskImage.Number) -> FileStatus? {
+  fileprivate func identity(of name: String, in folder: DiskImage.Number) -> FileIdentity? {
     state.withLock { state in
-      state.image.entries(of: folder)?[name].map { status(of: $0, in: state) }
+      state.image.entries(of: folder)?[name].map { status(of: $0, in: state).identity }
     }
   }
 
@@ -433,7 +433,7 @@ private final class ImageFolder: DiskFolder {
   }
 
   var identity: FileIdentity { disk.status(of: number).identity }
-  func status(_ name: String) -> FileStatus? { disk.status(name, in: number) }
+  func identity(of name: String) -> FileIdentity? { disk.identity(of: name, in: number) }
 }
 
 private final class ImageWatch: DiskWatch {

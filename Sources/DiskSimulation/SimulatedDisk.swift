@@ -106,8 +106,8 @@ package final class SimulatedDisk: Disk {
     }
   }
 
-  fileprivate func status(_ name: String, in folder: SimulatedFolder) throws(DiskError) -> FileStatus? {
-    try perform(.status, folder.path + "/" + name) { _ throws(DiskError) in try folder.folder.status(name) }
+  fileprivate func identity(of name: String, in folder: SimulatedFolder) throws(DiskError) -> FileIdentity? {
+    try perform(.status, folder.path + "/" + name) { _ throws(DiskError) in try folder.folder.identity(of: name) }
   }
 
   package func rename(_ source: String, to target: String) throws(DiskError) {
@@ -312,7 +312,7 @@ private final class SimulatedFolder: DiskFolder {
   }
 
   var identity: FileIdentity { get throws(DiskError) { try folder.identity } }
-  func status(_ name: String) throws(DiskError) -> FileStatus? { try disk.status(name, in: self) }
+  func identity(of name: String) throws(DiskError) -> FileIdentity? { try disk.identity(of: name, in: self) }
 }
 
 private final class SimulatedFile: DiskFile {

@@ -81,8 +81,8 @@ package protocol DiskWatch: AnyObject, Sendable {}
 package protocol DiskFolder: AnyObject, Sendable {
   /// Which directory it is.
   var identity: FileIdentity { get throws(DiskError) }
-  /// What lies in it under a name, or nil where nothing does. Costs one system call.
-  func status(_ name: String) throws(DiskError) -> FileStatus?
+  /// Which file has a name in it, or nil where none has. Costs one system call, and the file's next write nothing.
+  func identity(of name: String) throws(DiskError) -> FileIdentity?
 }
 
 /// Size and identity of what lies at a path.

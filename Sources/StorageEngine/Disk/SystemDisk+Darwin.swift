@@ -17,6 +17,13 @@
   }
   // Nothing there tells, and freeing takes no time worth mentioning.
   func isOpenNowhereElse(_ descriptor: Int32) -> Bool { false }
+  /// Which file a name in a folder leads to; 0, or -1 and `errno`.
+  func findIdentity(of name: UnsafePointer<CChar>, in folder: Int32, _ found: inout FileIdentity) -> Int32 {
+    var status = stat()
+    guard fstatat(folder, name, &status, 0) == 0 else { return -1 }
+    found = FileStatus(status).identity
+    return 0
+  }
   func changeTime(of status: stat) -> timespec { status.st_ctimespec }
   let getOpenFileLock: Int32 = 92
   let setOpenFileLock: Int32 = 90

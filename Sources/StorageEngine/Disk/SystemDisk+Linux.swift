@@ -55,6 +55,34 @@
   private let fileSystemStatus = dlsym(nil, "fstatfs").map {
     unsafeBitCast($0, to: (@convention(c) (Int32, UnsafeMutableRawPointer) -> Int32).self)
   }
+  /// Which file a name in a folder leads to, as `fstatat` would tell; 0, or -1 and `errno`.
+  ///
+  /// It asks for the file's number alone. `fstatat` asks for its times too, and since Linux 6.13 the next write to a file whose
+  /// times somebody has seen takes a time of its own into the inode: asked before each commit, each sync took 40 µs longer.
+  func findIdentity(of name: UnsafePointer<CChar>, in folder: Int32, _ found: inout FileIdentity) -> Int32 {
+    let numberOnly: UInt32 = 0x100  // STATX_INO
+    // `struct statx`: 256 bytes, the file's number at 32, major and minor number of its device at 136.
+    var status = [UInt64](repeating: 0, count: 32)
+    let answer = extendedStatus?(folder, name, 0, numberOnly, &status) ?? -1
+    if answer == 0 {
+      let (major, minor) = (status[17] & 0xFFFF_FFFF, status[17] >> 32)
+      // As `makedev(3)` puts them together for `st_dev`.
+      let device = (major & ~0xFFF) << 32 | (major & 0xFFF) << 8 | (minor & ~0xFF) << 12 | minor & 0xFF
+      found = FileIdentity(device: device, inode: status[4])
+      return 0
+    }
+    // Before Linux 4.11, and where a container forbids what it does not know.
+    guard extendedStatus == nil || errno == ENOSYS || errno == EPERM else { return answer }
+    var plain = stat()
+    guard fstatat(folder, name, &plain, 0) == 0 else { return -1 }
+    found = FileStatus(plain).identity
+    return 0
+  }
+  /// `int statx(int, const char *, int, unsigned, struct statx *)`, shown to programs that define `_GNU_SOURCE`.
+  private let extendedStatus = dlsym(nil, "statx").map {
+    unsafeBitCast(
+      $0, to: (@convention(c) (Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer) -> Int32).self)
+  }
   func changeTime(of status: stat) -> timespec { status.st_ctim }
   let getOpenFileLock: Int32 = 36
   let setOpenFileLock: Int32 = 37

@@ -144,7 +144,7 @@ func calling(
 }
 
 extension FileStatus {
-  fileprivate init(_ found: stat) {
+  init(_ found: stat) {
     self.init(
       identity: FileIdentity(
         device: UInt64(truncatingIfNeeded: found.st_dev), inode: UInt64(truncatingIfNeeded: found.st_ino)),
@@ -173,15 +173,15 @@ private final class SystemFolder: DiskFolder {
     }
   }
 
-  func status(_ name: String) throws(DiskError) -> FileStatus? {
-    var found = stat()
+  func identity(of name: String) throws(DiskError) -> FileIdentity? {
+    var found = FileIdentity(device: 0, inode: 0)
     do {
-      try calling("fstatat", name) { fstatat(descriptor, $0, &found, 0) }
+      try calling("fstatat", name) { findIdentity(of: $0, in: descriptor, &found) }
     } catch {
       if error.isNotFound { return nil }
       throw DiskError(operation: error.operation, path: path + "/" + name, code: error.code)
     }
-    return FileStatus(found)
+    return found
   }
 }
 

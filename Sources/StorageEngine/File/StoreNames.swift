@@ -25,7 +25,7 @@ final class StoreNames: Sendable {
     /// The identity by name, which not every file system gives an open file too.
     func identity(of name: String, _ file: any DiskFile) throws(StorageError) -> FileIdentity {
       let found = try engineCall { () throws(DiskError) in
-        try disk.leads(path + "/" + name, to: file) ? try folder.status(name)?.identity : nil
+        try disk.leads(path + "/" + name, to: file) ? try folder.identity(of: name) : nil
       }
       guard let found else { throw .replaced(path: path + "/" + name) }
       return found
@@ -41,8 +41,8 @@ final class StoreNames: Sendable {
   }
 
   private func check(_ name: String, _ isOurs: (FileIdentity) -> Bool) throws(StorageError) {
-    let found = try engineCall { () throws(DiskError) in try folder.status(name) }
-    guard let found, isOurs(found.identity) else { throw .replaced(path: path + "/" + name) }
+    let found = try engineCall { () throws(DiskError) in try folder.identity(of: name) }
+    guard let found, isOurs(found) else { throw .replaced(path: path + "/" + name) }
   }
 
   /// As `check`, for who is about to change names by their path: it must lead to the folder that is kept open.

@@ -70,7 +70,7 @@ private final class MemoryFolder: DiskFolder {
   }
 
   var identity: FileIdentity { FileIdentity(device: 0, inode: 0) }
-  func status(_ name: String) throws(DiskError) -> FileStatus? { try disk.status(path + "/" + name) }
+  func identity(of name: String) throws(DiskError) -> FileIdentity? { try disk.status(path + "/" + name)?.identity }
 }
 
 /// The contents of a file in memory.
