@@ -167,7 +167,7 @@ struct FollowingTests {
 
     final class Watch: DiskWatch {}
     let publication = Publication()
-    let buffer = ChangeBuffer(hearsOtherProcesses: true) { _ in true }
+    let buffer = ChangeBuffer(hearsOtherProcesses: true)
     publication.add(buffer, for: "Books")
     try publication.beginFollowing(at: before) { Watch() }
     publication.notice {
@@ -190,6 +190,32 @@ struct FollowingTests {
       }
     }
     #expect(buffer.takeAll().map(\.commit) == [2])
+  }
+
+  @Test("what a commit changed is told without being copied, and in the order of the commits, failures among them")
+  func tellingOfMany() async throws {
+    let publication = Publication()
+    let (all, one, other) = (ChangeBuffer(), ChangeBuffer { $0.key == [7] }, ChangeBuffer())
+    publication.add(all, for: "Books")
+    publication.add(one, for: "Books")
+    publication.add(other, for: "Authors")
+    let many = (0..<2000).map { StoredChange(datastore: "Books", key: [UInt8(truncatingIfNeeded: $0)]) }
+    let place = many.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+    all.append(many)
+    all.fail(Refusal())
+    all.append([StoredChange(datastore: "Books", key: [1], commit: 9)])
+    let told = all.takeAll()
+    #expect(told.count == 2000 && told.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) } == place)
+    await #expect(throws: Refusal.self) { try await all.next() }
+    #expect(try await all.next()?.commit == 9)
+
+    let commit = publication.append(many + [StoredChange(datastore: "Authors", key: [7])], pending: nil, base: 5)
+    #expect(all.takeAll().isEmpty)
+    _ = try await commit.finish(isDurable: true)
+    #expect(all.takeAll().map(\.commit) == Array(repeating: 5, count: 2000))
+    #expect(try await one.next()?.key == [7])
+    #expect(one.takeAll().map(\.key) == Array(repeating: [7], count: 7))
+    #expect(other.takeAll().map(\.datastore) == ["Authors"])
   }
 
   @Test("redo brings back what undo took back, and says so in the history")

@@ -66,7 +66,7 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     /// Listens first and reads then, so that no change falls between.
     private mutating func begin() async throws -> [Instance] {
       let core = live.core
-      let buffer = ChangeBuffer(hearsOtherProcesses: true) { _ in true }
+      let buffer = ChangeBuffer(hearsOtherProcesses: true)
       try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
       core.store.connection.publication.add(buffer, for: core.key)
       if let view = try await live.beginning() {

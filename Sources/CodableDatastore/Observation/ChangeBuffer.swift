@@ -7,60 +7,82 @@ final class ChangeBuffer: Sendable {
 
   private let state = Mutex(State())
   private struct State {
-    var news: [News] = []
-    var first = 0
     var waiting: CheckedContinuation<News?, Never>?
-    var isEnded = false
+    /// What came at once stays together: what a commit changed is put here without being copied.
+    private var batches: [Batch] = []
+    /// The first batch that was not taken, and how many of its changes were.
+    private var first = 0
+    private var taken = 0
+
+    private enum Batch {
+      case changes([StoredChange])
+      case failure(any Error)
+    }
+
+    mutating func append(_ changes: [StoredChange]) { batches.append(.changes(changes)) }
+
+    mutating func append(_ error: any Error) { batches.append(.failure(error)) }
 
     mutating func takeFirst() -> News? {
-      guard first < news.count else { return nil }
-      defer { dropFirst() }
-      return news[first]
+      guard first < batches.count else { return nil }
+      switch batches[first] {
+      case .failure(let error):
+        dropFirst()
+        return .failure(error)
+      case .changes(let changes):
+        let change = changes[taken]
+        taken += 1
+        if taken == changes.count { dropFirst() }
+        return .success(change)
+      }
+    }
+
+    /// The changes up to the next failure.
+    mutating func takeChanges() -> [StoredChange] {
+      var all: [StoredChange] = []
+      while first < batches.count, case .changes(let changes) = batches[first] {
+        if all.isEmpty, taken == 0 { all = changes } else { all += changes[taken...] }
+        dropFirst()
+      }
+      return all
     }
 
     private mutating func dropFirst() {
       first += 1
-      if first == news.count {
-        news = []
+      taken = 0
+      if first == batches.count {
+        batches = []
         first = 0
-      } else if first > 1024, first * 2 > news.count {
-        news.removeFirst(first)
+      } else if first > 1024, first * 2 > batches.count {
+        batches.removeFirst(first)
         first = 0
       }
     }
   }
-  /// Which changes are wanted.
-  private let isWanted: @Sendable (StoredChange) -> Bool
+  /// Which changes are wanted; nil: all.
+  private let isWanted: (@Sendable (StoredChange) -> Bool)?
   let hearsOtherProcesses: Bool
 
-  init(hearsOtherProcesses: Bool = false, isWanted: @escaping @Sendable (StoredChange) -> Bool) {
+  init(hearsOtherProcesses: Bool = false, isWanted: (@Sendable (StoredChange) -> Bool)? = nil) {
     self.hearsOtherProcesses = hearsOtherProcesses
     self.isWanted = isWanted
   }
 
   /// The changes that are there already, up to one that could not be read.
-  func takeAll() -> [StoredChange] {
-    state.withLock { state in
-      var changes: [StoredChange] = []
-      while state.first < state.news.count, case .success(let change) = state.news[state.first] {
-        changes.append(change)
-        _ = state.takeFirst()
-      }
-      return changes
-    }
+  func takeAll() -> [StoredChange] { state.withLock { $0.takeChanges() } }
+
+  func append(_ changes: [StoredChange]) {
+    let wanted = if let isWanted { changes.filter(isWanted) } else { changes }
+    if !wanted.isEmpty { add { $0.append(wanted) } }
   }
 
-  func append(_ changes: [StoredChange]) { add(changes.filter(isWanted).map { .success($0) }) }
-
   /// Has the observer hear why changes could not be read.
-  func fail(_ error: any Error) { add([.failure(error)]) }
+  func fail(_ error: any Error) { add { $0.append(error) } }
 
-  private func add(_ news: [News]) {
-    guard !news.isEmpty else { return }
+  private func add(_ append: (inout State) -> Void) {
     let (waiting, first) = state.withLock { state in
-      guard !state.isEnded else { return (nil as CheckedContinuation<News?, Never>?, nil as News?) }
-      state.news += news
-      guard let waiting = state.waiting else { return (nil, nil) }
+      append(&state)
+      guard let waiting = state.waiting else { return (nil as CheckedContinuation<News?, Never>?, nil as News?) }
       state.waiting = nil
       return (waiting, state.takeFirst())
     }
@@ -76,7 +98,7 @@ final class ChangeBuffer: Sendable {
       await withCheckedContinuation { continuation in
         let news: News?? = state.withLock { state in
           if let news = state.takeFirst() { return news }
-          if state.isEnded || Task.isCancelled { return .some(nil) }
+          if Task.isCancelled { return .some(nil) }
           state.waiting = continuation
           return nil
         }

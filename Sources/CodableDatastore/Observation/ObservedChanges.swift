@@ -32,10 +32,12 @@ extension DatastoreCore {
   ) async throws -> ObservedChanges<Format> {
     _ = try await ready()
     if includingOtherProcesses { try store.connection.followOtherProcesses(forWriter: !store.isReadOnly) }
-    let wanted = try identifier.map { try key(of: $0) }
-    let buffer = ChangeBuffer(hearsOtherProcesses: includingOtherProcesses) { change in
-      wanted == nil || change.key == wanted
+    var isWanted: (@Sendable (StoredChange) -> Bool)?
+    if let identifier {
+      let wanted = try key(of: identifier)
+      isWanted = { $0.key == wanted }
     }
+    let buffer = ChangeBuffer(hearsOtherProcesses: includingOtherProcesses, isWanted: isWanted)
     store.connection.publication.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)
   }

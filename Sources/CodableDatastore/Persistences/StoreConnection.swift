@@ -159,7 +159,10 @@ final class StoreConnection: Sendable {
     }
   }
 
-  /// The store for writing; it is created where there is none.
+  /// Whether the store is there and open for writing, so that to ask for it touches no disk.
+  var isOpenForWriting: Bool { state.withLock { $0.writer != nil } }
+
+  /// The store for writing; it is created where there is none, which takes two syncs.
   func storeForWriting() throws -> Store {
     if let store = try storeForReading(forWriter: true) { return store }
     return try state.withLock { state in

@@ -13,7 +13,9 @@ final class OpenWork: Sendable {
 
   init(connection: StoreConnection) async throws {
     self.connection = connection
-    let store = try connection.storeForWriting()
+    let store =
+      connection.isOpenForWriting
+      ? try connection.storeForWriting() : try await onThread { try connection.storeForWriting() }
     do {
       transaction = try await store.begin()
     } catch {

@@ -280,6 +280,7 @@ extension TransactionScope {
       try requireActive()
       return state.withLock { state in
         state.isEnded = true
+        defer { state.changes = [] }
         return options.contains(.skipObservations) ? [] : state.changes
       }
     }

@@ -21,7 +21,8 @@ final class FrameDraft: @unchecked Sendable {
   /// Bytes kept in memory.
   private let spillSize: Int
 
-  static let usualSpillSize = 4 << 20
+  /// Who changes much in one transaction waits for so many bytes to be written at a time: about a millisecond.
+  static let usualSpillSize = 512 << 10
 
   private struct State {
     let buffer: ByteBuffer
