@@ -119,6 +119,8 @@ enum CommandExamples {
   ]
 
   private static let record: [Command: CommandExample] = [
+    .reference: example(.seen("Country Georgia"), before: "resize 100x30", argument: "countrycode Country"),
+    .label: example(.seen("611717 Asia/Tbilisi"), before: "keys 3", argument: "timezone"),
     .form: example(.seen("· JSON"), before: "keys 3"),
     .copyValue: example(.copied("თბილისი"), before: "keys l"),
     .copyPath: example(.copied(".geonameid")),

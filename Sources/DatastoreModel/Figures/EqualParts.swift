@@ -1,7 +1,7 @@
 extension ClosedRange<Double> {
   /// Which of so many equal parts of the range a value lies in, from 0; the first or the last where it lies outside. Never traps,
   /// also where the range is wider than any number, or too narrow to be cut.
-  func part(of value: Double, among count: Int) -> Int {
+  package func part(of value: Double, among count: Int) -> Int {
     let span = upperBound - lowerBound
     // The span of numbers at opposite ends of their range is no number; that of their halves is.
     let share =

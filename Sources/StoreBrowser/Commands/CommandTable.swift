@@ -72,7 +72,7 @@ package enum CommandTable {
     case .move: moving
     case .places: places
     case .table: table + formats
-    case .record: record
+    case .record: record + references
     case .index: index
     case .history: history
     case .write: writing

@@ -345,7 +345,8 @@ extension Browser {
 
   mutating func openPickaxe(_ text: String) {
     open(ViewKind(of: .pickaxe))
-    let request = PickaxeRequest(text: text, datastore: session.datastore, newest: session.shown)
+    let request = PickaxeRequest(
+      text: text, datastore: session.datastore, newest: session.shown, naming: session.naming)
     with(PickaxePane.self) { $0.show(request, in: &$1) }
   }
 }

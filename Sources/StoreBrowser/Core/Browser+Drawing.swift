@@ -56,7 +56,7 @@ extension Browser {
     }
     switch view.kind.pane {
     case nil, .table, .stores: break
-    case .record: record.place.map { parts.append(ValueText(key: $0.identifier.value).text) }
+    case .record: record.place.map { parts.append(named($0.identifier, record.label(session))) }
     case .some(let pane): parts.append(PaneTable.entry(pane).name)
     }
     return parts.joined(separator: " \(session.theme.separator) ")

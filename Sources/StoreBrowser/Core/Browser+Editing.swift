@@ -265,7 +265,7 @@ extension Browser {
     for value in seenValues(path, of: place, limit: 14) {
       items.append(.init(title: value.compactJSON, detail: "seen", choice: .setField(place, path, value)))
     }
-    present(MenuOverlay(title: "\(path.shortText) of \(place.identifier)", items: items))
+    present(MenuOverlay(title: "\(path.shortText) of \(session.name(of: place))", items: items))
   }
 
   /// The distinct values of a field in the rows that are read, without null.

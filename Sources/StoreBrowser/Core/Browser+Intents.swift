@@ -42,7 +42,7 @@ extension Browser {
     case .settle(let place):
       session.staged.settle(place, as: nil)
       session.start(.staging, .saveStaged(session.staged))
-    case .follow(let value, let field): follow(value, field: field)
+    case .follow(let value, let field, let target): follow(value, field: field, to: target)
     case .remember: session.start(.settings, .saveRemembered(session.remembered))
     }
   }

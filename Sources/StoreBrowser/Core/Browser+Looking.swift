@@ -155,24 +155,28 @@ extension Browser {
   mutating func findReferrers() {
     guard let place = focus == .record ? record.place : table.selectedPlace(session) else { return }
     session.start(
-      .referrers, .referrers(ReferrersRequest(place: place, commit: session.shown)),
+      .referrers,
+      .referrers(ReferrersRequest(place: place, commit: session.shown, naming: session.naming)),
       label: "who refers to \(place.identifier)")
   }
 
   mutating func showReferrers(_ answer: ReferrersAnswer) {
+    let name = named(answer.request.place.identifier, answer.label)
     guard !answer.groups.isEmpty else {
-      session.say("no index of any datastore has \(answer.request.place.identifier)")
-      return
+      return session.say(
+        answer.isDeclared
+          ? "nobody refers to \(name)" : "no index of any datastore has \(answer.request.place.identifier)")
     }
     let items = answer.groups.map { group in
-      MenuOverlay.Item(
-        title: "\(group.datastore) by \(group.index)",
-        detail: "\(NumberFormat.count(group.count)) \(group.count == 1 ? "entry" : "entries")",
+      let more = group.count > group.names.count ? ", …" : ""
+      return MenuOverlay.Item(
+        title: "\(group.datastore) by \(group.index)  \(group.names.joined(separator: ", "))\(more)",
+        detail: "  \(NumberFormat.count(group.count)) \(group.count == 1 ? "entry" : "entries")",
         choice: .filter(
           datastore: group.datastore, index: group.index,
           range: KeyInterval(lower: .including(group.value), upper: .including(group.value))))
     }
-    present(MenuOverlay(title: "Who refers to \(answer.request.place.identifier)", items: items))
+    present(MenuOverlay(title: "Who refers to \(name)", items: items))
   }
 
   mutating func showScalars() {
@@ -247,8 +251,9 @@ extension Browser {
     table.show(source, anchor: .identifier(place.identifier))
   }
 
-  /// Follows a value that is the identifier of another datastore.
-  mutating func follow(_ value: Document, field: String) {
-    session.start(.identify, .dereference(value, field: field, from: session.datastore, commit: session.shown))
+  /// Follows a value that is the identifier of a datastore: of the one that it is known to lead to, or of any that has it.
+  mutating func follow(_ value: Document, field: String, to target: String?) {
+    session.start(
+      .identify, .dereference(value, field: field, from: session.datastore, to: target, commit: session.shown))
   }
 }

@@ -167,6 +167,9 @@ package struct Browser: Sendable {
     session.looking.source = table.source
     session.looking.record = table.selectedPlace(session)
     record.follow(session.looking.record ?? keptPlace)
+    if let place = record.place, let label = record.label(session) {
+      session.looking.named = NamedRecord(place: place, label: label)
+    }
     session.looking.commit = history.selected?.commit.number
     session.looking.scope = history.scope
   }

@@ -159,6 +159,9 @@ extension WorkSlot {
   static let changes = WorkSlot("changes")
   static let fields = WorkSlot("fields")
   static let blame = WorkSlot("blame", isLong: true)
+  /// The life of a record's fields, which nobody asked for by a key.
+  static let life = WorkSlot("life")
+  static let references = WorkSlot("references")
   static let identify = WorkSlot("identify")
   static let keys = WorkSlot("keys")
   static let range = WorkSlot("range")

@@ -11,6 +11,10 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var filters: [String]?
   /// What charts are made of, where a person chose it.
   package var charts: String?
+  /// The fields that records are called by, by datastore; nil in files of before there were labels.
+  package var labels: [String: String]?
+  /// Where fields lead that no index declares, by datastore and path; nil in files of before there were references.
+  package var references: [String: [String: String]]?
 
   package init() {}
 

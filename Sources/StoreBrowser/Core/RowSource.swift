@@ -74,4 +74,6 @@ package struct Row: Sendable {
   var cells: [String: ValueText]
   /// Why the record could not be read, if so.
   var problem: String?
+  /// What the references of columns lead to that show it, by their paths.
+  var targets: [String: ReferenceTarget] = [:]
 }

@@ -121,6 +121,11 @@ struct Session: Sendable {
     return choice
   }
 
+  /// A record's identifier, with what it is called where that is known.
+  func name(of place: RecordPlace) -> String {
+    StoreBrowser.named(place.identifier, looking.named?.place == place ? looking.named?.label : nil)
+  }
+
   // MARK: Speaking to the person
 
   mutating func say(_ text: String) { notice = Notice(text: text, kind: .said) }
@@ -149,11 +154,19 @@ struct Looking: Sendable, Hashable {
   /// The rows of the table, and the record under its cursor.
   var source: RowSource?
   var record: RecordPlace?
+  /// The record of the record pane, where it has been read, with what it is called.
+  var named: NamedRecord?
   /// What the history shows, and the commit under its cursor.
   var scope = HistoryScope.store
   var commit: CommitNumber?
   /// The difference that was asked for by W; otherwise the selected commit's is shown.
   var difference: DifferenceSource?
+}
+
+/// A record with what it is called.
+struct NamedRecord: Sendable, Hashable {
+  var place: RecordPlace
+  var label: String
 }
 
 /// A field of a record.
@@ -232,6 +245,6 @@ enum Intent: Sendable {
   case stage(StagedStep)
   /// What was staged of a record is in the store.
   case settle(RecordPlace)
-  case follow(reference: Document, field: String)
+  case follow(reference: Document, field: String, to: String?)
   case remember
 }

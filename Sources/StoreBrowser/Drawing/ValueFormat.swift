@@ -3,7 +3,7 @@ import Documents
 
 /// How the values of a column are written, where a person chose it; remembered per datastore and field.
 enum ValueFormat: String, CaseIterable, Sendable, Hashable {
-  case plain, thousands, bytes, dateFromSeconds, dateFromMilliseconds, duration, hex, check
+  case plain, thousands, bytes, dateFromSeconds, dateFromMilliseconds, duration, hex, check, label
 
   var title: String {
     switch self {
@@ -15,6 +15,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
     case .duration: "duration, from seconds"
     case .hex: "hexadecimal"
     case .check: "✓ and ✗, of true, false, 1, 0"
+    case .label: "with the name of the record that it leads to"
     }
   }
 
@@ -43,7 +44,7 @@ enum ValueFormat: String, CaseIterable, Sendable, Hashable {
 
   private func number(_ text: String) -> String? {
     switch self {
-    case .plain, .check: return nil
+    case .plain, .check, .label: return nil
     case .thousands:
       guard let point = text.firstIndex(of: ".") else { return Int64(text).map { NumberFormat.count($0) } }
       return Int64(text[..<point]).map { NumberFormat.count($0) + text[point...] }

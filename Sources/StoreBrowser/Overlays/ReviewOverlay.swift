@@ -54,7 +54,8 @@ struct ReviewOverlay: ListPane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(.review, .review(ReviewRequest(subject: subject, head: session.head)), label: "review")
+    session.start(
+      .review, .review(ReviewRequest(subject: subject, head: session.head, naming: session.naming)), label: "review")
   }
 
   /// Looks again, after something changed or the holder of the lock left.

@@ -52,7 +52,9 @@ struct DifferencePane: ListPane {
       isReading = true
       session.start(
         .changes,
-        .changes(ChangesRequest(source: source, place: scope.place, reader: reader, limit: Self.pageSize)))
+        .changes(
+          ChangesRequest(
+            source: source, place: scope.place, reader: reader, limit: Self.pageSize, naming: session.naming)))
     }
     guard !isReading, pendingFields == nil, let new,
       let row = rows.first(where: { unfolded.contains($0.place) && fields[$0.place] == nil })
@@ -220,7 +222,7 @@ struct DifferencePane: ListPane {
       grid.write(isUnfolded ? theme.unfolded : theme.folded, at: rect.origin, width: 1, style: theme.style(.dim))
       grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
       grid.write(
-        "\(row.place.datastore)/\(ValueText(key: row.place.identifier.value).text)",
+        "\(row.place.datastore)/\(named(row.place.identifier, row.label))",
         at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 5 - count.count),
         style: theme.style(row.kind == .delete ? .deleted : .text))
       grid.write(count, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)

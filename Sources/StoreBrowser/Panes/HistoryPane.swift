@@ -247,7 +247,7 @@ struct HistoryPane: ListPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: 4, title: "History  \(title)", footer: footer, theme: theme)
+    grid.border(frame, digit: 4, title: "History  \(title(session))", footer: footer, theme: theme)
     let inside = frame.inside
     if let problem {
       grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
@@ -267,12 +267,12 @@ struct HistoryPane: ListPane {
     }
   }
 
-  private var title: String {
+  private func title(_ session: Session) -> String {
     switch scope {
     case .store: "whole store"
     case .datastore(let key): key
-    case .record(let place): "\(place.datastore)/\(place.identifier)"
-    case .field(let place, let path): "\(place.datastore)/\(place.identifier) \(path)"
+    case .record(let place): "\(place.datastore)/\(session.name(of: place))"
+    case .field(let place, let path): "\(place.datastore)/\(session.name(of: place)) \(path)"
     }
   }
 

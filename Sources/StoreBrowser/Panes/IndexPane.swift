@@ -85,7 +85,8 @@ struct IndexPane: Pane {
 
   private mutating func ask(_ anchor: KeysRequest.Anchor, _ datastore: String, in session: inout Session) {
     let request = KeysRequest(
-      datastore: datastore, index: index, commit: session.shown, range: range, anchor: anchor, limit: Self.pageSize)
+      datastore: datastore, index: index, commit: session.shown, range: range, anchor: anchor, limit: Self.pageSize,
+      naming: session.naming)
     pending = request
     session.start(.keys, .keys(request))
   }
@@ -345,7 +346,11 @@ struct IndexPane: Pane {
     grid.write(
       NumberFormat.count(row.count), at: Point(column: rect.left + width + 3, row: rect.top), width: 6,
       style: theme.style(.number), alignment: .trailing)
-    var text = row.identifiers.map { ValueText(key: $0.value).text }.joined(separator: "  ")
+    // A label that is the key itself says nothing new.
+    var text = row.identifiers.enumerated().map { place, identifier in
+      let label = row.labels.indices.contains(place) ? row.labels[place] : nil
+      return named(identifier, label == value.text ? nil : label)
+    }.joined(separator: "  ")
     if row.count > row.identifiers.count { text += "  +\(NumberFormat.count(row.count - row.identifiers.count))" }
     if let before, Self.looksAlike(before.key, row.key) {
       text += "   \(theme.warningSign) sorts apart from \(before.key)"

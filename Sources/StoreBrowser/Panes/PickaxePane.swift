@@ -84,7 +84,7 @@ struct PickaxePane: ListPane {
       var spans = [
         Span("  \(hit.commit.number) ", theme.style(.key)),
         Span("\(session.time.day(hit.commit.date))  ", theme.style(.dim)),
-        Span("\(hit.place.datastore)/\(ValueText(key: hit.place.identifier.value).text)  "),
+        Span("\(hit.place.datastore)/\(named(hit.place.identifier, hit.label))  "),
       ]
       spans += FieldText.spans(
         FieldRow(path: hit.path, old: hit.old, new: hit.new, now: nil, changedLater: false), theme: theme)

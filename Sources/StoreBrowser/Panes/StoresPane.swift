@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import TerminalKit
 
@@ -177,9 +178,17 @@ struct StoresPane: ListPane {
     case .staged(let place):
       guard let edit = session.staged.edits[place] else { break }
       let (sign, role) = Self.sign(of: edit.kind)
-      write(sign, "\(ValueText(key: place.identifier.value).text)", place.datastore, role: role)
+      write(sign, named(place.identifier, Self.label(of: edit, session)), place.datastore, role: role)
     case .pin(let pin): write(theme.pinned, pin.name, pin.commit.description)
     }
+  }
+
+  /// What a record with staged changes is called.
+  private static func label(of edit: RecordEdit, _ session: Session) -> String? {
+    guard let coding = session.outline?.datastore(edit.datastore)?.descriptor.coding,
+      let bytes = (edit.new ?? edit.old)?.bytes, let document = try? coding.document(of: bytes)
+    else { return nil }
+    return session.naming.label(of: document, in: edit.datastore)
   }
 
   static func sign(of kind: ChangeKind) -> (String, Role) {

@@ -20,6 +20,8 @@ package struct BlameAnswer: Sendable {
 /// A value that a field got.
 struct LifePoint: Sendable, Hashable {
   var commit: CommitNumber
+  /// When it was made, in nanoseconds since 1970.
+  var date: Int64
   var value: ValueText
   /// The value as a number, for the line of blocks.
   var number: Double?
@@ -66,7 +68,8 @@ extension WorkContext {
       for path in Self.leaves(of: value, under: change.path) {
         if answer.commits[path.text] == nil { answer.commits[path.text] = commit }
         answer.lives[path.text, default: []].append(
-          LifePoint(commit: commit.number, value: ValueText(literal: path.value), number: path.value.number))
+          LifePoint(
+            commit: commit.number, date: commit.date, value: ValueText(literal: path.value), number: path.value.number))
       }
     }
   }

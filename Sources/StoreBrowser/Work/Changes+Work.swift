@@ -15,6 +15,7 @@ package struct ChangesRequest: Sendable {
   package var place: RecordPlace?
   package var reader: (any ChangeReader)?
   package var limit: Int
+  package var naming = Naming()
 }
 
 package struct ChangesAnswer: Sendable {
@@ -32,6 +33,8 @@ package struct ChangeRow: Sendable, Hashable {
   package var kind: ChangeKind
   /// How many fields differ; nil where the content is no document.
   package var fieldCount: Int?
+  /// What it is called.
+  package var label: String?
 }
 
 package struct FieldsRequest: Sendable, Hashable {
@@ -78,19 +81,22 @@ extension WorkContext {
       for change in changes {
         let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
         guard request.place == nil || request.place == place else { continue }
-        rows.append(Self.row(of: change, at: place))
+        rows.append(Self.row(of: change, at: place, request.naming))
         if request.place == place { isAtEnd = true }
       }
     }
     return ChangesAnswer(source: request.source, old: old, new: new, reader: reader, rows: rows, isAtEnd: isAtEnd)
   }
 
-  private static func row(of change: RecordChange, at place: RecordPlace) -> ChangeRow {
-    guard let old = change.old, let new = change.new else {
-      return ChangeRow(place: place, kind: change.old == nil ? .insert : .delete, fieldCount: nil)
+  private static func row(of change: RecordChange, at place: RecordPlace, _ naming: Naming) -> ChangeRow {
+    let (old, new) = (try? change.old?.document(), try? change.new?.document())
+    let label = (new ?? old).flatMap { naming.label(of: $0, in: place.datastore) }
+    guard change.old != nil, change.new != nil else {
+      return ChangeRow(place: place, kind: change.old == nil ? .insert : .delete, fieldCount: nil, label: label)
     }
-    let fields = try? Document.difference(old.document(), new.document())
-    return ChangeRow(place: place, kind: .update, fieldCount: fields?.count)
+    var fields: Int?
+    if let old, let new { fields = Document.difference(old, new).count }
+    return ChangeRow(place: place, kind: .update, fieldCount: fields, label: label)
   }
 
   func fields(_ request: FieldsRequest) throws(ModelError) -> FieldsAnswer {

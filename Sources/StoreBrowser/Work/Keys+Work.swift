@@ -10,6 +10,7 @@ package struct KeysRequest: Sendable, Hashable {
   package var range: KeyInterval?
   package var anchor: Anchor
   package var limit: Int
+  package var naming = Naming()
 
   package enum Anchor: Sendable, Hashable {
     /// Keys from the one on that has the entry of this rank.
@@ -38,6 +39,11 @@ package struct KeyRow: Sendable, Hashable {
   package var count: Int
   /// The first records under it.
   package var identifiers: [StoredKey]
+  /// What the first of them are called.
+  package var labels: [String?] = []
+
+  /// How many of a key's records are named.
+  static let named = 3
 }
 
 /// Reads a range that was typed.
@@ -65,6 +71,20 @@ package struct DistinctRequest: Sendable, Hashable {
 
 extension WorkContext {
   func keys(_ request: KeysRequest) throws(ModelError) -> KeysAnswer {
+    var answer = try keysWithoutLabels(request)
+    let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
+    for row in answer.rows.indices {
+      try goOn()
+      for identifier in answer.rows[row].identifiers.prefix(KeyRow.named) {
+        let place = RecordPlace(datastore: request.datastore, identifier: identifier)
+        // A record that cannot be read has no name; the index has its entry all the same.
+        answer.rows[row].labels.append(try? labels.label(of: place))
+      }
+    }
+    return answer
+  }
+
+  private func keysWithoutLabels(_ request: KeysRequest) throws(ModelError) -> KeysAnswer {
     let index = try datastore(request.datastore, at: request.commit).index(request.index)
     let bounds = try Self.bounds(of: request.range, in: index)
     var answer = KeysAnswer(request: request, bounds: bounds, count: try index.count, rows: [])

@@ -6,6 +6,7 @@ package struct PickaxeRequest: Sendable, Hashable {
   package var text: String
   package var datastore: String?
   package var newest: CommitNumber
+  package var naming = Naming()
 }
 
 package struct PickaxeAnswer: Sendable {
@@ -20,6 +21,8 @@ package struct PickaxeHit: Sendable, Hashable {
   package var path: String
   var old: ValueText?
   var new: ValueText?
+  /// What the record is called.
+  var label: String?
 }
 
 extension PickaxeRequest: Question {
@@ -37,7 +40,7 @@ extension WorkContext {
       for commit in commits
       where request.datastore == nil || commit.changes.contains(where: { $0.datastore == request.datastore }) {
         try goOn()
-        let hits = try hits(of: needle, in: commit, datastore: request.datastore)
+        let hits = try hits(of: needle, in: commit, request)
         read += 1
         if !hits.isEmpty || read.isMultiple(of: 16) {
           report(Progress(done: read, total: nil, found: hits.isEmpty ? .nothing : .hits(hits)))
@@ -49,7 +52,7 @@ extension WorkContext {
   }
 
   private func hits(
-    of needle: String, in commit: Commit, datastore: String?
+    of needle: String, in commit: Commit, _ request: PickaxeRequest
   ) throws(ModelError) -> [PickaxeHit] {
     let reader = try store.changes(of: commit.number)
     var hits: [PickaxeHit] = []
@@ -57,14 +60,15 @@ extension WorkContext {
       try goOn()
       let changes = try reader.next(200)
       if changes.isEmpty { return hits }
-      for change in changes where datastore == nil || change.datastore == datastore {
+      for change in changes where request.datastore == nil || change.datastore == request.datastore {
         let old = try change.old?.document()
         let new = try change.new?.document()
         for field in Self.leafDifference(old, new) where field.old.contains(needle) || field.new.contains(needle) {
           hits.append(
             PickaxeHit(
               commit: commit, place: RecordPlace(datastore: change.datastore, identifier: change.identifier),
-              path: field.path, old: field.old.shown, new: field.new.shown))
+              path: field.path, old: field.old.shown, new: field.new.shown,
+              label: (new ?? old).flatMap { request.naming.label(of: $0, in: change.datastore) }))
         }
       }
     }

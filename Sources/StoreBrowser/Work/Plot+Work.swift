@@ -50,7 +50,7 @@ package struct PlotPointRequest: Question, Hashable {
     guard let entry = try datastore.index(source.index).entries(at: rank..<rank + 1).first,
       let document = try datastore.record(entry.identifier)?.document()
     else { return nil }
-    let label = document.labelField.map { ValueText(cell: $0).text } ?? ""
+    let label = document.label() ?? ""
     return PlotPoint(
       rank: rank, identifier: entry.identifier, label: label,
       x: ValueText(cell: document[try WorkContext.path(x)]).text,
@@ -64,17 +64,6 @@ package struct PlotPoint: Sendable, Hashable {
   package var label: String
   package var x: String
   package var y: String
-}
-
-extension Document {
-  /// What a person would call a record by: its name, title or label, otherwise its first text that is no code.
-  var labelField: Document? {
-    guard case .object(let members) = self else { return nil }
-    for name in ["name", "title", "label", "Name", "Title", "Label"] {
-      if let value = self[member: name], case .string = value { return value }
-    }
-    return members.first { if case .string(let text) = $0.value { text.count > 3 } else { false } }?.value
-  }
 }
 
 extension WorkContext {

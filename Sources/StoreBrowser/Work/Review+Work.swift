@@ -15,6 +15,7 @@ package enum ReviewSubject: Sendable, Hashable {
 package struct ReviewRequest: Sendable, Hashable {
   package var subject: ReviewSubject
   package var head: CommitNumber
+  package var naming = Naming()
 }
 
 package struct ReviewAnswer: Sendable {
@@ -86,7 +87,7 @@ extension WorkContext {
       try goOn()
       answer.records.append(
         ReviewRecord(
-          place: edit.place, kind: edit.kind, label: label(of: edit, at: head),
+          place: edit.place, kind: edit.kind, label: label(of: edit, at: head, request.naming),
           fields: try fields(of: edit, at: head),
           entries: entries[edit.place] ?? [],
           conflict: (conflicts + preview.conflicts).first { $0.place == edit.place }))
@@ -110,15 +111,10 @@ extension WorkContext {
     }
   }
 
-  private func label(of edit: RecordEdit, at commit: CommitNumber) -> String {
+  private func label(of edit: RecordEdit, at commit: CommitNumber, _ naming: Naming) -> String {
     let coding = (try? view(commit).datastore(edit.datastore)?.descriptor.coding) ?? .json
-    guard let bytes = (edit.new ?? edit.old)?.bytes, case .object(let members)? = try? coding.document(of: bytes) else {
-      return ""
-    }
-    for name in ["name", "title", "label"] {
-      if case .string(let text)? = members.first(where: { $0.name == name })?.value { return text }
-    }
-    return ""
+    guard let bytes = (edit.new ?? edit.old)?.bytes, let document = try? coding.document(of: bytes) else { return "" }
+    return naming.label(of: document, in: edit.datastore) ?? ""
   }
 
   private func fields(of edit: RecordEdit, at commit: CommitNumber) throws(ModelError) -> [FieldRow] {

@@ -8,6 +8,7 @@ package struct TableRequest: Sendable, Hashable {
   package var anchor: Anchor
   /// How many rows a screen has.
   package var screen: Int
+  package var naming = Naming()
 
   /// Where the selection is to be.
   package enum Anchor: Sendable, Hashable {
@@ -36,6 +37,7 @@ package struct RowsRequest: Sendable, Hashable {
   /// The position of the first one in the table, and their ranks in the index, in the order of the table.
   package var first: Int
   package var ranks: [Int]
+  package var naming = Naming()
 }
 
 package struct RowsAnswer: Sendable {
@@ -51,6 +53,8 @@ struct ColumnSeen: Sendable, Hashable {
   var kind: ValueText.Kind
   /// The widest text seen, in cells.
   var width: Int
+  /// Whether labels stand beside the values, of which `width` knows.
+  var isNamed = false
 }
 
 extension WorkContext {
@@ -67,8 +71,9 @@ extension WorkContext {
       request.source.isDescending ? bounds.upperBound - 1 - $0 : bounds.lowerBound + $0
     }
     let rows = try rows(
-      RowsRequest(source: request.source, commit: request.commit, first: first, ranks: ranks), in: datastore,
-      index: index)
+      RowsRequest(
+        source: request.source, commit: request.commit, first: first, ranks: ranks, naming: request.naming),
+      in: datastore, index: index)
     return TableAnswer(request: request, bounds: bounds, position: selected, anchorIsGone: isGone, rows: rows)
   }
 
@@ -125,9 +130,11 @@ extension WorkContext {
     var rows: [Row] = []
     var columns = ColumnScan()
     rows.reserveCapacity(request.ranks.count)
+    let named = NamedCells(request.naming, datastore.descriptor)
+    let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
     for (rank, entry) in try entries(at: request.ranks, of: index) {
       try goOn()
-      rows.append(row(rank: rank, entry: entry, in: datastore, columns: &columns))
+      rows.append(row(rank: rank, entry: entry, in: datastore, columns: &columns, named: named, labels))
     }
     return RowsAnswer(request: request, rows: rows, columns: columns.seen)
   }
@@ -152,17 +159,20 @@ extension WorkContext {
   }
 
   private func row(
-    rank: Int, entry: IndexEntry, in datastore: any ReadableDatastore, columns: inout ColumnScan
+    rank: Int, entry: IndexEntry, in datastore: any ReadableDatastore, columns: inout ColumnScan, named: NamedCells,
+    _ labels: LabelReader
   ) -> Row {
     do throws(ModelError) {
       guard let record = try datastore.record(entry.identifier) else {
         return Row(rank: rank, entry: entry, version: "", cells: [:], problem: "the index has no such record")
       }
-      let cells = Self.cells(of: try record.document())
-      columns.add(cells)
+      let document = try record.document()
+      let cells = Self.cells(of: document)
+      let targets = try named.targets(in: document, labels)
+      columns.add(cells, targets)
       return Row(
         rank: rank, entry: entry, version: record.version,
-        cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }), problem: nil)
+        cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }), problem: nil, targets: targets)
     } catch {
       return Row(rank: rank, entry: entry, version: "", cells: [:], problem: error.description)
     }
@@ -172,8 +182,17 @@ extension WorkContext {
   static func cells(of document: Document) -> [(path: String, value: ValueText)] {
     guard case .object(let members) = document else { return [(".", ValueText(cell: document))] }
     var cells: [(path: String, value: ValueText)] = []
+    let isEntity = document.isEntity
     for member in members {
-      if case .object(let inner) = member.value, !inner.isEmpty, inner.count <= 8 {
+      if isEntity, member.name == "properties", case .object(let properties) = member.value {
+        for property in properties {
+          guard let (kind, value) = property.value.entityValue else { continue }
+          let path = DocumentPath.root.appending(member.name).appending(property.name).appending(kind)
+          cells.append((path.description, ValueText(cell: value.withoutEntityLabelsInList)))
+        }
+      } else if isEntity, member.name == "id" {
+        cells.insert((".id", ValueText(cell: member.value)), at: 0)
+      } else if case .object(let inner) = member.value, !inner.isEmpty, inner.count <= 8 {
         for part in inner {
           cells.append((".\(member.name).\(part.name)", ValueText(cell: part.value)))
         }
@@ -185,20 +204,56 @@ extension WorkContext {
   }
 }
 
+/// The columns in which references show what they lead to.
+private struct NamedCells {
+  private let fields: ReferenceFields
+  private let paths: Set<String>
+  /// Entities are told apart by their labels, so their references always show them.
+  private let isAlways: Bool
+
+  init(_ naming: Naming, _ descriptor: DatastoreDescriptor) {
+    fields = naming.fields(of: descriptor)
+    paths = naming.columns[descriptor.key] ?? []
+    isAlways = descriptor.keepsEntities
+  }
+
+  func targets(in document: Document, _ labels: LabelReader) throws(ModelError) -> [String: ReferenceTarget] {
+    guard isAlways || !paths.isEmpty else { return [:] }
+    var targets: [String: ReferenceTarget] = [:]
+    for (path, value, target) in fields.values(in: document, limit: 64) {
+      let column = path.description
+      guard isAlways || paths.contains(column) else { continue }
+      targets[column] = try labels.target(named: value, in: target)
+    }
+    return targets
+  }
+}
+
+extension Document {
+  /// The elements of a list of an entity without their labels and dates; any other value as it is.
+  fileprivate var withoutEntityLabelsInList: Document {
+    guard case .array(let elements) = self else { return self }
+    return .array(elements.map(\.withoutEntityLabels))
+  }
+}
+
 /// Collects the columns of the documents that were read.
 struct ColumnScan {
   private(set) var seen: [ColumnSeen] = []
   private var places: [String: Int] = [:]
 
-  mutating func add(_ cells: [(path: String, value: ValueText)]) {
+  mutating func add(_ cells: [(path: String, value: ValueText)], _ targets: [String: ReferenceTarget] = [:]) {
     for cell in cells {
-      let width = cell.value.text.count
+      var width = cell.value.text.count
+      let label = targets[cell.path]?.label
+      if let label { width += 3 + label.count }
       if let place = places[cell.path] {
         seen[place].width = max(seen[place].width, width)
+        if label != nil { seen[place].isNamed = true }
         if seen[place].kind == .null || seen[place].kind == .missing { seen[place].kind = cell.value.kind }
       } else {
         places[cell.path] = seen.count
-        seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, width: width))
+        seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, width: width, isNamed: label != nil))
       }
     }
   }

@@ -61,25 +61,6 @@ package struct VerifyAnswer: Sendable {
   }
 }
 
-/// Who refers to a record by the value of an index.
-package struct ReferrersRequest: Sendable, Hashable {
-  package var place: RecordPlace
-  package var commit: CommitNumber
-}
-
-package struct ReferrersAnswer: Sendable {
-  package var request: ReferrersRequest
-  package var groups: [Group]
-
-  package struct Group: Sendable, Hashable {
-    package var datastore: String
-    package var index: String
-    package var value: KeyValue
-    package var count: Int
-    package var identifiers: [StoredKey]
-  }
-}
-
 extension WorkContext {
   func verify(_ request: VerifyRequest) throws(ModelError) -> VerifyAnswer {
     let datastore = try datastore(request.datastore, at: request.commit)
@@ -156,27 +137,6 @@ extension WorkContext {
       return elements.map(\.keyValue).filter { known.insert($0).inserted }
     }
     return [document.keyValue]
-  }
-
-  func referrers(_ request: ReferrersRequest) throws(ModelError) -> ReferrersAnswer {
-    var answer = ReferrersAnswer(request: request, groups: [])
-    let value = request.place.identifier.value
-    for datastore in try view(request.commit).datastores {
-      for index in datastore.indexes where !index.descriptor.isStale {
-        try goOn()
-        guard (try? index.descriptor.encoding.encode(value)) != nil,
-          let lower = try? index.rank(of: .before(value)), let upper = try? index.rank(of: .after(value)), lower < upper
-        else { continue }
-        let identifiers = try index.entries(at: lower..<min(upper, lower + 50)).map(\.identifier)
-        let isSelf = datastore.descriptor.key == request.place.datastore && identifiers == [request.place.identifier]
-        guard !isSelf else { continue }
-        answer.groups.append(
-          ReferrersAnswer.Group(
-            datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: upper - lower,
-            identifiers: identifiers))
-      }
-    }
-    return answer
   }
 }
 

@@ -39,8 +39,8 @@ extension Work {
     case .place(let request): .placed(try context.place(request))
     case .identify(let datastore, let text, let commit):
       .identified(try context.identify(datastore: datastore, text: text, commit: commit))
-    case .dereference(let value, let field, let origin, let commit):
-      .identified(try context.dereference(value, field: field, from: origin, commit: commit))
+    case .dereference(let value, let field, let origin, let target, let commit):
+      .identified(try context.dereference(value, field: field, from: origin, to: target, commit: commit))
     case .saveStaged(let staged): try context.saved { () throws(ModelError) in try context.files.save(staged) }
     case .loadStaged: try context.files.loadStaged(for: context.store.head)
     case .loadRemembered: .remembered(try context.files.loadRemembered() ?? Remembered())

@@ -34,7 +34,7 @@ package enum Work: Sendable {
   case export(ExportRequest)
   case place(PlaceRequest)
   case identify(datastore: String, text: String, commit: CommitNumber)
-  case dereference(Document, field: String, from: String?, commit: CommitNumber)
+  case dereference(Document, field: String, from: String?, to: String?, commit: CommitNumber)
   case saveStaged(StagedChanges)
   case loadStaged
   case loadRemembered

@@ -30,12 +30,12 @@ extension RecordPane {
       case .hex: grid.write(hexLine(line), at: rect.origin, width: rect.columns)
       }
     }
-    if form == .tree { drawFacts(in: inside, on: &grid, session: session) }
+    if form == .tree { drawFacts(in: inside, isFocused: frame.isFocused, on: &grid, session: session) }
   }
 
   private func title(_ session: Session) -> String {
     var parts = ["Record"]
-    if let place { parts.append("\(ValueText(key: place.identifier.value).text)") }
+    if let place { parts.append(named(place.identifier, label(session))) }
     if let record = answer?.record {
       let isOld = record.version != session.outline?.datastore(place?.datastore)?.descriptor.version
       parts.append("v\(record.version)\(isOld ? " \(session.theme.warningSign) older version" : "")")
@@ -97,10 +97,25 @@ extension RecordPane {
     if edit?.kind == .delete { style = theme.style(.deleted) }
     if isChanged { style = style.with(.bold) }
     spans.append(Span(line.value.text, style))
+    if let target = target(of: line) {
+      spans = Self.spans(spans, leadingTo: target, room: max(0, room), theme: theme)
+    }
     grid.write(spans, at: Point(column: valueColumn, row: rect.top), width: max(0, room))
     grid.write(
       trailing, at: Point(column: rect.right - trailingWidth, row: rect.top), width: trailingWidth,
       style: theme.style(isChanged ? .changed : .dim))
+  }
+
+  /// A value and what it leads to, `"JP" → Country Japan`; with little room without the datastore. What dangles is marked by a
+  /// sign and in words.
+  private static func spans(_ value: [Span], leadingTo target: ReferenceTarget, room: Int, theme: Theme) -> [Span] {
+    guard target.isThere else {
+      return value + [Span(" \(theme.problemSign) not in \(target.datastore)", theme.style(.problem))]
+    }
+    let label = target.label ?? ""
+    let used = value.reduce(0) { $0 + SafeText.width($1.text) } + SafeText.width(label) + 4
+    let datastore = used + SafeText.width(target.datastore) <= room || label.isEmpty ? target.datastore + " " : ""
+    return value + [Span(" \(theme.arrow) ", theme.style(.dim)), Span(datastore, theme.style(.dim)), Span(label)]
   }
 
   private var nameColumn: Int {
@@ -113,14 +128,18 @@ extension RecordPane {
       let who = commit.author.isEmpty ? commit.program : commit.author
       return "\(commit.number) \(commit.action.isEmpty ? who : commit.action)"
     }
-    return line.isBranch || isNarrow ? "" : line.type
+    if let target = target(of: line), target.isThere || isNarrow { return "" }
+    return (line.isBranch && line.valuePath == line.path) || isNarrow ? "" : line.type
   }
 
   /// Below the fields, where there is room: index entries, and the life of the selected field.
-  private func drawFacts(in inside: Rect, on grid: inout CellGrid, session: Session) {
+  private func drawFacts(in inside: Rect, isFocused: Bool, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     var lines: [[Span]] = []
-    if showsBlame, let line = selectedLine, let life = blame?.lives[line.path.description], !life.isEmpty {
+    let life = selectedLine.flatMap { blame?.lives[$0.valuePath.description] } ?? []
+    // Unasked, only what has a past is told of.
+    let showsLife = showsBlame ? !life.isEmpty : isFocused && life.count > 1
+    if showsLife, let line = selectedLine {
       lines.append(lifeLine(line, life, theme: theme))
       if let commit = blame?.commits[line.path.description] {
         let who = [commit.author, commit.program].filter { !$0.isEmpty }.joined(separator: " by ")
@@ -137,6 +156,14 @@ extension RecordPane {
     }
     let free = inside.rows - count - 1
     guard free > 0, list.top == 0 else { return }
+    if showsLife, let chart = LifeChart(life, until: session.outline?.commit.date) {
+      let rows = min(LifeChart.rows.upperBound, free - lines.count)
+      chart.draw(
+        in: Rect(
+          column: inside.left + 2, row: inside.top + count + lines.count + 1, columns: inside.columns - 3,
+          rows: max(0, rows)),
+        on: &grid, session: session)
+    }
     for (offset, spans) in lines.prefix(free).enumerated() {
       grid.write(
         spans, at: Point(column: inside.left + 2, row: inside.top + count + 1 + offset), width: inside.columns - 2)

@@ -5,12 +5,17 @@ import TerminalKit
 /// Pane 3: one record as a tree, as JSON, or as bytes.
 struct RecordPane: ListPane {
   static let entry = PaneEntry(
-    .record, digit: 3, name: "Record", work: [.record, .blame],
+    .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
     footer: [
       .down, .edit, .editExternally, .valueMenu, .form, .blame, .history, .copyValue, .nextRecord, .review, .help,
       .close,
     ], isAlwaysKept: true
   ) { RecordPane() }
+
+  private struct AskedTargets: Sendable, Hashable {
+    var arranged: Arranged
+    var naming: Naming
+  }
 
   private struct Arranged: Sendable, Hashable {
     var request: RecordRequest?
@@ -41,6 +46,10 @@ struct RecordPane: ListPane {
   /// What blame is asked from: nil is the shown commit.
   private var blameFrom: CommitNumber?
   private var pendingBlame: BlameRequest?
+  /// Where the references of `document` lead.
+  private(set) var targets: [DocumentPath: ReferenceTarget] = [:]
+  /// What the references were last asked for.
+  private var askedTargets: AskedTargets?
   /// A command that waits for the record to be read.
   private var waiting: (command: Command, argument: String?)?
   /// The path that the selection should be on when the record comes.
@@ -55,6 +64,15 @@ struct RecordPane: ListPane {
     form == .tree && tree.lines.indices.contains(list.selection) ? tree.lines[list.selection] : nil
   }
 
+  /// What the record is called; nil where it was not read, or has no name.
+  func label(_ session: Session) -> String? {
+    guard let place, let document, answer?.request.place == place else { return nil }
+    return session.naming.label(of: document, in: place.datastore)
+  }
+
+  /// What the value of a line leads to; nil where it is no reference, or that is not known yet.
+  func target(of line: TreeLine) -> ReferenceTarget? { targets[line.valuePath] }
+
   /// Follows the table to another record; fold states and the selected path stay.
   mutating func follow(_ place: RecordPlace?) {
     guard place != self.place else { return }
@@ -63,6 +81,8 @@ struct RecordPane: ListPane {
     blame = nil
     pendingBlame = nil
     blameFrom = nil
+    targets = [:]
+    askedTargets = nil
     if place == nil {
       waiting = nil
       answer = nil
@@ -93,14 +113,32 @@ struct RecordPane: ListPane {
     }
     if isCurrent(session) { arrange(session) }
     if frame != .hidden { list.reveal(rows: frame.rows, count: count) }
-    if showsBlame, isCurrent(session), answer?.record != nil { demandBlame(place, in: &session) }
+    guard isCurrent(session) else { return }
+    demandTargets(place, in: &session)
+    if showsBlame || frame.isFocused, answer?.record != nil { demandBlame(place, in: &session) }
+  }
+
+  private mutating func demandTargets(_ place: RecordPlace, in session: inout Session) {
+    guard let document, let arranged else { return }
+    // The form is not of the record.
+    var asked = AskedTargets(arranged: arranged, naming: session.naming)
+    asked.arranged.form = .tree
+    guard askedTargets != asked else { return }
+    askedTargets = asked
+    targets = [:]
+    guard let descriptor = session.outline?.datastore(place.datastore)?.descriptor,
+      !asked.naming.fields(of: descriptor).isEmpty
+    else { return }
+    session.start(
+      .references,
+      .ask(ReferencesRequest(place: place, commit: session.shown, document: document, naming: asked.naming)))
   }
 
   private mutating func demandBlame(_ place: RecordPlace, in session: inout Session) {
     let request = BlameRequest(place: place, from: blameFrom ?? session.shown)
     guard blame?.request != request, pendingBlame != request else { return }
     pendingBlame = request
-    session.start(.blame, .blame(request), label: "blame")
+    session.start(showsBlame ? .blame : .life, .blame(request), label: showsBlame ? "blame" : "")
   }
 
   var count: Int {
@@ -179,6 +217,8 @@ struct RecordPane: ListPane {
         self.waiting = nil
         session.intend(.perform(waiting.command, argument: waiting.argument))
       }
+    case .reply(let reply as ReferencesReply) where reply.place == place && reply.commit == session.shown:
+      targets = reply.targets
     case .blame(let answer) where answer.request == pendingBlame:
       pendingBlame = nil
       blame = answer
@@ -254,17 +294,18 @@ struct RecordPane: ListPane {
 
   private mutating func open(in session: inout Session) {
     guard let line = selectedLine else { return }
-    if line.isBranch {
+    if line.isBranch, target(of: line) == nil {
       toggle(line.path)
       return
     }
-    guard let value = document?[line.path] else { return }
+    guard let value = document?[line.valuePath] else { return }
     if line.value.isCut {
       session.intend(.present(TextOverlay(title: line.path.description, value: value)))
     } else if case .data = value {
       session.intend(.present(TextOverlay(title: line.path.description, value: value)))
     } else {
-      session.intend(.follow(reference: value, field: line.path.components.lastMember ?? ""))
+      session.intend(
+        .follow(reference: value, field: line.path.components.lastMember ?? "", to: target(of: line)?.datastore))
     }
   }
 
@@ -295,7 +336,7 @@ struct RecordPane: ListPane {
   }
 
   private func copyValue(in session: inout Session) {
-    guard let line = selectedLine, let value = document?[line.path] else {
+    guard let line = selectedLine, let value = document?[line.valuePath] else {
       if let document { session.copy(document.compactJSON, what: "record") }
       return
     }

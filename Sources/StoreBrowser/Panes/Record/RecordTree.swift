@@ -12,6 +12,8 @@ struct TreeLine: Sendable, Hashable {
   var type: String
   var isBranch: Bool
   var isFolded: Bool
+  /// Where the value lies that the line shows: the line's place, or within it what a folded property of an entity says.
+  var valuePath: DocumentPath
 }
 
 /// A document as lines, folded where a person folded it.
@@ -30,9 +32,11 @@ struct RecordTree: Sendable {
   /// Whether a branch is folded unless a person toggled it: the first level is open, short nested parts are open.
   static func isFoldedAtFirst(_ value: Document, depth: Int) -> Bool {
     guard depth > 0 else { return false }
+    if value.entityValue != nil { return true }
     switch value {
     case .array(let elements): return elements.count > unfoldedElements || depth > 2
-    case .object(let members): return members.count > 16 || depth > 2
+    case .object(let members):
+      return (members.count > 16 || depth > 2) && members.first?.value.entityValue == nil
     default: return false
     }
   }
@@ -43,10 +47,13 @@ struct RecordTree: Sendable {
     let isBranch = !value.isLeaf
     let isFolded = isBranch && Self.isFoldedAtFirst(value, depth: depth) != toggled.contains(path)
     if !(path.isRoot && isBranch) {
+      let property = isFolded ? value.entityValue : nil
+      let shown = property == nil ? value : value.withoutEntityLabels
       lines.append(
         TreeLine(
-          path: path, name: name, depth: max(0, depth - 1), value: ValueText(literal: value), type: value.shortType,
-          isBranch: isBranch, isFolded: isFolded))
+          path: path, name: name, depth: max(0, depth - 1), value: ValueText(literal: shown),
+          type: property == nil ? value.shortType : value[member: "type"]?.entityLabel ?? "", isBranch: isBranch,
+          isFolded: isFolded, valuePath: property.map { path.appending($0.kind) } ?? path))
     }
     guard isBranch, !isFolded else { return }
     switch value {
@@ -64,6 +71,9 @@ struct RecordTree: Sendable {
 }
 
 extension Document {
+  /// What the value of an entity's property means, in a word.
+  fileprivate var entityLabel: String? { if case .string(let text) = self { text } else { nil } }
+
   /// The type in a word, as Swift calls it.
   var shortType: String {
     switch self {

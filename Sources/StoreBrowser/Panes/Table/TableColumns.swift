@@ -52,10 +52,13 @@ struct TableColumns: Sendable, Hashable {
     if identifierPath == nil { identifierPath = Self.identifierPath(of: rows) }
   }
 
-  /// A number that is cut says nothing.
+  /// A number that is cut says nothing, and a label little.
   private mutating func widenNumbers(_ columns: [ColumnSeen]) {
-    for column in columns where column.kind == .number {
+    for column in columns {
       guard let position = seen.firstIndex(where: { $0.path == column.path }) else { continue }
+      // A column that begins to show labels, or ceases to, is another one.
+      if column.isNamed != seen[position].isNamed { seen[position] = column }
+      guard column.kind == .number || column.isNamed else { continue }
       seen[position].width = max(seen[position].width, column.width)
     }
   }
@@ -80,9 +83,10 @@ struct TableColumns: Sendable, Hashable {
     let indexPath = datastore?.index(index)?.descriptor.documentPath?.description
     let indexed = Set(datastore?.descriptor.indexes.compactMap { $0.documentPath?.description } ?? [])
     let fields = seen.filter { $0.path != identifierPath && $0.path != indexPath && !choice.hidden.contains($0.path) }
+    let isOfEntities = seen.contains { Document.entityProperty(at: $0.path) != nil }
     let ranked = fields.enumerated().sorted { left, right in
-      let first = Self.rank(left.element, choice: choice, indexed: indexed)
-      let second = Self.rank(right.element, choice: choice, indexed: indexed)
+      let first = Self.rank(left.element, choice: choice, indexed: indexed, isOfEntities: isOfEntities)
+      let second = Self.rank(right.element, choice: choice, indexed: indexed, isOfEntities: isOfEntities)
       return first != second ? first < second : left.offset < right.offset
     }
     return columns + ranked.map { Self.column($0.element, choice) }
@@ -101,7 +105,8 @@ struct TableColumns: Sendable, Hashable {
   }
 
   private static func column(_ seen: ColumnSeen, _ choice: ColumnChoice) -> TableColumn {
-    let title = seen.path == "." ? "value" : String(seen.path.dropFirst())
+    let title =
+      seen.path == "." ? "value" : Document.entityProperty(at: seen.path) ?? String(seen.path.dropFirst())
     let widest = seen.kind == .list || seen.kind == .object ? 24 : 28
     // Numbers further down may have a sign and a digit more, and a number that is cut says little.
     let room = seen.kind == .number ? 2 : 0
@@ -112,14 +117,19 @@ struct TableColumns: Sendable, Hashable {
   }
 
   /// First what a person put first; then names, indexed fields, single values, lists.
-  private static func rank(_ column: ColumnSeen, choice: ColumnChoice, indexed: Set<String>) -> Int {
+  private static func rank(
+    _ column: ColumnSeen, choice: ColumnChoice, indexed: Set<String>, isOfEntities: Bool
+  ) -> Int {
     if let place = choice.order.firstIndex(of: column.path) { return place }
     let base = choice.order.count
+    // What an entity is comes before what is said of it, and when it came to be after that.
+    if isOfEntities, column.path == ".type" { return base + 1 }
+    if isOfEntities, column.path == ".created" { return base + 3 }
     switch column.kind {
     case .list, .object, .data: return base + 4
     default: break
     }
-    let name = column.path.split(separator: ".").last ?? ""
+    let name = Document.entityProperty(at: column.path) ?? column.path.split(separator: ".").last.map(String.init) ?? ""
     if name == "name" || name == "title" { return base }
     return base + (indexed.contains(column.path) ? 1 : 2)
   }

@@ -165,7 +165,8 @@ extension TablePane {
       look.sign, at: Point(column: rect.left + 1, row: rect.top), width: 1, style: theme.style(look.signRole))
     for slot in slots {
       let column = columns[slot.column]
-      let value = formatted(look.value(column), of: column, width: slot.width, session)
+      let value = formatted(
+        look.value(column), of: column, width: slot.width, leadingTo: column.path.flatMap { look.targets[$0] }, session)
       var style = theme.style(isSelected ? .text : value.tableRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
       grid.write(
@@ -198,6 +199,8 @@ extension TablePane {
     var cells: [String: ValueText]
     var identifier: StoredKey?
     var problem: String?
+    /// What references lead to, as far as they are the stored ones.
+    var targets: [String: ReferenceTarget] = [:]
 
     func value(_ column: TableColumn) -> ValueText {
       switch column.source {
@@ -221,12 +224,15 @@ extension TablePane {
     let identifier = row.entry.identifier
     var look = Look(
       sign: "", signRole: .dim, isDeleted: false, entry: row.entry, cells: row.cells, identifier: identifier,
-      problem: row.problem)
+      problem: row.problem, targets: row.targets)
     let isMarked = isMarked(identifier) || range?.contains(position) == true
     if let edit = session.asOf == nil ? session.staged[source?.datastore ?? "", identifier] : nil {
       (look.sign, look.signRole) = StoresPane.sign(of: edit.kind)
       look.isDeleted = edit.kind == .delete
-      if edit.kind == .update { look.cells = Self.cells(of: edit.new, session) }
+      if edit.kind == .update {
+        look.cells = Self.cells(of: edit.new, session)
+        look.targets = look.targets.filter { look.cells[$0.key] == row.cells[$0.key] }
+      }
     } else if let change = changed[identifier] {
       look.sign = change == .insert ? "+" : "~"
       look.signRole = change == .insert ? .inserted : .changed

@@ -5,12 +5,28 @@ import TerminalKit
 /// How the values of columns are written.
 extension TablePane {
   /// A value in the format that was chosen for its column. A number that is too wide in it is written as it is.
-  func formatted(_ value: ValueText, of column: TableColumn, width: Int, _ session: Session) -> ValueText {
+  func formatted(
+    _ value: ValueText, of column: TableColumn, width: Int, leadingTo target: ReferenceTarget?, _ session: Session
+  ) -> ValueText {
+    if let target { return Self.text(value, leadingTo: target, session) }
     guard let datastore = source?.datastore, let formats = session.remembered.columns[datastore]?.formats,
       let path = path(of: column, session), let format = formats[path].flatMap(ValueFormat.init(rawValue:))
     else { return value }
     let text = format.text(value, isASCII: session.theme.isASCII)
     return text.kind == .number && SafeText.width(text.text) > width ? value : text
+  }
+
+  /// `JP → Japan`; of an entity, whose identifier says nothing, `→ Japan`. What leads nowhere is marked.
+  private static func text(_ value: ValueText, leadingTo target: ReferenceTarget, _ session: Session) -> ValueText {
+    var text = value
+    let isEntity = session.outline?.datastore(target.datastore)?.descriptor.keepsEntities == true
+    if let label = target.label {
+      text.text = "\(isEntity ? "" : value.text + " ")\(session.theme.arrow) \(label)"
+    } else if !target.isThere {
+      text.text = "\(value.text) \(session.theme.problemSign)"
+    }
+    text.kind = .string
+    return text
   }
 
   private func path(of column: TableColumn, _ session: Session) -> String? {
@@ -31,12 +47,23 @@ extension Browser {
         let names = ValueFormat.allCases.map(\.rawValue).joined(separator: ", ")
         return session.warn("“\(argument)” is no format; there are \(names)")
       }
+      if format == .label, !leadsSomewhere(path) {
+        return session.warn("\(path) leads nowhere; :reference says where a field leads")
+      }
       return setFormat(format, of: path)
     }
-    let items = ValueFormat.allCases.map { format in
+    let leads = leadsSomewhere(path)
+    let items = ValueFormat.allCases.filter { $0 != .label || leads }.map { format in
       MenuOverlay.Item(title: format.rawValue, detail: format.title, choice: .format(format, path: path))
     }
     present(MenuOverlay(title: "Values of \(path)", items: items))
+  }
+
+  private func leadsSomewhere(_ path: String) -> Bool {
+    guard let descriptor = session.current?.descriptor, let path = try? DocumentPath(parsing: path) else {
+      return false
+    }
+    return session.naming.fields(of: descriptor).target(of: path) != nil
   }
 
   mutating func setFormat(_ format: ValueFormat, of path: String) {
@@ -56,7 +83,8 @@ extension CommandTable {
       .format, ["g f"], "how the column's values are written", "format", .table,
       argument: .init("FORMAT", isRequired: false),
       "Chooses how the values of the column are written: plain, thousands, bytes, dateFromSeconds, "
-        + "dateFromMilliseconds, duration, hex, check. Remembered per store.", in: [.table]
+        + "dateFromMilliseconds, duration, hex, check; `label` where the field leads to another record: `JP → Japan`. "
+        + "Remembered per store.", in: [.table]
     ) { browser, argument in browser.chooseFormat(argument) }
   ]
 }

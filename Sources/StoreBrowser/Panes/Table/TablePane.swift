@@ -200,10 +200,11 @@ struct TablePane: ListPane {
     guard problem == nil else { return }
     let screen = max(8, frame.rows)
     let base = source.unscanned
-    if opened?.source != base || opened?.commit != session.shown {
-      guard pending?.source != base || pending?.commit != session.shown else { return }
+    let naming = session.naming
+    if opened?.source != base || opened?.commit != session.shown || opened?.naming != naming {
+      guard pending?.source != base || pending?.commit != session.shown || pending?.naming != naming else { return }
       let request = TableRequest(
-        source: base, commit: session.shown, anchor: anchor ?? keepingAnchor(), screen: screen)
+        source: base, commit: session.shown, anchor: anchor ?? keepingAnchor(), screen: screen, naming: naming)
       pending = request
       session.start(.table, .table(request))
       return
@@ -257,7 +258,8 @@ struct TablePane: ListPane {
     }
     let first = max(0, list.top - screen)
     let request = RowsRequest(
-      source: source, commit: session.shown, first: first, ranks: ranks(of: first..<first + 3 * screen))
+      source: source, commit: session.shown, first: first, ranks: ranks(of: first..<first + 3 * screen),
+      naming: session.naming)
     pendingRows = request
     session.start(.rows, .rows(request))
   }

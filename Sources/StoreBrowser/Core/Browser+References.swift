@@ -1,0 +1,108 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+
+/// Where fields lead, and what records are called.
+extension Browser {
+  /// `:reference FIELD DATASTORE` where no index declares it; without a datastore the field leads nowhere again.
+  mutating func setReference(_ argument: String?) {
+    let words = (argument ?? "").split(separator: " ").map(String.init)
+    guard let current = session.current, let field = words.first, words.count <= 2 else {
+      return session.warn("which field leads where? :reference FIELD DATASTORE")
+    }
+    guard let path = path(of: field) else { return }
+    let key = path.withoutPositions
+    if let declared = session.naming.declared(path, in: current.descriptor) {
+      return session.warn("\(path.shortText) is declared to lead to \(declared)")
+    }
+    var references = session.remembered.references ?? [:]
+    guard let target = words.dropFirst().first else {
+      guard references[current.key]?.removeValue(forKey: key) != nil else {
+        return session.warn("\(path.shortText) leads nowhere")
+      }
+      session.remembered.references = references
+      session.intend(.remember)
+      return session.say("\(path.shortText) leads nowhere any more")
+    }
+    let known = session.outline?.datastores.map(\.key) ?? []
+    guard known.contains(target) else {
+      return session.warn("there is no datastore \(target); there are \(known.joined(separator: ", "))")
+    }
+    references[current.key, default: [:]][key] = target
+    session.remembered.references = references
+    session.intend(.remember)
+    session.say("\(path.shortText) leads to \(target), in this browser")
+  }
+
+  /// `:label FIELD`; without one records are called as the browser chooses again.
+  mutating func setLabel(_ argument: String?) {
+    guard let current = session.current else { return }
+    var labels = session.remembered.labels ?? [:]
+    guard let field = argument?.trimmed, !field.isEmpty else {
+      labels[current.key] = nil
+      session.remembered.labels = labels
+      session.intend(.remember)
+      return session.say("records of \(current.key) are called by their name, title or first text")
+    }
+    guard let path = path(of: field) else { return }
+    labels[current.key] = path.description
+    session.remembered.labels = labels
+    session.intend(.remember)
+    session.say("records of \(current.key) are called by \(path.shortText)")
+  }
+
+  /// The path of a field that records have, as far as they were seen; nil, and told, where none has it.
+  private mutating func path(of field: String) -> DocumentPath? {
+    let text = field.hasPrefix(".") ? field : ".\(field)"
+    guard let path = try? DocumentPath(parsing: text), case .member(let first)? = path.components.first else {
+      session.warn("“\(field)” is no field")
+      return nil
+    }
+    let seen = table.columns.seen.compactMap { column -> String? in
+      guard case .member(let name)? = (try? DocumentPath(parsing: column.path))?.components.first else { return nil }
+      return name
+    }
+    guard seen.contains(first) || record.document?[path] != nil else {
+      session.warn("no record that was read has “\(first)”; there are \(Set(seen).sorted().joined(separator: ", "))")
+      return nil
+    }
+    return path
+  }
+}
+
+extension Naming {
+  /// Where an index says that a field leads; nil where none does.
+  fileprivate func declared(_ path: DocumentPath, in descriptor: DatastoreDescriptor) -> String? {
+    ReferenceFields(descriptor).target(of: path)
+  }
+}
+
+extension Session {
+  /// What a person told of names and references in this store.
+  var naming: Naming { remembered.naming }
+}
+
+extension CommandTable {
+  static let references: [CommandEntry] = [
+    row(
+      .reference, [], "say where a field leads", "reference", .record,
+      argument: .init("FIELD DATASTORE"),
+      "Says that a field of this datastore holds identifiers of another, where no index declares it: `:reference "
+        + "countrycode Country`. The record then shows where it leads, Enter follows, and `gr` finds who refers. Without "
+        + "DATASTORE it leads nowhere again. Kept by this browser, per store; the store is not changed.",
+      in: [.table, .record], unless: .withoutDatastore
+    ) { browser, argument in browser.setReference(argument) },
+    row(
+      .label, [], "the field that records are called by", "label", .record,
+      argument: .init("FIELD", isRequired: false),
+      "Chooses the field that stands beside the identifier wherever a record of this datastore is named; without FIELD "
+        + "it is the name, title, label or first text. Kept by this browser, per store.",
+      in: [.table, .record], unless: .withoutDatastore
+    ) { browser, argument in browser.setLabel(argument) },
+  ]
+}
+
+extension Command {
+  package static let reference: Command = "reference"
+  package static let label: Command = "label"
+}

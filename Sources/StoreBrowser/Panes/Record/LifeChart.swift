@@ -1,0 +1,98 @@
+import DatastoreModel
+import TerminalKit
+
+/// A number over time: each value as a level line from the commit that gave it to the one that gave the next, with the dates
+/// of the first and the last.
+struct LifeChart: Sendable, Hashable {
+  /// In nanoseconds since 1970, and in order.
+  private(set) var points: [(date: Int64, value: Double)]
+  /// Until when the last value is shown.
+  private(set) var until: Int64
+
+  /// Rows that a chart takes, its dates included.
+  static let rows = 3...9
+
+  /// Nil where there are not two numbers to compare, or a value between is none.
+  ///
+  /// - Parameters:
+  ///   - life: The values, oldest first.
+  ///   - until: The date of the commit that is shown.
+  init?(_ life: [LifePoint], until: Int64?) {
+    points = life.compactMap { point in point.number.map { (point.date, $0) } }
+    guard points.count == life.count, points.count > 1, points.allSatisfy(\.value.isFinite),
+      let last = points.last?.date
+    else { return nil }
+    self.until = max(until ?? last, last)
+  }
+
+  static func == (left: Self, right: Self) -> Bool {
+    left.until == right.until && left.points.elementsEqual(right.points, by: ==)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(until)
+    for point in points {
+      hasher.combine(point.date)
+      hasher.combine(point.value)
+    }
+  }
+
+  /// The dots of the line in a picture of so many cells.
+  func dots(_ cells: Size, form: ChartForm) -> DotChart {
+    var chart = DotChart(cells: cells, form: form)
+    let columns = points.indices.map { column(of: points[$0].date, at: $0, chart.columns) } + [chart.columns - 1]
+    for (position, point) in points.enumerated() {
+      let row = row(of: point.value, chart.rows)
+      chart.line(from: (columns[position], row), to: (columns[position + 1], row))
+      guard position + 1 < points.count else { break }
+      chart.line(
+        from: (columns[position + 1], row),
+        to: (columns[position + 1], self.row(of: points[position + 1].value, chart.rows)))
+    }
+    return chart
+  }
+
+  /// By date; where all have one date, at equal distances.
+  private func column(of date: Int64, at position: Int, _ columns: Int) -> Int {
+    guard columns > 1, let first = points.first?.date else { return 0 }
+    guard until > first else { return position * (columns - 1) / points.count }
+    // The last value has a column of its own, however new it is.
+    let part = Double(date - first) / Double(until - first)
+    return min(columns - 2, Int((part * Double(columns - 1)).rounded()))
+  }
+
+  private func row(of value: Double, _ rows: Int) -> Int {
+    let (least, most) = ends
+    guard most > least else { return rows / 2 }
+    return rows - 1 - (least...most).part(of: value, among: rows)
+  }
+
+  private var ends: (least: Double, most: Double) {
+    (points.map(\.value).min() ?? 0, points.map(\.value).max() ?? 0)
+  }
+
+  func draw(in rect: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    let (least, most) = ends
+    let labels = [most, least].map {
+      ScaledNumber.axis($0 == $0.rounded() && abs($0) < 1e15 ? "\(Int64($0))" : "\($0)")
+    }
+    let margin = (labels.map { SafeText.width($0) }.max() ?? 0) + 1
+    guard rect.rows >= Self.rows.lowerBound, rect.columns >= margin + 12 else { return }
+    let plot = Rect(
+      column: rect.left + margin, row: rect.top, columns: rect.columns - margin, rows: rect.rows - 1)
+    for (label, row) in zip(labels, [plot.top, plot.bottom - 1]) where most > least || row == plot.top {
+      grid.write(
+        label, at: Point(column: rect.left, row: row), width: margin - 1, style: theme.style(.dim), alignment: .trailing
+      )
+    }
+    grid.draw(dots(Size(columns: plot.columns, rows: plot.rows), form: session.dotForm), in: plot) { _, _ in
+      theme.style(.bar)
+    }
+    let first = session.time.day(points[0].date)
+    let last = session.time.day(until)
+    grid.drawAxis(
+      [AxisLabel(column: 0, text: first, weight: 1), AxisLabel(column: plot.columns, text: last, weight: 2)],
+      at: Point(column: plot.left, row: plot.bottom), columns: plot.columns, style: theme.style(.dim))
+  }
+}

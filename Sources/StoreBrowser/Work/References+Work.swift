@@ -1,0 +1,84 @@
+import DatastoreModel
+import Documents
+
+/// Where the references of a record lead, and what stands there. The record is given as it is shown, with what is staged.
+struct ReferencesRequest: Question {
+  var place: RecordPlace
+  var commit: CommitNumber
+  var document: Document
+  var naming: Naming
+
+  /// More than this are not looked up.
+  static let limit = 200
+
+  func reply(in context: WorkContext) throws(ModelError) -> ReferencesReply {
+    var reply = ReferencesReply(place: place, commit: commit, targets: [:])
+    guard let descriptor = try context.view(commit).datastore(place.datastore)?.descriptor else { return reply }
+    let labels = LabelReader(context: context, commit: commit, naming: naming)
+    for (path, value, target) in naming.fields(of: descriptor).values(in: document, limit: Self.limit) {
+      try context.goOn()
+      reply.targets[path] = try labels.target(named: value, in: target)
+    }
+    return reply
+  }
+}
+
+struct ReferencesReply: Sendable {
+  var place: RecordPlace
+  var commit: CommitNumber
+  /// By the place of the value in the record.
+  var targets: [DocumentPath: ReferenceTarget]
+}
+
+/// What a reference leads to.
+package struct ReferenceTarget: Sendable, Hashable {
+  package var datastore: String
+  /// What the record there is called.
+  package var label: String?
+  /// Whether there is one; otherwise the reference dangles.
+  package var isThere: Bool
+}
+
+/// Reads what records are called, each once.
+final class LabelReader {
+  private let context: WorkContext
+  private let commit: CommitNumber
+  private let naming: Naming
+  private var datastores: [String: (any ReadableDatastore)?] = [:]
+  private var known: [RecordPlace: ReferenceTarget] = [:]
+
+  init(context: WorkContext, commit: CommitNumber, naming: Naming) {
+    self.context = context
+    self.commit = commit
+    self.naming = naming
+  }
+
+  /// What a value leads to in a datastore.
+  func target(named value: Document, in key: String) throws(ModelError) -> ReferenceTarget {
+    guard let identifier = try datastore(key)?.identifier(namedBy: value) else {
+      return ReferenceTarget(datastore: key, label: nil, isThere: false)
+    }
+    return try target(RecordPlace(datastore: key, identifier: identifier))
+  }
+
+  /// What a record is called; nil where it is not there, or has no name.
+  func label(of place: RecordPlace) throws(ModelError) -> String? { try target(place).label }
+
+  private func target(_ place: RecordPlace) throws(ModelError) -> ReferenceTarget {
+    if let found = known[place] { return found }
+    var target = ReferenceTarget(datastore: place.datastore, label: nil, isThere: false)
+    if let record = try datastore(place.datastore)?.record(place.identifier) {
+      target.isThere = true
+      if let document = try? record.document() { target.label = naming.label(of: document, in: place.datastore) }
+    }
+    known[place] = target
+    return target
+  }
+
+  private func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? {
+    if let found = datastores[key] { return found }
+    let found = try context.view(commit).datastore(key)
+    datastores.updateValue(found, forKey: key)
+    return found
+  }
+}

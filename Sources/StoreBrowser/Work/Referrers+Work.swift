@@ -1,0 +1,78 @@
+package import DatastoreModel
+import Documents
+
+/// Who refers to a record.
+package struct ReferrersRequest: Sendable, Hashable {
+  package var place: RecordPlace
+  package var commit: CommitNumber
+  package var naming = Naming()
+}
+
+package struct ReferrersAnswer: Sendable {
+  package var request: ReferrersRequest
+  package var groups: [Group]
+  /// What the record is called that is referred to.
+  package var label: String?
+  /// Whether indexes are known to lead to its datastore; otherwise all that have its identifier are listed.
+  package var isDeclared = false
+
+  package struct Group: Sendable, Hashable {
+    package var datastore: String
+    package var index: String
+    package var value: KeyValue
+    package var count: Int
+    package var identifiers: [StoredKey]
+    /// The first of those who refer, by identifier and label.
+    package var names: [String]
+  }
+}
+
+extension WorkContext {
+  /// Those who refer to a record by the indexes that lead to its datastore, declared or told; where none does, by any index that
+  /// has its identifier.
+  func referrers(_ request: ReferrersRequest) throws(ModelError) -> ReferrersAnswer {
+    let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
+    var answer = ReferrersAnswer(request: request, groups: [])
+    answer.label = try labels.label(of: request.place)
+    let value = request.place.identifier.value
+    let view = try view(request.commit)
+    let leading = try view.datastores.flatMap { datastore in
+      datastore.indexes.filter {
+        request.naming.leads($0.descriptor, of: datastore.descriptor, to: request.place.datastore)
+      }
+      .map { (datastore, $0) }
+    }
+    answer.isDeclared = !leading.isEmpty
+    let candidates =
+      answer.isDeclared
+      ? leading : try view.datastores.flatMap { datastore in datastore.indexes.map { (datastore, $0) } }
+    for (datastore, index) in candidates where !index.descriptor.isStale {
+      try goOn()
+      guard (try? index.descriptor.encoding.encode(value)) != nil,
+        let lower = try? index.rank(of: .before(value)), let upper = try? index.rank(of: .after(value)), lower < upper
+      else { continue }
+      let identifiers = try index.entries(at: lower..<min(upper, lower + 50)).map(\.identifier)
+      let isSelf = datastore.descriptor.key == request.place.datastore && identifiers == [request.place.identifier]
+      guard answer.isDeclared || !isSelf else { continue }
+      var names: [String] = []
+      for identifier in identifiers.prefix(3) {
+        let place = RecordPlace(datastore: datastore.descriptor.key, identifier: identifier)
+        names.append(named(identifier, try labels.label(of: place)))
+      }
+      answer.groups.append(
+        ReferrersAnswer.Group(
+          datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: upper - lower,
+          identifiers: identifiers, names: names))
+    }
+    return answer
+  }
+}
+
+extension Naming {
+  /// Whether an index is known to lead to a datastore.
+  fileprivate func leads(_ index: IndexDescriptor, of datastore: DatastoreDescriptor, to target: String) -> Bool {
+    if let declared = index.target { return declared == target }
+    guard let path = index.documentPath?.withoutPositions else { return false }
+    return references[datastore.key]?[path] == target
+  }
+}
