@@ -72,24 +72,3 @@ final class StartingLine: @unchecked Sendable {
 
   func wait() { pthread_barrier_wait(barrier) }
 }
-
-/// A thread of its own for blocking work.
-final class BenchThread {
-  private var thread = pthread_t()
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    final class Box: Sendable {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let box = Unmanaged.passRetained(Box(body))
-    pthread_create(
-      &thread, nil,
-      { context in
-        if let context { Unmanaged<Box>.fromOpaque(context).takeRetainedValue().body() }
-        return nil
-      }, box.toOpaque())
-  }
-
-  func join() { pthread_join(thread, nil) }
-}

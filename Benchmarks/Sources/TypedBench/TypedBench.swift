@@ -8,6 +8,7 @@ import Measuring
 ///
 ///     TypedBench [CITIES.json | sample] [ROUNDS]
 ///     TypedBench responsiveness
+///     TypedBench memory [COUNT]
 @main
 struct TypedBench {
   let cities: [City]
@@ -17,13 +18,20 @@ struct TypedBench {
   /// The cities as the coder alone makes them.
   let encoded: [Data]
 
+  /// What is measured beside the comparisons with coders.
+  private enum Section: String { case responsiveness, memory }
+
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    let isResponsiveness = arguments.first == "responsiveness"
-    let bench = try TypedBench(citiesFile: isResponsiveness ? nil : arguments.first)
+    let section = arguments.first.flatMap(Section.init)
+    let bench = try TypedBench(citiesFile: section == nil ? arguments.first : nil)
     defer { try? FileManager.default.removeItem(at: bench.folder) }
-    if isResponsiveness { return try await Responsiveness(cities: bench.cities, folder: bench.folder).run() }
-    try await bench.run(rounds: arguments.dropFirst().first.flatMap { Int($0) } ?? 5)
+    let number = arguments.dropFirst().first.flatMap { Int($0) }
+    switch section {
+    case .responsiveness: try await Responsiveness(cities: bench.cities, folder: bench.folder).run()
+    case .memory: try await WarmUpMemory(cities: bench.cities, folder: bench.folder).run(count: number ?? 1_000_000)
+    case nil: try await bench.run(rounds: number ?? 5)
+    }
   }
 
   /// Takes the cities of a file, else those of the sample.
