@@ -70,10 +70,10 @@ package func fixed(_ number: Double, digits: Int = 2) -> String {
   guard number.isFinite else { return "–" }
   var scale = 1.0
   for _ in 0..<digits { scale *= 10 }
-  let scaled = (number * scale).rounded()
-  let whole = Int(scaled / scale)
-  let part = String(Int(scaled.magnitude.truncatingRemainder(dividingBy: scale)))
-  return digits == 0 ? "\(whole)" : "\(whole).\(String(repeating: "0", count: digits - part.count))\(part)"
+  let scaled = (number.magnitude * scale).rounded()
+  let whole = (number < 0 && scaled > 0 ? "-" : "") + String(Int(scaled / scale))
+  let part = String(Int(scaled.truncatingRemainder(dividingBy: scale)))
+  return digits == 0 ? whole : "\(whole).\(String(repeating: "0", count: digits - part.count))\(part)"
 }
 
 /// A span of time with a fitting unit.
