@@ -32,6 +32,13 @@ package struct CommitRecord: Sendable, Hashable {
   /// What lies behind the public face: pointers into the file.
   var links: CommitLinks
 
+  /// Its lasting identity.
+  package var identity: CommitIdentity { CommitIdentity(origin: origin, number: originNumber) }
+
+  /// Whether the state holds entries that neither this commit wrote nor its first parent had: it brought back roots, or took what
+  /// a second parent had.
+  var bringsBack: Bool { restores != nil || links.lastRestore?.number == number }
+
   /// Whether it changed no record and is nothing else that a user would look for: it sets a name, or changes an index.
   package var changesNoRecord: Bool {
     flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
@@ -51,6 +58,8 @@ package struct CommitFlags: OptionSet, Sendable, Hashable {
   package static let undo = CommitFlags(rawValue: 4)
   /// Brings back an older state by its roots.
   package static let restore = CommitFlags(rawValue: 8)
+  /// Keeps book, and is nobody's work: it moves names or `head`, stands beside every history, and is never sent.
+  package static let bookkeeping = CommitFlags(rawValue: 16)
 }
 
 /// A name set, moved, or (with nil) removed.
@@ -93,12 +102,18 @@ package struct CommitInfo: Sendable {
   package var parents: [UInt64]?
   /// Whether the commit becomes `head`. Nil: yes, unless the transaction was begun on a named base.
   package var movesHead: Bool?
+  /// Another commit that becomes `head` with this one.
+  package var head: UInt64?
+  /// Who the commit is, where it was made elsewhere; nil: this store's next.
+  package var identity: CommitIdentity?
+  /// What its links do not tell of where it comes from.
+  package var pedigree: Pedigree?
   package var durability: Durability
 
   package init(
     date: Int64? = nil, action: String = "", program: String? = nil, author: String? = nil, flags: CommitFlags = [],
     undoes: UInt64? = nil, names: [String: UInt64?] = [:], parents: [UInt64]? = nil, movesHead: Bool? = nil,
-    durability: Durability = .durable
+    head: UInt64? = nil, identity: CommitIdentity? = nil, pedigree: Pedigree? = nil, durability: Durability = .durable
   ) {
     self.date = date
     self.action = action
@@ -109,6 +124,9 @@ package struct CommitInfo: Sendable {
     self.names = names
     self.parents = parents
     self.movesHead = movesHead
+    self.head = head
+    self.identity = identity
+    self.pedigree = pedigree
     self.durability = durability
   }
 }

@@ -22,10 +22,12 @@ struct Committing {
   func run() throws(StorageError) -> Publication.State? {
     let names = try nameChanges()
     let parents = try parentRecords()
-    guard transaction.state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil else {
-      return nil
-    }
+    guard
+      transaction.state.pointee.isChanged || !names.isEmpty || parents.count > 1 || info.parents != nil
+        || info.identity != nil || info.head != nil
+    else { return nil }
     try checkTexts()
+    try checkFeatures()
 
     let changesEnd = draft.position
     let counts = try changeCounts()
@@ -38,8 +40,8 @@ struct Committing {
 
     var record = CommitRecord.beginning(of: file.header)
     record.number = number
-    record.origin = transaction.origin
-    record.originNumber = number
+    record.origin = info.identity?.origin ?? transaction.origin
+    record.originNumber = info.identity?.number ?? number
     record.parents = parents.map(\.number)
     record.date = date(after: parents)
     record.program = info.program ?? transaction.store.options.program
@@ -47,7 +49,8 @@ struct Committing {
     record.action = info.action
     record.flags = flags
     record.undoes = info.undoes?.nonzero
-    record.restores = transaction.state.pointee.restores?.nonzero
+    // What a merge takes from its second parent by roots is no restore for people.
+    record.restores = parents.count > 1 ? nil : transaction.state.pointee.restores?.nonzero
     record.names = names
     record.counts = counts
     record.liveBytes = liveBytes
@@ -57,7 +60,7 @@ struct Committing {
 
     let buffer = ByteBuffer(capacity: 1024)
     let superseded = transaction.state.pointee.superseded.sorted()
-    let list = record.encode(into: buffer, superseded: superseded)
+    let list = record.encode(into: buffer, superseded: superseded, pedigree: info.pedigree)
     _ = try draft.append(buffer.bytes)
     let chain = try draft.finish(
       number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
@@ -162,7 +165,9 @@ struct Committing {
 
   private var flags: CommitFlags {
     var flags = info.flags
-    if transaction.state.pointee.restores != nil { flags.insert(.restore) }
+    if transaction.state.pointee.restores != nil, info.parents?.count ?? 0 < 2, info.identity == nil {
+      flags.insert(.restore)
+    }
     if info.undoes != nil { flags.insert(.undo) }
     return flags
   }
@@ -174,12 +179,19 @@ struct Committing {
 
   private func parentRecords() throws(StorageError) -> [CommitRecord] {
     guard let numbers = info.parents else { return transaction.base.number == 0 ? [] : [transaction.base] }
+    if numbers.isEmpty, transaction.base.number == 0 { return [] }
     guard numbers.count <= 2, numbers.first == transaction.base.number, !numbers.contains(0) else {
       throw .noSuchCommit(number: numbers.first ?? 0)
     }
     var records: [CommitRecord] = []
     for number in numbers { records.append(try find(number)) }
     return records
+  }
+
+  /// An older program would lose what commits of other stores need: it must refuse the store before the first one is in it.
+  private func checkFeatures() throws(StorageError) {
+    guard info.identity != nil || info.pedigree != nil, !file.header.has(.commitsOfOthers) else { return }
+    throw .readOnly(reason: "it is not ready yet for commits of other stores")
   }
 
   private func date(after parents: [CommitRecord]) -> Int64 {
@@ -215,11 +227,13 @@ struct Committing {
       }
     }
     let movesHead = info.movesHead ?? !transaction.isFork
+    let head = try info.head.map { head throws(StorageError) in try find(head).links.own }
+    let jumpsBack = transaction.state.pointee.restores != nil || transaction.state.pointee.adopts
     return CommitLinks(
       own: link, frameEnd: 0, orderDepth: newest.links.orderDepth &+ 1, parents: parents.map(\.links.own),
       ancestry: ancestry, order: order,
-      lastRestore: transaction.state.pointee.restores != nil ? link : first?.links.lastRestore,
-      head: movesHead ? link : newest.links.head, catalog: catalog, names: names,
+      lastRestore: jumpsBack ? link : first?.links.lastRestore,
+      head: head ?? (movesHead ? link : newest.links.head), catalog: catalog, names: names,
       nextTree: transaction.state.pointee.nextTree,
       changesEnd: 0, superseded: .none)
   }

@@ -62,6 +62,8 @@ struct TransactionState: Sendable {
   var superseded: [UInt64] = []
   /// The commit whose roots were brought back.
   var restores: UInt64?
+  /// Whether entries of another branch were taken by reference.
+  var adopts = false
   /// Bytes of nodes and entries that the state began with.
   var liveBytes: UInt64
   /// A change that failed halfway: what it left must not be committed.

@@ -13,7 +13,8 @@ package final class WriteTransaction: @unchecked Sendable {
   let isFork: Bool
   /// The turn is the caller's, and not passed on at the end.
   private let keepsTurn: Bool
-  let origin: UInt64
+  /// What commits of this store name as their origin now.
+  package let origin: UInt64
   let file: DataFile
   let draft: FrameDraft
   private let mutex = Mutex(())
@@ -47,6 +48,9 @@ package final class WriteTransaction: @unchecked Sendable {
 
   /// The number that the commit will have.
   package var number: UInt64 { beginning.newest.number + 1 }
+
+  /// The number of `head` as the transaction found it; another than that of `base` where it was begun on a named one.
+  package var headNumber: UInt64 { beginning.head.number }
 
   // MARK: Trees
 

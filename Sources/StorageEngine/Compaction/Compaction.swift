@@ -28,22 +28,24 @@ extension Store {
   /// Blocks the thread for as long as the copying takes; memory grows with the records and the tree nodes that are kept (25 to
   /// 65 bytes for each, by the layout of `PlaceTable`).
   package func compact(
-    _ retention: Retention, keepsMore: Bool = false, progress: (CompactionProgress) -> Bool = { _ in true }
+    _ retention: Retention, keepsMore: Bool = false, switchingOn feature: StoreFeature? = nil,
+    progress: (CompactionProgress) -> Bool = { _ in true }
   ) throws(StorageError) -> CompactionReport {
     // One at a time in the process; the lock sees to the others.
     compactions.takeBlocking()
     defer { compactions.pass() }
-    return try compactInTurn(retention, keepsMore: keepsMore, progress: progress)
+    return try compactInTurn(retention, keepsMore: keepsMore, switchingOn: feature, progress: progress)
   }
 
   /// As `compact`, by one who has the compactions' turn.
   func compactInTurn(
-    _ retention: Retention, keepsMore: Bool, progress: (CompactionProgress) -> Bool
+    _ retention: Retention, keepsMore: Bool, switchingOn feature: StoreFeature? = nil,
+    progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport {
     try inTurn { () throws(StorageError) in try writing.requireNames() }
     for _ in 0..<4 {
       let report = try writing.zeros.besideOthers { () throws(StorageError) in
-        try compactOnce(retention, keepsMore, progress)
+        try compactOnce(retention, keepsMore, feature, progress)
       }
       if let report { return report }
     }
@@ -88,11 +90,12 @@ extension Store {
 
   /// Nil where a name was given, meanwhile, to a commit that is not kept.
   private func compactOnce(
-    _ retention: Retention, _ keepsMore: Bool, _ progress: (CompactionProgress) -> Bool
+    _ retention: Retention, _ keepsMore: Bool, _ feature: StoreFeature?, _ progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport? {
     let current = publication.current
-    var work = try interrupted(current, retention, keepsMore)
-    if work == nil { work = try begun(current, retention) }
+    let features = current.file.header.requiredFeatures | (feature?.rawValue ?? 0)
+    var work = try interrupted(current, retention, features, keepsMore)
+    if work == nil { work = try begun(current, retention, features) }
     guard let (copy, start, kept) = work else { return nil }
     do throws(StorageError) {
       do throws(StorageError) {
@@ -118,14 +121,16 @@ extension Store {
   /// A compaction with its beginning done; the commits that it keeps.
   private typealias Work = (copy: GenerationCopy, start: Publication.State, kept: [CommitRecord])
 
-  private func begun(_ start: Publication.State, _ retention: Retention) throws(StorageError) -> Work {
+  private func begun(
+    _ start: Publication.State, _ retention: Retention, _ features: UInt64
+  ) throws(StorageError) -> Work {
     let now = disk.now()
     let kept = try keptCommits(of: start, now: now).select(retention, named: try start.names().map(\.commit))
     let draft = try DraftFile.make(compactionPath, on: disk)
     do {
       let copy = try GenerationCopy(
         from: start.file, to: draft, options: options, generation: start.file.header.identity.generation &+ 1,
-        firstNumber: kept.first?.number ?? start.newest.number &+ 1,
+        firstNumber: kept.first?.number ?? start.newest.number &+ 1, features: features,
         plan: CompactionPlan(of: start, retention, date: now), counters: counters)
       return (copy, start, kept)
     } catch {
@@ -136,12 +141,13 @@ extension Store {
 
   /// What an earlier compaction by the same rule left; nil where there is nothing to go on with.
   private func interrupted(
-    _ current: Publication.State, _ retention: Retention, _ keepsMore: Bool
+    _ current: Publication.State, _ retention: Retention, _ features: UInt64, _ keepsMore: Bool
   ) throws(StorageError) -> Work? {
     do throws(StorageError) {
       guard
         let (copy, start, plan) = try GenerationCopy.interrupted(
-          of: current, at: compactionPath, retention, disk: disk, options: options, counters: counters)
+          of: current, at: compactionPath, retention, features: features, disk: disk, options: options,
+          counters: counters)
       else { return nil }
       let kept = try KeptCommits(start, now: plan.date).select(retention, named: try start.names().map(\.commit))
       if !keepsMore, try !isWhatIsKept(now: current, retention, kept, after: start.newest.number) { return nil }

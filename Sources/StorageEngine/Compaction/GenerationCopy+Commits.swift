@@ -27,7 +27,7 @@ extension GenerationCopy {
     record.links.names = namesRoot
 
     let buffer = ByteBuffer()
-    record.encode(into: buffer, superseded: state.orphans.sorted())
+    record.encode(into: buffer, superseded: state.orphans.sorted(), pedigree: try pedigree(of: commit))
     _ = try draft.append(buffer.bytes)
     let newChain = try draft.finish(
       number: commit.number, after: chain, changesEnd: changesEnd, nodesEnd: nodesEnd,

@@ -6,12 +6,12 @@ extension GenerationCopy {
   /// The copy that lies at `path`, where it fits the rule and the state to be compacted; nil where there is none that can be
   /// gone on with. `start`: the state that the commits to keep are chosen from.
   static func interrupted(
-    of current: Publication.State, at path: String, _ retention: Retention, disk: any Disk, options: StoreOptions,
-    counters: Counters
+    of current: Publication.State, at path: String, _ retention: Retention, features: UInt64, disk: any Disk,
+    options: StoreOptions, counters: Counters
   ) throws(StorageError) -> (copy: GenerationCopy, start: Publication.State, plan: CompactionPlan)? {
     // Locked before anything of it is believed: until then it may be another's, and be the store's data a moment later.
     guard let draft = try DraftFile.taking(path, on: disk), let (header, plan) = try unfinished(draft, of: current),
-      let start = try plan.start(in: current, retention, now: disk.now())
+      header.requiredFeatures == features, let start = try plan.start(in: current, retention, now: disk.now())
     else { return nil }
     let file = draft.file
     let target = try DataFile(
@@ -65,6 +65,7 @@ extension GenerationCopy {
       }
       let copied = try target.record(at: next.offset)
       guard commit.number == next.number, copied.number == next.number, try learn(commit, copied) else { return false }
+      _ = try pedigree(of: commit)
       take(copied, chain: next)
     }
     return true

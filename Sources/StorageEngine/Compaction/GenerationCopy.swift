@@ -28,14 +28,19 @@ final class GenerationCopy {
   private var writtenBackEnd: UInt64
   private static let writeBackDistance: UInt64 = 32 << 10
 
-  /// A copy that begins with an empty file.
+  /// Numbers of left-out commits that a copied one's pedigree tells of.
+  var toldCommits: Set<UInt64> = []
+
+  /// A copy that begins with an empty file. `features`: the required ones; nil: those of the source.
   convenience init(
     from source: DataFile, to draft: DraftFile, options: StoreOptions, generation: UInt64, firstNumber: UInt64,
-    plan: CompactionPlan? = nil, counters: Counters
+    features: UInt64? = nil, plan: CompactionPlan? = nil, counters: Counters
   ) throws(StorageError) {
     var identity = source.header.identity
     identity.generation = generation
-    let header = FileHeader(identity: identity, seed: draft.disk.randomNumber(), firstNumber: firstNumber)
+    var header = FileHeader(identity: identity, seed: draft.disk.randomNumber(), firstNumber: firstNumber)
+    header.requiredFeatures = features ?? source.header.requiredFeatures
+    header.optionalFeatures = source.header.optionalFeatures
     try engineCall { () throws(DiskError) in
       try draft.file.write(header.encoded(), at: 0)
       try draft.file.zero(UInt64(FileHeader.size)..<FileLayout.firstFrame)

@@ -4,7 +4,7 @@ extension CommitRecord {
   /// Appends the record, with the distances of superseded entries from the frame's beginning, in ascending order. Tells where
   /// in the buffer their list begins.
   @discardableResult
-  func encode(into buffer: ByteBuffer, superseded: [UInt64]) -> Int {
+  func encode(into buffer: ByteBuffer, superseded: [UInt64], pedigree: Pedigree? = nil) -> Int {
     buffer.append(byte: CommitRecord.currentVersion)
     buffer.append(varint: number)
     buffer.append(origin)
@@ -51,6 +51,7 @@ extension CommitRecord {
       buffer.append(varint: distance &- last)
       last = distance
     }
+    pedigree?.encode(into: buffer)
     return list
   }
 

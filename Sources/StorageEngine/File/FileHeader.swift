@@ -9,13 +9,19 @@ enum FileLayout {
   static let firstFrame: UInt64 = 16384
 }
 
+/// What a program must know of to read a store: bits of page 0.
+package enum StoreFeature: UInt64, Sendable {
+  /// Commits that were made in other stores, with what their links do not tell (`Pedigree`).
+  case commitsOfOthers = 8
+}
+
 /// The identity of a data file: the first 512 bytes, written once.
 struct FileHeader: Hashable, Sendable {
   static let size = 512
   static let magic: [UInt8] = [0x53, 0x74, 0x72, 0x61, 0x74, 0x61, 0x0D, 0x0A]
   static let currentVersion: UInt32 = 1
   /// Features that this program knows and can read.
-  static let knownFeatures: UInt64 = 0
+  static let knownFeatures = StoreFeature.commitsOfOthers.rawValue
 
   var requiredFeatures: UInt64 = 0
   var optionalFeatures: UInt64 = 0
@@ -83,6 +89,8 @@ struct FileHeader: Hashable, Sendable {
     seedReserve = UInt32(truncatingIfNeeded: seed >> 32)
     self.firstNumber = firstNumber
   }
+
+  func has(_ feature: StoreFeature) -> Bool { requiredFeatures & feature.rawValue != 0 }
 
   func check(_ bytes: UnsafeRawBufferPointer) -> UInt32 { checksum(seed, bytes) }
 

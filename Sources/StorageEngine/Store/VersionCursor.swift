@@ -85,6 +85,7 @@ package struct VersionCursor: Sendable {
       }
       // What the restore brought back, against what was there before it.
       let record = try view.file.record(link)
+      if try follow(secondParentOf: record) { continue }
       let restored = reference
       guard let parent = record.links.parents.first else {
         isAtEnd = true
@@ -104,6 +105,18 @@ package struct VersionCursor: Sendable {
       }
     }
     return nil
+  }
+
+  /// Goes on along the second parent where the state is the one that a merge took from there.
+  private mutating func follow(secondParentOf merge: CommitRecord) throws(StorageError) -> Bool {
+    guard merge.links.parents.count > 1 else { return false }
+    let first = View(commit: try view.file.record(merge.links.parents[0]), file: view.file)
+    let second = View(commit: try view.file.record(merge.links.parents[1]), file: view.file)
+    guard second.commit.number < merge.number, try state(in: first) != reference, try state(in: second) == reference
+    else { return false }
+    view = second
+    restore = second.commit.links.lastRestore
+    return true
   }
 
   /// Whether two states are not the same: what is deleted is as gone as what never was.

@@ -161,7 +161,7 @@ extension Verifier {
       place += entry.length
     }
     // What a restore by roots changed is counted too, and is in no change.
-    guard frame.isWhole, let record = commits[frame.header.number], record.restores == nil else { return }
+    guard frame.isWhole, let record = commits[frame.header.number], !record.bringsBack else { return }
     for count in record.counts {
       let found = counts[count.identifier] ?? (0, 0, 0)
       // What a squashed commit shares with an older one of another branch lies in that one's frame.

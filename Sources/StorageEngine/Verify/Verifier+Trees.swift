@@ -39,7 +39,7 @@ extension Verifier {
 
   /// A tree has as many entries as its parent's and the changes make.
   private mutating func checkCounts(of record: CommitRecord, _ frame: FrameSurvey.Frame) throws(StorageError) {
-    guard record.restores == nil, !record.flags.contains(.undo), let parent = record.parents.first,
+    guard !record.bringsBack, !record.flags.contains(.undo), let parent = record.parents.first,
       let before = commits[parent]
     else { return }
     let view = View(commit: record, file: file)

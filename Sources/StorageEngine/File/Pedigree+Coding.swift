@@ -1,0 +1,110 @@
+extension Pedigree {
+  private static let form: UInt8 = 1
+
+  func encode(into buffer: ByteBuffer) {
+    buffer.append(byte: Self.form)
+    buffer.append(varint: parents.map { UInt64($0.count) + 1 } ?? 0)
+    for parent in parents ?? [] { buffer.append(identity: parent) }
+    buffer.append(byte: undoes == nil ? 0 : 1)
+    if let undoes { buffer.append(identity: undoes) }
+    buffer.append(varint: UInt64(squashed.count))
+    for run in squashed {
+      buffer.append(identity: CommitIdentity(origin: run.origin, number: run.numbers.lowerBound))
+      buffer.append(varint: run.numbers.upperBound - run.numbers.lowerBound)
+      buffer.append(varint: UInt64(run.parents.count))
+      for parent in run.parents { buffer.append(identity: parent) }
+    }
+  }
+
+  /// Nil where there is none, or one of a later form.
+  fileprivate init?(_ reader: inout ByteReader) throws(StorageError) {
+    guard reader.remaining > 0, try reader.byte() == Self.form else { return nil }
+    self.init()
+    let parentCount = try reader.varint()
+    if parentCount > 0 { parents = try reader.identities(parentCount - 1) }
+    if try reader.byte() != 0 { undoes = try reader.identity() }
+    for _ in 0..<(try reader.varint()) {
+      let first = try reader.identity()
+      let (last, isTooFar) = first.number.addingReportingOverflow(try reader.varint())
+      guard !isTooFar else { throw reader.damage }
+      let parentCount = try reader.varint()
+      squashed.append(
+        Run(origin: first.origin, numbers: first.number...last, parents: try reader.identities(parentCount)))
+    }
+  }
+}
+
+extension ByteBuffer {
+  fileprivate func append(identity: CommitIdentity) {
+    append(identity.origin)
+    append(varint: identity.number)
+  }
+}
+
+extension ByteReader {
+  fileprivate mutating func identity() throws(StorageError) -> CommitIdentity {
+    CommitIdentity(origin: try fixed(), number: try varint())
+  }
+
+  fileprivate mutating func identities(_ count: UInt64) throws(StorageError) -> [CommitIdentity] {
+    var identities: [CommitIdentity] = []
+    for _ in 0..<count { identities.append(try identity()) }
+    return identities
+  }
+}
+
+extension DataFile {
+  /// What lies behind the list of superseded entries of a commit's record; nil where there is nothing.
+  func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
+    let list = commit.links.superseded
+    guard UInt64(list.length) > list.count else { return nil }
+    let bytes = try bytes(at: list.offset, count: list.length, what: "commit record")
+    return try bytes.withUnsafeBytes { bytes throws(StorageError) in
+      var reader = ByteReader(bytes, what: "commit record", offset: list.offset)
+      for _ in 0..<list.count { _ = try reader.varint() }
+      return try Pedigree(&reader)
+    }
+  }
+}
+
+extension Store {
+  /// What a commit's links do not tell of where it comes from; nil where they tell all. Of a commit of this store.
+  package func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
+    let file = publication.current.file
+    if commit.links.own.offset < file.end, let found = try? file.record(at: commit.links.own.offset), found == commit {
+      return try file.pedigree(of: commit)
+    }
+    // Compaction has put another file in place since the record was read.
+    return try file.pedigree(of: self.commit(commit.number))
+  }
+
+  /// Goes through all commits that are durable, the newest first, those beside `head`'s history too, with what their links do not tell.
+  /// Reads the record of each; `visit` answers whether to go on.
+  package func forEachCommit(
+    _ visit: (CommitRecord, Pedigree?) throws(StorageError) -> Bool
+  ) throws(StorageError) {
+    let state = publication.current
+    var record = state.newest
+    while record.number > 0, try visit(record, try state.file.pedigree(of: record)) {
+      guard let previous = record.links.order.previous else { return }
+      let next = try state.file.record(previous)
+      // Numbers fall with each step, so that no damage makes the walk endless.
+      guard next.number < record.number else {
+        throw .damaged(what: "link to a commit", offset: record.links.own.offset)
+      }
+      record = next
+    }
+  }
+
+  /// Whether the data says of itself that older programs must refuse it for this.
+  package func has(_ feature: StoreFeature) -> Bool { publication.current.file.header.has(feature) }
+
+  /// Sees to it that commits of other stores may be taken in: where the store was made without, its file is written anew, once, with
+  /// all its history.
+  package func admitCommitsOfOthers() throws(StorageError) {
+    if has(.commitsOfOthers) { return }
+    try refresh()
+    if has(.commitsOfOthers) { return }
+    _ = try compact(.all, switchingOn: .commitsOfOthers)
+  }
+}
