@@ -4,6 +4,7 @@ package struct DocumentMerge: Hashable, Sendable {
   package var merged: Document
   /// The places that both changed, and not to the same.
   package var overlaps: [Overlap]
+  private let rules: MergeRules
 
   /// A place for a person to choose.
   package struct Overlap: Hashable, Sendable {
@@ -24,7 +25,10 @@ package struct DocumentMerge: Hashable, Sendable {
   /// Puts the changes from `base` to `mine` and those from `base` to `theirs` together, field by field. Lists are merged
   /// element by element where neither edit changed their length, and otherwise are one field. Members stand in the order
   /// of `theirs`, then those that only mine has.
-  package init(base: Document, mine: Document, theirs: Document) {
+  ///
+  /// `rules`: how lists and other values are merged that both changed, where not as above.
+  package init(base: Document, mine: Document, theirs: Document, rules: MergeRules = MergeRules()) {
+    self.rules = rules
     overlaps = []
     merged = mine
     merged = merge(base, mine, theirs, at: .root) ?? .null
@@ -47,6 +51,11 @@ package struct DocumentMerge: Hashable, Sendable {
   ) -> Document? {
     if mine == theirs || base == mine { return theirs }
     if base == theirs { return mine }
+    if let rule = rules.rule(at: path) {
+      if let merged = rule.merge(base, mine, theirs) { return merged }
+      overlaps.append(Overlap(path: path, base: base, mine: mine, theirs: theirs))
+      return mine
+    }
     switch (base, mine, theirs) {
     case (.object(let base)?, .object(let mine)?, .object(let theirs)?): return merge(base, mine, theirs, at: path)
     case (.array(let base)?, .array(let mine)?, .array(let theirs)?)

@@ -56,8 +56,7 @@ extension OwnStore {
   }
 
   /// All trees of a datastore that one of two views has: what the other has not got is dropped by a restore.
-  private func treeNames(of datastore: String, in first: OwnView, and second: OwnView) throws(ModelError) -> [TreeName]
-  {
+  func treeNames(of datastore: String, in first: OwnView, and second: OwnView) throws(ModelError) -> [TreeName] {
     var names: Set<TreeName> = [.leftOut(of: datastore)]
     for view in [first, second] {
       guard let found = try view.ownDatastore(datastore) else { continue }
@@ -107,6 +106,7 @@ extension OwnStore {
     guard UInt64(name) == nil, !name.lowercased().hasPrefix("head") else {
       throw refuse("“\(name)” means a commit already")
     }
+    guard !name.hasPrefix("remotes/") else { throw refuse("“remotes/…” are the heads of other copies") }
     guard CommitTime.parse(name, now: 0) == nil else { throw refuse("“\(name)” means a time already") }
   }
 }

@@ -12,13 +12,19 @@ enum RecordRebase {
   case conflict([FieldConflict])
 
   init(_ edit: RecordEdit, theirs: RecordContent?, descriptor: DatastoreDescriptor) {
-    let sides = Sides(descriptor, base: edit.old, mine: edit.new, theirs: theirs)
-    if sides.isSame(edit.old, theirs) {
+    let merge = RecordMerge(descriptor, base: edit.old, mine: edit.new, theirs: theirs)
+    if merge.isSame(edit.old, theirs) {
       self = .unmoved
-    } else if sides.isSame(edit.new, theirs) {
+    } else if merge.isSame(edit.new, theirs) {
       self = .alreadyMade
     } else {
-      self = sides.merged()
+      switch merge.outcome {
+      case .mine: self = .unmoved
+      // An edit that changes nothing leaves what came meanwhile.
+      case .theirs: self = .alreadyMade
+      case .merged(let content): self = .merged(content)
+      case .conflict(let fields): self = .conflict(fields)
+      }
     }
   }
 
@@ -27,51 +33,6 @@ enum RecordRebase {
     var fields: [FieldConflict] = []
     if case .conflict(let found) = self { fields = found }
     return EditConflict(place: edit.place, base: edit.old, mine: edit.new, theirs: theirs, fields: fields)
-  }
-}
-
-/// The three states of a record in a merge.
-private struct Sides {
-  let descriptor: DatastoreDescriptor
-  let base: RecordContent?
-  let mine: RecordContent?
-  let theirs: RecordContent?
-
-  init(_ descriptor: DatastoreDescriptor, base: RecordContent?, mine: RecordContent?, theirs: RecordContent?) {
-    self.descriptor = descriptor
-    self.base = base
-    self.mine = mine
-    self.theirs = theirs
-  }
-
-  func isSame(_ left: RecordContent?, _ right: RecordContent?) -> Bool {
-    guard let left, let right else { return left == nil && right == nil }
-    guard left.version == right.version else { return false }
-    if left.bytes == right.bytes { return true }
-    guard let left = document(left), let right = document(right) else { return false }
-    return left == right
-  }
-
-  func merged() -> RecordRebase {
-    guard let base, let mine, let theirs, base.version == theirs.version,
-      let before = document(base), let wanted = document(mine), let present = document(theirs)
-    else { return .conflict([]) }
-    let merge = DocumentMerge(base: before, mine: wanted, theirs: present)
-    guard merge.overlaps.isEmpty else { return .conflict(merge.overlaps.map { FieldConflict($0) }) }
-    let coding = descriptor.coding(of: theirs.bytes)
-    guard let bytes = try? coding.encode(merge.merged, keeping: theirs.bytes) else { return .conflict([]) }
-    return .merged(RecordContent(version: mine.version, bytes: bytes))
-  }
-
-  private func document(_ content: RecordContent) -> Document? {
-    let coding = descriptor.coding(of: content.bytes)
-    return coding == .opaque ? nil : try? coding.document(of: content.bytes)
-  }
-}
-
-extension FieldConflict {
-  fileprivate init(_ overlap: DocumentMerge.Overlap) {
-    self.init(path: overlap.path, base: overlap.base, mine: overlap.mine, theirs: overlap.theirs)
   }
 }
 

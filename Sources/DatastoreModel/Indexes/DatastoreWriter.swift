@@ -179,7 +179,9 @@ package final class DatastoreWriter: @unchecked Sendable {
     guard let position = indexes.firstIndex(where: { $0.descriptor.name == index }) else { return }
     let identifier = key.withUnsafeBytes { EntryKey.split($0)?.identifier } ?? []
     let reference = indexes[position].isDirect ? try reference(of: identifier) ?? .none : .none
-    _ = try key.withUnsafeBytes { try indexes[position].insert($0, reference, in: transaction) }
+    if try key.withUnsafeBytes({ try indexes[position].insert($0, reference, in: transaction) }) {
+      indexes[position].note(key)
+    }
   }
 
   /// Takes one entry out by its key.

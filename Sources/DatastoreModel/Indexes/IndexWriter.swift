@@ -114,6 +114,12 @@ extension IndexWriter {
     return isNew
   }
 
+  /// Has the value of an entry that was inserted by its key looked at by `duplicates`.
+  mutating func note(_ key: [UInt8]) {
+    guard descriptor.isUnique, let value = key.withUnsafeBytes({ EntryKey.split($0)?.value }) else { return }
+    touched.insert(value)
+  }
+
   private mutating func remove(
     _ value: [UInt8], of identifier: [UInt8], in transaction: WriteTransaction
   ) throws -> Bool {

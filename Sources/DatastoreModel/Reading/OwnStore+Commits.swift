@@ -5,11 +5,13 @@ extension OwnStore {
 
   package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
     var commits: [Commit] = []
-    var next: CommitNumber? = newest.rawValue == 0 ? nil : newest
-    while let number = next, commits.count < limit {
-      let record = try commitRecord(number)
+    // Behind a merge both parents' histories are told, in the order of the file, which is one of them.
+    var open: Set<UInt64> = newest.rawValue == 0 ? [] : [newest.rawValue]
+    while commits.count < limit, let number = open.max() {
+      open.remove(number)
+      let record = try commitRecord(CommitNumber(number))
       if !folded || !record.changesNoRecord { commits.append(try described(record)) }
-      next = record.parents.first.map { CommitNumber($0) }
+      open.formUnion(record.parents.filter { $0 > 0 })
     }
     return commits
   }
@@ -17,7 +19,8 @@ extension OwnStore {
   package var pins: [Pin] {
     get throws(ModelError) {
       try onStorage { () throws(StorageError) in try engine.names }
-        .filter { $0.key != "head" }
+        // What an exchange keeps for the next merge is nobody's name.
+        .filter { $0.key != "head" && !($0.key.hasPrefix("remotes/") && $0.key.hasSuffix("/common")) }
         .map { Pin(name: $0.key, commit: CommitNumber($0.value)) }
         .sorted { $0.name < $1.name }
     }

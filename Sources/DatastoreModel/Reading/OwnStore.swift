@@ -14,7 +14,7 @@ package final class OwnStore: EditableStore {
   /// What the app's own types tell, by datastore; empty in tools without them.
   let formats: [String: any CompiledFormat]
   /// Whether the writer's lock stays taken between commits, as an app's own writer keeps it.
-  let keepsLock: Bool
+  package let keepsLock: Bool
   /// Whether it is gone with the last reference.
   package let isInMemory: Bool
   let descriptors = DescriptorCache()

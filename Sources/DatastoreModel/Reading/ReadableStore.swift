@@ -23,7 +23,7 @@ package protocol ReadableStore: AnyObject, Sendable {
   func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView
   /// One commit, without its changes. O(log n).
   func commit(_ number: CommitNumber) throws(ModelError) -> Commit
-  /// Up to `limit` commits in descending order, `newest` and its first parents first. Commits that changed no data
+  /// Up to `limit` commits in descending order, `newest` and all that it was made on. Commits that changed no data
   /// for a user (registrations of the original library) are folded unless `folded` is false.
   func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit]
   /// The commit that a user means by a number, `#12`, `head`, `head~3`, a pin's name, or a time (the newest commit not

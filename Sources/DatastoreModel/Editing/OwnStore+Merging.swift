@@ -1,0 +1,173 @@
+package import StorageEngine
+
+/// What a merge makes of the state of its first parent: nothing of it is asked for anew.
+package struct MergedChanges: Sendable {
+  /// Head, on which the merge is made, and the commit that is merged into it.
+  package var first: CommitNumber
+  package var second: CommitNumber
+  /// Datastores that only the second side changed: they are taken as they are there, with their indexes.
+  package var whole: [String]
+  /// Records that only the second side changed, of datastores that both did.
+  package var adopted: [String: Set<StoredKey>]
+  /// Records that both sides changed, as they come out: old content that of the first side.
+  package var edits: ChangeSet
+  /// Descriptors that only the second side changed, or both, as they come out. Indexes that they define anew are marked stale.
+  package var descriptors: [DatastoreDescriptor]
+
+  package init(
+    first: CommitNumber, second: CommitNumber, whole: [String] = [], adopted: [String: Set<StoredKey>] = [:],
+    edits: ChangeSet = ChangeSet(), descriptors: [DatastoreDescriptor] = []
+  ) {
+    self.first = first
+    self.second = second
+    self.whole = whole
+    self.adopted = adopted
+    self.edits = edits
+    self.descriptors = descriptors
+  }
+}
+
+extension OwnStore {
+  /// Commits a merge, with both parents; nil where `head` is another commit by now, and nothing was written.
+  ///
+  /// - Parameter info: what the commit says of itself; its parents are set here.
+  package func commit(
+    _ merge: MergedChanges, _ info: CommitInfo, options: EditOptions
+  ) throws(ModelError) -> CommitNumber? {
+    if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
+    for key in Set(merge.edits.changes.map(\.datastore)).union(merge.adopted.keys).sorted() {
+      guard let datastore = try ownView(at: merge.first).ownDatastore(key) else { continue }
+      _ = try RecordIndexing(datastore, progress: options.progress)
+    }
+    defer { if !keepsLock { engine.releaseLock() } }
+    let transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
+    guard transaction.base.number == merge.first.rawValue else {
+      transaction.cancel()
+      return nil
+    }
+    do {
+      try MergeApplication(store: self, transaction: transaction, options: options).apply(merge)
+    } catch {
+      transaction.cancel()
+      throw error
+    }
+    var info = info
+    info.parents = [merge.first.rawValue, merge.second.rawValue]
+    let pending = try onStorage { () throws(StorageError) in try transaction.commit(info) }
+    try onStorage { () throws(StorageError) in try pending?.wait() }
+    return pending.map { CommitNumber($0.number) }
+  }
+
+  /// Whether a datastore is in two commits the same: records, descriptor, indexes. Costs a few node reads where it is.
+  package func isSame(_ datastore: String, in first: CommitNumber, and second: CommitNumber) throws(ModelError) -> Bool
+  {
+    let (left, right) = (try ownView(at: first), try ownView(at: second))
+    if try left.ownDatastore(datastore) == nil, try right.ownDatastore(datastore) == nil { return true }
+    for name in try treeNames(of: datastore, in: left, and: right) {
+      let (before, after) = (try left.tree(name), try right.tree(name))
+      guard before?.count == after?.count, before?.attributes == after?.attributes else { return false }
+      let isSame = try onStorage { () throws(StorageError) in
+        var cursor = try difference(left.view, right.view, tree: name)
+        return try cursor.next() == nil
+      }
+      if !isSame { return false }
+    }
+    return true
+  }
+
+  /// The descriptor of a datastore as of a commit; nil where there is none.
+  package func descriptor(of datastore: String, at commit: CommitNumber) throws(ModelError) -> DatastoreDescriptor? {
+    try ownView(at: commit).ownDatastore(datastore)?.descriptor
+  }
+}
+
+/// Makes the changes of a merge in one transaction.
+private struct MergeApplication {
+  let store: OwnStore
+  let transaction: WriteTransaction
+  let options: EditOptions
+
+  /// Makes all changes; uniqueness is checked by each datastore's writers.
+  func apply(_ merge: MergedChanges) throws(ModelError) {
+    let (first, second) = (try store.ownView(at: merge.first), try store.ownView(at: merge.second))
+    for key in merge.whole.sorted() {
+      let names = try store.treeNames(of: key, in: second, and: first)
+      try onStorage { () throws(StorageError) in try transaction.restore(names, from: second.view) }
+    }
+    var edits = merge.edits
+    for key in merge.adopted.keys.sorted() {
+      let identifiers = merge.adopted[key] ?? []
+      let (ours, theirs) = (try first.requiredDatastore(key), try second.ownDatastore(key))
+      guard let theirs, Self.hasSameIndexes(ours.descriptor, theirs.descriptor) else {
+        // The rules say what stands in the indexes of this side.
+        for identifier in identifiers.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
+          edits.changes.append(
+            RecordEdit(
+              datastore: key, identifier: identifier, old: try ours.record(identifier)?.stored,
+              new: try theirs?.record(identifier)?.stored))
+        }
+        continue
+      }
+      try adopt(identifiers, ours, theirs)
+    }
+    var options = options
+    options.bringsBackContents = true
+    let application = EditApplication(store: store, transaction: transaction, options: options)
+    try store.whileBusy("merge", total: edits.count, progress: options.progress) { meter throws(ModelError) in
+      try application.apply(edits, meter)
+    }
+    for descriptor in merge.descriptors { try store(descriptor, insteadOf: first.requiredDatastore(descriptor.key)) }
+  }
+
+  /// Stores a merged descriptor: indexes that it has no more are dropped, those that it defines anew are empty and stale.
+  private func store(_ merged: DatastoreDescriptor, insteadOf old: OwnDatastore) throws(ModelError) {
+    var merged = merged
+    for index in old.descriptor.indexes where merged.index(index.name) == nil {
+      try onStorage { () throws(StorageError) in try transaction.dropTree(.index(index.name, of: merged.key)) }
+    }
+    for var index in merged.indexes where old.descriptor.index(index.name) != index {
+      index.isStale = true
+      merged.setIndex(index.name, to: index)
+      try DatastoreWriter.createIndex(index, of: merged, in: transaction)
+    }
+    try DatastoreWriter.store(merged, in: transaction)
+  }
+
+  private static func hasSameIndexes(_ left: DatastoreDescriptor, _ right: DatastoreDescriptor) -> Bool {
+    func shape(_ descriptor: DatastoreDescriptor) -> [String] {
+      descriptor.indexes.map { "\($0.name) \($0.kind) \($0.storage) \($0.encoding) \($0.isStale)" }
+    }
+    return shape(left) == shape(right) && left.identifierEncoding == right.identifierEncoding
+  }
+
+  /// Takes records as they lie in the other parent, with the entries that they have in its indexes: no rule is asked.
+  private func adopt(
+    _ identifiers: Set<StoredKey>, _ ours: OwnDatastore, _ theirs: OwnDatastore
+  ) throws(ModelError) {
+    let key = ours.descriptor.key
+    let wanted = Set(identifiers.map(\.bytes))
+    let writer = DatastoreWriter(ours.descriptor, in: transaction, format: store.formats[key])
+    try onWriter {
+      for bytes in wanted {
+        let place = try writer.recordOrder.isBytes ? nil : writer.recordOrder.place(of: bytes).keptProbe
+        _ = try transaction.adopt(bytes, in: .records(of: key), from: theirs.view.view, place: place)
+      }
+      for index in ours.descriptor.indexes where !index.isStale {
+        var cursor = try difference(ours.view.view, theirs.view.view, tree: .index(index.name, of: key))
+        var inserted: [[UInt8]] = []
+        while let found = try cursor.next() {
+          guard let identifier = found.key.withUnsafeBytes({ EntryKey.split($0)?.identifier }),
+            wanted.contains(identifier)
+          else { continue }
+          if found.new == nil {
+            try writer.removeEntry(found.key.array, in: index.name)
+          } else {
+            inserted.append(found.key.array)
+          }
+        }
+        for entry in inserted { try writer.insertEntry(entry, in: index.name) }
+      }
+      try writer.finish()
+    }
+  }
+}
