@@ -4,7 +4,7 @@ import PackageDescription
 // The arrows of the house. A module may import what its line names and nothing else:
 //
 //   CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Atlas
-//   Documents ← Expressions ←     ↑
+//   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
 let everyTarget: [SwiftSetting] = [
@@ -35,11 +35,13 @@ let package = Package(
       name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
     .target(
       name: "CodableDatastore",
-      dependencies: ["DatastoreModel", "Documents", "Expressions", "FolderStore", "StorageEngine"],
+      dependencies: ["DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
+    .target(
+      name: "Exchange", dependencies: ["DatastoreModel", "Documents", "StorageEngine"], swiftSettings: everyTarget),
     .target(name: "FolderStore", dependencies: ["DatastoreModel", "Documents"], swiftSettings: everyTarget),
     .target(name: "TerminalKit", exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
     .target(
@@ -60,8 +62,8 @@ let package = Package(
     .executableTarget(
       name: "strata",
       dependencies: [
-        "StorageEngine", "Documents", "Expressions", "DatastoreModel", "CodableDatastore", "FolderStore", "TerminalKit",
-        "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
+        "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
+        "TerminalKit", "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
       ],
       swiftSettings: everyTarget),
     .testTarget(
@@ -79,6 +81,10 @@ let package = Package(
       swiftSettings: everyTarget),
     .testTarget(
       name: "EntitiesTests", dependencies: ["Entities", "CodableDatastore"], swiftSettings: everyTarget),
+    .testTarget(
+      name: "ExchangeTests",
+      dependencies: ["Exchange", "DatastoreModel", "Documents", "Expressions", "StorageEngine"],
+      swiftSettings: everyTarget),
     .testTarget(
       name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),

@@ -1,0 +1,88 @@
+import DatastoreModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A program that runs with its standard input and output in our hands, and what it says on standard error kept.
+final class ChildProcess {
+  let input: Int32
+  /// For a `LineReader`, which closes it.
+  let output: Int32
+  private let errors: Int32
+  private let process: pid_t
+  private var hasEnded = false
+  private var isInputOpen = true
+
+  /// - Parameter words: the program, found along PATH, and its arguments.
+  init(_ words: [String]) throws {
+    var toChild: [Int32] = [0, 0]
+    var fromChild: [Int32] = [0, 0]
+    let name = "/tmp/strata-ssh-XXXXXX"
+    var template = Array(name.utf8CString)
+    let kept = mkstemp(&template)
+    guard kept >= 0, pipe(&toChild) == 0, pipe(&fromChild) == 0 else {
+      throw ExchangeError.peer(name: words[0], reason: String(cString: strerror(errno)))
+    }
+    unlink(template)
+    for descriptor in toChild + fromChild + [kept] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    #if canImport(Darwin)
+      var actions: posix_spawn_file_actions_t?
+    #else
+      var actions = posix_spawn_file_actions_t()
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
+    posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
+    posix_spawn_file_actions_adddup2(&actions, kept, 2)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+    arguments.append(nil)
+    defer { for argument in arguments { free(argument) } }
+    var child: pid_t = 0
+    let code = posix_spawnp(&child, words[0], &actions, nil, arguments, environ)
+    close(toChild[0])
+    close(fromChild[1])
+    guard code == 0 else {
+      for descriptor in [toChild[1], fromChild[0], kept] { close(descriptor) }
+      throw ExchangeError.peer(name: words[0], reason: "it cannot be started: \(String(cString: strerror(code)))")
+    }
+    process = child
+    input = toChild[1]
+    output = fromChild[0]
+    errors = kept
+  }
+
+  deinit {
+    closeInput()
+    if !hasEnded {
+      kill(process, SIGTERM)
+      _ = wait()
+    }
+    close(errors)
+  }
+
+  func closeInput() {
+    if isInputOpen { close(input) }
+    isInputOpen = false
+  }
+
+  /// Waits for its end; the status that it ended with.
+  func wait() -> Int32 {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    hasEnded = true
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
+  }
+
+  /// The last of what it said on standard error, on one line.
+  var words: String {
+    var bytes = [UInt8](repeating: 0, count: 2_048)
+    let size = lseek(errors, 0, SEEK_END)
+    let count = pread(errors, &bytes, bytes.count, max(0, size - off_t(bytes.count)))
+    let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    return text.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
+  }
+}

@@ -1,0 +1,130 @@
+import Documents
+package import StorageEngine
+
+/// Another copy behind two pipes, at whose other end `strata serve` answers; over ssh, that is.
+///
+/// Each request is a line and each answer is lines, as `PeerServer` has them. A peer that says nothing for a minute has gone.
+package final class PipePeer: Peer {
+  package let name: String
+  private let child: ChildProcess
+  private let reader: LineReader
+  private let writer: LineWriter
+  private var greeting: StreamLine?
+
+  private static let patience: Int32 = 60_000
+  private static let mostHaves = 10_000
+
+  /// Starts a program that serves a store on its standard input and output.
+  package init(_ words: [String], name: String) throws {
+    self.name = name
+    child = try ChildProcess(words)
+    reader = LineReader(descriptor: child.output, name: name, patience: Self.patience)
+    writer = LineWriter(descriptor: child.input, name: name)
+  }
+
+  /// The words that run `strata serve` on another machine. `STRATA_SSH` names a program in the place of ssh, as a test does.
+  package static func words(
+    user: String?, host: String, port: Int?, path: String, program: String?
+  ) -> [String] {
+    let quoted = "'" + path.replacing("'", with: "'\\''") + "'"
+    var words = [program ?? "ssh"]
+    if let port { words += ["-p", "\(port)"] }
+    return words + ["--", user.map { "\($0)@\(host)" } ?? host, "strata serve \(quoted)"]
+  }
+
+  package func heads() throws -> [CommitIdentity] {
+    let line = try greet()
+    guard let text = line.text("head") else { return [] }
+    guard let identity = CommitIdentity(text: text) else { throw wrong("its head is no identity") }
+    return [identity]
+  }
+
+  /// The first line that the other side says; the later ones come with each change of its head.
+  private func greet() throws -> StreamLine {
+    if let greeting { return greeting }
+    let line = try answer()
+    guard line.kind == "serve", line.number("serve") == 1 else {
+      throw wrong("it does not speak the language of strata serve, version 1")
+    }
+    greeting = line
+    return line
+  }
+
+  package func fetch(haves: [Have], wants: [CommitIdentity], take: ([UInt8]) throws -> Void) throws {
+    _ = try greet()
+    try ask([
+      .init("fetch", .array(haves.map { .string($0.text) })), .init("wants", .array(wants.map { .string($0.text) })),
+    ])
+    while true {
+      guard let bytes = try reader.next() else { throw gone() }
+      if bytes.starts(with: Array("{\"done\":".utf8)) { return }
+      if bytes.starts(with: Array("{\"error\":".utf8)) { throw refusal(bytes) }
+      try take(bytes)
+    }
+  }
+
+  package func haves() throws -> [Have] {
+    _ = try greet()
+    try ask([.init("haves", .bool(true))])
+    let line = try answer()
+    guard let texts = line.texts("haves"), texts.count <= Self.mostHaves else {
+      throw wrong("it does not say what it has")
+    }
+    return texts.compactMap(Have.init(text:))
+  }
+
+  package func push(
+    _ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void
+  ) throws -> Bool {
+    _ = try greet()
+    try ask([.init("receive", .bool(true))])
+    do {
+      try write { try self.writer.add($0) }
+    } catch let error as ExchangeError {
+      // Why it went away it may have said.
+      if case .peer = error { throw gone() }
+      throw error
+    }
+    try ask([.init("done", .bool(true))])
+    _ = try answer()
+    try ask([.init("propose", .string(head.text))])
+    let line = try answer()
+    if line.document("moved") == true {
+      greeting = line
+      return true
+    }
+    return false
+  }
+
+  private func ask(_ members: [Document.Member]) throws {
+    try writer.add(StreamLine.bytes(members))
+    try writer.flush()
+  }
+
+  private func answer() throws -> StreamLine {
+    guard let bytes = try reader.next() else { throw gone() }
+    guard let line = StreamLine(bytes) else {
+      throw wrong("it says what is no line of the stream: “\(Self.shown(bytes))”")
+    }
+    if line.kind == "error" { throw refusal(bytes) }
+    return line
+  }
+
+  private static func shown(_ bytes: [UInt8]) -> String { String(decoding: bytes.prefix(80), as: UTF8.self) }
+
+  private func refusal(_ bytes: [UInt8]) -> ExchangeError {
+    let line = StreamLine(bytes)
+    if let missing = line?.text("missing").flatMap(CommitIdentity.init(text:)) { return .missing(missing, line: 0) }
+    return wrong(line?.text("error") ?? "it failed")
+  }
+
+  private func wrong(_ reason: String) -> ExchangeError { .peer(name: name, reason: reason) }
+
+  /// It has gone: its own words say why.
+  private func gone() -> ExchangeError {
+    child.closeInput()
+    let status = child.wait()
+    let words = child.words
+    return wrong(words.isEmpty ? "it went away without a word (status \(status))" : words)
+  }
+}

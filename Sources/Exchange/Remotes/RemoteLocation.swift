@@ -1,0 +1,66 @@
+/// Where another copy of a store lies, as people write it.
+package enum RemoteLocation: Hashable, Sendable {
+  /// On this machine.
+  case path(String)
+  /// `user` and `port` nil: as ssh has them.
+  case ssh(user: String?, host: String, port: Int?, path: String)
+  /// A folder that something else carries to other machines.
+  case folder(String)
+
+  /// Reads a path, `ssh://[user@]host[:port]/path`, `[user@]host:path`, or `folder:PATH`.
+  package init(parsing text: String) throws(ExchangeError) {
+    func refuse(_ reason: String) -> ExchangeError { .invalidRemote(text, reason: reason) }
+    guard !text.isEmpty, !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
+      throw refuse("a location is a path, ssh://host/path, host:path or folder:PATH")
+    }
+    if text.hasPrefix("folder:") {
+      guard text.count > 7 else { throw refuse("folder: needs a PATH") }
+      self = .folder(String(text.dropFirst(7)))
+      return
+    }
+    if text.hasPrefix("ssh://") {
+      let rest = text.dropFirst(6)
+      guard let slash = rest.firstIndex(of: "/") else { throw refuse("ssh://host/path needs a path") }
+      self = try Self.ssh(String(rest[..<slash]), path: String(rest[slash...]), hasPort: true, refuse)
+      return
+    }
+    if let mark = text.range(of: "://") {
+      throw refuse("\(text[..<mark.lowerBound]):// is no kind of remote that this program knows")
+    }
+    if let colon = text.firstIndex(of: ":"), !text[..<colon].contains("/") {
+      let path = String(text[text.index(after: colon)...])
+      guard !path.isEmpty else { throw refuse("host:path needs a path") }
+      self = try Self.ssh(String(text[..<colon]), path: path, hasPort: false, refuse)
+      return
+    }
+    self = .path(text)
+  }
+
+  private static func ssh(
+    _ authority: String, path: String, hasPort: Bool, _ refuse: (String) -> ExchangeError
+  ) throws(ExchangeError) -> Self {
+    var host = authority[...]
+    var user: String?
+    var port: Int?
+    if let at = host.lastIndex(of: "@") {
+      user = String(host[..<at])
+      host = host[host.index(after: at)...]
+    }
+    if hasPort, let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
+      guard let number = Int(host[host.index(after: colon)...]), 1...65535 ~= number else {
+        throw refuse("the port is a number from 1 to 65535")
+      }
+      port = number
+      host = host[..<colon]
+    }
+    // What begins with a dash ssh would take for an option.
+    guard !host.isEmpty, !host.hasPrefix("-"), user.map({ !$0.isEmpty && !$0.hasPrefix("-") }) ?? true,
+      !(String(host) + (user ?? "")).contains(where: \.isWhitespace)
+    else { throw refuse("“\(authority)” is no host") }
+    return .ssh(user: user, host: String(host), port: port, path: path)
+  }
+}
+
+extension String {
+  fileprivate func range(of mark: String) -> Range<String.Index>? { firstRange(of: mark) }
+}

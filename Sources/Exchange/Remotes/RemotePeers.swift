@@ -1,0 +1,32 @@
+import DatastoreModel
+
+/// Opens the other copy that a location leads to.
+package struct RemotePeers {
+  private let program: String
+  private let author: String
+  private let now: Int64
+  /// What stands for ssh.
+  private let ssh: String?
+
+  package init(program: String, author: String, now: Int64, ssh: String?) {
+    self.program = program
+    self.author = author
+    self.now = now
+    self.ssh = ssh
+  }
+
+  /// - Parameter folder: where relative paths begin: the folder that the store lies in.
+  package func open(_ location: String, name: String, from folder: String) throws -> any Peer {
+    switch try RemoteLocation(parsing: location) {
+    case .path(let path):
+      let full = path.hasPrefix("/") ? path : folder + "/" + path
+      let store = try OwnStore.open(path: full, program: program, author: author)
+      return StorePeer(store, name: name, now: now)
+    case .ssh(let user, let host, let port, let path):
+      return try PipePeer(
+        PipePeer.words(user: user, host: host, port: port, path: path, program: ssh), name: name)
+    case .folder(let path):
+      return try FolderPeer(path.hasPrefix("/") ? path : folder + "/" + path, name: name)
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import DatastoreModel
+import Documents
+import StorageEngine
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Another copy of a store, by the name that it has here.
+package struct Remote: Hashable, Sendable {
+  package var name: String
+  /// As the user wrote it.
+  package var location: String
+
+  package init(name: String, location: String) {
+    self.name = name
+    self.location = location
+  }
+}
+
+/// The file `remotes` in a store's folder: names and locations of other copies. It is no part of the history.
+///
+///     strata remotes 1 1f3a0c77
+///     {"name":"laptop","location":"../laptop.strata"}
+///
+/// The first line has the CRC-32C of all that follows. The file is written under another name and renamed.
+package struct RemotesFile {
+  private let path: String
+  private static let head = "strata remotes 1 "
+
+  package init(storeAt folder: String) { path = folder + "/remotes" }
+
+  package func read() throws -> [Remote] {
+    guard let descriptor = try opened() else { return [] }
+    let reader = LineReader(descriptor: descriptor, name: path)
+    guard let first = try reader.next(), String(decoding: first, as: UTF8.self).hasPrefix(Self.head) else {
+      throw ModelError.unreadable(what: path, where: "it is no list of remotes")
+    }
+    var remotes: [Remote] = []
+    var check: UInt32 = 0
+    while let line = try reader.next() {
+      check = crc32c(check, line + [UInt8(ascii: "\n")])
+      guard let parsed = StreamLine(line), let name = parsed.text("name"), let location = parsed.text("location") else {
+        throw ModelError.unreadable(what: path, where: "line \(remotes.count + 2) is no remote")
+      }
+      remotes.append(Remote(name: name, location: location))
+    }
+    guard String(decoding: first, as: UTF8.self) == Self.head + Self.text(check) else {
+      throw ModelError.unreadable(
+        what: path, where: "its check is another one; take the file away and add the remotes anew")
+    }
+    return remotes
+  }
+
+  private func opened() throws -> Int32? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    if descriptor >= 0 { return descriptor }
+    if errno == ENOENT || errno == ENOTDIR { return nil }
+    throw ModelError.noSuchStore(path: path, reason: String(cString: strerror(errno)))
+  }
+
+  package func write(_ remotes: [Remote]) throws {
+    var lines: [UInt8] = []
+    for remote in remotes.sorted(by: { $0.name < $1.name }) {
+      lines += StreamLine.bytes([.init("name", .string(remote.name)), .init("location", .string(remote.location))])
+    }
+    let bytes = Array((Self.head + Self.text(crc32c(0, lines)) + "\n").utf8) + lines
+    try DurableFile.write(bytes, to: path)
+  }
+
+  private static func text(_ check: UInt32) -> String { String(Hexadecimal.text(of: UInt64(check)).suffix(8)) }
+
+  /// The location of a remote.
+  package func remote(_ name: String) throws -> Remote {
+    let remotes = try read()
+    guard let remote = remotes.first(where: { $0.name == name }) else {
+      throw ExchangeError.noSuchRemote(name, known: remotes.map(\.name))
+    }
+    return remote
+  }
+
+  package func add(_ remote: Remote) throws {
+    try Self.check(remote.name)
+    _ = try RemoteLocation(parsing: remote.location)
+    let remotes = try read()
+    if remotes.contains(where: { $0.name == remote.name }) { throw ExchangeError.remoteExists(remote.name) }
+    try write(remotes + [remote])
+  }
+
+  package func remove(_ name: String) throws {
+    _ = try remote(name)
+    try write(read().filter { $0.name != name })
+  }
+
+  /// Names stand in commits' names and on command lines.
+  private static func check(_ name: String) throws(ExchangeError) {
+    let isPlain = name.utf8.allSatisfy {
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20)
+        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: ".")
+    }
+    guard isPlain, 1...60 ~= name.utf8.count, !name.hasPrefix("-"), !name.hasPrefix(".") else {
+      throw .invalidRemote(name, reason: "a remote's name has 1 to 60 letters, digits, “-”, “_” and “.”")
+    }
+  }
+}
+
+/// Files that are there whole or not at all.
+enum DurableFile {
+  static func write(_ bytes: [UInt8], to path: String) throws {
+    let temporary = path + ".new"
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw failure("open", temporary) }
+    var written = 0
+    while written < bytes.count {
+      let count = bytes.withUnsafeBytes { bytes in
+        Self.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        let error = failure("write", temporary)
+        close(descriptor)
+        unlink(temporary)
+        throw error
+      }
+      written += count
+    }
+    let isSynced = fsync(descriptor) == 0
+    close(descriptor)
+    guard isSynced, rename(temporary, path) == 0 else {
+      let error = failure("rename", path)
+      unlink(temporary)
+      throw error
+    }
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    try? SystemDisk().syncDirectory(folder.isEmpty ? "/" : folder)
+  }
+
+  private static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(descriptor, bytes, count)
+    #else
+      Glibc.write(descriptor, bytes, count)
+    #endif
+  }
+
+  private static func failure(_ operation: String, _ path: String) -> ModelError {
+    .storage("\(operation) of \(path) failed: \(String(cString: strerror(errno)))", kind: .failed)
+  }
+}

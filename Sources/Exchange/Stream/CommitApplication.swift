@@ -1,0 +1,194 @@
+import DatastoreModel
+import Documents
+import StorageEngine
+
+/// Why a change of a stream cannot be made.
+struct ChangeError: Error {
+  var reason: String
+  init(_ reason: String) { self.reason = reason }
+}
+
+/// Makes the changes of one commit from a stream, as they lay in the store that sent them: records, index entries and descriptors, without
+/// asking any rule.
+final class CommitApplication {
+  private let transaction: WriteTransaction
+  private var descriptors: [String: DatastoreDescriptor] = [:]
+  /// Changes of trees whose order only an app knows; they are made at the end, when all places are known.
+  private var ordered: [TreeName: OrderedChanges] = [:]
+
+  private struct OrderedChanges {
+    var removed: Set<[UInt8]> = []
+    var inserted: [(key: [UInt8], payload: Payload, rank: Int)] = []
+  }
+
+  init(_ transaction: WriteTransaction) { self.transaction = transaction }
+
+  func cancel() { transaction.cancel() }
+
+  func commit(_ info: CommitInfo) throws -> PendingCommit? {
+    for (name, changes) in ordered.sorted(by: { $0.key < $1.key }) { try make(changes, in: name) }
+    return try onStorage { () throws(StorageError) in try transaction.commit(info) }
+  }
+
+  func apply(_ line: StreamLine) throws {
+    switch line.kind {
+    case "datastore", "index", "leftOut", "tree": try define(line)
+    case "drop":
+      let name = try label(line).name
+      descriptors.removeAll()
+      guard try tree(name) != nil else { throw ChangeError("it drops a tree that is not there") }
+      try onStorage { () throws(StorageError) in try transaction.dropTree(name) }
+    case "put", "delete": try changeRecord(line)
+    case "set", "unset": try changeValue(line)
+    case "insert", "remove": try changeEntry(line)
+    default: throw ChangeError("“\(line.kind)” is no line of a stream")
+    }
+  }
+
+  private func label(_ line: StreamLine) throws -> TreeLabel {
+    guard let label = TreeLabel(line) else { throw ChangeError("it names no tree") }
+    return label
+  }
+
+  private func tree(_ name: TreeName) throws -> Tree? {
+    try onStorage { () throws(StorageError) in try transaction.tree(name) }
+  }
+
+  private func required(_ name: TreeName, _ kind: TreeKind) throws -> Tree {
+    guard let tree = try tree(name) else { throw ChangeError("the tree that it changes is not there") }
+    guard tree.kind == kind else { throw ChangeError("the tree that it changes is of another kind") }
+    return tree
+  }
+
+  // MARK: Trees
+
+  private func define(_ line: StreamLine) throws {
+    let label = try label(line)
+    var kind = TreeKind.entries
+    if case .records = label { kind = .records }
+    if case .other = label, line.text("kind") == "records" { kind = .records }
+    let order: TreeOrder = line.text("order") == "caller" ? .caller : .bytes
+    var attributes = line.base64("attributes") ?? []
+    if let descriptor = line.raw("descriptor") { attributes = Array(descriptor) }
+    if case .records(let key) = label {
+      guard let descriptor = try? DatastoreDescriptor(bytes: attributes), descriptor.key == key else {
+        throw ChangeError("the descriptor of \(key) cannot be read")
+      }
+      descriptors[key] = descriptor
+    }
+    let name = label.name
+    if let known = try tree(name) {
+      guard known.kind == kind, known.order == order else { throw ChangeError("the tree is there, of another kind") }
+      try onStorage { () throws(StorageError) in try transaction.setAttributes(attributes, of: name) }
+    } else {
+      try onStorage { () throws(StorageError) in
+        try transaction.createTree(name, kind: kind, order: order, attributes: attributes)
+      }
+    }
+  }
+
+  private func descriptor(_ key: String) throws -> DatastoreDescriptor {
+    if let known = descriptors[key] { return known }
+    let tree = try required(.records(of: key), .records)
+    let descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
+    descriptors[key] = descriptor
+    return descriptor
+  }
+
+  // MARK: Records
+
+  private func changeRecord(_ line: StreamLine) throws {
+    guard let key = line.text(line.kind) else { throw ChangeError("it names no datastore") }
+    let descriptor = try descriptor(key)
+    let name = TreeName.records(of: key)
+    guard let identifier = StreamKey.bytes(line, descriptor) else {
+      throw ChangeError("its id is no identifier of \(key)")
+    }
+    guard descriptor.identifierEncoding.treeOrder == .bytes else {
+      throw ChangeError("the records of \(key) are ordered as only its app knows")
+    }
+    if line.kind == "delete" {
+      let deleted = try onStorage { () throws(StorageError) in try transaction.delete(identifier, in: name) }
+      if deleted == nil { throw ChangeError("it deletes a record of \(key) that is not there") }
+      return
+    }
+    guard let bytes = recordBytes(line) else { throw ChangeError("the put has no value") }
+    try onStorage { () throws(StorageError) in _ = try transaction.put(identifier, bytes, in: name) }
+  }
+
+  private func recordBytes(_ line: StreamLine) -> [UInt8]? {
+    if let bytes = line.base64("bytes") { return bytes }
+    guard let version = line.text("version") else { return nil }
+    if let value = line.raw("value") { return RecordBytes.make(version: version, content: Array(value)) }
+    return line.base64("base64").map { RecordBytes.make(version: version, content: $0) }
+  }
+
+  /// A record of a tree that means nothing to this program.
+  private func changeValue(_ line: StreamLine) throws {
+    let name = try label(line).name
+    guard let key = line.base64(line.kind) else { throw ChangeError("its key is no base64") }
+    guard try required(name, .records).order == .bytes else {
+      throw ChangeError("the tree is ordered as only its app knows")
+    }
+    if line.kind == "unset" {
+      let deleted = try onStorage { () throws(StorageError) in try transaction.delete(key, in: name) }
+      if deleted == nil { throw ChangeError("it deletes what is not there") }
+      return
+    }
+    guard let bytes = line.base64("bytes") else { throw ChangeError("the value is no base64") }
+    try onStorage { () throws(StorageError) in _ = try transaction.put(key, bytes, in: name) }
+  }
+
+  // MARK: Entries
+
+  private func changeEntry(_ line: StreamLine) throws {
+    let label = try label(line)
+    guard let key = line.base64(line.kind) else { throw ChangeError("its key is no base64") }
+    let order = try required(label.name, .entries).order
+    if line.kind == "remove" {
+      if order == .caller {
+        ordered[label.name, default: OrderedChanges()].removed.insert(key)
+        return
+      }
+      let wasThere = try onStorage { () throws(StorageError) in try transaction.remove(key, in: label.name) }
+      if !wasThere { throw ChangeError("it removes an index entry that is not there") }
+      return
+    }
+    let payload = try payload(line, key, label)
+    if order == .caller {
+      guard let rank = line.number("at").flatMap({ Int(exactly: $0) }) else {
+        throw ChangeError("the entry does not say where it stands, in an index whose order only its app knows")
+      }
+      ordered[label.name, default: OrderedChanges()].inserted.append((key, payload, rank))
+      return
+    }
+    try onStorage { () throws(StorageError) in _ = try transaction.insert(key, payload, in: label.name) }
+  }
+
+  private func payload(_ line: StreamLine, _ key: [UInt8], _ label: TreeLabel) throws -> Payload {
+    if let bytes = line.base64("bytes") { return .bytes(Bytes(bytes)) }
+    guard line.has("payload") else { return .none }
+    guard case .index(_, let datastore) = label,
+      let identifier = key.withUnsafeBytes({ EntryKey.split($0)?.identifier }),
+      let reference = try onStorage({ () throws(StorageError) in
+        try transaction.currentReference(of: identifier, in: .records(of: datastore))
+      })
+    else { throw ChangeError("the entry is of no record") }
+    return .record(reference)
+  }
+
+  private func make(_ changes: OrderedChanges, in name: TreeName) throws {
+    let tree = try required(name, .entries)
+    var ranks = try EntryRanks(tree)
+    for key in changes.removed {
+      guard ranks.rank(of: key) != nil else { throw ChangeError("it removes an index entry that is not there") }
+      let probe = ranks.probe(for: key)
+      try onStorage { () throws(StorageError) in _ = try transaction.remove(key, in: name, place: probe) }
+    }
+    ranks.change(removing: changes.removed, inserting: changes.inserted.map { ($0.key, $0.rank) })
+    for (key, payload, _) in changes.inserted {
+      let probe = ranks.probe(for: key)
+      try onStorage { () throws(StorageError) in _ = try transaction.insert(key, payload, in: name, place: probe) }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package import DatastoreModel
+import Documents
+package import StorageEngine
+
+/// Writes commits of a store as lines: the one writer of the stream, for fetch, push and export with history.
+///
+/// A commit's changes are those to the first parent that lies in this store, which the line names (`on`) where it is not the first one
+/// that the commit was made on. Costs what the changes cost, whatever the size of the store.
+package struct CommitSender {
+  private let store: Store
+  private let graph: CommitGraph
+  /// Takes whole lines.
+  private let sink: ([UInt8]) throws -> Void
+
+  /// The longest record that a stream takes, in bytes.
+  package static let valueLimit: UInt64 = 128 << 20
+
+  package init(_ store: OwnStore, _ graph: CommitGraph, sink: @escaping ([UInt8]) throws -> Void) {
+    self.store = store.engine
+    self.graph = graph
+    self.sink = sink
+  }
+
+  /// Numbers of the commits that `heads` consist of and one that has `haves` lacks; each after its parents.
+  package static func missing(
+    _ graph: CommitGraph, heads: [CommitIdentity], haves: [CommitIdentity]
+  ) -> [UInt64] {
+    graph.ancestry(of: heads).subtracting(graph.ancestry(of: haves)).compactMap { graph.number(of: $0) }.sorted()
+  }
+
+  /// - Parameter whole: commits that are sent with all that they hold, because the other side lacks what they were made on.
+  /// - Returns: How many commits were written.
+  @discardableResult
+  package func send(
+    _ numbers: [UInt64], since: [CommitIdentity], whole: [CommitIdentity] = [], progress: WorkProgress? = nil
+  ) throws -> Int {
+    let wanted = Set(whole.compactMap { graph.number(of: $0) })
+    let numbers = Set(numbers).union(wanted).sorted()
+
+    let identity = store.identity
+    let name = Hexadecimal.text(of: identity.high) + Hexadecimal.text(of: identity.low)
+    try sink(
+      StreamLine.bytes([
+        .init("strata", .number(NumberText(1))), .init("store", .string(name)),
+        .init("since", .array(since.map { .string($0.text) })),
+      ]))
+    for (done, number) in numbers.enumerated() {
+      try send(number, isWhole: wanted.contains(number))
+      if let progress, !progress(done + 1, numbers.count) { throw ModelError.cancelled }
+    }
+    return numbers.count
+  }
+
+  private func send(_ number: UInt64, isWhole: Bool) throws {
+    let view = try onStorage { () throws(StorageError) in try store.view(at: number) }
+    let commit = view.commit
+    guard let node = graph.nodes[commit.identity] else { throw ModelError.noSuchCommit("#\(number)") }
+    let parent = try onStorage { () throws(StorageError) in
+      isWhole ? nil : try commit.parents.first.map { parent throws(StorageError) in try store.view(at: parent) }
+    }
+    var lines = CommitLines(sink: sink)
+    try lines.add(StreamLine.bytes(members(of: commit, node, on: parent?.commit.identity)), isChange: false)
+    try TreeChanges(from: parent, to: view, commitName: { graph.identity(of: $0)?.text }).write(to: &lines)
+    try sink(
+      StreamLine.bytes([
+        .init("end", .string(commit.identity.text)), .init("changes", .number(NumberText(lines.changes))),
+        .init("check", .string(Hexadecimal.text(of: UInt64(lines.check)))),
+      ]))
+  }
+
+  private func members(
+    of commit: CommitRecord, _ node: CommitGraph.Node, on parent: CommitIdentity?
+  ) -> [Document.Member] {
+    var members: [Document.Member] = [
+      .init("commit", .string(commit.identity.text)),
+      .init("parents", .array(node.parents.map { .string($0.text) })),
+    ]
+    if parent != node.parents.first { members.append(.init("on", parent.map { .string($0.text) } ?? .null)) }
+    members.append(.init("date", .string(StreamDate.text(commit.date))))
+    for (name, text) in [("action", commit.action), ("program", commit.program), ("author", commit.author)]
+    where !text.isEmpty {
+      members.append(.init(name, .string(text)))
+    }
+    let flags = StreamFlags.names(commit.flags)
+    if !flags.isEmpty { members.append(.init("flags", .array(flags.map { .string($0) }))) }
+    if let undoes = node.undoes { members.append(.init("undoes", .string(undoes.text))) }
+    if !node.squashed.isEmpty { members.append(.init("squashed", .array(node.squashed.map(Self.document)))) }
+    members.append(.init("digest", .string(CommitDigest.text(of: commit, node))))
+    return members
+  }
+
+  /// `["origin:first", last, ["parent", …]]`
+  private static func document(_ run: Pedigree.Run) -> Document {
+    .array([
+      .string(CommitIdentity(origin: run.origin, number: run.numbers.lowerBound).text),
+      .number(NumberText(run.numbers.upperBound)), .array(run.parents.map { .string($0.text) }),
+    ])
+  }
+}
+
+/// Flags of commits, by name.
+enum StreamFlags {
+  private static let all: [(String, CommitFlags)] = [
+    ("maintenance", .maintenance), ("undo", .undo), ("restore", .restore), ("squashed", .squashed),
+  ]
+
+  static func names(_ flags: CommitFlags) -> [String] { all.filter { flags.contains($0.1) }.map(\.0) }
+
+  /// Nil where a name is unknown.
+  static func flags(_ names: [String]) -> CommitFlags? {
+    var flags: CommitFlags = []
+    for name in names {
+      guard let flag = all.first(where: { $0.0 == name }) else { return nil }
+      flags.insert(flag.1)
+    }
+    return flags
+  }
+}
+
+/// The lines of one commit on their way, counted and checked.
+struct CommitLines {
+  let sink: ([UInt8]) throws -> Void
+  private(set) var changes = 0
+  private(set) var check: UInt32 = 0
+
+  mutating func add(_ line: [UInt8], isChange: Bool = true) throws {
+    check = crc32c(check, line)
+    if isChange { changes += 1 }
+    try sink(line)
+  }
+}

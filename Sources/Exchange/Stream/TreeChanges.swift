@@ -1,0 +1,229 @@
+import DatastoreModel
+import Documents
+import StorageEngine
+
+/// What differs between two states of a store, tree by tree, as lines that make the one of the other exactly.
+struct TreeChanges {
+  /// Nil: the empty store.
+  let old: View?
+  let new: View
+  /// What a commit of this store is called elsewhere.
+  let commitName: (UInt64) -> String?
+
+  init(from old: View?, to new: View, commitName: @escaping (UInt64) -> String?) {
+    self.old = old
+    self.new = new
+    self.commitName = commitName
+  }
+
+  func write(to lines: inout CommitLines) throws {
+    let names = try onStorage { () throws(StorageError) in
+      (old: try old?.trees() ?? [], new: try new.trees())
+    }
+    var trees: [(before: Tree?, after: Tree)] = []
+    var dropped = Set(names.old).subtracting(names.new)
+    for name in names.new {
+      let (before, after) = try onStorage { () throws(StorageError) in (try old?.tree(name), try new.tree(name)) }
+      guard let after else { continue }
+      let isSame = before.map { $0.kind == after.kind && $0.order == after.order } ?? false
+      if before != nil, !isSame { dropped.insert(name) }
+      trees.append((isSame ? before : nil, after))
+    }
+    for name in dropped.sorted() { try lines.add(line([.init("drop", .bool(true))] + TreeLabel(name).members)) }
+    for (before, after) in trees where before == nil || before?.attributes != after.attributes {
+      try lines.add(definition(of: after))
+    }
+    for (before, after) in trees where after.kind == .records { try writeRecords(before, after, &lines) }
+    for (before, after) in trees where after.kind == .entries { try writeEntries(before, after, &lines) }
+  }
+
+  private func line(_ members: [Document.Member]) -> [UInt8] { StreamLine.bytes(members) }
+
+  private func definition(of tree: Tree) -> [UInt8] {
+    let label = TreeLabel(tree.name)
+    var members = label.members
+    if tree.order == .caller { members.append(.init("order", .string("caller"))) }
+    if case .other = label { members.append(.init("kind", .string(tree.kind == .records ? "records" : "entries"))) }
+    let attributes = tree.attributes.array
+    if case .records = label, JSONMembers.isLine(attributes) {
+      return StreamLine.bytes(members, raw: ("descriptor", attributes))
+    }
+    if !attributes.isEmpty { members.append(.init("attributes", .string(Base64.text(of: attributes)))) }
+    return line(members)
+  }
+
+  /// Goes through what differs, or through all of a tree that is new.
+  private func forEachDifference(
+    _ before: Tree?, _ after: Tree, _ body: (_ key: [UInt8], _ old: Payload?, _ new: Payload?) throws -> Void
+  ) throws {
+    if let old, before != nil {
+      var cursor = try onStorage { () throws(StorageError) in try difference(old, new, tree: after.name) }
+      while let next = try onStorage({ () throws(StorageError) in try cursor.next() }) {
+        try body(next.key.array, next.old?.payload, next.new?.payload)
+      }
+    } else {
+      var cursor = after.cursor()
+      try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+      while let entry = cursor.current {
+        try body(entry.key.array, nil, entry.payload)
+        try onStorage { () throws(StorageError) in try cursor.next() }
+      }
+    }
+  }
+
+  // MARK: Records
+
+  private func writeRecords(_ before: Tree?, _ after: Tree, _ lines: inout CommitLines) throws {
+    let label = TreeLabel(after.name)
+    var descriptor: DatastoreDescriptor?
+    if case .records = label { descriptor = try? DatastoreDescriptor(bytes: after.attributes.array) }
+    var isChecked = false
+    try forEachDifference(before, after) { key, old, new in
+      if after.order == .caller, !isChecked {
+        throw ModelError.refused(
+          reason:
+            "the records of \(descriptor?.key ?? "a datastore") are ordered as only its app knows, so they cannot be exchanged"
+        )
+      }
+      isChecked = true
+      guard let reference = new?.record else {
+        let was = try name(of: old?.record, in: before)
+        try lines.add(line(deletion(of: key, label, descriptor, was)))
+        return
+      }
+      guard UInt64(reference.length) <= CommitSender.valueLimit else {
+        throw ModelError.refused(
+          reason: "a record of \(reference.length >> 20) MiB is longer than the 128 that a stream takes")
+      }
+      let bytes = try onStorage { () throws(StorageError) in try after.value(of: reference) }
+      if let old = old?.record, let before,
+        try onStorage({ () throws(StorageError) in try before.value(of: old) }) == bytes
+      {
+        return
+      }
+      try lines.add(put(key, bytes, label, descriptor, try name(of: old?.record, in: before)))
+    }
+  }
+
+  private func name(of reference: RecordReference?, in tree: Tree?) throws -> String? {
+    guard let reference, let tree else { return nil }
+    return commitName(try onStorage { () throws(StorageError) in try tree.change(of: reference) }.commit)
+  }
+
+  private func deletion(
+    of key: [UInt8], _ label: TreeLabel, _ descriptor: DatastoreDescriptor?, _ was: String?
+  ) -> [Document.Member] {
+    guard case .records(let datastore) = label else {
+      return [.init("unset", .string(Base64.text(of: key)))] + label.members
+    }
+    var members: [Document.Member] = [.init("delete", .string(datastore)), StreamKey.member(key, descriptor)]
+    if let was { members.append(.init("was", .string(was))) }
+    return members
+  }
+
+  private func put(
+    _ key: [UInt8], _ bytes: Bytes, _ label: TreeLabel, _ descriptor: DatastoreDescriptor?, _ was: String?
+  ) -> [UInt8] {
+    guard case .records(let datastore) = label else {
+      return line(
+        [.init("set", .string(Base64.text(of: key)))] + label.members
+          + [.init("bytes", .string(Base64.text(of: bytes.array)))])
+    }
+    var members: [Document.Member] = [.init("put", .string(datastore)), StreamKey.member(key, descriptor)]
+    if let was { members.append(.init("was", .string(was))) }
+    guard let (version, content) = try? RecordBytes.split(bytes),
+      RecordBytes.head(version: version).count + content.count == bytes.count
+    else {
+      return line(members + [.init("bytes", .string(Base64.text(of: bytes.array)))])
+    }
+    members.append(.init("version", .string(version)))
+    let value = content.array
+    if JSONMembers.isLine(value) { return StreamLine.bytes(members, raw: ("value", value)) }
+    if let descriptor { members.append(.init("coding", .string(descriptor.coding.rawValue))) }
+    return line(members + [.init("base64", .string(Base64.text(of: value)))])
+  }
+
+  // MARK: Entries
+
+  private func writeEntries(_ before: Tree?, _ after: Tree, _ lines: inout CommitLines) throws {
+    let label = TreeLabel(after.name)
+    var ranks: EntryRanks?
+    try forEachDifference(before, after) { key, old, new in
+      let key64 = Document.string(Base64.text(of: key))
+      guard let new else { return try lines.add(line([.init("remove", key64)] + label.members)) }
+      var members = [Document.Member("insert", key64)] + label.members
+      switch new {
+      case .none: break
+      case .record: members.append(.init("payload", .string("record")))
+      case .bytes(let bytes): members.append(.init("bytes", .string(Base64.text(of: bytes.array))))
+      }
+      if after.order == .caller {
+        if ranks == nil { ranks = try EntryRanks(after) }
+        members.append(.init("at", .number(NumberText(ranks?.rank(of: key) ?? 0))))
+      }
+      try lines.add(line(members))
+    }
+  }
+}
+
+/// The identifier of a record as a line has it: as people write it, where that gives the same bytes again.
+enum StreamKey {
+  static func member(_ key: [UInt8], _ descriptor: DatastoreDescriptor?) -> Document.Member {
+    if let encoding = descriptor?.identifierEncoding, let value = try? encoding.decode(key) {
+      let document = value.document
+      // What the text of the line gives again, not what the document would.
+      if JSONMembers.isLine(document.json(.compact)), let parsed = try? JSONParser.parse(document.json(.compact)),
+        let again = encoding.keyValue(from: parsed), (try? encoding.encode(again)) == key
+      {
+        return .init("id", document)
+      }
+    }
+    return .init("key", .string(Base64.text(of: key)))
+  }
+
+  /// Nil where the line has none, or one that is no identifier of this datastore.
+  static func bytes(_ line: StreamLine, _ descriptor: DatastoreDescriptor?) -> [UInt8]? {
+    if let key = line.base64("key") { return key }
+    guard let document = line.document("id"), let encoding = descriptor?.identifierEncoding,
+      let value = encoding.keyValue(from: document)
+    else { return nil }
+    return try? encoding.encode(value)
+  }
+}
+
+/// Where each key of a tree stands, for trees whose order only an app knows. Walks the tree.
+struct EntryRanks {
+  private(set) var keys: [[UInt8]] = []
+  private var ranks: [[UInt8]: Int] = [:]
+
+  init(_ tree: Tree) throws {
+    var cursor = tree.cursor()
+    try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+    while let entry = cursor.current {
+      keys.append(entry.key.array)
+      try onStorage { () throws(StorageError) in try cursor.next() }
+    }
+    number()
+  }
+
+  private mutating func number() {
+    ranks = Dictionary(keys.enumerated().map { ($0.element, $0.offset) }) { first, _ in first }
+  }
+
+  func rank(of key: [UInt8]) -> Int? { ranks[key] }
+
+  /// Takes keys out, and puts others where they stand in the end.
+  mutating func change(removing removed: Set<[UInt8]>, inserting inserted: [(key: [UInt8], rank: Int)]) {
+    keys.removeAll { removed.contains($0) }
+    for (key, rank) in inserted.sorted(by: { $0.rank < $1.rank }) where ranks[key] == nil || removed.contains(key) {
+      keys.insert(key, at: min(max(0, rank), keys.count))
+    }
+    number()
+  }
+
+  /// The place of a key as the engine asks for it.
+  func probe(for key: [UInt8]) -> KeyProbe {
+    let own = ranks[key] ?? 0
+    return .compare { stored in (ranks[Array(stored)] ?? 0) - own }
+  }
+}

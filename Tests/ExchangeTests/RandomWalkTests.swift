@@ -1,0 +1,189 @@
+import DatastoreModel
+import Documents
+import Expressions
+import StorageEngine
+import Testing
+
+@testable import Exchange
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Three to five stores that are edited, compacted and exchanged at random, each transfer cut where chance wants it. `STRATA_SEED` runs one
+/// walk again, `STRATA_WALKS` runs more of them.
+@Suite("Random walks of exchange")
+struct RandomWalkTests {
+  private static var seeds: [UInt64] {
+    if let text = getenv("STRATA_SEED").map({ String(cString: $0) }), let seed = UInt64(text) { return [seed] }
+    let count = getenv("STRATA_WALKS").flatMap { UInt64(String(cString: $0)) } ?? 6
+    return Array(1...max(1, count))
+  }
+
+  @Test("all stores end equal and sound, with every acknowledged edit in every history", arguments: seeds)
+  func walk(seed: UInt64) throws {
+    var walk = try Walk(seed: seed)
+    for _ in 0..<60 { try walk.step() }
+    try walk.settle()
+    let first = walk.stores[0]
+    let graph = try first.graph
+    for store in walk.stores {
+      #expect(store.head == first.head, "seed \(seed)")
+      #expect(try store.contents() == first.contents(), "seed \(seed)")
+      let ancestry = try store.graph.ancestry(of: [store.head])
+      for edit in walk.acknowledged { #expect(ancestry.contains(edit), "seed \(seed): \(edit.text)") }
+      try store.expectHeadSound("seed \(seed)")
+    }
+    #expect(walk.acknowledged.allSatisfy { graph.knows($0) })
+    #expect(walk.cuts > 0 && walk.acknowledged.count > 10, "seed \(seed)")
+  }
+
+  private struct Walk {
+    var random: Xorshift
+    var stores: [ExchangedStore] = []
+    var acknowledged: [CommitIdentity] = []
+    var cuts = 0
+
+    init(seed: UInt64) throws {
+      random = Xorshift(seed)
+      let first = try ExchangedStore("one")
+      for number in 1...6 { try first.put(#"{"id":\#(number),"name":"n\#(number)","a":0,"b":0}"#) }
+      stores = [first]
+      for name in ["two", "three", "four", "five"].prefix(2 + random.next(below: 3)) {
+        let store = try ExchangedStore(name, isEmpty: true)
+        try store.fetchAndMerge(first)
+        stores.append(store)
+      }
+    }
+
+    mutating func step() throws {
+      let place = random.next(below: stores.count)
+      let store = stores[place]
+      switch random.next(below: 12) {
+      case 0..<5: try edit(store)
+      case 5:
+        if let commit = try store.own.undoCandidate(), commit.rawValue > 8,
+          (try? store.own.undo(commit, named: "undo")) != nil
+        {
+          acknowledged.append(store.head)
+        }
+      case 6: _ = try store.own.engine.compact(random.next(below: 2) == 0 ? .all : .last(2 + random.next(below: 4)))
+      case 7: try exchange(store, cutting: true)
+      default: try exchange(store, cutting: false)
+      }
+    }
+
+    private mutating func edit(_ store: ExchangedStore) throws {
+      let identifier = Int64(1 + random.next(below: 8))
+      let old = try store.text(identifier)
+      let before = store.head
+      if old != nil, random.next(below: 6) == 0 {
+        try store.delete(identifier)
+      } else {
+        var document =
+          try old.map { try JSONParser.parse($0) } ?? ["id": .number(NumberText(identifier)), "name": "new"]
+        let field = ["name", "a", "b"][random.next(below: 3)]
+        let path = try DocumentPath(parsing: ".\(field)")
+        let value = random.next(below: 3)
+        document = try document.setting(path, to: field == "name" ? .string("v\(value)") : .number(NumberText(value)))
+        try store.put(document.json(.compact).text)
+      }
+      if store.head != before { acknowledged.append(store.head) }
+    }
+
+    /// Fetch, merge, push, with one of the others.
+    private mutating func exchange(_ store: ExchangedStore, cutting: Bool) throws {
+      let others = stores.filter { $0.own !== store.own }
+      let other = others[random.next(below: others.count)]
+      guard cutting else { return try exchange(store, other) }
+      let peer = CutPeer(
+        StorePeer(other.own, name: other.own.path, now: LocalTime.now), after: random.next(below: 6_000))
+      do {
+        let fetched = try store.exchange.fetch(peer, as: other.own.path)
+        if let head = fetched.heads.first { try store.merge(head, .later) }
+        _ = try store.exchange.push(peer, as: other.own.path)
+      } catch is CutPeer.Cut {
+        cuts += 1
+      } catch is ExchangeError {
+        // A line that was cut in two, as a receiver sees it.
+        cuts += 1
+      }
+    }
+
+    private func exchange(_ store: ExchangedStore, _ other: ExchangedStore) throws {
+      let fetched = try store.fetch(other)
+      if let head = fetched.heads.first { try store.merge(head, .later) }
+      try store.push(other)
+    }
+
+    /// One round with the first, twice, makes all equal where nobody edits.
+    mutating func settle() throws {
+      if cuts == 0 {
+        try edit(stores[1])
+        let peer = CutPeer(StorePeer(stores[1].own, name: "two", now: LocalTime.now), after: 100)
+        #expect(throws: (any Error).self) { try stores[0].exchange.fetch(peer, as: "two") }
+        cuts += 1
+      }
+      for store in stores.dropFirst() { try exchange(store, stores[0]) }
+      for store in stores.dropFirst() { try exchange(store, stores[0]) }
+    }
+  }
+}
+
+/// A peer whose line is cut after so many bytes, in either direction.
+private final class CutPeer: Peer {
+  struct Cut: Error {}
+
+  private let peer: any Peer
+  private var left: Int
+  var name: String { peer.name }
+
+  init(_ peer: any Peer, after bytes: Int) {
+    self.peer = peer
+    left = bytes
+  }
+
+  func heads() throws -> [CommitIdentity] { try peer.heads() }
+  func haves() throws -> [Have] { try peer.haves() }
+
+  func fetch(haves: [Have], wants: [CommitIdentity], take: ([UInt8]) throws -> Void) throws {
+    try peer.fetch(haves: haves, wants: wants) { line in try take(cut(line)) }
+    if left == 0 { throw Cut() }
+  }
+
+  func push(_ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void) throws -> Bool
+  {
+    try peer.push(head) { sink in try write { try sink(self.cut($0)) } }
+  }
+
+  private func cut(_ bytes: [UInt8]) throws -> [UInt8] {
+    guard left > 0 else { throw Cut() }
+    let part = Array(bytes.prefix(left))
+    left = max(0, left - bytes.count)
+    return part
+  }
+}
+
+/// Numbers that a seed gives again.
+struct Xorshift {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+  mutating func next(below limit: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(state % UInt64(limit))
+  }
+}
+
+extension ExchangedStore {
+  /// The newest state, and every commit's frame.
+  func expectHeadSound(_ comment: String, _ place: SourceLocation = #_sourceLocation) throws {
+    let report = try own.verifyModel(at: own.head.commit)
+    #expect(report.isClean, "\(comment): \(own.path): \(report.allFindings)", sourceLocation: place)
+  }
+}
