@@ -79,11 +79,13 @@ CHECKED = -c release -Xswiftc -enable-testing
 
 # Longer than the ordinary tests. Random scripts, power cuts, failing calls, flipped bits and kills take STRATA_SOAK seconds (600)
 # together; then come values of 1 GiB, a transaction of 1,000,000 changes and forged numbers (about two minutes), and 20,000 random
-# events for each of ten seeds on the program itself (about ten). Prints its seeds; STRATA_SEED=… and STRATA_MONKEY_SEED=… run one
+# events for each of ten seeds on the program itself (about ten), and walks of exchange, also with processes that are killed. Prints its seeds; STRATA_SEED=… and STRATA_MONKEY_SEED=… run one
 # again.
 soak: requirements
 	STRATA_SOAK=$${STRATA_SOAK:-600} $(SWIFT) test $(CHECKED) --scratch-path .build/checked --no-parallel \
 	  --filter "SoakTests|StorageEngineTests.MemoryTests|ForgedCountsTests|MonkeyTests"
+	STRATA_WALKS=500 $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter RandomWalkTests
+	for seed in 1 2 3 4 5 6 7 8; do STRATA=$$PWD/.build/checked/release/strata Scripts/exchange-soak $$seed || exit 1; done
 
 # Leaves out each sync, each rename and each check of a hash once; the tests must notice every time. One build, then about half
 # a minute for each of some fifty mutations.

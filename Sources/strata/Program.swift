@@ -1,5 +1,6 @@
 import Expressions
 import DatastoreModel
+import Exchange
 import StoreBrowser
 
 /// The program from its arguments to its exit status.
@@ -16,6 +17,9 @@ struct Program {
       complain(error.description)
       return 2
     } catch let error as ModelError {
+      complain(error.description)
+      return error.exitStatus
+    } catch let error as ExchangeError {
       complain(error.description)
       return error.exitStatus
     } catch let error as ExpressionError {

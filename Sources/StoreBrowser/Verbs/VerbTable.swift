@@ -80,10 +80,17 @@ extension Verb {
           choices: ["jsonl", "json", "csv"]),
         Option(name: "--entities", value: nil, summary: "Print entities in their interchange form."),
         Option(name: "--compact", value: nil, summary: "Of entities, bare values where nothing is lost by it."),
-        Option(name: "--history", value: nil, summary: "Of entities, with what each property was before."),
+        Option(
+          name: "--history", value: nil,
+          summary: "Print all commits, for import --history; of entities, with what each property was before."),
+        Option(name: "--since", value: "COMMIT", summary: "Of a history, only what came after a commit."),
         .filter, .at,
       ],
-      summary: "Print whole datastores, or the records of one that a filter keeps."),
+      summary: "Print whole datastores, the records of one that a filter keeps, or a store with its history.",
+      details: """
+        With --history, and without --entities, the commits of head are printed as JSON Lines, each with its changes: \
+        what strata fetch reads from another store.
+        """),
     Verb(
       "references", [.required("PATH"), .required("DATASTORE"), .required("ID")],
       [
@@ -98,8 +105,11 @@ extension Verb {
       "watch", [.required("PATH")], [.json],
       summary: "Print each new commit, and what the writer is busy with, until interrupted."),
     Verb(
-      "import", [.required("PATH"), .required("DATASTORE"), .required("FILE")],
+      "import", [.required("PATH"), .optional("DATASTORE"), .optional("FILE")],
       [
+        Option(
+          name: "--history", value: "FILE",
+          summary: "Take in commits that export --history printed; head moves where nothing of it is lost."),
         Option(name: "--id", value: "FIELD", summary: "The field that is the identifier."),
         Option(
           name: "--index", value: "NAME=FIELDPATH[:KIND]",
@@ -133,6 +143,40 @@ extension Verb {
       "pin", [.required("PATH"), .optional("NAME"), .optional("COMMIT")],
       [Option(name: "--remove", value: nil, summary: "Remove the name."), .json],
       summary: "Give a commit a name; without a NAME, print the names."),
+    Verb(
+      "remote", [.required("PATH"), .optional("add|remove"), .optional("NAME"), .optional("LOCATION")], [.json],
+      summary: "Print the other copies of a store, or add or remove one.",
+      details: """
+        LOCATION is the path of another store, as seen from the folder that this one lies in, ssh://[user@]host[:port]/path \
+        or host:path. Remotes are kept beside the store and are no part of its history.
+        """),
+    Verb(
+      "fetch", [.required("PATH"), .optional("NAME")], [.json],
+      summary: "Bring the commits of other copies that are missing here, without merging them.",
+      details: "Without NAME, of all remotes. Their heads are named remotes/NAME, and can be looked at like any commit."
+    ),
+    Verb(
+      "merge", [.required("PATH"), .optional("NAME|COMMIT")], [.ours, .theirs, .later, .unrelated, .dryRun, .json],
+      summary: "Merge what was fetched into head, field by field.",
+      details: """
+        Where both sides changed the same field of a record, nothing is written, the conflicts are printed and the status \
+        is 1, unless --ours, --theirs or --later says how to settle them. Without NAME, all remotes are merged.
+        """),
+    Verb(
+      "push", [.required("PATH"), .optional("NAME")], [.json],
+      summary: "Send commits to other copies, and move their head where nothing of theirs is lost."),
+    Verb(
+      "exchange", [.required("PATH"), Verb.Operand(name: "NAME", kind: .repeatedOrNone)],
+      [.ours, .theirs, .later, .json],
+      summary: "Fetch from other copies, merge, and push to them: afterwards all have the same.",
+      details: "Without NAME, with all remotes. What is fetched stays where a conflict keeps it from being merged."),
+    Verb(
+      "clone", [.required("LOCATION"), .required("PATH")], [.json],
+      summary: "Make another copy of a store, with its history, that exchanges with it as the remote origin."),
+    Verb(
+      "serve", [.required("PATH")],
+      [Option(name: "--read-only", value: nil, summary: "Send, and take nothing in.")],
+      summary: "Answer another strata on standard input and output, as ssh starts it."),
     Verb(
       "copy", [.required("PATH"), .required("NEW")], [.at, .json],
       summary: "Write a consistent copy of a store that may be in use."),
@@ -174,6 +218,12 @@ extension Verb.Option {
   static let at = Self(
     name: "--at", value: "COMMIT",
     summary: "As of a commit: a number, head, head~3, a pin's name, or a time (the newest commit not later).")
+  static let ours = Self(name: "--ours", value: nil, summary: "Settle conflicts by what this store has.")
+  static let theirs = Self(name: "--theirs", value: nil, summary: "Settle conflicts by what the other store has.")
+  static let later = Self(name: "--later", value: nil, summary: "Settle conflicts by who changed the field later.")
+  static let unrelated = Self(
+    name: "--unrelated", value: nil, summary: "Also where the two have no commit in common.")
+  static let dryRun = Self(name: "--dry-run", value: nil, summary: "Say what it would do, and do nothing.")
   static let readOnly = Self(name: "--read-only", value: nil, summary: "Change nothing, whatever is asked.")
   static let plain = Self(name: "--plain", value: nil, summary: "Print panes as lines, for braille and pipes.")
   static let ascii = Self(name: "--ascii", value: nil, summary: "Draw with ASCII characters only.")

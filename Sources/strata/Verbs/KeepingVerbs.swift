@@ -54,7 +54,7 @@ extension VerbRun {
   }
 
   /// One of our own stores; folders of the original library are only read.
-  private func ownStore(_ store: any ReadableStore) throws -> OwnStore {
+  func ownStore(_ store: any ReadableStore) throws -> OwnStore {
     if let own = store as? OwnStore { return own }
     throw ModelError.readOnly(reason: "it is a folder of the original library; strata convert makes a store of it")
   }

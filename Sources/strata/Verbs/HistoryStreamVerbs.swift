@@ -1,0 +1,53 @@
+import DatastoreModel
+import Documents
+import Exchange
+import Expressions
+import StorageEngine
+import StoreBrowser
+
+// A store with its history as a stream: export --history, import --history.
+
+extension VerbRun {
+  func exportHistory() throws -> Int32 {
+    guard arguments.operand(1) == nil, !arguments.has("--where"), arguments.value("--format") ?? "jsonl" == "jsonl"
+    else {
+      throw UsageError("a history is exported whole, as JSON Lines", verb: arguments.verb)
+    }
+    let store = try ownStore(store())
+    let graph = try onStorage { () throws(StorageError) in try CommitGraph(store.engine) }
+    func identity(_ commit: CommitNumber) throws -> [CommitIdentity] {
+      if commit == CommitNumber(0) { return [] }
+      guard let identity = graph.identity(of: commit.rawValue) else { throw ModelError.noSuchCommit("\(commit)") }
+      return [identity]
+    }
+    let heads = try identity(view(of: store).commit)
+    let since = try arguments.value("--since").map { try identity(store.resolve($0)) } ?? []
+    let missing = CommitSender.missing(graph, heads: heads, haves: since)
+    try CommitSender(store, graph) { try self.output.bytes($0) }.send(missing, since: since)
+    return 0
+  }
+
+  func importHistory() throws -> Int32 {
+    guard arguments.operand(1) == nil, let file = arguments.value("--history") else {
+      throw UsageError("a history goes into a store, not into a datastore", verb: arguments.verb)
+    }
+    let reader = try LineReader(path: file)
+    let path = try required(0)
+    let isNew = !Store.exists(at: path, disk: SystemDisk())
+    let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
+    if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
+    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
+    let outcome = try StoreExchange(store, now: LocalTime.now).takeIn(reader)
+    if isJSON {
+      try line([
+        "received": .count(outcome.received), "head": .commit(store.head.commit), "moved": .bool(outcome.movedHead),
+      ])
+    } else {
+      try output.line("\(counted(outcome.received, "commit")) taken in; head is \(store.head.commit)")
+      if !outcome.movedHead, let newest = outcome.newest {
+        try output.line("they lie beside it: strata merge \(path) \(newest)")
+      }
+    }
+    return 0
+  }
+}
