@@ -65,8 +65,7 @@ struct GuideTests {
     }
 
     let persistence = try DiskPersistence(readWriteURL: URL(filePath: "Library.strata"))
-    let books: BookFormat.Datastore = .JSONStore(
-      persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Book.self, from: data) }])
+    let books = persistence.datastore(BookFormat.self)
 
     try await books.persist(Book(id: UUID(), title: "Solaris", authors: ["Lem"]))
     for try await book in books.load(where: #Predicate { $0.authors.contains("Lem") }) { print(book.title) }
@@ -260,6 +259,24 @@ struct GuideTests {
       Task { try await plants.persist(oak) }
     _ = try await saving.value
     #expect(try await show(plants) == ["Oak"])
+  }
+
+  @Test("from code that is not async")
+  func blocking() async throws {
+    let url = url
+    try await PlantFormat.datastore(in: try DiskPersistence(readWriteURL: url)).persist(Plant(name: "Oak", height: 24))
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      Thread.detachNewThread { continuation.resume(with: Result { try Self.script(url) }) }
+    }
+  }
+
+  private static func script(_ url: URL) throws {
+    let plants = try DiskPersistence(readOnlyURL: url).blocking.datastore(PlantFormat.self)
+    for plant in try plants.load(10..., from: \.height) { print(plant.name) }
+
+    let walk = try plants.walk { $0.load(10..., order: .descending, from: \.height) }
+    while let plant = try walk.next() { print(plant.name) }
+    #expect(try plants.count == 1)
   }
 
   @MainActor

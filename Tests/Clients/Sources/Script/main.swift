@@ -30,4 +30,5 @@ try store.close()
 
 let cities = try DiskPersistence(readOnlyURL: url).blocking.datastore(CityFormat.self)
 for city in try cities.load(100_000..., from: \.population) { print("Script: \(city.name)") }
-precondition(try cities.load(where: #Predicate { $0.population < 100_000 }).all.map(\.name) == ["Zug"])
+let small = try cities.load(where: #Predicate { $0.population < 100_000 }).all
+precondition(small.map(\.name) == ["Zug"])
