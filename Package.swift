@@ -95,7 +95,9 @@ let package = Package(
       exclude: ["Snapshots"], swiftSettings: everyTarget),
     .testTarget(
       name: "StrataTests",
-      dependencies: ["Atlas", "CodableDatastore", "DiskSimulation", "Documents", "StoreBrowser", "strata"],
+      dependencies: [
+        "Atlas", "CodableDatastore", "DatastoreModel", "DiskSimulation", "Documents", "StoreBrowser", "strata",
+      ],
       swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),
     .executableTarget(

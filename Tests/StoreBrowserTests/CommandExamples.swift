@@ -101,6 +101,11 @@ enum CommandExamples {
     .filterLike: example(.gone("Bern"), before: "keys l l"),
     .sort: example(.seen("by population"), before: "keys l l l"),
     .sortReverse: example(.selected("1850147"), before: "keys l l l", after: "keys gg"),
+    .sortFurther: example(
+      .holds { $0.browser.table.source?.sort.map(\.path) == [".timezone", ".name"] }, before: ": sort timezone",
+      "keys l"),
+    .conditions: example(.seen("between A and B")),
+    .explain: example(.seen("KEEP timezone"), before: ": filter timezone = \"Asia/Tokyo\""),
     .frequency: example(.seen("nulls 0"), before: "keys l l"),
     .hideColumn: example(.copied(".countrycode"), before: "keys l", after: "keys yp"),
     .unhideColumns: example(.copied(".name"), before: "keys l -", after: "keys yp"),

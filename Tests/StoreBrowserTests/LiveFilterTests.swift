@@ -50,6 +50,90 @@ struct LiveFilterTests {
     #expect(driver.browser.table.source?.filter == nil)
   }
 
+  @Test("the prompt says the plan and the count while one types, and which name no record has")
+  func standing() throws {
+    let driver = try driver()
+    driver.press("f")
+    driver.type("population > 1000000")
+    #expect(driver.keys.contains("INDEX population · 4 records"))
+    driver.press("^u")
+    driver.type("timezone = \"Asia/Tokyo\"")
+    #expect(driver.keys.contains("SCAN · "))
+    driver.press("^u")
+    driver.type("populatoin > 5")
+    #expect(driver.keys.contains("populatoin") && driver.keys.contains("population"))
+    driver.press("^u")
+    driver.type("population > 1000000")
+    driver.press("Enter")
+    driver.resize(Size(columns: 160, rows: 40))
+    #expect(driver.shows("INDEX population · 4 records"))
+  }
+
+  @Test("Tab walks fields, operators and values that are there; Enter takes what it chose, and submits only then")
+  func completing() throws {
+    let driver = try driver()
+    func field() -> String { (driver.browser.overlays.last as? Prompt)?.field.text ?? "" }
+    driver.press("f")
+    driver.type("countryc")
+    #expect(driver.shows("field, indexed"))
+    driver.press("Tab")
+    #expect(field() == "countrycode ", "the only one is taken at once")
+    driver.type("= ")
+    #expect(driver.shows("\"CH\"") && driver.shows("\"JP\""))
+    driver.press("Tab Tab S-Tab Tab Enter")
+    #expect(field() == "countrycode = \"GE\" ")
+    #expect(driver.browser.overlays.last is Prompt)
+    #expect(driver.shows("row 1 of 2"))
+    driver.type("a")
+    driver.press("Tab")
+    driver.type("pop")
+    driver.press("Tab")
+    driver.type("b")
+    driver.press("Tab")
+    #expect(field() == "countrycode = \"GE\" and population between ")
+    driver.press("^u")
+    driver.type("name ")
+    driver.press("Tab Esc")
+    #expect(driver.browser.overlays.last is Prompt, "Esc closes the list first")
+    driver.press("Esc")
+    #expect(driver.browser.overlays.isEmpty)
+  }
+
+  @Test("? shows how conditions are written, within a text it is itself; Up recalls what was typed before")
+  func questionMark() throws {
+    let driver = try driver()
+    driver.press("f")
+    driver.type("name = \"?")
+    #expect((driver.browser.overlays.last as? Prompt)?.field.text == "name = \"?")
+    driver.type("\"")
+    driver.press("Enter f ^u")
+    driver.type("?")
+    #expect(driver.shows("between A and B"))
+    driver.press("Esc Up")
+    #expect((driver.browser.overlays.last as? Prompt)?.field.text == "name = \"?\"")
+  }
+
+  @Test(
+    "a range is typed as people write it",
+    arguments: ["> 1M", "= 100,000 .. 1M", "<= 150k", "= ..= 150000", "100k .."])
+  func ranges(text: String) throws {
+    let driver = try driver()
+    driver.browser.table.order(by: "population")
+    driver.press("f")
+    driver.type(text)
+    driver.press("Enter")
+    let expected = try Sample.cityList(of: driver.store).count { city in
+      let number = city.1[DocumentPath([.member("population")])]?.number ?? 0
+      return switch text {
+      case "> 1M": number > 1_000_000
+      case "= 100,000 .. 1M": number >= 100_000 && number < 1_000_000
+      case "100k ..": number >= 100_000
+      default: number <= 150_000
+      }
+    }
+    #expect(driver.browser.table.storedCount == expected, "\(text)")
+  }
+
   @Test("each key takes back the reading for the one before")
   func cancelling() throws {
     let driver = try driver()

@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import Expressions
 import StorageEngine
 import TerminalKit
 import Testing
@@ -8,36 +9,6 @@ import Testing
 
 @Suite("Searching, filtering, sorting, counting")
 struct ScanTests {
-  @Test("a sort that does not fit into memory goes through a file and gives the same order", arguments: [false, true])
-  func externalSort(isDescending: Bool) throws {
-    var random = SystemRandomNumberGenerator()
-    let values: [Document?] = (0..<5000).map { number in
-      switch number % 7 {
-      case 0: nil
-      case 1: .null
-      case 2: .bool(number % 2 == 0)
-      case 3, 4: .number(NumberText(Int.random(in: -50...50, using: &random)))
-      case 5: .string("text \(Int.random(in: 0...99, using: &random))")
-      default: .date(Double(Int.random(in: 0...9, using: &random)))
-      }
-    }
-    var small = RowSorter(isDescending: isDescending, limit: 10_000)
-    var large = RowSorter(isDescending: isDescending)
-    for (rank, value) in values.enumerated() {
-      try small.add(SortKey(value), rank: rank)
-      try large.add(SortKey(value), rank: rank)
-    }
-    #expect(small.runCount > 10)
-    let sorted = try small.sorted(goOn: {})
-    #expect(try large.sorted(goOn: {}) == sorted)
-    #expect(Set(sorted).count == values.count)
-    for (left, right) in zip(sorted, sorted.dropFirst()) {
-      let (first, second) = (SortKey(values[left]), SortKey(values[right]))
-      #expect(isDescending ? !(first < second) : !(second < first))
-      if first == second { #expect(left < right) }
-    }
-  }
-
   @Test("/ in a text index seeks by what the key begins with; elsewhere it scans and says so")
   func search() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
@@ -61,6 +32,29 @@ struct ScanTests {
     driver.type("no such text")
     driver.press("Enter")
     #expect(driver.status.contains("no match"))
+  }
+
+  @Test("/ goes along while one types, says which of how many, and Esc goes back to where it began")
+  func typedSearch() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("j j")
+    let origin = driver.selectedIdentifier
+    driver.press("/")
+    driver.type("asia/t")
+    let expected = try Sample.cityList(of: driver.store).filter { city in
+      city.1.fields.contains { $0.value.searchText.lowercased().contains("asia/t") }
+    }.map(\.0)
+    #expect(expected.contains(driver.selectedIdentifier ?? ""))
+    let place = try #require(expected.firstIndex(of: driver.selectedIdentifier ?? ""))
+    #expect(driver.keys.contains("\(place + 1) of \(expected.count)"))
+    driver.type("zzz")
+    #expect(driver.keys.contains("no match"))
+    driver.press("Esc")
+    #expect(driver.selectedIdentifier == origin)
+    driver.press("/")
+    driver.type("asia/tok")
+    driver.press("Enter n")
+    #expect(expected.contains(driver.selectedIdentifier ?? ""))
   }
 
   @Test("a filter that two indexes serve reads only the records that both lead to, and keeps the table's order")
@@ -118,10 +112,83 @@ struct ScanTests {
     #expect(driver.selectedIdentifier == "1850147")
     while driver.browser.table.selectedPath(driver.browser.session) != ".timezone" { driver.press("l") }
     driver.press("o g g")
-    #expect(driver.browser.table.source?.sort?.path == ".timezone")
+    #expect(driver.browser.table.source?.sort.map(\.path) == [".timezone"])
     #expect(driver.selectedIdentifier == "615532" || driver.selectedIdentifier == "611717")
     driver.press("G O g g")
     #expect(driver.shows("timezone ▼"))
+  }
+
+  @Test(
+    "g o sorts by one column more, and turns one around that is there; :sort takes several; ties keep the table's order"
+  )
+  func sortBySeveral() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    func shown() -> [String] {
+      (0..<10).compactMap { driver.browser.table.row(at: $0)?.entry.identifier.description }
+    }
+    let cities = try Sample.cityList(of: driver.store)
+    func text(_ city: Document, _ path: String) -> String {
+      if case .string(let text)? = try? city[DocumentPath(parsing: path)] { text } else { "" }
+    }
+    driver.press(":")
+    driver.type("sort timezone:desc, name")
+    driver.press("Enter")
+    let expected = cities.sorted {
+      let (left, right) = (text($0.1, ".timezone"), text($1.1, ".timezone"))
+      return left != right ? left > right : text($0.1, ".name") < text($1.1, ".name")
+    }
+    #expect(shown() == expected.map(\.0))
+    #expect(driver.shows("timezone ▼, name ▲"))
+    while driver.browser.table.selectedPath(driver.browser.session) != ".name" { driver.press("l") }
+    driver.press("g o")
+    #expect(driver.shows("name ▼"))
+    let turned = cities.sorted {
+      let (left, right) = (text($0.1, ".timezone"), text($1.1, ".timezone"))
+      return left != right ? left > right : text($0.1, ".name") > text($1.1, ".name")
+    }
+    #expect(shown() == turned.map(\.0))
+    driver.press(":")
+    driver.type("sort name,, population")
+    driver.press("Enter")
+    #expect(driver.shows("a field to sort by is expected"))
+  }
+
+  @Test(":explain shows the plan that the verbs print, and what was read and kept")
+  func explain() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("f")
+    driver.type("population > 1000000 and name ^= \"T\"")
+    driver.press("Enter :")
+    driver.type("explain")
+    driver.press("Enter")
+    let datastore = try #require(try driver.store.head.datastore("City"))
+    let plan = try RecordQuery(filter: Filter(parsing: "population > 1000000 and name ^= \"T\"")).plan(in: datastore)
+    for part in plan.parts { #expect(driver.shows(String(part.prefix(60)))) }
+    let kept = try Sample.cityList(of: driver.store).count { city in
+      guard case .string(let name)? = city.1[DocumentPath([.member("name")])] else { return false }
+      return name.hasPrefix("T") && (city.1[DocumentPath([.member("population")])]?.number ?? 0) > 1_000_000
+    }
+    #expect(driver.shows("kept \(kept)"))
+  }
+
+  @Test(":set with a condition stages every record of the datastore that meets it, whatever the table shows")
+  func setWhere() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("f")
+    driver.type("countrycode = \"GE\"")
+    driver.press("Enter :")
+    driver.type("set timezone = \"Here\" where population > 1000000")
+    driver.press("Enter")
+    let big = try Sample.cityList(of: driver.store).filter {
+      ($0.1[.init([.member("population")])]?.number ?? 0) > 1_000_000
+    }
+    #expect(driver.shows("\(big.count) records"))
+    driver.press("Enter")
+    #expect(driver.browser.session.staged.count == big.count)
+    driver.press(":")
+    driver.type("set timezone = 1 where population >")
+    driver.press("Enter")
+    #expect(driver.browser.overlays.last is Prompt, "what does not parse keeps the prompt open")
   }
 
   @Test("# counts distinct values, from an index where there is one; Enter filters to the value")
@@ -273,5 +340,18 @@ struct ScanTests {
     driver.type("= 100000 ..< 200000")
     driver.press("Enter 5 y k")
     #expect(driver.copied?.contains("load(100000..<200000, from:") == true)
+  }
+}
+
+extension Sample {
+  /// The cities of a store with their identifiers, by a loop over the records.
+  static func cityList(of store: any ReadableStore) throws -> [(String, Document)] {
+    guard let datastore = try store.head.datastore("City") else { return [] }
+    var records = try datastore.records()
+    var cities: [(String, Document)] = []
+    while try records.next() {
+      if let record = try records.record() { cities.append((record.identifier.description, try record.document())) }
+    }
+    return cities
   }
 }

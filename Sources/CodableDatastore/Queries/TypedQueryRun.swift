@@ -26,7 +26,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private var remaining: Int
   private var isOpened = false
   /// The answer's keys, where they had to be sorted.
-  private var sorted: ArraySlice<StoredKey>?
+  private var sorted: SortedKeyWalk?
   private(set) var readCount = 0
 
   init<AccessMode>(_ query: Query<Format, AccessMode>, _ planned: Query<Format, AccessMode>.Planned) {
@@ -86,7 +86,10 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   }
 
   private mutating func nextKey() throws -> StoredKey? {
-    guard sorted == nil else { return sorted?.popFirst() }
+    guard sorted == nil else {
+      return try throwingModelErrors { () throws(ModelError) in try sorted?.next() }
+        .map { StoredKey(bytes: $0, value: .null) }
+    }
     return try candidates.nextCandidate()
   }
 
@@ -107,7 +110,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     while low < high {
       let middle = (low + high) / 2
       guard let key = try candidates.candidate(at: middle), let instance = try await instance(of: key) else { break }
-      let item = SortedKey(key: try sortKey(instance), identifier: key)
+      let item = SortedKey(key: try sortKey(instance), identifier: key.bytes)
       if SortedKey(cursor) < item { high = middle } else { low = middle + 1 }
     }
     try candidates.skipCandidates(low)
@@ -119,9 +122,10 @@ struct TypedQueryRun<Format: DatastoreFormat> {
       try Task.checkCancellation()
       guard let instance = try await instance(of: key) else { continue }
       if plan.isTested, try !matches(instance) { continue }
-      kept.add(SortedKey(key: try sortKey(instance), identifier: key))
+      let item = SortedKey(key: try sortKey(instance), identifier: key.bytes)
+      try throwingModelErrors { () throws(ModelError) in try kept.add(item) }
     }
-    sorted = kept.identifiers[...]
+    sorted = try throwingModelErrors { () throws(ModelError) in try kept.walk() }
   }
 
   private mutating func instance(of key: StoredKey) async throws -> Instance? {

@@ -5,7 +5,8 @@ import Documents
 ///
 /// `"Ca" ..< "Le"` leaves out the upper bound, `1...5` has both, `1 ..> 5` leaves out the lower one, `1 >..< 5` (which
 /// Swift spells as an `IndexRange`) both; either side may be missing (`..<5`, `5...`, `5 ..>` everything above); `...`
-/// or nothing is all; a value alone is just that.
+/// or nothing is all; a value alone is just that. People also write `1 .. 5` for `1 ..< 5`, `1 ..= 5` for `1 ... 5`, `> 5`, `>= 5`,
+/// `< 5` and `<= 5`, and numbers as `1,000,000` and `2M`.
 package struct KeyInterval: Hashable, Sendable {
   package enum Bound: Hashable, Sendable {
     case open
@@ -24,6 +25,10 @@ package struct KeyInterval: Hashable, Sendable {
   /// Reads what was typed, values by the index's encoding.
   package init(parsing text: String, encoding: KeyEncoding) throws(ExpressionError) {
     let scalars = Array(text.unicodeScalars)
+    if let compared = try Self.comparison(scalars, encoding) {
+      self = compared
+      return
+    }
     guard let (place, symbol) = Self.operatorPlace(in: scalars) else {
       let isAll = scalars.allSatisfy(\.properties.isWhitespace)
       let value: Bound = isAll ? .open : .including(try Self.value(scalars[...], encoding))
@@ -32,9 +37,10 @@ package struct KeyInterval: Hashable, Sendable {
     }
     let excludesBoth = symbol == "..<" && place > 0 && scalars[place - 1] == ">"
     let left = scalars[..<(excludesBoth ? place - 1 : place)]
-    let right = scalars[(place + 3)...]
+    let length = symbol.unicodeScalars.count
+    let right = scalars[(place + length)...]
     if let second = Self.operatorPlace(in: Array(right)) {
-      throw ExpressionError("a second “\(second.symbol)”", column: place + 4 + second.place)
+      throw ExpressionError("a second “\(second.symbol)”", column: place + length + 1 + second.place)
     }
     self.init()
     if !left.allSatisfy(\.properties.isWhitespace) {
@@ -43,7 +49,7 @@ package struct KeyInterval: Hashable, Sendable {
     }
     if !right.allSatisfy(\.properties.isWhitespace) {
       let value = try Self.value(right, encoding)
-      upper = symbol == "..<" ? .excluding(value) : .including(value)
+      upper = symbol == "..<" || symbol == ".." ? .excluding(value) : .including(value)
     } else if symbol == "..<" {
       throw ExpressionError("the upper bound is missing", column: scalars.count + 1)
     }
@@ -81,11 +87,25 @@ package struct KeyInterval: Hashable, Sendable {
       case "." where !isQuoted && depth <= 0 && at + 2 < scalars.count && scalars[at + 1] == ".":
         for (last, symbol) in [("<", "..<"), (".", "..."), (">", "..>")] as [(Unicode.Scalar, String)]
         where scalars[at + 2] == last { return (at, symbol) }
+        return scalars[at + 2] == "=" ? (at, "..=") : (at, "..")
+      case "." where !isQuoted && depth <= 0 && at + 2 == scalars.count && scalars[at + 1] == ".": return (at, "..")
       default: break
       }
       at += 1
     }
     return nil
+  }
+
+  /// `> 5`, `>= 5`, `< 5`, `<= 5`; nil where the text begins otherwise.
+  private static func comparison(
+    _ scalars: [Unicode.Scalar], _ encoding: KeyEncoding
+  ) throws(ExpressionError) -> KeyInterval? {
+    let start = scalars.prefix { $0.properties.isWhitespace }.count
+    guard start < scalars.count, scalars[start] == ">" || scalars[start] == "<" else { return nil }
+    let takesBound = start + 1 < scalars.count && scalars[start + 1] == "="
+    let bound = try value(scalars[(start + (takesBound ? 2 : 1))...], encoding)
+    let end: Bound = takesBound ? .including(bound) : .excluding(bound)
+    return scalars[start] == ">" ? KeyInterval(lower: end) : KeyInterval(upper: end)
   }
 
   private static func value(_ part: ArraySlice<Unicode.Scalar>, _ encoding: KeyEncoding) throws(ExpressionError)
@@ -95,12 +115,46 @@ package struct KeyInterval: Hashable, Sendable {
     var text = String.UnicodeScalarView()
     text.append(contentsOf: part)
     do {
-      return try encoding.parse(String(text).trimmingSpaces)
+      let typed = String(text).trimmingSpaces
+      return try encoding.parse(encoding.isNumber ? Self.spelledOut(typed) : typed)
     } catch {
       guard case .invalid(_, let column, let reason) = error else {
         throw ExpressionError(error.description, column: part.startIndex + leading + 1)
       }
       throw ExpressionError(reason, column: part.startIndex + leading + (column ?? 1))
+    }
+  }
+}
+
+extension KeyInterval {
+  /// `1000000` for `1,000,000` and `1M`; anything else as it stands.
+  private static func spelledOut(_ text: String) -> String {
+    var digits = text.replacing(",", with: "")
+    let groups = text.split(separator: ",", omittingEmptySubsequences: false).dropFirst()
+    guard groups.allSatisfy({ $0.prefix { $0.isNumber }.count == 3 }) else { return text }
+    var zeros = 0
+    for (suffix, power) in [("k", 3), ("K", 3), ("M", 6), ("G", 9)] where digits.hasSuffix(suffix) {
+      digits.removeLast()
+      zeros = power
+    }
+    guard zeros > 0 else { return digits }
+    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let whole = parts.first, !whole.isEmpty else { return text }
+    let fraction = parts.count == 2 ? parts[1] : ""
+    guard whole.drop(while: { $0 == "-" }).allSatisfy(\.isNumber), fraction.allSatisfy(\.isNumber),
+      fraction.count <= zeros
+    else { return text }
+    return whole + fraction + String(repeating: "0", count: zeros - fraction.count)
+  }
+}
+
+extension KeyEncoding {
+  /// Whether its values are numbers.
+  fileprivate var isNumber: Bool {
+    switch self {
+    case .integer, .unsigned, .double, .float, .decimal: true
+    case .optional(let inner), .descending(let inner): inner.isNumber
+    default: false
     }
   }
 }

@@ -1,4 +1,4 @@
-package import Documents
+import Documents
 
 /// What the planner knows of an index: what it is over, and how many entries lie before a value.
 package struct QueryIndex: Sendable {

@@ -35,13 +35,19 @@ package struct QueryPlan: Hashable, Sendable {
   /// Entries that are looked at, at most.
   package var entryCount: Int { way.count(rows) }
 
+  /// How many records the query has, where ranks tell.
+  package var exactCount: Int? { !isTested && (way == .scan || way.isDistinct) ? entryCount : nil }
+
   /// Whether an index serves the query, be it by its order alone.
   package var isServed: Bool {
     way != .scan || (condition.isEmpty && order != .sort)
   }
 
   /// One line: `INDEX population 1000000 ..> 562 entries · KEEP name ^= "San" · SORT no`.
-  package var text: String {
+  package var text: String { parts.joined(separator: " · ") }
+
+  /// What the line is made of, one after the other.
+  package var parts: [String] {
     var parts = [way.text(rows)]
     if case .along(let index, let isDescending) = order, way == .scan, !index.isEmpty {
       parts[0] += " along \(index)\(isDescending ? " descending" : "")"
@@ -52,7 +58,7 @@ package struct QueryPlan: Hashable, Sendable {
     case .identifiers: parts.append("SORT identifiers")
     case .sort: parts.append("SORT \(sort)")
     }
-    return parts.joined(separator: " · ")
+    return parts
   }
 
   /// `INDEX population`, `SCAN`: for a title.

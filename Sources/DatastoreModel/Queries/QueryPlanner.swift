@@ -1,4 +1,4 @@
-package import Documents
+import Documents
 
 /// Decides how a query is answered. The only place that does.
 ///

@@ -49,6 +49,29 @@ extension QueryPosition {
   }
 }
 
+/// A walk over all records in the order of their identifiers, for which nothing is made of those that are left out.
+package struct QueryScan<Element> {
+  /// Goes to the next record; false behind the last one.
+  package var advance: () throws -> Bool
+  package var matches: () throws -> Bool
+  /// Bytes whose order is that of the sort.
+  package var sortKey: () throws -> [UInt8]
+  package var identifier: () throws -> StoredKey
+  package var element: () throws -> Element?
+
+  package init(
+    advance: @escaping () throws -> Bool, matches: @escaping () throws -> Bool,
+    sortKey: @escaping () throws -> [UInt8], identifier: @escaping () throws -> StoredKey,
+    element: @escaping () throws -> Element?
+  ) {
+    self.advance = advance
+    self.matches = matches
+    self.sortKey = sortKey
+    self.identifier = identifier
+    self.element = element
+  }
+}
+
 /// What a run reads and asks: the records below the planner's decision.
 package struct QuerySource<Element> {
   /// The entries of an index by its name; of the records with an empty one.
@@ -59,17 +82,25 @@ package struct QuerySource<Element> {
   package var sortKey: (Element) throws -> [UInt8]
   /// Called now and then with the records read so far; throws where the work is cancelled.
   package var goOn: (Int) throws -> Void
+  /// The key of stored bytes.
+  package var storedKey: ([UInt8]) -> StoredKey
+  /// A walk over the records of a range of ranks, where there is one that is faster than to look up each.
+  package var scan: ((Range<Int>) throws -> QueryScan<Element>)?
 
   package init(
     entries: @escaping (String) throws -> any QueryEntries, element: @escaping (StoredKey) throws -> Element?,
     matches: @escaping (Element) throws -> Bool, sortKey: @escaping (Element) throws -> [UInt8],
-    goOn: @escaping (Int) throws -> Void = { _ in }
+    goOn: @escaping (Int) throws -> Void = { _ in },
+    storedKey: @escaping ([UInt8]) -> StoredKey = { StoredKey(bytes: $0, value: .null) },
+    scan: ((Range<Int>) throws -> QueryScan<Element>)? = nil
   ) {
     self.entries = entries
     self.element = element
     self.matches = matches
     self.sortKey = sortKey
     self.goOn = goOn
+    self.storedKey = storedKey
+    self.scan = scan
   }
 }
 
@@ -89,13 +120,12 @@ package struct QueryRun<Element> {
   /// Records that were read, and those of them that were kept.
   package private(set) var readCount = 0
   package private(set) var keptCount = 0
-  /// Whose the last record was.
-  package private(set) var identifier: StoredKey?
-
   private enum State {
     case unopened
     case along(IndexWalk)
+    case scanning(QueryScan<Element>)
     case list([StoredKey], next: Int, isTested: Bool)
+    case sorted(SortedKeyWalk)
     case ended
   }
 
@@ -112,6 +142,7 @@ package struct QueryRun<Element> {
   /// The next record of the answer; nil at its end.
   package mutating func next() throws -> Element? {
     if case .unopened = state { try open() }
+    if case .scanning(let scan) = state { return try nextOfScan(scan) }
     while remaining > 0 {
       guard let (key, isTested) = try nextKey() else { break }
       guard let element = try source.element(key) else { continue }
@@ -124,11 +155,32 @@ package struct QueryRun<Element> {
       }
       remaining -= 1
       keptCount += 1
-      identifier = key
       return element
     }
     state = .ended
     return nil
+  }
+
+  private mutating func nextOfScan(_ scan: QueryScan<Element>) throws -> Element? {
+    while remaining > 0, try scan.advance() {
+      try countRead()
+      if plan.isTested, try !scan.matches() { continue }
+      if offset > 0 {
+        offset -= 1
+        continue
+      }
+      guard let element = try scan.element() else { continue }
+      remaining -= 1
+      keptCount += 1
+      return element
+    }
+    state = .ended
+    return nil
+  }
+
+  private mutating func countRead() throws {
+    readCount += 1
+    if readCount.isMultiple(of: Self.window) { try source.goOn(readCount) }
   }
 
   /// How many records meet the condition, whatever the limit. Reads none of them where the indexes tell.
@@ -141,6 +193,13 @@ package struct QueryRun<Element> {
       }
     }
     var count = 0
+    if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
+      while try scan.advance() {
+        try countRead()
+        if try scan.matches() { count += 1 }
+      }
+      return count
+    }
     try forEachCandidate { key in
       guard let element = try source.element(key) else { return }
       readCount += 1
@@ -157,6 +216,10 @@ package struct QueryRun<Element> {
     case .along(let name, let isDescending):
       let entries = try source.entries(name)
       var ranks = 0..<(try entries.count)
+      if plan.way == .scan, name.isEmpty, !isDescending, let scan = try self.scan(from: ranks, entries) {
+        state = .scanning(scan)
+        return
+      }
       if case .index(let ranges) = plan.way { ranks = ranges.ranges.first ?? 0..<0 }
       var walk = IndexWalk(entries: entries, ranks: ranks, isDescending: isDescending)
       if let after {
@@ -176,8 +239,25 @@ package struct QueryRun<Element> {
       }
       state = .list(keys, next: 0, isTested: plan.isTested)
     case .sort:
-      state = .list(try sorted(), next: 0, isTested: false)
+      var kept = try sorted()
+      state = .sorted(try kept.walk())
     }
+  }
+
+  /// All records from where the answer begins.
+  private mutating func scan(
+    from ranks: Range<Int>, _ entries: any QueryEntries
+  ) throws -> QueryScan<Element>? {
+    guard let scan = source.scan else { return nil }
+    var start = ranks.lowerBound
+    if let after {
+      start = min(ranks.upperBound, try entries.rank(after: StoredKey(bytes: after.identifier, value: .null)))
+    }
+    if !plan.isTested {
+      start = min(ranks.upperBound, start + min(offset, ranks.count))
+      offset = 0
+    }
+    return try scan(start..<ranks.upperBound)
   }
 
   /// How many entries of a walk come before a position or are it: the place is looked for by halves.
@@ -190,7 +270,7 @@ package struct QueryRun<Element> {
     while low < high {
       let middle = (low + high) / 2
       guard let key = try walk.identifier(at: middle), let element = try source.element(key) else { break }
-      let item = SortedKey(key: try source.sortKey(element), identifier: key)
+      let item = SortedKey(key: try source.sortKey(element), identifier: key.bytes)
       if SortedKey(after) < item {
         high = middle
       } else {
@@ -265,8 +345,18 @@ package struct QueryRun<Element> {
 
   // MARK: Sorting
 
-  private mutating func sorted() throws -> [StoredKey] {
+  private mutating func sorted() throws -> SortedKeys {
     var kept = SortedKeys(limit: remaining, offset: offset, after: after.map { SortedKey($0) })
+    if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
+      while try scan.advance() {
+        try countRead()
+        if plan.isTested, try !scan.matches() { continue }
+        let key = try scan.sortKey()
+        guard kept.takes(key) else { continue }
+        try kept.add(SortedKey(key: key, identifier: scan.identifier().bytes))
+      }
+      return kept
+    }
     var read = 0
     let (source, isTested) = (source, plan.isTested)
     try forEachCandidate { key in
@@ -274,10 +364,10 @@ package struct QueryRun<Element> {
       read += 1
       if read.isMultiple(of: Self.window) { try source.goOn(read) }
       if isTested, try !source.matches(element) { return }
-      kept.add(SortedKey(key: try source.sortKey(element), identifier: key))
+      try kept.add(SortedKey(key: try source.sortKey(element), identifier: key.bytes))
     }
     readCount += read
-    return kept.identifiers
+    return kept
   }
 
   // MARK: Candidates, for who reads the records itself
@@ -297,7 +387,7 @@ package struct QueryRun<Element> {
       state = .along(walk)
     case .list(let keys, let next, let isTested):
       state = .list(keys, next: min(keys.count, next + count), isTested: isTested)
-    case .unopened, .ended: break
+    case .unopened, .scanning, .sorted, .ended: break
     }
   }
 
@@ -307,7 +397,7 @@ package struct QueryRun<Element> {
     return switch state {
     case .along(let walk): walk.count
     case .list(let keys, let next, _): keys.count - next
-    case .unopened, .ended: 0
+    case .unopened, .scanning, .sorted, .ended: 0
     }
   }
 
@@ -316,7 +406,7 @@ package struct QueryRun<Element> {
     switch state {
     case .along(let walk): try walk.identifier(at: position)
     case .list(let keys, let next, _): keys[next + position]
-    case .unopened, .ended: nil
+    case .unopened, .scanning, .sorted, .ended: nil
     }
   }
 
@@ -331,7 +421,12 @@ package struct QueryRun<Element> {
       guard next < keys.count else { return nil }
       state = .list(keys, next: next + 1, isTested: isTested)
       return (keys[next], isTested)
-    case .unopened, .ended: return nil
+    case .sorted(var walk):
+      state = .ended
+      let key = try walk.next()
+      state = .sorted(walk)
+      return key.map { (source.storedKey($0), false) }
+    case .unopened, .scanning, .ended: return nil
     }
   }
 }
@@ -405,51 +500,4 @@ private struct IndexWalk {
     let rest = part.upperBound..<due.upperBound
     if isDescending { group = rest } else { ranks = rest }
   }
-}
-
-/// A record's place in a sort.
-package struct SortedKey: Comparable {
-  var key: [UInt8]
-  var identifier: StoredKey
-
-  package init(key: [UInt8], identifier: StoredKey) {
-    self.key = key
-    self.identifier = identifier
-  }
-
-  package init(_ position: QueryPosition) {
-    self.init(key: position.sortKey, identifier: StoredKey(bytes: position.identifier, value: .null))
-  }
-
-  package static func < (left: Self, right: Self) -> Bool {
-    if left.key != right.key { return left.key.precedes(right.key) }
-    return left.identifier.bytes.precedes(right.identifier.bytes)
-  }
-}
-
-/// The first of many keys. Under a limit no more is held than about twice what it asks for.
-package struct SortedKeys {
-  private let bound: Int
-  private let after: SortedKey?
-  private var items: [SortedKey] = []
-  private var worst: SortedKey?
-
-  package init(limit: Int, offset: Int, after: SortedKey?) {
-    let (most, isTooLarge) = limit.addingReportingOverflow(offset)
-    bound = isTooLarge ? .max : most
-    self.after = after
-  }
-
-  package mutating func add(_ item: SortedKey) {
-    if let after, !(after < item) { return }
-    if let worst, !(item < worst) { return }
-    items.append(item)
-    guard items.count / 2 > max(bound, 64) else { return }
-    items.sort()
-    items.removeLast(items.count - bound)
-    worst = items.last
-  }
-
-  /// Whose they are, in order.
-  package var identifiers: [StoredKey] { items.sorted().prefix(bound).map(\.identifier) }
 }

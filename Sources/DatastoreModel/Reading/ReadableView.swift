@@ -1,3 +1,4 @@
+import StorageEngine
 package import Documents
 
 /// The whole store as of one commit; immutable, cheap to take, safe from any thread.
@@ -136,6 +137,11 @@ package struct Record: Sendable {
 
   /// The content as a document; opaque content gives `.data`. Costs a parse each time.
   package func document() throws(ModelError) -> Document { try onDocument(coding.document(of: content)) }
+
+  /// The parts of the document that are selected.
+  package func document(at selection: DocumentSelection) throws(ModelError) -> Document {
+    try RawRecord(version: version, bytes: Bytes(content), coding: coding).document(at: selection)
+  }
 }
 
 /// A state of a record at a commit.

@@ -127,8 +127,10 @@ extension CommandTable {
       unless: .reviewing
     ) { browser, _ in browser.openReview() },
     row(
-      .set, [], "set a field of all shown or marked records", "set", .write, argument: .init("PATH = EXPR"),
-      "Stages `PATH = EXPR` for every marked record, or else every record the table shows, after a preview.",
+      .set, [], "set a field of all shown or marked records", "set", .write,
+      argument: .init("PATH = EXPR [where EXPR]"),
+      "Stages `PATH = EXPR` for every marked record, or else every record the table shows, after a preview; with `where` for "
+        + "every record of the datastore that the condition keeps.",
       in: [.table], unless: .editing
     ) { browser, argument in browser.bulk(.set(argument ?? "")) },
     row(

@@ -117,14 +117,29 @@ extension CommandTable {
         + "index that orders the table. Empty takes the filter away.", unless: .withoutDatastore
     ) { browser, argument in browser.setFilter(argument ?? "") },
     row(
+      .conditions, [], "how conditions are written", "conditions", .table,
+      "Shows every form of a condition with an example; `?` in the filter's prompt does the same."
+    ) { browser, _ in browser.present(TextOverlay(conditions: browser.session.theme)) },
+    row(
       .filterLike, ["&"], "filter to rows like this cell", "like this", .table,
       "Filters to the records with the same value in this column.", in: [.table]),
     row(
-      .sort, ["o"], "sort by this column", "sort", .table, argument: .init("PATH", isRequired: false),
-      "Sorts by the column: at once where an index has its order, otherwise in the background.", in: [.table]),
+      .sort, ["o"], "sort by this column", "sort", .table, argument: .init("PATH[:desc], …", isRequired: false),
+      "Sorts by the column, or by the fields that are named: `:sort population:desc, name`. At once where an index has the "
+        + "order, otherwise keys are gathered in the background.", in: [.table]),
     row(
       .sortReverse, ["O"], "sort by this column in reverse", "reverse", .table,
       argument: .init("PATH", isRequired: false), "Sorts by the column in descending order.", in: [.table]),
+    row(
+      .sortFurther, ["g o"], "sort by this column too", "then by", .table, argument: .init("PATH", isRequired: false),
+      "Sorts by this column where the columns before are equal; again on the same column turns it around.",
+      in: [.table]),
+    row(
+      .explain, [], "how the filter and the order are answered", "explain", .table,
+      "Shows the plan: which index leads with which range and how many entries, what is tested on each record, and "
+        + "whether keys are sorted. It is the same text as `strata records --explain`.", in: [.table],
+      unless: .withoutDatastore
+    ) { browser, _ in browser.explain() },
     row(
       .frequency, ["#"], "frequency table of this column", "frequency", .table,
       argument: .init("PATH", isRequired: false),

@@ -43,6 +43,7 @@ extension Browser {
     switch answer {
     case .reply(let saved as LeaveReply): hasLeft(saved)
     case .reply(let reply as ImportReply): imported(reply)
+    case .reply(let explained as ExplainRequest.Reply): show(explained)
     case .outline(let outline, let standing): take(outline, standing)
     case .refreshed(let answer): take(answer)
     case .resolved(let commit, let purpose): take(commit, for: purpose)

@@ -149,9 +149,9 @@ extension Browser {
       table.clearMarks()
     } else if table.source?.filter != nil {
       unfilter()
-    } else if table.source?.sort != nil {
+    } else if table.source?.sort.isEmpty == false {
       if var source = table.source {
-        source.sort = nil
+        source.sort = []
         table.show(source, anchor: table.keepingAnchor())
       }
     } else if table.source?.range != nil {

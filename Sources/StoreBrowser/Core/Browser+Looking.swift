@@ -242,7 +242,7 @@ extension Browser {
       source = RowSource(datastore: place.datastore)
     }
     source.filter = nil
-    source.sort = nil
+    source.sort = []
     source.range = nil
     if let inserted = session.staged.edits[place], inserted.kind == .insert {
       table.show(source, anchor: .position(.max / 4))

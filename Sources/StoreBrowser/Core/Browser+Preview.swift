@@ -19,6 +19,10 @@ extension Browser {
   /// Filters by what is typed so far, where that is a filter already. A word that is only the beginning of a comparison
   /// is none, save the name of a column that is true or false.
   mutating func previewFilter(_ prompt: Prompt) {
+    if prompt.kind == .argument(.search), focus == .table {
+      with(TablePane.self) { $0.search(typed: prompt.field.text, in: &$1) }
+      return
+    }
     guard prompt.kind == .argument(.filter), let source = preview?.source, !Self.isRange(prompt.field.text) else {
       return
     }
@@ -30,13 +34,35 @@ extension Browser {
     guard text != "=", table.source?.datastore == source.datastore, text != table.source?.filter,
       let test = try? RowTest(text), test.filter.barePaths.allSatisfy({ table.columns.isTruth(at: $0.description) })
     else { return }
+    table.isTyping = true
     table.setFilter(text)
+  }
+
+  /// Asks how the rows of the table are found.
+  mutating func explain() {
+    guard let source = table.source else { return }
+    session.start(.explain, .ask(ExplainRequest(source: source, commit: session.shown)), label: "explain")
+  }
+
+  mutating func show(_ explained: ExplainRequest.Reply) {
+    var lines = explained.plan.parts
+    let source = explained.request.source
+    if let range = source.range { lines.append("WITHIN \(source.index ?? "identifier") \(range)") }
+    if source.filter == nil, source.sort.isEmpty {
+      lines = ["INDEX \(source.index ?? "identifier") \(source.range?.description ?? "...")", "SORT no"]
+    }
+    if let scan = table.scan, source == table.source {
+      lines.append("records read \(NumberFormat.count(scan.read)), kept \(NumberFormat.count(table.storedCount))")
+    }
+    present(TextOverlay(title: "Plan", lines: lines))
   }
 
   /// Leaves the prompt with nothing changed.
   mutating func abandonPreview() {
+    table.endSearch(isTaken: false)
     guard let preview else { return }
     self.preview = nil
+    table.isTyping = false
     guard let source = table.source, source.filter != preview.source.filter else { return }
     session.cancel(.filter)
     table.show(preview.source, anchor: preview.anchor)
@@ -53,6 +79,7 @@ extension Browser {
   mutating func takeFilter(_ filter: String?) {
     let place = preview.map(\.place) ?? here
     preview = nil
+    table.isTyping = false
     place.map { places.leave($0) }
     if let filter { remember(filter: filter) }
     if filter == nil { unfilter() } else if table.source?.filter != filter { table.setFilter(filter) }

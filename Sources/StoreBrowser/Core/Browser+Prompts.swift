@@ -1,3 +1,4 @@
+import Documents
 import DatastoreModel
 import Expressions
 import TerminalKit
@@ -11,11 +12,15 @@ extension Browser {
     // What stands there already is selected: the next character takes its place. A beginning is gone on with.
     var isSelected = true
     switch command {
+    case .search where focus == .table:
+      table.beginSearch()
+      text = ""
     case .filter:
       beginPreview()
       let range = focus == .index ? table.source?.range : nil
       text = range.map { "= \($0)" } ?? table.source?.filter ?? (focus == .index ? "= " : "")
-      hint = "EXPR · !EXPR inverts · = A ..< B is a range of \(table.source?.index ?? "the identifier") · empty clears"
+      hint =
+        "EXPR · !EXPR inverts · = A .. B is a range of \(table.source?.index ?? "the identifier") · Tab completes · ? operators"
     case .export:
       text = "\(table.source?.datastore ?? "export").jsonl"
       hint = "FILE ending in .jsonl, .json or .csv"
@@ -34,7 +39,33 @@ extension Browser {
       default: [String]()
       }
     if text == "= " { isSelected = false }
-    present(Prompt(.argument(command), text: text, isSelected: isSelected, history: history, hint: hint))
+    present(
+      Prompt(
+        .argument(command), text: text, isSelected: isSelected, history: history, hint: hint,
+        vocabulary: command == .filter ? vocabulary : nil))
+  }
+
+  /// The fields and indexes of the datastore that is open.
+  private var vocabulary: ConditionVocabulary {
+    var vocabulary = ConditionVocabulary()
+    for column in table.columns.seen {
+      let name = String(column.path.drop { $0 == "." })
+      vocabulary.fields.append(.init(name: name, detail: "field", isText: column.kind == .string))
+    }
+    for index in session.current?.indexes ?? [] {
+      let path = index.descriptor.documentPath?.shortText
+      guard !vocabulary.fields.contains(where: { $0.name == index.descriptor.name }) else {
+        if let place = vocabulary.fields.firstIndex(where: { $0.name == path }) {
+          vocabulary.fields[place].detail = "field, indexed"
+        }
+        continue
+      }
+      vocabulary.fields.append(
+        .init(
+          name: index.descriptor.name, detail: path.map { "index of \($0)" } ?? "index",
+          isText: index.descriptor.encoding.isText))
+    }
+    return vocabulary
   }
 
   mutating func openPalette() {
@@ -52,7 +83,10 @@ extension Browser {
         return
       }
       overlays.removeLast()
-      if command == .search { remember(search: text) }
+      if command == .search {
+        remember(search: text)
+        table.endSearch(isTaken: true)
+      }
       run(command, argument: text)
     }
   }
@@ -144,7 +178,8 @@ extension Browser {
   static func isRange(_ text: String) -> Bool {
     let text = text.trimmed
     if text.hasPrefix("="), !text.hasPrefix("==") { return true }
-    return text.splitOutsideQuotes(at: "..<") != nil || text.splitOutsideQuotes(at: "...") != nil
+    if text.hasPrefix(">") || text.hasPrefix("<") { return true }
+    return text.splitOutsideQuotes(at: "..") != nil
   }
 
   private mutating func remember(search: String) { remember(search, in: \.searches) }

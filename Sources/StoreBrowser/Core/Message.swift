@@ -34,6 +34,8 @@ package struct Progress: Sendable, Hashable {
 
   package enum Found: Sendable, Hashable {
     case nothing
+    /// How rows are found, and how many, where ranks tell.
+    case plan(String, count: Int?)
     /// Ranks of rows that a filter keeps, ascending.
     case ranks([Int])
     case counts([ValueCount])

@@ -9,7 +9,8 @@ package struct RowSource: Hashable, Sendable {
   package var isDescending = false
   /// A filter expression, as typed; `!` before it inverts.
   package var filter: String?
-  package var sort: SortOrder?
+  /// An order that no index has, the first counts most; empty for that of the index.
+  package var sort: [SortOrder] = []
 
   package init(datastore: String, index: String? = nil) {
     self.datastore = datastore
@@ -20,15 +21,15 @@ package struct RowSource: Hashable, Sendable {
   var unscanned: RowSource {
     var source = self
     source.filter = nil
-    source.sort = nil
+    source.sort = []
     return source
   }
 
   /// Whether the rows are a list that had to be made, not a run of the index.
-  var needsScan: Bool { filter != nil || sort != nil }
+  var needsScan: Bool { filter != nil || !sort.isEmpty }
 }
 
-/// An order that no index has.
+/// A field of an order that no index has.
 package struct SortOrder: Hashable, Sendable {
   package var path: String
   package var isDescending: Bool

@@ -161,6 +161,10 @@ struct Looking: Sendable, Hashable {
   var commit: CommitNumber?
   /// The difference that was asked for by W; otherwise the selected commit's is shown.
   var difference: DifferenceSource?
+  /// What is known of the filter that is being typed.
+  var filterStanding: String?
+  /// What is known of the search that is being typed.
+  var searchStanding: String?
 }
 
 /// A record with what it is called.

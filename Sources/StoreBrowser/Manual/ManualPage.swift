@@ -1,3 +1,5 @@
+import Expressions
+
 /// The manual page of the program, made from the tables of verbs and commands.
 package enum ManualPage {
   /// `strata.1`, as roff.
@@ -27,6 +29,10 @@ package enum ManualPage {
       page.subsection(group.rawValue)
       for entry in CommandTable.all where entry.group == group { page.command(entry) }
     }
+    page.section("CONDITIONS")
+    page.text(
+      "What --where, the filter of the browser and the where of :set take. " + ConditionGrammar.introduction)
+    for form in ConditionGrammar.forms { page.item(form.spelling, "\(form.meaning) \(form.example)") }
     page.section("COMMITS")
     page.text(
       """

@@ -3,7 +3,7 @@ import TerminalKit
 
 /// One line that is typed at the foot of the screen: a command, a search, a filter, a name.
 struct Prompt: Pane {
-  static let entry = PaneEntry(.prompt, name: "Prompt", footer: [.open, .escape])
+  static let entry = PaneEntry(.prompt, name: "Prompt", work: [.values], footer: [.open, .escape])
 
   enum Kind: Sendable, Hashable {
     /// `:`, with commands and positions.
@@ -32,10 +32,19 @@ struct Prompt: Pane {
   private var draft = ""
   /// Commands that the typed name may become.
   private(set) var suggestions: [CommandEntry] = []
+  /// What the word of a condition may become.
+  private(set) var completions: [Completion] = []
+  /// The suggestion that Tab chose.
   var choice: Int?
+  /// The words of conditions; nil at other prompts.
+  private var vocabulary: ConditionVocabulary?
 
-  init(_ kind: Kind, text: String = "", isSelected: Bool = false, history: [String] = [], hint: String = "") {
+  init(
+    _ kind: Kind, text: String = "", isSelected: Bool = false, history: [String] = [], hint: String = "",
+    vocabulary: ConditionVocabulary? = nil
+  ) {
     self.kind = kind
+    self.vocabulary = vocabulary
     self.history = history
     self.hint = hint
     field = TextField(text, isSelected: isSelected)
@@ -55,25 +64,65 @@ struct Prompt: Pane {
       session.intend(.dismiss)
       return true
     }
+    if chord.character == "?", vocabulary != nil, !isInLiteral {
+      session.intend(.present(TextOverlay(conditions: session.theme)))
+      return true
+    }
     guard edit(chord) else { return false }
+    askForValues(in: &session)
     session.intend(.promptChanged(self))
     return true
   }
 
+  /// Whether the cursor stands in a text or a regular expression, where every character is itself.
+  private var isInLiteral: Bool {
+    var open: Character?
+    for character in field.text.prefix(field.cursor) {
+      if let opened = open {
+        if character == opened { open = nil }
+      } else if "\"'/".contains(character) {
+        open = character
+      }
+    }
+    return open != nil
+  }
+
+  private func askForValues(in session: inout Session) {
+    guard let asked = vocabulary?.valueAsked(field.text, cursor: field.cursor), let datastore = session.datastore else {
+      return session.cancel(.values)
+    }
+    session.start(
+      .values,
+      .ask(ValuesRequest(datastore: datastore, commit: session.shown, field: asked.field, typed: asked.typed)))
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let reply as ValuesRequest.Reply) = answer else { return }
+    vocabulary?.values[reply.request.field] = reply.values
+    if choice == nil { suggest() }
+  }
+
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    guard command == .open else { return false }
-    if choice != nil { complete() }
-    session.intend(.submit(self))
+    switch command {
+    case .open where choice != nil:
+      // What Tab chose is taken into the line, and the line stays open.
+      complete()
+      session.intend(.promptChanged(self))
+    case .open: session.intend(.submit(self))
+    case .escape where choice != nil:
+      choice = nil
+      (suggestions, completions) = ([], [])
+    default: return false
+    }
     return true
   }
 
   private mutating func edit(_ chord: KeyChord) -> Bool {
     switch chord.description {
-    case "Up", "^p":
-      if kind == .palette, choice != nil { moveChoice(-1) } else { recall(-1) }
-    case "Down", "^n":
-      if kind == .palette, choice != nil || historyPlace == nil { moveChoice(1) } else { recall(1) }
-    case "Tab": complete()
+    case "Up", "^p": recall(-1)
+    case "Down", "^n": recall(1)
+    case "Tab": moveChoice(1)
+    case "S-Tab": moveChoice(-1)
     default:
       guard field.apply(chord) else { return false }
       changed()
@@ -103,21 +152,37 @@ struct Prompt: Pane {
     suggest()
   }
 
+  /// Walks the suggestions, round and round; the only one is taken at once.
   private mutating func moveChoice(_ step: Int) {
-    guard !suggestions.isEmpty else { return }
-    let next = (choice ?? (step > 0 ? -1 : 0)) + step
-    choice = next < 0 ? nil : min(suggestions.count - 1, next)
+    let count = suggestions.count + completions.count
+    guard count > 0 else { return }
+    choice = ((choice ?? (step > 0 ? -1 : count)) + step + count) % count
+    if count == 1 { complete() }
   }
 
-  /// Takes the chosen or the first suggestion into the line.
+  /// Takes the chosen suggestion into the line.
   mutating func complete() {
-    guard kind == .palette, let entry = choice.map({ suggestions[$0] }) ?? suggestions.first else { return }
-    field.set(entry.name + (entry.argument == nil ? "" : " "))
-    choice = nil
+    guard let choice else { return }
+    if suggestions.indices.contains(choice) {
+      let entry = suggestions[choice]
+      field.set(entry.name + (entry.argument == nil ? "" : " "))
+    } else if completions.indices.contains(choice) {
+      let (item, text) = (completions[choice], field.text)
+      let end = text.index(text.startIndex, offsetBy: item.word.upperBound, limitedBy: text.endIndex) ?? text.endIndex
+      let start = text.index(text.startIndex, offsetBy: item.word.lowerBound, limitedBy: end) ?? end
+      let head = text[..<start] + item.text + (item.text.hasSuffix("(") || item.text.hasSuffix("/") ? "" : " ")
+      field.set(String(head + text[end...].drop { $0 == " " }))
+      field.moveCursor(to: head.count)
+    }
+    self.choice = nil
     suggest()
   }
 
   private mutating func suggest() {
+    if let vocabulary {
+      let isRange = Browser.isRange(field.text)
+      completions = isRange || field.isSelected ? [] : vocabulary.completions(field.text, cursor: field.cursor)
+    }
     guard kind == .palette, !field.text.contains(" "), Position(field.text) == nil || field.text.isEmpty else {
       suggestions = []
       return
@@ -150,10 +215,20 @@ struct Prompt: Pane {
         text, at: Point(column: start, row: keys.top), width: keys.columns - start, style: theme.style(.problem))
     } else {
       grid.write(
-        hint.isEmpty ? defaultHint : hint, at: Point(column: 1, row: keys.top), width: keys.columns - 2,
+        standing(session) ?? (hint.isEmpty ? defaultHint : hint), at: Point(column: 1, row: keys.top),
+        width: keys.columns - 2,
         style: theme.style(.dim))
     }
     drawSuggestions(on: &grid, above: status, theme: theme)
+  }
+
+  /// What the filter that is being typed comes to: its plan and its count.
+  private func standing(_ session: Session) -> String? {
+    if kind == .argument(.search), let standing = session.looking.searchStanding { return standing }
+    guard kind == .argument(.filter), !field.text.isEmpty, let standing = session.looking.filterStanding,
+      !standing.isEmpty
+    else { return nil }
+    return standing
   }
 
   private var defaultHint: String {
@@ -164,19 +239,26 @@ struct Prompt: Pane {
     }
   }
 
+  /// The suggestions with what they are.
+  private var shown: [(text: String, detail: String)] {
+    suggestions.map { (":\($0.name)\($0.argument.map { " \($0.placeholder)" } ?? "")", $0.title) }
+      + completions.map { ($0.text, $0.detail) }
+  }
+
   private func drawSuggestions(on grid: inout CellGrid, above status: Rect, theme: Theme) {
-    guard !suggestions.isEmpty, status.top >= 10 else { return }
+    let shown = shown
+    guard !shown.isEmpty, status.top >= 10 else { return }
     let width = min(status.columns - 2, 64)
-    let top = status.top - suggestions.count
-    for (row, entry) in suggestions.enumerated() {
+    let top = status.top - shown.count
+    for (row, item) in shown.enumerated() {
       let rect = Rect(column: 1, row: top + row, columns: width, rows: 1)
       grid.fill(rect)
       let isChosen = choice == row
       grid.write(
-        "\(isChosen ? theme.cursor : " ") :\(entry.name)\(entry.argument.map { " \($0.placeholder)" } ?? "")",
-        at: rect.origin, width: 26, style: theme.style(isChosen ? .title : .text))
+        "\(isChosen ? theme.cursor : " ") \(item.text)", at: rect.origin, width: 26,
+        style: theme.style(isChosen ? .title : .text))
       grid.write(
-        entry.title, at: Point(column: rect.left + 27, row: rect.top), width: width - 27, style: theme.style(.dim))
+        item.detail, at: Point(column: rect.left + 27, row: rect.top), width: width - 27, style: theme.style(.dim))
       if isChosen { grid.restyle(rect) { $0.attributes.formUnion(.reverse) } }
     }
   }

@@ -1,4 +1,5 @@
 import Documents
+import Expressions
 import DatastoreModel
 import Documents
 import TerminalKit
@@ -29,6 +30,31 @@ struct TextOverlay: ListPane {
       }
     default: lines = TextLines.wrapped(value.prettyText)
     }
+  }
+
+  /// The language of conditions, form by form.
+  init(conditions theme: Theme) {
+    title = "Conditions"
+    lines = Self.words(of: ConditionGrammar.introduction)
+    for form in ConditionGrammar.forms {
+      lines += ["", form.spelling, "    \(form.example)"] + Self.words(of: form.meaning).map { "  \($0)" }
+    }
+  }
+
+  /// Lines that end between words.
+  private static func words(of text: String) -> [String] {
+    var lines = [""]
+    for word in text.split(separator: " ") {
+      let last = lines[lines.count - 1]
+      if last.isEmpty {
+        lines[lines.count - 1] = String(word)
+      } else if last.count + word.count < 70 {
+        lines[lines.count - 1] += " \(word)"
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
   }
 
   /// The scalars of a text, for `ga`.

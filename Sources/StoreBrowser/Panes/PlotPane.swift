@@ -400,7 +400,7 @@ extension Browser {
     }
     guard words.count <= 2 else { return session.warn("plot X Y by Z: two fields, not \(words.count)") }
     var unscanned = source
-    unscanned.sort = nil
+    unscanned.sort = []
     open(ViewKind(of: .plot))
     let request = PlotRequest(
       source: unscanned, commit: session.shown, ranks: source.filter == nil ? nil : table.ranks,

@@ -139,8 +139,9 @@ package final class BrowserRuntime: Sendable {
       post(.work(id, .progress($0)), isOpen: id)
       store.releaseMemory()
     }
-    let context = WorkContext(
+    var context = WorkContext(
       store: store, files: files, warmUp: warmUp, cancellation: cancellation, report: { throttle.report($0) })
+    context.typingPause = 150
     do throws(ModelError) {
       let answer = try work.perform(in: context)
       throttle.flush()

@@ -10,7 +10,7 @@ package struct BulkRequest: Sendable {
   package var change: Change
 
   package enum Change: Sendable, Hashable {
-    /// `PATH = EXPR`
+    /// `PATH = EXPR`, or `PATH = EXPR where CONDITION`
     case set(String)
     case delete
   }
@@ -45,7 +45,12 @@ extension WorkContext {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     var assignment: Assignment?
     if case .set(let text) = request.change { assignment = try Self.assignment(text) }
-    let identifiers = try identifiers(request.which, of: request.source, at: request.commit)
+    var identifiers: [StoredKey] = []
+    if case .set(let text) = request.change, let condition = Self.parts(ofSetting: text).condition {
+      identifiers = try self.identifiers(meeting: RowTest(condition), in: datastore)
+    } else {
+      identifiers = try self.identifiers(request.which, of: request.source, at: request.commit)
+    }
     for (position, identifier) in identifiers.enumerated() {
       if position.isMultiple(of: 64) {
         try goOn()
@@ -63,7 +68,37 @@ extension WorkContext {
   }
 
   static func assignment(_ text: String) throws(ModelError) -> Assignment {
-    try onDocument(Assignment(parsing: text))
+    let (setting, condition) = parts(ofSetting: text)
+    let assignment = try onDocument(Assignment(parsing: setting))
+    guard let condition else { return assignment }
+    do throws(ModelError) {
+      _ = try RowTest(condition)
+    } catch {
+      guard case .invalid(_, let column, let reason) = error else { throw error }
+      let start = text.count - condition.count
+      throw .invalid(text: text, column: column.map { $0 + start }, reason: reason)
+    }
+    return assignment
+  }
+
+  /// The two parts of `PATH = EXPR where CONDITION`.
+  static func parts(ofSetting text: String) -> (setting: String, condition: String?) {
+    guard let (setting, condition) = text.splitOutsideQuotes(at: " where ") else { return (text, nil) }
+    return (setting, condition)
+  }
+
+  private func identifiers(
+    meeting test: RowTest, in datastore: any ReadableDatastore
+  ) throws(ModelError) -> [StoredKey] {
+    let query = RecordQuery(filter: test.filter)
+    var identifiers: [StoredKey] = []
+    do {
+      var run = try query.run(query.plan(in: datastore), in: datastore) { _ in try goOn() }
+      while let found = try run.next() { identifiers.append(found.record.identifier) }
+    } catch {
+      throw error as? ModelError ?? .refused(reason: "\(error)")
+    }
+    return identifiers
   }
 
   private static func set(

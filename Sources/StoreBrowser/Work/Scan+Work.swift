@@ -1,4 +1,5 @@
 import Documents
+import Expressions
 package import DatastoreModel
 
 /// Looks for the next row with a text.
@@ -29,6 +30,8 @@ package struct FilterRequest: Sendable, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var bounds: Range<Int>
+  /// Whether it is being typed: then all records are read only after a pause, in which the next key takes the work back.
+  package var isTyped = false
 }
 
 /// Puts rows in an order that no index has.
@@ -122,11 +125,12 @@ extension WorkContext {
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
     let test = try RowTest(request.source.filter ?? "")
-    if !test.isInverted {
-      let query = RecordQuery(filter: test.filter)
-      let plan = try query.plan(in: datastore)
-      if plan.way != .scan { return try filter(request, query: query, by: plan, in: datastore, base: index) }
-    }
+    let query = RecordQuery(filter: test.filter)
+    let plan = try query.plan(in: datastore)
+    report(Progress(done: 0, total: plan.entryCount, found: .plan(plan.shortText, count: plan.exactCount)))
+    if plan.way != .scan { return try filter(request, query: query, by: plan, in: datastore, base: index) }
+    if request.isTyped { try pause() }
+    if request.source.index == nil { return try filterAlong(request, test.filter, in: datastore) }
     var kept = 0
     var read = 0
     for start in stride(from: request.bounds.lowerBound, to: request.bounds.upperBound, by: Self.chunk) {
@@ -139,6 +143,25 @@ extension WorkContext {
       }
       kept += ranks.count
       report(Progress(done: read, total: request.bounds.count, found: .ranks(ranks)))
+    }
+    return ScanAnswer(
+      source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept, plan: "SCAN")
+  }
+
+  /// Reads the records as they lie.
+  private func filterAlong(
+    _ request: FilterRequest, _ filter: Filter, in datastore: any ReadableDatastore
+  ) throws(ModelError) -> ScanAnswer {
+    var records = try datastore.records(at: request.bounds)
+    var (read, kept, ranks) = (0, 0, [Int]())
+    while try records.next() {
+      if (try? records.rawRecord()?.meets(filter)) == true { ranks.append(request.bounds.lowerBound + read) }
+      read += 1
+      guard read.isMultiple(of: Self.chunk) || read == request.bounds.count else { continue }
+      try goOn()
+      kept += ranks.count
+      report(Progress(done: read, total: request.bounds.count, found: .ranks(ranks)))
+      ranks.removeAll(keepingCapacity: true)
     }
     return ScanAnswer(
       source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept, plan: "SCAN")
@@ -175,27 +198,84 @@ extension WorkContext {
   // MARK: Sort
 
   func sort(_ request: SortRequest) throws(ModelError) -> ScanAnswer {
-    guard let order = request.source.sort else {
-      throw .invalid(text: "", column: 1, reason: "there is nothing to sort by")
-    }
-    let path = try Self.path(order.path)
+    let query = RecordQuery(sort: try request.source.sort.paths)
+    let selection = DocumentSelection(query.sort.map(\.path))
     let datastore = try datastore(request.source.datastore, at: request.commit)
     let index = try datastore.index(request.source.index)
     let ranks = request.ranks ?? Array(request.bounds)
-    var sorter = RowSorter(isDescending: order.isDescending)
+    var sorter = SortedKeys()
     for start in stride(from: 0, to: ranks.count, by: Self.chunk) {
       try goOn()
       let chunk = Array(ranks[start..<min(ranks.count, start + Self.chunk)])
-      for (rank, entry) in try entries(at: chunk, of: index) {
-        let value = try datastore.record(entry.identifier).flatMap { try? $0.document()[path] }
-        try sorter.add(SortKey(value), rank: rank)
+      for (offset, (rank, entry)) in try entries(at: chunk, of: index).enumerated() {
+        let document = try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }
+        // Rows that are equal in it stay in the order in which they stand.
+        let place = [start + offset, rank].flatMap { number in
+          (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+        }
+        try sorter.add(SortedKey(key: query.sortKey(of: document ?? .null), identifier: place))
       }
       report(Progress(done: start + chunk.count, total: ranks.count))
     }
-    let sorted = try sorter.sorted(goOn: goOn)
+    var sorted: [Int] = []
+    sorted.reserveCapacity(ranks.count)
+    var walk = try sorter.walk()
+    while let place = try walk.next() {
+      if sorted.count.isMultiple(of: 4096) { try goOn() }
+      sorted.append(place[8...].reduce(0) { $0 << 8 | Int($1) })
+    }
     return ScanAnswer(
       source: request.source, commit: request.commit, ranks: sorted, rowsRead: ranks.count, kept: sorted.count,
       plan: "SCAN")
+  }
+}
+
+/// Counts the rows with a text, and tells where they are.
+struct MatchesRequest: Question, Hashable {
+  var search: SearchRequest
+
+  struct Reply: Sendable {
+    var request: MatchesRequest
+    /// The first ones.
+    var positions: [Int]
+    var count: Int
+  }
+
+  private static let limit = 100_000
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    try context.pause()
+    let found = try context.matches(search, limit: Self.limit)
+    return Reply(request: self, positions: found.positions, count: found.count)
+  }
+}
+
+extension WorkSlot {
+  static let matches = WorkSlot("matches", isSlow: true)
+}
+
+extension WorkContext {
+  fileprivate func matches(
+    _ request: SearchRequest, limit: Int
+  ) throws(ModelError) -> (positions: [Int], count: Int) {
+    let datastore = try datastore(request.source.datastore, at: request.commit)
+    let index = try datastore.index(request.source.index)
+    let needle = request.text.lowercased()
+    let total = request.ranks?.count ?? request.bounds.count
+    var positions: [Int] = []
+    var count = 0
+    for start in stride(from: 0, to: total, by: Self.chunk) {
+      try goOn()
+      let chunk = Array(start..<min(total, start + Self.chunk))
+      for (offset, found) in try entries(at: chunk.map { request.rank(at: $0) }, of: index).enumerated() {
+        var isMatch = Self.matches(found.entry, needle)
+        if !isMatch { isMatch = try matches(found.entry.identifier, needle, in: datastore) }
+        guard isMatch else { continue }
+        count += 1
+        if positions.count < limit { positions.append(start + offset) }
+      }
+    }
+    return (positions, count)
   }
 }
 

@@ -1,6 +1,12 @@
 package import Documents
 package import DatastoreModel
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// Work against the store, as a value: what is asked, not how. `WorkContext` does it, off the main thread.
 package enum Work: Sendable {
   /// What a pane asks that brings its own question.
@@ -118,6 +124,8 @@ package struct WorkContext: Sendable {
   package let warmUp: (any WarmUpDriver)?
   package let cancellation: Cancellation
   package let report: @Sendable (Progress) -> Void
+  /// How long a person may go on typing before what takes long is begun, in milliseconds.
+  package var typingPause = 0
 
   package init(
     store: any ReadableStore, files: BrowserFiles = .none, warmUp: (any WarmUpDriver)? = nil,
@@ -151,6 +159,15 @@ package struct WorkContext: Sendable {
       throw .readOnly(reason: "this kind of store takes no changes")
     }
     return editable
+  }
+
+  /// Waits for the pause of who types; throws where the next key took the work back.
+  func pause() throws(ModelError) {
+    for _ in 0..<typingPause / 10 {
+      try goOn()
+      usleep(10_000)
+    }
+    try goOn()
   }
 
   /// Throws where the work was cancelled: long work asks between its pieces.

@@ -47,12 +47,7 @@ extension VerbRun {
     var last: FoundRecord?
     while let found = try run.next() {
       last = found
-      if isJSON {
-        try line(.record(found.record, in: datastore.descriptor))
-      } else {
-        let document = if let document = found.document { document } else { try found.record.document() }
-        try output.line("\(found.record.identifier)\t\(document.compactJSON)")
-      }
+      try print(found.record, in: datastore.descriptor)
     }
     if let limit, let last, run.keptCount == limit {
       complain("to go on: --after \(query.position(after: last, in: datastore).text)")

@@ -125,9 +125,16 @@ extension VerbRun {
     return 0
   }
 
-  private func print(_ record: Record, in datastore: DatastoreDescriptor) throws {
+  /// Prints a record on a line. Bytes that are compact already go to a program as they lie.
+  func print(_ record: Record, in datastore: DatastoreDescriptor) throws {
     if isJSON {
       try line(.record(record, in: datastore))
+    } else if !output.isTerminal, record.content.withUnsafeBytes({ record.coding.isCompactJSON($0) }) {
+      try output.append { bytes in
+        bytes.append(contentsOf: "\(record.identifier)\t".utf8)
+        bytes += record.content
+        bytes.append(UInt8(ascii: "\n"))
+      }
     } else {
       try output.line("\(record.identifier)\t\(try record.document().compactJSON)")
     }

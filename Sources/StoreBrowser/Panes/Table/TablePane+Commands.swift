@@ -33,6 +33,7 @@ extension TablePane {
     case .mark: mark(in: &session)
     case .range: rangeStart = rangeStart == nil ? list.selection : nil
     case .sort, .sortReverse: sort(by: argument, isDescending: command == .sortReverse, in: &session)
+    case .sortFurther: sortFurther(by: argument, in: &session)
     case .search: search(argument, in: &session)
     case .searchNext: search(again: false, in: &session)
     case .searchPrevious: search(again: true, in: &session)
@@ -111,51 +112,45 @@ extension TablePane {
 
   // MARK: Order
 
-  private func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
+  private mutating func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
     guard var source else { return }
     let anchor = identifierAnchor()
-    if argument == nil, selectedColumn(session)?.source == .identifier {
-      source.index = nil
-      source.sort = nil
-      source.range = nil
+    if argument == nil, let column = selectedColumn(session)?.source, column == .identifier || column == .key {
+      if column == .identifier { (source.index, source.range) = (nil, nil) }
+      source.sort = []
       source.isDescending = isDescending
       session.intend(.show(source, anchor: anchor))
       return
     }
-    if argument == nil, selectedColumn(session)?.source == .key {
-      source.sort = nil
-      source.isDescending = isDescending
-      session.intend(.show(source, anchor: anchor))
-      return
-    }
-    guard let path = argument.map({ $0.hasPrefix(".") ? $0 : ".\($0)" }) ?? selectedPath(session) else {
+    guard let text = argument ?? selectedPath(session) else {
       session.warn("this column has no path to sort by")
       return
     }
-    if let index = Self.ordering(path, in: session.current) {
-      source.index = index
-      source.range = nil
-      source.sort = nil
-      source.isDescending = isDescending
-      session.say("INDEX \(index): in order at once")
-    } else {
-      source.sort = SortOrder(path: path, isDescending: isDescending)
-      source.isDescending = false
+    do throws(ModelError) {
+      order(by: try [SortOrder](parsing: text, isDescending: isDescending), anchor: anchor, in: &session)
+    } catch { session.complain(error.description) }
+  }
+
+  /// Sorts by one field more, after those by which the rows are in order now; one of those is turned around.
+  private mutating func sortFurther(by argument: String?, in session: inout Session) {
+    guard let path = argument.map({ $0.hasPrefix(".") ? $0 : ".\($0)" }) ?? selectedPath(session), let source else {
+      session.warn("this column has no path to sort by")
+      return
     }
-    session.intend(.show(source, anchor: anchor))
+    var sort = source.sort
+    if sort.isEmpty, let known = session.current?.index(source.index)?.descriptor.documentPath?.description {
+      sort = [SortOrder(path: known, isDescending: source.isDescending)]
+    }
+    if let place = sort.firstIndex(where: { $0.path == path }) {
+      sort[place].isDescending.toggle()
+    } else {
+      sort.append(SortOrder(path: path, isDescending: false))
+    }
+    order(by: sort, anchor: identifierAnchor(), in: &session)
   }
 
   private func identifierAnchor() -> TableRequest.Anchor {
     row(at: list.selection).map { .identifier($0.entry.identifier) } ?? .position(0)
-  }
-
-  /// An index that has exactly one entry a record, in the order of a path.
-  private static func ordering(_ path: String, in datastore: Outline.Datastore?) -> String? {
-    guard let datastore else { return nil }
-    return datastore.indexes.first {
-      $0.descriptor.documentPath?.description == path && !$0.descriptor.kind.hasManyValues && !$0.descriptor.isStale
-        && $0.count == datastore.count
-    }?.descriptor.name
   }
 
   /// Orders the table by an index, the selection staying on its record.
@@ -164,7 +159,7 @@ extension TablePane {
     let anchor = identifierAnchor()
     source.index = index
     source.range = nil
-    source.sort = nil
+    source.sort = []
     source.isDescending = false
     show(source, anchor: anchor)
   }

@@ -45,8 +45,21 @@ extension TablePane {
     return source?.filter == nil && source?.range == nil ? "no records" : "no record matches"
   }
 
+  /// What is known of the filter's answer: `INDEX population · 812 records`, `SCAN · 40 % read · 3 so far`; nil without a
+  /// filter.
+  func filterStanding(_ session: Session) -> String? {
+    guard source?.filter != nil, let scan else { return nil }
+    let dot = session.theme.dot
+    guard scan.isRunning else { return "\(scan.plan) \(dot) \(NumberFormat.counted(storedCount, "record"))" }
+    guard !scan.plan.isEmpty else { return "" }
+    if let known = scan.known { return "\(scan.plan) \(dot) \(NumberFormat.counted(known, "record"))" }
+    let share = scan.total.map { $0 > 0 ? scan.read * 100 / $0 : 100 }
+    let read = share.map { "\($0) % read" } ?? "\(NumberFormat.count(scan.read)) read"
+    return "\(scan.plan) \(dot) \(read) \(dot) \(NumberFormat.count(storedCount)) so far"
+  }
+
   /// Why nothing matches: a name in the filter that no record has, with the nearest that there is.
-  private func unknownName(_ session: Session) -> String? {
+  func unknownName(_ session: Session) -> String? {
     guard let filter = source?.filter, let test = try? RowTest(filter) else { return nil }
     let known = columns.seen.map(\.path)
     for path in test.filter.paths.map(\.description) {
@@ -91,7 +104,11 @@ extension TablePane {
     if areAllOlder(session) { parts.append("an older version, M rewrites") }
     if let range = source.range { parts.append("range \(range)") }
     if let filter = source.filter { parts.append("filter \(filter)") }
-    if let sort = source.sort { parts.append("sorted by \(sort.path.dropFirst())\(sort.isDescending ? " ▼" : " ▲")") }
+    if let found = filterStanding(session), !found.isEmpty { parts.append(found) }
+    if !source.sort.isEmpty {
+      let orders = source.sort.map { "\($0.path.dropFirst())\($0.isDescending ? " ▼" : " ▲")" }
+      parts.append("sorted by \(orders.joined(separator: ", "))")
+    }
     return parts.joined(separator: " \(session.theme.dot) ")
   }
 
@@ -128,7 +145,7 @@ extension TablePane {
     for slot in slots {
       let column = columns[slot.column]
       var title = column.title
-      if isOrder(column) { title += isDescending ? " ▼" : " ▲" }
+      if isOrder(column) { title += isDescending(column) ? " ▼" : " ▲" }
       var style = session.theme.style(.header)
       if slot.column == self.column { style = style.with(.underline) }
       grid.write(
@@ -140,17 +157,22 @@ extension TablePane {
   /// Whether the rows are in the order of a column.
   private func isOrder(_ column: TableColumn) -> Bool {
     switch column.source {
-    case .identifier: source?.index == nil && source?.sort == nil
-    case .key: source?.sort == nil
-    case .field(let path): source?.sort?.path == path
+    case .identifier: source?.index == nil && source?.sort.isEmpty == true
+    case .key: source?.sort.isEmpty == true
+    case .field(let path): source?.sort.contains { $0.path == path } == true
     }
   }
 
-  private var isDescending: Bool { source?.sort?.isDescending ?? source?.isDescending ?? false }
+  private func isDescending(_ column: TableColumn) -> Bool {
+    if case .field(let path) = column.source, let order = source?.sort.first(where: { $0.path == path }) {
+      return order.isDescending
+    }
+    return source?.isDescending ?? false
+  }
 
   /// Whether the selected column orders the rows, upwards.
   private func isAscending(_ session: Session) -> Bool {
-    !isDescending && selectedColumn(session).map(isOrder) == true
+    selectedColumn(session).map { isOrder($0) && !isDescending($0) } == true
   }
 
   private func drawRow(
@@ -173,6 +195,16 @@ extension TablePane {
         value.fitting(slot.width), at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top),
         width: slot.width,
         style: style, alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
+      if searchOrigin != nil, let searchText {
+        let shown = value.fitting(slot.width)
+        let isTrailing = column.isTrailing || value.isTrailing
+        let start = rect.left + TableGeometry.signs + slot.x + (isTrailing ? slot.width - SafeText.width(shown) : 0)
+        for part in Self.columns(of: searchText, in: shown) {
+          grid.restyle(Rect(column: start + part.lowerBound, row: rect.top, columns: part.count, rows: 1)) {
+            $0.attributes.formUnion([.bold, .underline])
+          }
+        }
+      }
     }
     if let problem = look.problem, let slot = slots.dropFirst().first {
       grid.write(
@@ -188,6 +220,24 @@ extension TablePane {
         Rect(column: rect.left + TableGeometry.signs + cell.x, row: rect.top, columns: cell.width, rows: 1)
       ) { $0.attributes.formUnion([.bold, .underline]) }
     }
+  }
+
+  /// The columns of a shown text that a search found, in either case.
+  private static func columns(of needle: String, in shown: String) -> [Range<Int>] {
+    let (needle, characters) = (Array(needle.lowercased()), Array(shown))
+    var found: [Range<Int>] = []
+    var at = 0
+    while at + needle.count <= characters.count {
+      let part = characters[at..<at + needle.count]
+      if String(part).lowercased() == String(needle) {
+        let start = SafeText.width(String(characters[..<at]))
+        found.append(start..<start + SafeText.width(String(part)))
+        at += needle.count
+      } else {
+        at += 1
+      }
+    }
+    return found
   }
 
   /// What a row looks like with what is staged of it.

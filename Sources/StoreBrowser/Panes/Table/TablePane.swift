@@ -8,7 +8,7 @@ import TerminalKit
 /// a filter, into the list of ranks that it kept), and only what is near the screen is read.
 struct TablePane: ListPane {
   static let entry = PaneEntry(
-    .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort, .stepChanges],
+    .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort, .order, .matches, .stepChanges],
     footer: [
       .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
       .help, .close,
@@ -46,11 +46,21 @@ struct TablePane: ListPane {
   /// What other programs' commits changed, until the next key.
   var changed: [StoredKey: ChangeKind] = [:]
   var searchText: String?
+  /// Where the selection was when the search that is being typed began; nil while none is.
+  private(set) var searchOrigin: Int?
+  /// The rows with the text that is searched for, in the order of the table.
+  private(set) var matches: MatchesRequest.Reply?
+  /// Whether the filter is being typed: what is not answered by ranks waits for a pause.
+  var isTyping = false
+  /// Where the selection goes once it is known whether an index has the order that was asked for.
+  private var orderAnchor: TableRequest.Anchor?
 
   private struct ScanKey: Sendable, Hashable { var source: RowSource; var commit: CommitNumber }
 
   struct ScanState: Sendable, Hashable {
     var plan: String
+    /// How many rows it keeps, where ranks tell before they are read.
+    var known: Int?
     var read: Int
     var total: Int?
     var isRunning: Bool
@@ -235,7 +245,9 @@ struct TablePane: ListPane {
     scan = ScanState(plan: "", read: 0, total: bounds.count, isRunning: true)
     if source.filter != nil {
       session.start(
-        .filter, .filter(FilterRequest(source: source, commit: session.shown, bounds: bounds)), label: "filter")
+        .filter,
+        .filter(FilterRequest(source: source, commit: session.shown, bounds: bounds, isTyped: isTyping)),
+        label: "filter")
     } else {
       startSort(source, ranks: nil, in: &session)
     }
@@ -268,11 +280,53 @@ struct TablePane: ListPane {
     positions.clamped(to: 0..<storedCount).compactMap(rank(at:))
   }
 
+  // MARK: A search while it is typed
+
+  mutating func beginSearch() {
+    searchOrigin = list.selection
+    matches = nil
+  }
+
+  /// Goes to the first row with the text from where the search began, and counts all of them after a pause.
+  mutating func search(typed text: String, in session: inout Session) {
+    guard let source, let searchOrigin, text != searchText || matches == nil else { return }
+    searchText = text.isEmpty ? nil : text
+    matches = nil
+    list.selection = searchOrigin
+    session.cancel(.search)
+    session.cancel(.matches)
+    guard !text.isEmpty else { return }
+    let request = SearchRequest(
+      source: source, commit: session.shown, text: text, isBackward: false, ranks: ranks, bounds: bounds,
+      position: min(searchOrigin, max(0, storedCount - 1)), includesPosition: true)
+    session.start(.search, .search(request))
+    session.start(.matches, .ask(MatchesRequest(search: request)))
+  }
+
+  /// Ends a search; where it was given up the selection goes back.
+  mutating func endSearch(isTaken: Bool) {
+    if !isTaken, let searchOrigin { list.selection = searchOrigin }
+    searchOrigin = nil
+  }
+
+  /// `3 of 17`; nil where nothing is known yet.
+  func searchStanding(_ session: Session) -> String? {
+    guard searchOrigin != nil, searchText != nil, let matches else { return nil }
+    let total = NumberFormat.count(matches.count)
+    guard matches.count > 0 else { return "no match in \(NumberFormat.counted(storedCount, "row"))" }
+    guard let place = matches.positions.firstIndex(of: list.selection) else { return "\(total) rows match" }
+    return "\(NumberFormat.count(place + 1)) of \(total)"
+  }
+
   // MARK: Answers
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
     if case .reply(let reply as StepChangesReply) = answer, reply.request.to == session.shown {
       changed = reply.changed
+    }
+    if case .reply(let reply as OrderRequest.Reply) = answer { take(reply, in: &session) }
+    if case .reply(let reply as MatchesRequest.Reply) = answer, reply.request.search.text == searchText {
+      matches = reply
     }
     switch answer {
     case .table(let answer): open(answer, in: &session)
@@ -281,7 +335,7 @@ struct TablePane: ListPane {
       take(answer, in: session)
     case .filtered(let answer) where ranksAreFor != nil:
       scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
-      guard let source, source.sort != nil, answer.source == source else { return }
+      guard let source, !source.sort.isEmpty, answer.source == source else { return }
       startSort(source, ranks: ranks, in: &session)
     case .sorted(let answer) where answer.source == source:
       ranks = answer.ranks
@@ -291,16 +345,41 @@ struct TablePane: ListPane {
       reselect()
     case .found(let answer):
       guard let position = answer.position else {
+        // While one types the prompt says so.
+        guard searchOrigin == nil else { break }
         session.warn("no match for “\(answer.request.text)” in \(NumberFormat.count(answer.rowsRead)) rows")
         return
       }
       list.selection = position
+      guard searchOrigin == nil else { break }
       session.say(
         answer.wasSeek
           ? "INDEX \(answer.request.source.index ?? "id"): row \(NumberFormat.count(position + 1))"
           : "SCAN: \(NumberFormat.count(answer.rowsRead)) rows read")
     default: break
     }
+  }
+
+  /// Asks for another order; an index that has it is taken, otherwise keys are gathered and sorted.
+  mutating func order(by sort: [SortOrder], anchor: TableRequest.Anchor, in session: inout Session) {
+    guard var source else { return }
+    source.sort = sort
+    orderAnchor = anchor
+    session.start(.order, .ask(OrderRequest(source: source, commit: session.shown)))
+  }
+
+  private mutating func take(_ reply: OrderRequest.Reply, in session: inout Session) {
+    guard let anchor = orderAnchor, var wanted = source, wanted.datastore == reply.request.source.datastore else {
+      return
+    }
+    orderAnchor = nil
+    wanted.sort = reply.request.source.sort
+    wanted.isDescending = reply.isDescending
+    if let index = reply.index {
+      (wanted.index, wanted.range, wanted.sort) = (index.isEmpty ? nil : index, nil, [])
+      session.say("INDEX \(index.isEmpty ? "identifier" : index): in order at once")
+    }
+    session.intend(.show(wanted, anchor: anchor))
   }
 
   private mutating func open(_ answer: TableAnswer, in session: inout Session) {
@@ -337,6 +416,11 @@ struct TablePane: ListPane {
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
     guard slot == .filter || slot == .sort, ranksAreFor != nil else { return }
+    if case .plan(let plan, let count) = progress.found {
+      scan?.plan = plan
+      scan?.known = count
+      return
+    }
     scan?.read = progress.done
     scan?.total = progress.total
     guard case .ranks(let found) = progress.found, !found.isEmpty else { return }

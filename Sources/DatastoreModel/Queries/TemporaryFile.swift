@@ -1,5 +1,3 @@
-import DatastoreModel
-
 #if canImport(Darwin)
   import Darwin
 #else

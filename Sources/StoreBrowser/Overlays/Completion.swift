@@ -1,0 +1,188 @@
+import DatastoreModel
+import Documents
+import Expressions
+import TerminalKit
+
+/// What the end of the word at the cursor of a prompt may be.
+struct Completion: Sendable, Hashable {
+  /// What takes the word's place.
+  var text: String
+  /// What it is: `field`, `index of .population`, `operator`, `value`.
+  var detail: String
+  /// The word, in grapheme clusters of the line.
+  var word: Range<Int>
+}
+
+/// What the words of a condition may be in a datastore.
+struct ConditionVocabulary: Sendable, Hashable {
+  struct Field: Sendable, Hashable {
+    var name: String
+    var detail: String
+    var isText: Bool
+  }
+
+  var fields: [Field] = []
+  /// Values that are there, as they are typed, by field.
+  var values: [String: [String]] = [:]
+
+  private static let operators = [
+    "=", "!=", "<", "<=", ">", ">=", "between", "in (", "starts with", "ends with", "contains", "like", "=~ /", "has",
+    "is null", "is not null",
+  ]
+  private static let connectives = ["and", "or"]
+  static let limit = 8
+
+  /// Where a value is expected, the field that it is one of, and what of it is typed.
+  func valueAsked(_ text: String, cursor: Int) -> (field: String, typed: String)? {
+    let place = Place(text, cursor: cursor)
+    guard case .value(let field) = place.expects else { return nil }
+    return (field, place.typed)
+  }
+
+  func completions(_ text: String, cursor: Int) -> [Completion] {
+    let place = Place(text, cursor: cursor)
+    func matching(_ words: [(text: String, detail: String)]) -> [Completion] {
+      let typed = place.typed.lowercased()
+      return words.filter { $0.text.lowercased().hasPrefix(typed) && $0.text != place.typed }.prefix(Self.limit).map {
+        Completion(text: $0.text, detail: $0.detail, word: place.word)
+      }
+    }
+    switch place.expects {
+    case .field: return matching(fields.map { ($0.name, $0.detail) } + [("not", "the opposite")])
+    case .comparison(let field):
+      let isText = fields.first { $0.name == field }?.isText ?? true
+      let textual: Set = ["starts with", "ends with", "contains", "like", "=~ /"]
+      return matching(Self.operators.filter { isText || !textual.contains($0) }.map { ($0, "operator") })
+    case .value(let field): return matching((values[field] ?? []).map { ($0, "a value of \(field)") })
+    case .connective: return matching(Self.connectives.map { ($0, "") })
+    }
+  }
+
+  /// What stands before the cursor, as far as it says what comes next.
+  private struct Place {
+    enum Expected { case field, comparison(of: String), value(of: String), connective }
+
+    var expects = Expected.field
+    var typed = ""
+    var word = 0..<0
+
+    init(_ text: String, cursor: Int) {
+      let characters = Array(text.prefix(cursor))
+      var words: [(text: String, start: Int)] = []
+      var at = 0
+      while at < characters.count {
+        if characters[at] == " " || characters[at] == "(" || characters[at] == ","
+          || characters[at] == "!" && words.isEmpty
+        {
+          if characters[at] == ",", case .connective = expects, let field = lastField { expects = .value(of: field) }
+          at += 1
+          continue
+        }
+        let start = at
+        if characters[at] == "\"" || characters[at] == "'" {
+          let quote = characters[at]
+          at += 1
+          while at < characters.count, characters[at] != quote { at += characters[at] == "\\" ? 2 : 1 }
+          at = min(characters.count, at + 1)
+        } else {
+          while at < characters.count, characters[at] != " ", characters[at] != "(", characters[at] != "," { at += 1 }
+        }
+        words.append((String(characters[start..<at]), start))
+        // The last word is what is being typed, unless a blank ended it.
+        if at < characters.count { read(words[words.count - 1].text) }
+      }
+      if let last = words.last, last.start + last.text.count == characters.count {
+        typed = last.text
+        word = last.start..<characters.count
+      } else {
+        word = characters.count..<characters.count
+      }
+    }
+
+    private var lastField: String?
+    private var isBetween = false
+
+    private mutating func read(_ token: String) {
+      switch expects {
+      case .field:
+        if token == "not" { return }
+        lastField = token
+        expects = .comparison(of: token)
+      case .comparison(let field):
+        switch token {
+        case "is", "not", "starts", "ends": break
+        case "null": expects = .connective
+        case "and", "or": expects = .field
+        default:
+          isBetween = token == "between"
+          expects = .value(of: field)
+        }
+      case .value(let field):
+        if token == "with" || token == "in" { return }
+        expects = isBetween ? .value(of: field) : .connective
+        if isBetween, token == "and" { isBetween = false }
+      case .connective: expects = token == "and" || token == "or" ? .field : .connective
+      }
+    }
+  }
+}
+
+/// Asks for values of a field that begin so: from an index where there is one, else from some records.
+struct ValuesRequest: Question, Hashable {
+  var datastore: String
+  var commit: CommitNumber
+  var field: String
+  var typed: String
+
+  struct Reply: Sendable {
+    var request: ValuesRequest
+    /// As they are typed in a condition.
+    var values: [String]
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let datastore = try context.datastore(datastore, at: commit)
+    let index = datastore.indexes.first {
+      !$0.descriptor.isStale && ($0.descriptor.name == field || $0.descriptor.documentPath?.shortText == field)
+    }
+    if let index { return Reply(request: self, values: try values(of: index)) }
+    return Reply(request: self, values: try values(in: datastore))
+  }
+
+  /// The distinct keys from where the typed text leads, each found by one look behind the one before.
+  private func values(of index: any ReadableIndex) throws(ModelError) -> [String] {
+    let isText = index.descriptor.encoding.isText
+    let beginning = typed.drop { $0 == "\"" }
+    var rank = 0
+    if isText, !beginning.isEmpty {
+      rank = try index.rank(of: .before(.string(String(beginning))))
+    } else if !typed.isEmpty, let value = try? index.value(parsing: typed) {
+      rank = try index.rank(of: .before(value))
+    }
+    var values: [String] = []
+    while values.count < ConditionVocabulary.limit, let entry = try index.entries(at: rank..<rank + 1).first {
+      if case .string(let text) = entry.value, isText, !text.hasPrefix(beginning) { break }
+      if let literal = ValueText(key: entry.value).filterLiteral { values.append(literal) }
+      rank = try index.rank(of: .after(entry.value))
+    }
+    return values
+  }
+
+  private func values(in datastore: any ReadableDatastore) throws(ModelError) -> [String] {
+    guard let path = try? DocumentPath(parsing: field.hasPrefix(".") ? field : ".\(field)") else { return [] }
+    var records = try datastore.records(at: 0..<200)
+    var values: [String] = []
+    let selection = DocumentSelection([path])
+    while values.count < ConditionVocabulary.limit, try records.next() {
+      guard let document = try records.rawRecord()?.document(at: selection), let value = document[path],
+        let literal = ValueText(cell: value).filterLiteral, literal.hasPrefix(typed), !values.contains(literal)
+      else { continue }
+      values.append(literal)
+    }
+    return values.sorted()
+  }
+}
+
+extension WorkSlot {
+  static let values = WorkSlot("values")
+}

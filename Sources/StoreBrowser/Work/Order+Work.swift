@@ -1,0 +1,77 @@
+import Documents
+import DatastoreModel
+
+/// Asks whether an index has the rows in an order.
+struct OrderRequest: Question, Hashable {
+  var source: RowSource
+  var commit: CommitNumber
+
+  struct Reply: Sendable {
+    var request: OrderRequest
+    /// The index that has the order, empty for that of the identifiers; nil where keys have to be gathered and sorted.
+    var index: String?
+    var isDescending: Bool
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    let query = RecordQuery(sort: try source.sort.paths)
+    guard case .along(let index, let isDescending) = try query.plan(in: datastore).order else {
+      return Reply(request: self, index: nil, isDescending: false)
+    }
+    return Reply(request: self, index: index, isDescending: isDescending)
+  }
+}
+
+/// Asks how the rows of a table are found and ordered: `:explain`.
+struct ExplainRequest: Question, Hashable {
+  var source: RowSource
+  var commit: CommitNumber
+
+  struct Reply: Sendable {
+    var request: ExplainRequest
+    var plan: QueryPlan
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
+    let plan = try RecordQuery(filter: filter, sort: source.sort.paths).plan(in: datastore)
+    return Reply(request: self, plan: plan)
+  }
+}
+
+extension WorkSlot {
+  static let order = WorkSlot("order")
+  static let explain = WorkSlot("explain")
+}
+
+extension [SortOrder] {
+  /// As the planner takes them.
+  var paths: [(path: DocumentPath, isDescending: Bool)] {
+    get throws(ModelError) {
+      var paths: [(path: DocumentPath, isDescending: Bool)] = []
+      for order in self { paths.append((try WorkContext.path(order.path), order.isDescending)) }
+      return paths
+    }
+  }
+
+  /// Reads `population:desc, name`; what says no direction has the given one.
+  init(parsing text: String, isDescending: Bool) throws(ModelError) {
+    self.init()
+    var column = 1
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let word = String(part).trimmed
+      var (path, isDescending) = (word, isDescending)
+      for (suffix, direction) in [(":desc", true), (":asc", false)] where word.hasSuffix(suffix) {
+        (path, isDescending) = (String(word.dropLast(suffix.count)), direction)
+      }
+      let spelled = path.hasPrefix(".") ? path : ".\(path)"
+      guard !path.isEmpty, (try? DocumentPath(parsing: spelled)) != nil else {
+        throw .invalid(text: text, column: column, reason: "a field to sort by is expected: population:desc, name")
+      }
+      append(SortOrder(path: spelled, isDescending: isDescending))
+      column += part.count + 1
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import CodableDatastore
+import Foundation
+import Testing
+
+/// Queries while others write, and what cannot be asked.
+@Suite("Queries beside writers, and bad ones")
+struct QueryLifeTests {
+  let persistence = MemoryPersistence()
+
+  @Test("pages by cursor meet no instance twice and leave none out, while others insert and delete", arguments: 1...4)
+  func paging(seed: Int) async throws {
+    let books = BookFormat.datastore(persistence)
+    var numbers = (0..<150).map { $0 * 4 }
+    try await books.persist(contentsOf: Book.numbered(numbers))
+    let query =
+      [
+        books.load(where: #Predicate { $0.pages >= 0 }).sorted(by: \.pages),
+        books.load(where: #Predicate { $0.pages >= 0 }).sorted(by: \.pages, .descending),
+        books.load(where: #Predicate { $0.pages >= 0 }).sorted(by: \.shelf).sorted(by: \.title, .descending),
+        books.load(where: #Predicate { $0.pages >= 0 }),
+      ][seed - 1]
+    let always = Set(numbers.filter { $0 % 8 == 0 })
+    numbers.removeAll { always.contains($0) }
+    var seen: [Int] = []
+    var page = try await query.limit(7).all()
+    var step = 0
+    while let last = page.last {
+      seen += page.map(\.id)
+      for _ in 0..<3 {
+        step += 1
+        let number = (step * 37 + seed) % 600
+        guard number % 8 != 0 else { continue }
+        if step % 2 == 0 {
+          try await books.persist(Book.numbered([number])[0])
+        } else {
+          try await books.deleteIfPresent(number)
+        }
+      }
+      page = try await query.after(query.cursor(after: last)).limit(7).all()
+    }
+    #expect(Set(seen).count == seen.count, "none twice")
+    #expect(always.isSubset(of: Set(seen)), "none left out")
+  }
+
+  @Test("a live query's answer is a loop's over the records after every change, with its sort, offset and limit")
+  func live() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...20))
+    let query = books.load(where: #Predicate { $0.pages > 50 }).sorted(by: \.shelf, .descending).sorted(by: \.pages)
+      .limit(6, offset: 2)
+    func expected() async throws -> [Book] {
+      let sorted = try await books.load(...).all().filter { $0.pages > 50 }.sorted {
+        $0.shelf != $1.shelf ? $1.shelf < $0.shelf : $0.pages != $1.pages ? $0.pages < $1.pages : $0.id < $1.id
+      }
+      return Array(sorted.dropFirst(2).prefix(6))
+    }
+    var answers = query.live().makeAsyncIterator()
+    #expect(try await answers.next() == expected())
+    let changes: [() async throws -> Void] = [
+      { try await books.persist(Book(id: 99, title: "New", pages: 55, shelf: "Shelf 3")) },
+      { try await books.update(99) { $0.pages = 500 } },
+      { try await books.delete(7) },
+      { try await books.update(3) { $0.pages = 70 } },
+      { try await books.load(where: #Predicate { $0.pages > 100 }).update { $0.shelf = "Shelf 9" } },
+      { try await books.load(where: #Predicate { $0.pages > 150 }).delete() },
+    ]
+    for change in changes {
+      try await change()
+      #expect(try await answers.next() == expected())
+    }
+  }
+
+  @Test("an update's closure may write beside what it changes")
+  func nested() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...3))
+    let changed = try await books.load(where: #Predicate { $0.pages > 10 }).update { book in
+      book.title += "!"
+      try await books.persist(Book(id: book.id + 100, title: "copy"))
+    }
+    #expect(changed == 2)
+    #expect(try await books.load(...).all().map(\.title) == ["Book 001", "Book 002!", "Book 003!", "copy", "copy"])
+  }
+
+  @Test("the order of the identifiers serves, until an instance lies under another one than its own")
+  func identifiers() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...30))
+    let query = books.load(where: #Predicate { $0.id > 10 && $0.id <= 13 })
+    #expect(try await query.explain().hasPrefix("INDEX identifier"))
+    #expect(try await query.explain().hasSuffix("3 entries · SORT no"))
+    #expect(try await query.all().map(\.id) == [11, 12, 13])
+    #expect(try await query.count == 3)
+    #expect(try await query.sorted(by: \.id, .descending).all().map(\.id) == [13, 12, 11])
+    try await books.persist(Book(id: 12, title: "elsewhere"), to: 500)
+    #expect(try await query.scanning().explain().hasPrefix("SCAN"))
+    #expect(try await query.scanning().all().map(\.title) == ["Book 011", "Book 012", "Book 013", "elsewhere"])
+    await #expect(throws: UnindexedQueryError.self) { try await query.all() }
+  }
+
+  @Test("a sort by what has no order, and one by a property that only the app can order, are errors")
+  func order() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...3))
+    let cursor = try books.load(where: #Predicate { $0.pages > 1 }).cursor(after: Book.numbered([1])[0])
+    await #expect(throws: InvalidQueryError.self) {
+      try await books.load(where: #Predicate { $0.pages > 2 }).after(cursor).all()
+    }
+    let message = try #require(
+      await #expect(throws: InvalidQueryError.self) {
+        try await books.load(where: #Predicate { $0.pages > 1 }).limit(-3).all()
+      })
+    #expect(message.errorDescription == "A limit is 1 or more, not -3.")
+    // Of a store that has changed: it goes on behind the place, though its record is gone.
+    try await books.delete(1)
+    let rest = try await books.load(where: #Predicate { $0.pages > 1 }).after(cursor).all()
+    #expect(rest.map(\.id) == [2, 3])
+  }
+}

@@ -1,0 +1,1 @@
+../DatastoreModelTests/Keys/SeededGenerator.swift
