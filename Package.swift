@@ -3,7 +3,7 @@ import PackageDescription
 
 // The arrows of the house. A module may import what its line names and nothing else:
 //
-//   CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Atlas
+//   CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Entities ← Atlas
 //   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
@@ -57,7 +57,7 @@ let package = Package(
       name: "Entities", dependencies: ["CodableDatastore", "Documents"],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(
-      name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"],
+      name: "Atlas", dependencies: ["CodableDatastore", "Entities"], exclude: ["Resources"],
       swiftSettings: everyTarget),
     .executableTarget(
       name: "strata",
@@ -80,7 +80,7 @@ let package = Package(
       dependencies: ["CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "EntitiesTests", dependencies: ["Entities", "CodableDatastore"], swiftSettings: everyTarget),
+      name: "EntitiesTests", dependencies: ["Atlas", "Entities", "CodableDatastore"], swiftSettings: everyTarget),
     .testTarget(
       name: "ExchangeTests",
       dependencies: ["Exchange", "DatastoreModel", "Documents", "Expressions", "StorageEngine"],

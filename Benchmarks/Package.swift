@@ -31,7 +31,12 @@ let package = Package(
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
-    .target(name: "Atlas", dependencies: ["CodableDatastore"], exclude: ["Resources"], swiftSettings: everyTarget),
+    .target(
+      name: "Entities", dependencies: ["CodableDatastore", "Documents"],
+      swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
+    .target(
+      name: "Atlas", dependencies: ["CodableDatastore", "Entities"], exclude: ["Resources"],
+      swiftSettings: everyTarget),
     .target(name: "Measuring", swiftSettings: everyTarget),
     // Counts what is asked of the allocator.
     .target(name: "CAllocations"),
@@ -40,7 +45,10 @@ let package = Package(
       swiftSettings: everyTarget),
     .executableTarget(name: "VerbBench", dependencies: ["Measuring"], swiftSettings: everyTarget),
     .executableTarget(
-      name: "TypedBench", dependencies: ["Measuring", "Atlas", "CAllocations", "CodableDatastore"],
+      name: "TypedBench",
+      dependencies: [
+        "Measuring", "Atlas", "CAllocations", "CodableDatastore", "DatastoreModel", "StorageEngine",
+      ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
   ],
   swiftLanguageModes: [.v6]

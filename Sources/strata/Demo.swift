@@ -2,6 +2,7 @@ import Atlas
 import CodableDatastore
 import CursesTerminal
 import DatastoreModel
+import Entities
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -15,13 +16,16 @@ extension Program {
   @MainActor static func demo(_ arguments: VerbArguments) async throws -> Int32 {
     // A development build starts itself again for this; it must not write the sample twice.
     if !arguments.has("--script") { TerminalSession.silenceBacktracer() }
-    let path = try arguments.operand(0) ?? samplePath()
+    if arguments.has("--entities") { return try await demoOfEntities(arguments) }
+    let path = try arguments.operand(0) ?? samplePath("Atlas")
     let url = URL(filePath: path)
     let exists = FileManager.default.fileExists(atPath: path)
     if exists, !arguments.has("--again"), arguments.has("--cities") {
       throw UsageError("\(path) is written already; --again writes it anew", verb: arguments.verb)
     }
-    if exists, arguments.has("--again") { try requireSample(at: path) }
+    if exists, arguments.has("--again") {
+      try requireSample(at: path, [CityFormat.defaultKey.rawValue, CountryFormat.defaultKey.rawValue])
+    }
     if !exists || arguments.has("--again") { try await writeSample(to: url, citiesFile: arguments.value("--cities")) }
 
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
@@ -37,18 +41,37 @@ extension Program {
     }
   }
 
-  /// Where the sample store lies unless a path is given: `$XDG_DATA_HOME/strata/Atlas.strata`.
-  private static func samplePath() throws -> String {
-    if let data = environment("XDG_DATA_HOME") { return "\(data)/strata/Atlas.strata" }
-    if let home = environment("HOME") { return "\(home)/.local/share/strata/Atlas.strata" }
+  /// The browser on the sample as records without a type, which is written the first time.
+  @MainActor private static func demoOfEntities(_ arguments: VerbArguments) async throws -> Int32 {
+    if arguments.has("--cities") { throw UsageError("--cities does not go with --entities", verb: arguments.verb) }
+    let path = try arguments.operand(0) ?? samplePath("Countries")
+    let exists = FileManager.default.fileExists(atPath: path)
+    if exists, arguments.has("--again") { try requireSample(at: path, [EntityFormat.defaultKey.rawValue]) }
+    if !exists || arguments.has("--again") {
+      try await writeAnew(to: URL(filePath: path), citiesFile: nil) { sample, url in
+        try await EntitySample(sample).write(to: url)
+      }
+    }
+    var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
+    configuration.start.datastore = EntityFormat.defaultKey.rawValue
+    return try await show(path, configuration, arguments) { [configuration] in
+      .init(
+        store: try openStore(path, readOnly: configuration.isReadOnly), configuration: configuration,
+        files: stateFiles(path))
+    }
+  }
+
+  /// Where a sample store lies unless a path is given: `$XDG_DATA_HOME/strata/Atlas.strata`.
+  private static func samplePath(_ name: String) throws -> String {
+    if let data = environment("XDG_DATA_HOME") { return "\(data)/strata/\(name).strata" }
+    if let home = environment("HOME") { return "\(home)/.local/share/strata/\(name).strata" }
     throw ModelError.refused(reason: "there is no $HOME to write the sample store in; give a PATH")
   }
 
   /// Lets nothing be replaced but a sample store that nobody is writing.
-  private static func requireSample(at path: String) throws {
+  private static func requireSample(at path: String, _ sampleKeys: [String]) throws {
     let store = try openStore(path, readOnly: true)
     let keys = try store.head.datastores.map(\.descriptor.key)
-    let sampleKeys = [CityFormat.defaultKey.rawValue, CountryFormat.defaultKey.rawValue]
     guard Set(keys).isSubset(of: sampleKeys) else {
       throw ModelError.refused(reason: "\(path) is no sample store (it has \(keys.joined(separator: ", "))); it stays")
     }
@@ -56,6 +79,13 @@ extension Program {
   }
 
   private static func writeSample(to url: URL, citiesFile: String?) async throws {
+    try await writeAnew(to: url, citiesFile: citiesFile) { sample, url in try await sample.write(to: url) }
+  }
+
+  /// Writes a sample beside its place, and puts it there when it is whole.
+  private static func writeAnew(
+    to url: URL, citiesFile: String?, _ write: @Sendable (Sample, URL) async throws -> Void
+  ) async throws {
     guard let folder = AtlasResources.folder() else {
       throw ModelError.refused(
         reason: "the sample's files (cities.jsonl, countries.jsonl) are not beside this program; install it again")
@@ -65,7 +95,7 @@ extension Program {
     let unfinished = url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).unfinished")
     try? FileManager.default.removeItem(at: unfinished)
     try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try await sample.write(to: unfinished)
+    try await write(sample, unfinished)
     if FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
     try FileManager.default.moveItem(at: unfinished, to: url)
   }

@@ -1,6 +1,7 @@
 import Atlas
 import CodableDatastore
 import DatastoreModel
+import Entities
 import FolderStore
 import StorageEngine
 #if canImport(FoundationEssentials)
@@ -26,8 +27,8 @@ func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any Readabl
     return store
   }
   let store = try OwnStore.open(path: path, readOnly: readOnly, program: "strata", author: currentUser())
-  guard case .readWrite = store.access, try isAtlas(store.head) else { return store }
-  return try atlasStore(at: path) ?? store
+  guard case .readWrite = store.access else { return store }
+  return try typedStore(at: path, store.head) ?? store
 }
 
 /// Whether a path is a file of documents that can be opened as a store in memory: named as one, and no folder.
@@ -43,13 +44,21 @@ private func isAtlas(_ view: any ReadableView) throws(ModelError) -> Bool {
     && descriptors.map(\.identifierType) == ["Int", "String"]
 }
 
-/// The store with the types of the app `Atlas`, so that edits are checked by them; nil where it is not as the app
-/// declares it now.
-private func atlasStore(at path: String) throws(ModelError) -> (any ReadableStore)? {
+/// The store with the types that are compiled into this program, of the app `Atlas` and of entities, so that edits are checked by
+/// them; nil where it has none of these, or is not as they are declared now.
+private func typedStore(at path: String, _ view: any ReadableView) throws(ModelError) -> (any ReadableStore)? {
+  let ofEntities = try view.datastores.map(\.descriptor).filter(\.keepsEntities).map(\.key)
+  let isAtlas = try isAtlas(view)
+  guard isAtlas || !ofEntities.isEmpty else { return nil }
   do {
     let persistence = try DiskPersistence(readWriteURL: URL(filePath: path))
-    let browsable = try persistence.browsable(
-      with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
+    var datastores: [any BrowsableDatastore] = ofEntities.map { key in
+      EntityStore(persistence, key: DatastoreKey(key)).datastore
+    }
+    if isAtlas {
+      datastores += [CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence)]
+    }
+    let browsable = try persistence.browsable(with: datastores, releasesLock: true)
     return try browsable.warmUp?.plan().isEmpty == true ? browsable.store : nil
   } catch let error as ModelError {
     throw error

@@ -125,10 +125,13 @@ struct InterchangeTests {
     ])
   func refused(text: String, message: String) async throws {
     let entities = EntityStore(MemoryPersistence())
+    let persistence = entities.persistence
     try await entities.add(Entity("known", type: "thing"))
+    let head = try await persistence.head?.id
     let error = await #expect(throws: EntityError.self) { try await entities.importing(Data(text.utf8)) }
     #expect(error?.errorDescription == message)
     #expect(try await entities.datastore.count == 1)
+    #expect(try await persistence.head?.id == head)
   }
 
   @Test("forward references and cycles come in; what leads nowhere is counted")

@@ -62,6 +62,14 @@ struct ReferenceVerbTests {
     #expect(unknown.complaint.contains("nothing"))
   }
 
+  @Test("the life of a field that is not stored is refused with its name")
+  func unknownField() throws {
+    let run = try ProgramRun(["history", path, "City", "1", "--field", ".mayor"])
+    #expect(run.status == 1 && run.lines.isEmpty)
+    #expect(run.complaint.contains("no version of City 1 has a field .mayor"), "\(run.complaint)")
+    #expect(try ProgramRun(["history", path, "City", "1", "--field", ".name"]).lines.count == 2)
+  }
+
   @Test("a capital is the city of its country that has the name, by its first or another one, the largest of several")
   func capitals() async throws {
     let persistence = MemoryPersistence()
@@ -85,5 +93,73 @@ struct ReferenceVerbTests {
   private static func countries(in persistence: MemoryPersistence) -> CountryFormat.Datastore {
     .JSONStore(
       persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Country.self, from: data) }])
+  }
+}
+
+@Suite("Entities from the program")
+struct EntityVerbTests {
+  private static let file = """
+    {"entities":[
+    {"type":"book","identifier":"book-7","name":"Dune","author":{"entity":"person-3"}},
+    {"type":"person","identifier":"person-3","name":"Frank"}
+    ]}
+    """
+
+  private func store() throws -> (folder: TemporaryFolder, path: String) {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Library.strata")
+    let run = try ProgramRun(
+      ["import", path, "Notes", try folder.file("notes.json", Self.file), "--entities"])
+    #expect(run.status == 0, "\(run.complaint)")
+    return (folder, path)
+  }
+
+  @Test("who refers to an entity, and what dangles, is told of any datastore of entities")
+  func references() throws {
+    let (folder, path) = try store()
+    defer { withExtendedLifetime(folder) {} }
+    #expect(try ProgramRun(["references", path, "Notes", "person-3"]).lines == ["Notes \"book-7\"  target"])
+    #expect(try ProgramRun(["verify", path]).lines.contains { $0.contains("dangle") } == false)
+    _ = try ProgramRun(["delete", path, "Notes", "person-3"])
+    let verified = try ProgramRun(["verify", path])
+    #expect(verified.status == 0)
+    #expect(verified.output.contains("1 reference dangles: no such record in Notes (\"book-7\" names \"person-3\")"))
+  }
+
+  @Test("an entity is edited by its real type: indexes follow, and what is no entity is refused with the place")
+  func editing() throws {
+    let (folder, path) = try store()
+    defer { withExtendedLifetime(folder) {} }
+    let record = try ProgramRun(["get", path, "Notes", "book-7"]).output
+    let edited = record.replacing("\"Dune\"", with: "\"Dune Messiah\"").replacing("\"person-3\"", with: "\"person-4\"")
+    let put = try ProgramRun(["put", path, "Notes", "-"], input: edited)
+    #expect(put.status == 0, "\(put.complaint)")
+    #expect(try ProgramRun(["references", path, "Notes", "person-4"]).lines == ["Notes \"book-7\"  target"])
+    #expect(try ProgramRun(["references", path, "Notes", "person-3"]).lines.isEmpty)
+    let found = try ProgramRun(["records", path, "Notes", "--index", "property", "--equal", "name=Dune Messiah"])
+    #expect(found.lines.count == 1, "\(found.complaint)")
+    let wrong = record.replacing("\"string\": \"Dune\"", with: "\"strange\": \"Dune\"")
+    let refused = try ProgramRun(["put", path, "Notes", "-"], input: wrong)
+    #expect(refused.status == 1)
+    #expect(refused.complaint.contains("it does not decode as Entity"), "\(refused.complaint)")
+    #expect(try ProgramRun(["verify", path]).status == 0)
+  }
+
+  @Test("the demo writes its entities once, and shows them by type and label")
+  func demo() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Countries.strata")
+    let script = try folder.file("look", "resize 120x40\nkeys j j\n")
+    let dump = folder.path("screen")
+    for _ in 0..<2 {
+      let run = try ProgramRun(["demo", "--entities", path, "--script", script, "--dump-screen", dump])
+      #expect(run.status == 0, "\(run.complaint)")
+    }
+    let screen = try String(contentsOfFile: dump, encoding: .utf8)
+    #expect(screen.contains("capital  → country"), "\(screen)")
+    #expect(try ProgramRun(["history", path, "--json"]).lines.count == 6)
+    let switzerland = try ProgramRun(["references", path, "Entities", "country-CH", "--json"])
+    #expect(switzerland.objects.compactMap { $0["id"] as? String }.contains("country-LI"))
+    #expect(try ProgramRun(["demo", "--entities", "--cities", "x", path]).status == 2)
   }
 }

@@ -9,6 +9,7 @@ import Measuring
 ///     TypedBench [CITIES.json | sample] [ROUNDS]
 ///     TypedBench responsiveness
 ///     TypedBench memory [COUNT]
+///     TypedBench references [CITIES.json]
 @main
 struct TypedBench {
   let cities: [City]
@@ -19,17 +20,19 @@ struct TypedBench {
   let encoded: [Data]
 
   /// What is measured beside the comparisons with coders.
-  private enum Section: String { case responsiveness, memory }
+  private enum Section: String { case responsiveness, memory, references }
 
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     let section = arguments.first.flatMap(Section.init)
-    let bench = try TypedBench(citiesFile: section == nil ? arguments.first : nil)
+    let file = section == .references ? arguments.dropFirst().first : section == nil ? arguments.first : nil
+    let bench = try TypedBench(citiesFile: file)
     defer { try? FileManager.default.removeItem(at: bench.folder) }
     let number = arguments.dropFirst().first.flatMap { Int($0) }
     switch section {
     case .responsiveness: try await Responsiveness(cities: bench.cities, folder: bench.folder).run()
     case .memory: try await WarmUpMemory(cities: bench.cities, folder: bench.folder).run(count: number ?? 1_000_000)
+    case .references: try await References(cities: bench.cities, folder: bench.folder).run(rounds: 5)
     case nil: try await bench.run(rounds: number ?? 5)
     }
   }

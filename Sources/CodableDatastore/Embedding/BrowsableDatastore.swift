@@ -35,6 +35,13 @@ extension DiskPersistence where AccessMode == ReadWrite {
   public nonisolated func browsable(
     with datastores: any BrowsableDatastore..., releasesLock: Bool = false
   ) throws -> BrowsableStore {
+    try browsable(with: datastores, releasesLock: releasesLock)
+  }
+
+  /// The same for any number of datastores.
+  package nonisolated func browsable(
+    with datastores: [any BrowsableDatastore], releasesLock: Bool
+  ) throws -> BrowsableStore {
     try _store.requireOpen()
     let engine = try _store.connection.storeForWriting()
     let formats = datastores.map(\._browsable.format)

@@ -28,7 +28,8 @@ extension EntityStore {
 }
 
 extension EntityStore where Store.AccessMode == ReadWrite {
-  /// Says that entities of a type are of others too, besides what was said of it before.
+  /// Says that entities of a type are of others too, besides what was said of it before. Types that nothing was said of yet come
+  /// to be.
   public func declare(_ type: String, conformsTo others: String...) async throws {
     let id = Self.identifier(ofType: type)
     try await persistence.perform(actionName: "declare \(type)") {
@@ -38,6 +39,9 @@ extension EntityStore where Store.AccessMode == ReadWrite {
       for other in others {
         let target = Self.identifier(ofType: other)
         if !targets.contains(target) { targets.append(target) }
+        if target != id, try await load(target) == nil {
+          try await datastore.persist(Entity(target, type: Self.typeOfTypes, properties: ["name": .string(other)]))
+        }
       }
       let list = EntityValue.list(targets.map { EntityProperty(.entity($0), label: "type", date: declared.created) })
       if declared.set("conforms", list, label: "type") || known == nil { try await datastore.persist(declared) }

@@ -19,10 +19,13 @@ extension Verb {
         Option(
           name: "--cities", value: "FILE",
           summary: "Take another file of cities: JSON Lines, or one object keyed by identifier."),
+        Option(
+          name: "--entities", value: nil,
+          summary: "The countries as records without a type, which refer to their capitals, neighbours and currencies."),
         .script, .size, .dumpScreen,
       ],
       summary: "Open the browser on the sample store, which is written the first time.",
-      details: "The sample lies in $XDG_DATA_HOME/strata/Atlas.strata, or at PATH."),
+      details: "The sample lies in $XDG_DATA_HOME/strata/Atlas.strata (Countries.strata with --entities), or at PATH."),
     Verb(
       "info", [.required("PATH")], [.json], summary: "Print what is in a store: datastores, indexes, commits, bytes."),
     Verb(

@@ -71,7 +71,7 @@ extension VerbRun {
   /// Fails where a datastore keeps something else than entities.
   private func requireEntities(_ datastore: any ReadableDatastore) throws(ModelError) {
     let descriptor = datastore.descriptor
-    guard descriptor.instanceType != "Entity" else { return }
+    if descriptor.keepsEntities { return }
     throw .refused(reason: "\(descriptor.key) keeps \(descriptor.instanceType), not entities")
   }
 

@@ -46,6 +46,9 @@ extension VerbRun {
     guard !versions.isEmpty else {
       throw ModelError.noSuchRecord(identifier.description, datastore: datastore)
     }
+    if let path, try !versions.contains(where: { try $0.record?.document()[path] != nil }) {
+      throw ModelError.refused(reason: "no version of \(datastore) \(identifier) has a field \(path)")
+    }
     var printed = 0
     for (position, version) in versions.enumerated() where printed < limit {
       let value = try version.record?.document()
