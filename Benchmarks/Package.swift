@@ -25,8 +25,10 @@ let package = Package(
     .target(
       name: "FolderStore", dependencies: ["DatastoreModel", "Documents", "Expressions"], swiftSettings: everyTarget),
     .target(
+      name: "Exchange", dependencies: ["DatastoreModel", "Documents", "StorageEngine"], swiftSettings: everyTarget),
+    .target(
       name: "CodableDatastore",
-      dependencies: ["DatastoreModel", "Documents", "Expressions", "FolderStore", "StorageEngine"],
+      dependencies: ["DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine"],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
