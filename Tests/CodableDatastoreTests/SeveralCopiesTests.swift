@@ -51,6 +51,66 @@ struct SeveralCopiesTests {
     #expect(try await books.load(1)?.title == "b")
   }
 
+  struct Page: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var tags: [String]
+    var visits: Int
+    var title = ""
+  }
+
+  struct PageFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case first = 1 }
+    typealias Instance = Page
+    static let defaultKey: DatastoreKey = "Pages"
+    static let currentVersion = Version.first
+    static let mergeRules: [MergeRule<Page>] = [.set(\.tags), .counter(\.visits)]
+  }
+
+  private func pages(_ persistence: DiskPersistence<ReadWrite>) -> Datastore<PageFormat, ReadWrite> {
+    .JSONStore(
+      persistence: persistence, key: PageFormat.defaultKey,
+      migrations: [.first: { decoder, data in try decoder.decode(Page.self, from: data) }])
+  }
+
+  @Test("lists and counters merge as the format declares it")
+  func rules() async throws {
+    let (here, there) = (try DiskPersistence(readWriteURL: ours.url), try DiskPersistence(readWriteURL: theirs.url))
+    let (books, copies) = (pages(here), pages(there))
+    try await books.persist(Page(id: 1, tags: ["a", "b"], visits: 10))
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    try await books.persist(Page(id: 1, tags: ["a", "b", "c"], visits: 13))
+    try await copies.persist(Page(id: 1, tags: ["b"], visits: 11))
+    #expect(try await !there.exchange(with: "desk").isOpen)
+    for datastore in [books, copies] {
+      let page = try #require(try await datastore.load(1))
+      #expect((Set(page.tags), page.visits) == (["b", "c"], 14))
+    }
+  }
+
+  @Test(
+    "a save of what was read at a commit is put together with what came since, and never brings back what was deleted")
+  func readAt() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let books = pages(here)
+    try await books.persist(Page(id: 1, tags: ["a"], visits: 1, title: "x"))
+    let read = try #require(try await here.head).id
+    try await books.persist(Page(id: 1, tags: ["a", "b"], visits: 1, title: "x"))
+    let now = try await books.persist(Page(id: 1, tags: ["a"], visits: 4, title: "x"), readAt: read)
+    #expect(now == Page(id: 1, tags: ["a", "b"], visits: 4, title: "x"))
+    #expect(try await books.load(1) == now)
+    try await books.persist(Page(id: 1, tags: ["a"], visits: 4, title: "y"))
+    await #expect(throws: StoreError.self) {
+      try await books.persist(Page(id: 1, tags: ["a"], visits: 1, title: "z"), readAt: read)
+    }
+    #expect(try await books.load(1)?.title == "y")
+    try await books.delete(1)
+    await #expect(throws: StoreError.self) {
+      try await books.persist(Page(id: 1, tags: ["a"], visits: 1, title: "z"), readAt: read)
+    }
+    #expect(try await books.load(1) == nil)
+  }
+
   @Test("a name that is none, a remote that is there, and a push to a head that moved are errors with a sentence")
   func errors() async throws {
     let here = try DiskPersistence(readWriteURL: ours.url)

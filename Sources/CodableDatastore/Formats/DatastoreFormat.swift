@@ -44,6 +44,9 @@ public protocol DatastoreFormat<Version, Instance, Identifier>: Sendable {
   /// whose property was only renamed is then kept, instead of being built anew, also where its own name changed with it.
   static var renamedProperties: [String: String] { get }
 
+  /// How properties are merged that two copies of a store both changed, where not as one value.
+  static var mergeRules: [MergeRule<Instance>] { get }
+
   /// The indexes of the declaration. By default they are found among the stored properties.
   func generateIndexRepresentations(
     assertIdentifiable: Bool
@@ -58,6 +61,9 @@ extension DatastoreFormat where Instance: Identifiable, Instance.ID: Indexable &
 extension DatastoreFormat {
   /// None.
   public static var renamedProperties: [String: String] { [:] }
+
+  /// None.
+  public static var mergeRules: [MergeRule<Instance>] { [] }
 
   /// A datastore of this format that reads and writes.
   public typealias Datastore = CodableDatastore.Datastore<Self, ReadWrite>

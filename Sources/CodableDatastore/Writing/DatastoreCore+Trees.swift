@@ -17,10 +17,12 @@ extension DatastoreCore {
 
   /// The attributes of a store that this declaration alone has written.
   func descriptor(coding: RecordCoding) -> DatastoreDescriptor {
-    DatastoreDescriptor(
+    var descriptor = DatastoreDescriptor(
       key: key, version: coder.tag, versionIsString: VersionTag<Format>.isString,
       instanceType: declaration.instanceType, identifierType: declaration.identifierType,
-      identifierEncoding: identifiers.encoding, coding: coding, indexes: indexes.map { descriptor(of: $0) })
+      identifierEncoding: identifiers.encoding, coding: coding, indexes: indexes.map { self.descriptor(of: $0) })
+    descriptor.setMergeRules(Format.storedMergeRules)
+    return descriptor
   }
 
   /// The descriptor of an index that is built now.
@@ -70,6 +72,7 @@ extension DatastoreCore {
     descriptor.version = coder.tag
     descriptor.versionIsString = VersionTag<Format>.isString
     descriptor.instanceType = declaration.instanceType
+    descriptor.setMergeRules(Format.storedMergeRules)
     for place in descriptor.indexes.indices
     where VersionTag<Format>.isNewer(descriptor.indexes[place].version, than: coder.version) {
       descriptor.indexes[place].version = coder.tag

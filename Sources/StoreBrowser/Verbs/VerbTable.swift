@@ -151,7 +151,7 @@ extension Verb {
       summary: "Print the other copies of a store, or add or remove one.",
       details: """
         LOCATION is the path of another store, as seen from the folder that this one lies in, ssh://[user@]host[:port]/path \
-        or host:path. Remotes are kept beside the store and are no part of its history.
+        host:path, or folder:PATH. Remotes are kept beside the store and are no part of its history.
         """),
     Verb(
       "fetch", [.required("PATH"), .optional("NAME")], [.json],

@@ -1,0 +1,78 @@
+import DatastoreModel
+import Documents
+import StorageEngine
+
+extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+  /// Keeps an instance that was made of what a commit had: where the stored one has changed since, both changes are put together, field
+  /// by field, as a merge of two copies of a store does it.
+  ///
+  /// ```swift
+  /// let read = try await persistence.head
+  /// …
+  /// try await cities.persist(edited, readAt: read.id)
+  /// ```
+  ///
+  /// - Parameter commit: The commit that the instance was read at.
+  /// - Returns: What is there now.
+  /// - Throws: ``StoreError`` of kind `refused` where both changed the same field, or where it was deleted meanwhile: a save of old does not
+  ///   bring it back. Then nothing is written.
+  @discardableResult
+  public nonisolated func persist(
+    _ instance: InstanceType, readAt commit: Commit.Number
+  ) async throws -> InstanceType {
+    try await core.readyForWriting()
+    return try await Transactions.run(store: core.store, actionName: "persist \(core.key)", options: []) { scope, _ in
+      if scope.isReading { throw DiskPersistenceError.cannotWrite }
+      let merged = try await core.merged(instance, identifier: instance.id, readAt: commit)
+      _ = try await core.persist(merged, identifier: instance.id)
+      return merged
+    }
+  }
+}
+
+extension DatastoreCore {
+  /// An instance with what came since a commit; within a transaction.
+  func merged(_ instance: Instance, identifier: Identifier, readAt commit: Commit.Number) async throws -> Instance {
+    let prepared = try await prepare(instance, identifier: identifier)
+    guard let model = try store.model(forWriting: true) else { return instance }
+    let name = recordsTree
+    let before = try throwingModelErrors { () throws(ModelError) in
+      try model.view(at: CommitNumber(commit.rawValue)).datastore(key)?.record(
+        StoredKey(bytes: prepared.key, value: .data(prepared.key)))?.stored
+    }
+    guard let scope = Transactions.scope(for: store) else { return instance }
+    let (attributes, present) = try scope.step { transaction in
+      try throwingStoreErrors { () throws(StorageError) -> ([UInt8], Bytes?) in
+        guard identifiers.order.isBytes, let tree = try transaction.tree(name) else { return ([], nil) }
+        guard let reference = try tree.payload(.bytes(prepared.key))?.record else {
+          return (tree.attributes.array, nil)
+        }
+        return (tree.attributes.array, try tree.value(of: reference))
+      }
+    }
+    guard !attributes.isEmpty else { return instance }
+    let descriptor = try throwingModelErrors { () throws(ModelError) in try DatastoreDescriptor(bytes: attributes) }
+    let theirs = try present.map { try content(of: $0) }
+    let merge = RecordMerge(
+      descriptor, base: before, mine: try content(of: Bytes(prepared.record)), theirs: theirs)
+    switch merge.outcome {
+    case .mine: return instance
+    case .theirs:
+      guard let present else { throw Self.changedMeanwhile(key, []) }
+      return try await coder.decode(present).instance
+    case .merged(let content):
+      return try await coder.decode(Bytes(RecordBytes.make(version: content.version, content: content.bytes))).instance
+    case .conflict(let fields): throw Self.changedMeanwhile(key, fields)
+    }
+  }
+
+  private func content(of record: Bytes) throws -> RecordContent {
+    let (version, content) = try throwingModelErrors { () throws(ModelError) in try RecordBytes.split(record) }
+    return RecordContent(version: version, bytes: content.array)
+  }
+
+  private static func changedMeanwhile(_ datastore: String, _ fields: [FieldConflict]) -> StoreError {
+    let place = fields.isEmpty ? "" : " in \(fields.map { "\($0.path)" }.joined(separator: ", "))"
+    return StoreError(.refused, "The instance of \(datastore) was changed meanwhile\(place); nothing was written.")
+  }
+}
