@@ -14,9 +14,26 @@ package struct StagedChanges: Sendable, Hashable {
   package private(set) var position = 0
   /// What holds, per record.
   package private(set) var edits: [RecordPlace: RecordEdit] = [:]
-  /// The order in which records were first touched.
+  /// Counts of inserted, updated and deleted records.
+  package private(set) var totals = Totals()
+  /// Records as they were first touched, and of each that is staged its place there. One that was left out and touched
+  /// again stands there twice, of which the second counts.
+  private var touched: [RecordPlace] = []
   private var turns: [RecordPlace: Int] = [:]
-  private var lastTurn = 0
+
+  package struct Totals: Sendable, Hashable {
+    package var updated = 0
+    package var inserted = 0
+    package var deleted = 0
+
+    fileprivate mutating func count(_ kind: ChangeKind, by step: Int) {
+      switch kind {
+      case .insert: inserted += step
+      case .update: updated += step
+      case .delete: deleted += step
+      }
+    }
+  }
 
   package init(base: CommitNumber? = nil, steps: [StagedStep] = [], position: Int? = nil) {
     self.base = base
@@ -30,8 +47,18 @@ package struct StagedChanges: Sendable, Hashable {
   package var canUndo: Bool { position > 0 }
   package var canRedo: Bool { position < steps.count }
 
-  /// Records in the order in which they were first touched. Sorts.
-  package var order: [RecordPlace] { turns.sorted { $0.value < $1.value }.map(\.key) }
+  /// Records in the order in which they were first touched.
+  package var order: [RecordPlace] { first(touched.count) }
+
+  /// The first of them, without a look at the others.
+  package func first(_ limit: Int) -> [RecordPlace] {
+    var places: [RecordPlace] = []
+    for (turn, place) in touched.enumerated() where turns[place] == turn {
+      guard places.count < limit else { break }
+      places.append(place)
+    }
+    return places
+  }
 
   /// The set as the store takes it.
   package var changes: ChangeSet { ChangeSet(base: base, changes: order.compactMap { edits[$0] }) }
@@ -84,19 +111,6 @@ package struct StagedChanges: Sendable, Hashable {
     replay()
   }
 
-  /// Counts of inserted, updated and deleted records.
-  package var totals: (updated: Int, inserted: Int, deleted: Int) {
-    var totals = (updated: 0, inserted: 0, deleted: 0)
-    for edit in edits.values {
-      switch edit.kind {
-      case .insert: totals.inserted += 1
-      case .update: totals.updated += 1
-      case .delete: totals.deleted += 1
-      }
-    }
-    return totals
-  }
-
   /// The records to be inserted into a datastore, in the order they were made.
   package func insertions(in datastore: String) -> [RecordEdit] {
     order.compactMap { place in
@@ -108,6 +122,8 @@ package struct StagedChanges: Sendable, Hashable {
   private mutating func replay() {
     edits = [:]
     turns = [:]
+    touched = []
+    totals = Totals()
     for step in steps.prefix(position) { for edit in step.edits { apply(edit) } }
   }
 
@@ -115,16 +131,20 @@ package struct StagedChanges: Sendable, Hashable {
   private mutating func apply(_ edit: RecordEdit) {
     let place = edit.place
     var merged = edit
-    if let before = edits[place] { merged.old = before.old }
+    if let before = edits[place] {
+      merged.old = before.old
+      totals.count(before.kind, by: -1)
+    }
     guard merged.old != merged.new else {
       edits[place] = nil
       turns[place] = nil
       return
     }
     if turns[place] == nil {
-      lastTurn += 1
-      turns[place] = lastTurn
+      turns[place] = touched.count
+      touched.append(place)
     }
+    totals.count(merged.kind, by: 1)
     edits[place] = merged
   }
 }
