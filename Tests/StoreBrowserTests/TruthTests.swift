@@ -167,6 +167,16 @@ struct TruthTests {
     }
   }
 
+  @Test("a column of numbers that has no room takes it from the widest text: no cell says only that it does not fit")
+  func numberColumns() throws {
+    for columns in stride(from: 60, through: 170, by: 1) {
+      let driver = Driver(
+        try Sample.store(), size: Size(columns: columns, rows: 40), start: .init(datastore: "City"))
+      let rows = driver.lines.filter { $0.contains("Tbilisi") || $0.contains("Zürich") || $0.contains("大阪") }
+      #expect(!rows.isEmpty && rows.allSatisfy { !$0.contains("##") }, "\(columns):\n\(driver.screen)")
+    }
+  }
+
   @Test("names that begin alike do not look the same in a narrow pane")
   func names() {
     #expect(SafeText.cutInTheMiddle("currencycode", to: 9) != SafeText.cutInTheMiddle("currencyname", to: 9))

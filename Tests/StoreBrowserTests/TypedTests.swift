@@ -145,7 +145,7 @@ struct TypedTests {
   @Test("overlays take the wheel and clicks")
   func mouse() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
-    driver.press("?")
+    driver.press("? ?")
     driver.tell(.event(.mouse(MouseEvent(.wheelDown, at: Point(column: 30, row: 10)))))
     #expect((driver.browser.overlays.last as? HelpOverlay)?.list.selection == 3)
     driver.press("Esc C")

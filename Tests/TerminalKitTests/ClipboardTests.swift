@@ -8,11 +8,11 @@ struct ClipboardTests {
   func sequences() {
     let text = { (bytes: [UInt8]?) in bytes.map { String(decoding: $0, as: UTF8.self) } }
     #expect(
-      text(Clipboard.sequence("Zürich", insideTmux: false, insideScreen: false)) == "\u{1B}]52;c;WsO8cmljaA==\u{7}")
+      text(Clipboard.sequence("Zürich", by: .terminal)) == "\u{1B}]52;c;WsO8cmljaA==\u{7}")
     #expect(
-      text(Clipboard.sequence("a", insideTmux: true, insideScreen: false))
+      text(Clipboard.sequence("a", by: .tmux))
         == "\u{1B}]52;c;YQ==\u{7}\u{1B}Ptmux;\u{1B}\u{1B}]52;c;YQ==\u{7}\u{1B}\\")
-    let long = text(Clipboard.sequence(String(repeating: "a", count: 300), insideTmux: false, insideScreen: true)) ?? ""
+    let long = text(Clipboard.sequence(String(repeating: "a", count: 300), by: .screen)) ?? ""
     let pieces = long.split(separator: "\u{1B}\\")
     #expect(pieces.count == 2)
     #expect(pieces.allSatisfy { $0.hasPrefix("\u{1B}P") && $0.utf8.count <= 252 })
@@ -21,7 +21,7 @@ struct ClipboardTests {
   @Test("a text beyond the limit is refused, not cut")
   func limit() {
     let text = String(repeating: "a", count: Clipboard.limit)
-    #expect(Clipboard.sequence(text, insideTmux: false, insideScreen: false) != nil)
-    #expect(Clipboard.sequence(text + "a", insideTmux: false, insideScreen: false) == nil)
+    #expect(Clipboard.sequence(text, by: .terminal) != nil)
+    #expect(Clipboard.sequence(text + "a", by: .terminal) == nil)
   }
 }

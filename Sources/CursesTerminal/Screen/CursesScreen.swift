@@ -47,7 +47,16 @@ package final class CursesScreen {
 
   /// What a program may want to know about it.
   package var surroundings: TerminalSurroundings {
-    TerminalSurroundings(size: size, colors: Int(strata_screen_colours()), isASCII: isASCII)
+    var surroundings = TerminalSurroundings(size: size, colors: Int(strata_screen_colours()), isASCII: isASCII)
+    surroundings.clipboard = clipboard
+    surroundings.hasBraille = !isASCII && !(Environment["TERM"] ?? "").hasPrefix("linux")
+    return surroundings
+  }
+
+  /// `TMUX` is set inside of tmux, whose `TERM` may begin with `screen` too.
+  private var clipboard: ClipboardRoute {
+    if Environment.has("TMUX") { return .tmux }
+    return (Environment["TERM"] ?? "").hasPrefix("screen") ? .screen : .terminal
   }
 
   /// Shows a picture: sends what differs from the one before.
@@ -80,9 +89,7 @@ package final class CursesScreen {
 
   /// Puts text on the clipboard of the terminal's machine. False where it is too long to arrive for sure.
   package func copy(_ text: String) -> Bool {
-    let isInTmux = Environment.has("TMUX")
-    let isInScreen = !isInTmux && (Environment["TERM"] ?? "").hasPrefix("screen")
-    guard let bytes = Clipboard.sequence(text, insideTmux: isInTmux, insideScreen: isInScreen) else { return false }
+    guard let bytes = Clipboard.sequence(text, by: clipboard) else { return false }
     return strata_send(bytes, bytes.count)
   }
 

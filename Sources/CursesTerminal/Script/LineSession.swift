@@ -13,6 +13,7 @@ struct LineSession {
   init(_ program: any TerminalProgram, size: Size, isASCII: Bool) {
     self.program = program
     player = ScriptPlayer(program, size: size, isASCII: isASCII)
+    player.isReadAsLines = true
   }
 
   func run() throws(TerminalProblem) -> Int32 {

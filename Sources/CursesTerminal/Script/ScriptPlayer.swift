@@ -8,6 +8,8 @@ package struct ScriptPlayer {
   private let program: any TerminalProgram
   private var size: Size
   private let isASCII: Bool
+  /// Whether what is shown is read as lines.
+  var isReadAsLines = false
   /// The exit status that the program quit with.
   private(set) var status: Int32?
   private var screenshots: [String] = []
@@ -38,7 +40,9 @@ package struct ScriptPlayer {
   /// Starts the program and waits for its first picture.
   mutating func start() throws(TerminalProblem) -> CellGrid {
     guard strata_events_open() else { throw .system(Environment.lastError) }
-    perform(program.start(TerminalSurroundings(size: size, isASCII: isASCII)) { strata_wake() })
+    var surroundings = TerminalSurroundings(size: size, isASCII: isASCII)
+    surroundings.isReadAsLines = isReadAsLines
+    perform(program.start(surroundings) { strata_wake() })
     return try settle()
   }
 

@@ -34,7 +34,7 @@ extension Browser {
   @discardableResult
   mutating func deliver(_ command: Command, argument: String?, to id: PaneID) -> Bool {
     let frame = frame(of: id, in: layout)
-    return with(id) { pane, session in
+    let isDone = with(id) { pane, session in
       if pane.run(command, argument: argument, frame: frame, in: &session) { return true }
       guard var list = pane as? any ListPane, list.move(command, argument: argument, frame: frame, in: &session)
       else { return false }
@@ -42,6 +42,7 @@ extension Browser {
       pane = list
       return true
     }
+    return isDone ?? false
   }
 
   /// Does a command in another pane than the focused one.
@@ -117,7 +118,6 @@ extension Browser {
     } else {
       views.append(OpenView(kind: kind, focus: kind.panes[0]))
     }
-    if mode == .full { mode = .normal }
   }
 
   mutating func goToNextPane() {
@@ -199,7 +199,7 @@ extension Browser {
 
   /// What the shell is told: `3 staged changes kept for Atlas.strata`.
   package var farewell: String? {
-    if let left = session.left { return left }
+    if let left = session.left { return SafeText.shown(left) }
     let count = session.staged.count
     guard count > 0, session.configuration.documentFile == nil else { return nil }
     return "\(count) staged \(count == 1 ? "change" : "changes") kept for \(SafeText.shown(storeName))"
@@ -328,7 +328,8 @@ extension Browser {
     let sorted = lines.enumerated().sorted {
       (rank($0.element), $0.offset) < (rank($1.element), $1.offset)
     }
-    present(HelpOverlay(sorted.map(\.element)))
+    let foremost = pane(target)?.footer(session) ?? []
+    present(HelpOverlay(sorted.map(\.element), over: target, foremost: foremost))
   }
 
   mutating func toggleLatency() { session.latency = session.latency == nil ? Latency() : nil }

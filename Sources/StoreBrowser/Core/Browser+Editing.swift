@@ -49,6 +49,14 @@ extension Browser {
     session.say(step.title)
   }
 
+  /// Takes over what was staged where the records were read.
+  mutating func adopt(_ staged: StagedChanges) {
+    session.staged = staged
+    saveStaged()
+    table.clearMarks()
+    staged.steps.last.map { session.say($0.title) }
+  }
+
   /// Puts the selection on a record that was just staged as new; it stands after the stored ones.
   private mutating func goToInserted(_ place: RecordPlace) {
     guard place.datastore == table.source?.datastore,

@@ -21,7 +21,8 @@ extension Browser {
 
   mutating func press(_ chord: KeyChord) {
     macro.note(chord)
-    if !overlays.isEmpty, pendingKeys.isEmpty, with(target, { pane, session in pane.type(chord, in: &session) }) {
+    if !overlays.isEmpty, pendingKeys.isEmpty, with(target, { pane, session in pane.type(chord, in: &session) }) == true
+    {
       return
     }
     let chord = session.configuration.settings.aliases[chord] ?? chord
@@ -50,7 +51,7 @@ extension Browser {
   }
 
   private mutating func paste(_ text: String) {
-    guard with(target, { pane, session in pane.paste(text, in: &session) }) else {
+    guard with(target, { pane, session in pane.paste(text, in: &session) }) == true else {
       session.warn("nothing here takes a paste; e edits a field")
       return
     }

@@ -116,7 +116,12 @@ extension Browser {
       let text = answer.records.compactMap { try? $0.document().compactJSON }.joined(separator: "\n")
       session.copy(text, what: answer.records.count == 1 ? "record" : "\(answer.records.count) records")
     case .compare: compare(answer.records)
-    case .delete: stageDelete(answer.records, in: key)
+    case .delete:
+      if let staged = answer.staged, answer.request.stagedRevision == session.stagedRevision {
+        adopt(staged)
+      } else {
+        stageDelete(answer.records, in: key)
+      }
     case .duplicate: if let datastore = session.outline?.datastore(key) { stageCopies(answer.records, in: datastore) }
     case .editExternally:
       openEditor(
@@ -176,13 +181,9 @@ extension Browser {
   }
 
   private mutating func stageDelete(_ records: [Record], in key: String) {
-    let edits = records.map { RecordEdit(datastore: key, identifier: $0.identifier, old: $0.stored, new: nil) }
-    stage(
-      StagedStep(
-        title: records.count == 1 ? "delete \(records[0].identifier)" : "delete \(records.count) records", edits: edits)
-    )
+    stage(.deleting(records, in: key))
     table.clearMarks()
-    if edits.isEmpty, let place = table.selectedPlace(session), session.staged.edits[place]?.kind == .insert {
+    if records.isEmpty, let place = table.selectedPlace(session), session.staged.edits[place]?.kind == .insert {
       stage(.leavingOut(place, of: session.staged))
     }
   }
@@ -273,5 +274,15 @@ extension Browser {
     present(
       BulkOverlay(
         request: BulkRequest(source: source, commit: session.shown, which: table.everything(session), change: change)))
+  }
+}
+
+extension StagedStep {
+  /// The delete of records.
+  static func deleting(_ records: [Record], in key: String) -> StagedStep {
+    StagedStep(
+      title: records.count == 1
+        ? "delete \(records[0].identifier)" : "delete \(NumberFormat.count(records.count)) records",
+      edits: records.map { RecordEdit(datastore: key, identifier: $0.identifier, old: $0.stored, new: nil) })
   }
 }

@@ -16,7 +16,6 @@ package struct Browser: Sendable {
   var views: [OpenView] = [OpenView(kind: .main, focus: .table)]
   /// What lies over the panes and has the keys, the topmost last.
   var overlays: [any Pane] = []
-  var mode = ScreenMode.normal
 
   /// Keys that may become a sequence.
   var pendingKeys: [KeyChord] = []
@@ -118,6 +117,24 @@ package struct Browser: Sendable {
     set { view.focus = newValue }
   }
 
+  /// How much of the screen the focused pane takes, as it was last set for it in a layout like this.
+  var mode: ScreenMode {
+    get { session.remembered.sizes?[sizeName].flatMap(ScreenMode.init(rawValue:)) ?? .normal }
+    set {
+      guard newValue != mode else { return }
+      let name = sizeName
+      var sizes = session.remembered.sizes ?? [:]
+      sizes[name] = newValue == .normal ? nil : newValue.rawValue
+      session.remembered.sizes = sizes
+      session.intend(.remember)
+    }
+  }
+
+  private var sizeName: String {
+    let width = session.size.columns
+    return "\(width < 60 ? "one" : width < 100 ? "narrow" : width < 140 ? "wide" : "everything")/\(focus.rawValue)"
+  }
+
   var layout: Layout { Layout(size: session.size, view: view.kind, focus: focus, mode: mode) }
 
   func frame(of pane: PaneID, in layout: Layout) -> PaneFrame {
@@ -131,19 +148,18 @@ package struct Browser: Sendable {
   /// A pane by its name, for reading: an overlay, or one of the panes.
   func pane(_ id: PaneID) -> (any Pane)? { overlays.last { $0.id == id } ?? panes[id] }
 
-  /// Does something with a pane and the session.
-  mutating func with<Result>(_ id: PaneID, _ body: (inout any Pane, inout Session) -> Result) -> Result {
+  /// Does something with a pane and the session; nil where no pane and no overlay has this name now.
+  @discardableResult
+  mutating func with<Result>(_ id: PaneID, _ body: (inout any Pane, inout Session) -> Result) -> Result? {
     if let top = overlays.lastIndex(where: { $0.id == id }) { return body(&overlays[top], &session) }
-    guard var pane = panes.take(id) else { fatalError("there is no pane \(id.rawValue)") }
+    guard var pane = panes.take(id) else { return nil }
     defer { panes.put(pane) }
     return body(&pane, &session)
   }
 
-  /// Does something with a pane of a type and the session.
-  mutating func with<P: Pane, Result>(_ type: P.Type, _ body: (inout P, inout Session) -> Result) -> Result {
-    guard var pane = panes.take(P.entry.id) as? P else { fatalError("there is no pane \(P.entry.id.rawValue)") }
-    defer { panes.put(pane) }
-    return body(&pane, &session)
+  /// Does something with the pane of a type and the session.
+  mutating func with<P: KeptPane, Result>(_ type: P.Type, _ body: (inout P, inout Session) -> Result) -> Result {
+    body(&panes[type], &session)
   }
 
   // MARK: After every message
@@ -217,23 +233,23 @@ package struct Browser: Sendable {
 
 extension Browser {
   var stores: StoresPane {
-    get { panes[StoresPane.self, StoresPane()] }
-    _modify { yield &panes[StoresPane.self, StoresPane()] }
+    get { panes[StoresPane.self] }
+    _modify { yield &panes[StoresPane.self] }
   }
   var table: TablePane {
-    get { panes[TablePane.self, TablePane()] }
-    _modify { yield &panes[TablePane.self, TablePane()] }
+    get { panes[TablePane.self] }
+    _modify { yield &panes[TablePane.self] }
   }
   var record: RecordPane {
-    get { panes[RecordPane.self, RecordPane()] }
-    _modify { yield &panes[RecordPane.self, RecordPane()] }
+    get { panes[RecordPane.self] }
+    _modify { yield &panes[RecordPane.self] }
   }
   var history: HistoryPane {
-    get { panes[HistoryPane.self, HistoryPane()] }
-    _modify { yield &panes[HistoryPane.self, HistoryPane()] }
+    get { panes[HistoryPane.self] }
+    _modify { yield &panes[HistoryPane.self] }
   }
   var migration: MigrationPane {
-    get { panes[MigrationPane.self, MigrationPane()] }
-    _modify { yield &panes[MigrationPane.self, MigrationPane()] }
+    get { panes[MigrationPane.self] }
+    _modify { yield &panes[MigrationPane.self] }
   }
 }

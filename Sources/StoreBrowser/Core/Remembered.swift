@@ -15,6 +15,8 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var labels: [String: String]?
   /// Where fields lead that no index declares, by datastore and path; nil in files of before there were references.
   package var references: [String: [String: String]]?
+  /// How much of the screen a pane takes, by layout and pane, where a person chose it.
+  package var sizes: [String: Int]?
 
   package init() {}
 

@@ -27,7 +27,14 @@ struct Session: Sendable {
   /// What the table and the history have selected, for the panes that follow them.
   var looking = Looking()
 
-  var staged = StagedChanges() { didSet { sortInsertions() } }
+  var staged = StagedChanges() {
+    didSet {
+      stagedRevision += 1
+      sortInsertions()
+    }
+  }
+  /// Grows with every change of what is staged.
+  private(set) var stagedRevision = 0
   /// The records to be inserted, by datastore: the last rows of its table.
   private(set) var insertions: [String: [RecordEdit]] = [:]
   var remembered = Remembered()
@@ -62,6 +69,10 @@ struct Session: Sendable {
   var left: String?
 
   var theme: Theme
+  /// Which way copied text goes.
+  var clipboard = ClipboardRoute.terminal
+  /// Whether charts are written as tables, to be read as lines.
+  var readsAsLines = false
   var time: TimeText { configuration.time }
   var current: Outline.Datastore? { outline?.datastore(datastore) }
 

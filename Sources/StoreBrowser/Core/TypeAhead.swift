@@ -33,6 +33,7 @@ extension Browser {
   /// Work that goes on beside the screens, for which not even a macro waits.
   private static let unawaited: Set<WorkSlot> = [
     .refresh, .settings, .staging, .histogram, .strip, .stepChanges, .plotPoint, .distinct, .warmUp, .rewrite,
+    .newest, .verify, .export, .importFile,
   ]
 
   /// One event: at once where the screen is there, after what is awaited otherwise. What takes back does not wait, and
@@ -63,7 +64,11 @@ extension Browser {
 
   private func isAwaiting(replay: Bool) -> Bool {
     if record.isWaiting { return true }
-    return session.running.keys.contains { replay ? !Self.unawaited.contains($0) : Self.awaited.contains($0) }
+    return session.running.contains { slot, work in
+      if replay { return !Self.unawaited.contains(slot) }
+      // What reads so long that it says how far it is holds up no key; Esc calls it off.
+      return Self.awaited.contains(slot) && !(slot == .gather && work.progress != nil)
+    }
   }
 
   /// Whether a key would go a step towards writing what a review shows.

@@ -5,18 +5,21 @@ extension Session {
   /// Of pictures made of dots.
   var dotForm: ChartForm {
     if theme.isASCII { return .ascii }
-    return remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .braille
+    let chosen = remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .braille
+    return chosen == .braille && !theme.hasBraille ? .block : chosen
   }
 
   /// Of pictures made of bars, which blocks draw in more steps than dots do.
   var barForm: ChartForm {
     if theme.isASCII { return .ascii }
-    return remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .block
+    let chosen = remembered.charts.flatMap(ChartForm.init(rawValue:)) ?? .block
+    return chosen == .braille && !theme.hasBraille ? .block : chosen
   }
 
   mutating func stepChartForm() {
     guard !theme.isASCII else { return warn("this terminal shows charts in ASCII only") }
-    let next = dotForm.next(isASCIIOnly: false)
+    var next = dotForm.next(isASCIIOnly: false)
+    if next == .braille, !theme.hasBraille { next = next.next(isASCIIOnly: false) }
     remembered.charts = next.rawValue
     intend(.remember)
     say("charts in \(next.rawValue)")

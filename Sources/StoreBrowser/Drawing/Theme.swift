@@ -24,6 +24,8 @@ package struct Theme: Sendable, Hashable {
   package var name: Name
   /// Borders and signs in ASCII.
   package var isASCII: Bool
+  /// Whether the terminal shows braille patterns.
+  package var hasBraille = true
 
   package init(name: Name = .standard, isASCII: Bool = false) {
     self.name = name

@@ -1,10 +1,9 @@
 import TerminalKit
 
-/// All commands with their keys: typing searches, Enter runs. Where a command is not available it says why.
-///
-/// What works in the pane that it was opened over stands first.
+/// First one screen of the keys that work in the pane it was opened over; one key further all commands: typing searches,
+/// Enter runs. Where a command is not available it says why.
 struct HelpOverlay: ListPane {
-  static let entry = PaneEntry(.help, name: "Help", footer: [.open, .escape])
+  static let entry = PaneEntry(.help, name: "Help", footer: [.open, .help, .escape])
 
   struct Line: Sendable {
     var entry: CommandEntry
@@ -14,13 +13,20 @@ struct HelpOverlay: ListPane {
     var refusal: String?
   }
 
+  /// Whether the one screen is shown, and not yet the list of all.
+  private(set) var isSheet = true
+  /// The pane that it was opened over, and the commands at its foot.
+  private let pane: PaneID
+  private let foremost: [Command]
   private(set) var field = TextField()
   var list = ListWindow()
   /// All of them, in the order in which they stand before anything is typed.
   private let all: [Line]
   private(set) var lines: [Line]
 
-  init(_ lines: [Line]) {
+  init(_ lines: [Line], over pane: PaneID, foremost: [Command]) {
+    self.pane = pane
+    self.foremost = foremost
     all = lines
     self.lines = lines
   }
@@ -34,13 +40,29 @@ struct HelpOverlay: ListPane {
   /// Letters search; arrows, pages and `^n` `^p` move.
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
     switch chord.description {
-    case "^n": list.move(by: 1, count: lines.count)
-    case "^p": list.move(by: -1, count: lines.count)
+    case "?" where isSheet: isSheet = false
+    case "^n": step(1)
+    case "^p": step(-1)
     case "Down", "Up", "PageDown", "PageUp", "Home", "End": return false
     default:
       guard field.apply(chord) else { return false }
+      isSheet = false
       search()
     }
+    return true
+  }
+
+  private mutating func step(_ lines: Int) {
+    if isSheet { isSheet = false } else { list.move(by: lines, count: self.lines.count) }
+  }
+
+  /// Moving in the sheet goes on to the list.
+  mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    guard isSheet else {
+      return list.move(command, argument: argument, rows: visibleRows(frame), count: lineCount(session))
+    }
+    guard [.down, .up, .pageDown, .pageUp, .halfDown, .halfUp, .first, .last].contains(command) else { return false }
+    isSheet = false
     return true
   }
 
@@ -57,6 +79,10 @@ struct HelpOverlay: ListPane {
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard command == .open else { return false }
+    if isSheet {
+      isSheet = false
+      return true
+    }
     guard let selected else { return true }
     if let reason = selected.refusal {
       session.warn("\(selected.entry.name): not here: \(reason)")
@@ -67,7 +93,15 @@ struct HelpOverlay: ListPane {
     return true
   }
 
-  func short(_ command: Command) -> String? { command == .open ? "run" : "close" }
+  func footer(_ session: Session) -> [Command] { isSheet ? [.help, .escape] : [.open, .escape] }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .open: "run"
+    case .help: "all commands, or type to search"
+    default: "close"
+    }
+  }
 
   func rect(in body: Rect, session: Session) -> Rect {
     body.centered(Size(columns: min(body.columns - 2, 100), rows: min(body.rows, max(8, body.rows - 2))))
@@ -76,6 +110,7 @@ struct HelpOverlay: ListPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     grid.fill(frame.rect)
+    if isSheet { return drawSheet(on: &grid, frame: frame, session: session) }
     grid.border(frame, digit: nil, title: "?  Help and commands", footer: "type to search", theme: theme)
     let inside = frame.inside
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
@@ -94,6 +129,63 @@ struct HelpOverlay: ListPane {
         width: inside.columns, style: theme.style(.dim))
     }
     grid.cursor = cursor
+  }
+
+  // MARK: The sheet
+
+  /// A line of the sheet: a heading, or a command with its keys.
+  private enum SheetLine {
+    case heading(String)
+    case command(Line)
+  }
+
+  /// What works in the pane now, under the chapters of help; of what does not fit the general goes first.
+  private func sheet(capacity: Int) -> [SheetLine] {
+    let working = all.filter { line in
+      line.refusal == nil && !line.keys.isEmpty
+        && (line.entry.contexts.isEmpty || line.entry.contexts.contains(pane))
+    }
+    func rank(_ line: Line) -> Int {
+      foremost.contains(line.entry.command) ? 0 : line.entry.contexts.contains(pane) ? 1 : 2
+    }
+    var kept = working.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }
+    while true {
+      let names = Set(kept.map(\.element.entry.command))
+      var lines: [SheetLine] = []
+      for group in CommandGroup.allCases {
+        let commands = working.filter { $0.entry.group == group && names.contains($0.entry.command) }
+        if !commands.isEmpty { lines += [.heading(group.rawValue)] + commands.map { .command($0) } }
+      }
+      if lines.count <= capacity || kept.isEmpty { return lines }
+      kept.removeLast()
+    }
+  }
+
+  private func drawSheet(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    let name = PaneTable.entry(pane).name
+    grid.border(
+      frame, digit: nil, title: "?  Keys here: \(name)",
+      footer: "? all \(all.count) commands \(theme.dot) letters search",
+      theme: theme)
+    let inside = frame.inside.inset(columns: 1, rows: 0)
+    let columns = max(1, inside.columns / 24)
+    let width = inside.columns / columns
+    let lines = sheet(capacity: columns * inside.rows)
+    for (position, line) in lines.enumerated() {
+      let place = Point(
+        column: inside.left + position / inside.rows * width, row: inside.top + position % inside.rows)
+      switch line {
+      case .heading(let text):
+        grid.write(text, at: place, width: width - 1, style: theme.style(.header))
+      case .command(let line):
+        let keys = line.keys.split(separator: "  ").first.map(String.init) ?? line.keys
+        grid.write(keys, at: place, width: 7, style: theme.style(.key).with(.bold))
+        let title = SafeText.width(line.entry.title) <= width - 9 ? line.entry.title : line.entry.short
+        grid.write(title, at: Point(column: place.column + 8, row: place.row), width: width - 9)
+      }
+    }
+    grid.cursor = inside.origin
   }
 
   private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, theme: Theme) {

@@ -219,9 +219,40 @@ struct ReviewOverlay: ListPane {
 
   /// As large as what it shows.
   func rect(in body: Rect, session: Session) -> Rect {
-    let columns = min(body.columns, 120)
+    let columns = min(body.columns, answer.map { width(of: $0, session) } ?? 72)
     let rows = answer == nil ? 12 : lines.count + 6
     return body.centered(Size(columns: columns, rows: min(body.rows, max(10, rows))))
+  }
+
+  private func width(of answer: ReviewAnswer, _ session: Session) -> Int {
+    let theme = session.theme
+    let widths = lines.map { line in
+      switch line {
+      case .record(let position): 12 + SafeText.width(Self.name(of: answer.records[position]))
+      case .field(let position, let field, let part):
+        6 + Self.width(FieldText.spans(answer.records[position].fields[field], part, theme: theme))
+      case .entries(let position): 6 + SafeText.width(Self.entries(of: answer.records[position], theme))
+      case .conflict(let position, let field):
+        4 + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, theme)) } ?? 0)
+      case .note(let text, _): 2 + SafeText.width(text)
+      case .blank: 0
+      }
+    }
+    let foot = max(refusal.map { SafeText.width($0) + 4 } ?? 0, problem.map { SafeText.width($0) + 4 } ?? 0)
+    let widest = max(widths.max() ?? 0, SafeText.width(Self.headline(answer)), SafeText.width(proposedName) + 20, foot)
+    return max(60, min(120, widest + 4))
+  }
+
+  private static func width(_ spans: [Span]) -> Int { spans.reduce(0) { $0 + SafeText.width($1.text) } }
+
+  private static func name(of record: ReviewRecord) -> String {
+    "\(record.place.datastore)/\(ValueText(key: record.place.identifier.value).text)"
+      + (record.label.isEmpty ? "" : "  \(record.label)")
+  }
+
+  private static func entries(of record: ReviewRecord, _ theme: Theme) -> String {
+    let text = record.entries.prefix(8).map { "\($0.index) \(theme.arrow) \($0.isAdded ? "+" : "-")\($0.value)" }
+    return "index " + text.joined(separator: "   ") + (record.entries.count > 8 ? "   …" : "")
   }
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
@@ -351,9 +382,7 @@ struct ReviewOverlay: ListPane {
       let count = record.fields.count == 1 ? "1 field" : "\(record.fields.count) fields"
       grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
       grid.write(
-        "\(record.place.datastore)/\(ValueText(key: record.place.identifier.value).text)"
-          + (record.label.isEmpty ? "" : "  \(record.label)"),
-        at: Point(column: rect.left + 4, row: rect.top), width: rect.columns - 5 - count.count,
+        Self.name(of: record), at: Point(column: rect.left + 4, row: rect.top), width: rect.columns - 5 - count.count,
         style: theme.style(record.kind == .delete ? .deleted : .title))
       grid.write(count, at: rect.origin, width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
     case .field(let position, let field, let part):
@@ -361,11 +390,9 @@ struct ReviewOverlay: ListPane {
         FieldText.spans(answer.records[position].fields[field], part, theme: theme),
         at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6))
     case .entries(let position):
-      let entries = answer.records[position].entries
-      let text = entries.prefix(8).map { "\($0.index) \(theme.arrow) \($0.isAdded ? "+" : "-")\($0.value)" }
       grid.write(
-        "index " + text.joined(separator: "   ") + (entries.count > 8 ? "   …" : ""),
-        at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6), style: theme.style(.dim))
+        Self.entries(of: answer.records[position], theme), at: Point(column: rect.left + 6, row: rect.top),
+        width: max(0, rect.columns - 6), style: theme.style(.dim))
     case .conflict(let position, let field):
       guard let conflict = answer.records[position].conflict else { return }
       grid.write(

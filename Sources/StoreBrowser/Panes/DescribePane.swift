@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// What is in the fields of a datastore, a line a field; Enter counts the values of one.
-struct DescribePane: ListPane {
+struct DescribePane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .describe, name: "Describe", work: [.describe], footer: [.down, .open, .copyValue, .help, .close],
     commands: [

@@ -3,10 +3,15 @@ import DatastoreModel
 import TerminalKit
 
 /// The changed records of a commit, or between two; Enter unfolds the fields, old and new.
-struct DifferencePane: ListPane {
+struct DifferencePane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .difference, name: "Difference", work: [.changes, .fields],
-    footer: [.down, .open, .restoreField, .restoreRecord, .revert, .history, .help, .close]
+    footer: [.down, .open, .expandAll, .restoreField, .restoreRecord, .revert, .history, .help, .close],
+    commands: [
+      CommandTable.row(
+        .expandAll, ["*"], "unfold or fold all records", "all fields", .history,
+        "In a difference shows the fields of all records, or folds them again.", in: [.difference])
+    ]
   ) { DifferencePane() }
 
   private(set) var source: DifferenceSource?
@@ -14,6 +19,8 @@ struct DifferencePane: ListPane {
   private(set) var rows: [ChangeRow] = []
   private var fields: [RecordPlace: [FieldRow]] = [:]
   private var unfolded: Set<RecordPlace> = []
+  /// Whether what is read from here on is unfolded too.
+  private var unfoldsAll = false
   private var reader: (any ChangeReader)?
   private var old: CommitNumber?
   private var new: CommitNumber?
@@ -72,6 +79,7 @@ struct DifferencePane: ListPane {
       (old, new, reader, isAtEnd) = (answer.old, answer.new, answer.reader, answer.isAtEnd)
       let isFirst = rows.isEmpty
       rows += answer.rows
+      if unfoldsAll { unfolded.formUnion(answer.rows.map(\.place)) }
       // A single change needs no further key.
       if isFirst, isAtEnd, rows.count == 1 { unfolded.insert(rows[0].place) }
       rebuild()
@@ -125,6 +133,7 @@ struct DifferencePane: ListPane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     guard let row = selectedRow else { return false }
     switch command {
+    case .expandAll: toggleAll()
     case .open:
       if selectedField != nil { session.intend(.select(row.place, note: nil)) } else { toggle(row.place) }
     case .right: if !unfolded.contains(row.place) { toggle(row.place) }
@@ -171,6 +180,20 @@ struct DifferencePane: ListPane {
           purpose: parsed.map { .restoreField(path: $0, from: old) } ?? .restore(from: old))),
       label: "reading")
   }
+
+  /// Unfolds all records, those to be read too, or folds them; the selection stays on its record.
+  private mutating func toggleAll() {
+    let row = selectedRow
+    unfoldsAll = !unfoldsAll
+    unfolded = unfoldsAll ? Set(rows.map(\.place)) : []
+    rebuild()
+    if let row, let line = lines.firstIndex(where: { if case .record(let at) = $0 { rows[at] == row } else { false } })
+    {
+      list.selection = line
+    }
+  }
+
+  func short(_ command: Command) -> String? { command == .expandAll && unfoldsAll ? "fold all" : nil }
 
   func lineCount(_ session: Session) -> Int { lines.count }
 
@@ -221,11 +244,18 @@ struct DifferencePane: ListPane {
       let count = row.fieldCount.map { $0 == 1 ? "1 field" : "\($0) fields" } ?? ""
       grid.write(isUnfolded ? theme.unfolded : theme.folded, at: rect.origin, width: 1, style: theme.style(.dim))
       grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
-      grid.write(
-        "\(row.place.datastore)/\(named(row.place.identifier, row.label))",
-        at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 5 - count.count),
-        style: theme.style(row.kind == .delete ? .deleted : .text))
-      grid.write(count, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+      let only = isUnfolded ? nil : row.onlyField
+      let room = max(0, rect.columns - 4 - (only == nil ? count.count + 1 : 0))
+      var spans = [
+        Span(
+          "\(row.place.datastore)/\(named(row.place.identifier, row.label.map { SafeText.cut($0, to: 24) }))",
+          theme.style(row.kind == .delete ? .deleted : .text))
+      ]
+      if let only { spans += [Span("  ")] + FieldText.spans(only, theme: theme) }
+      grid.write(spans, at: Point(column: rect.left + 4, row: rect.top), width: room)
+      if only == nil {
+        grid.write(count, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+      }
     case .field(let position, let field, let part):
       guard let row = fields[rows[position].place]?[field] else { return }
       grid.write(
@@ -264,4 +294,8 @@ enum FieldText {
     }
     return spans
   }
+}
+
+extension Command {
+  package static let expandAll: Command = "expand-all"
 }

@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// The distinct values of a column with their counts; Enter filters to one.
-struct FrequencyPane: ListPane {
+struct FrequencyPane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .frequency, name: "Frequency", work: [.frequency], footer: [.down, .open, .copyValue, .help, .close]
   ) { FrequencyPane() }

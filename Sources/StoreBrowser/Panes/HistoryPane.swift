@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
-struct HistoryPane: ListPane {
+struct HistoryPane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .history, digit: 4, name: "History", view: [.history, .difference], work: [.history, .strip],
     footer: [.down, .open, .travel, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]

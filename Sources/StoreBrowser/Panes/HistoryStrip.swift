@@ -26,6 +26,13 @@ struct HistoryStrip: Sendable {
   func draw(in rect: Rect, selected: CommitNumber?, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     guard let strip = reply?.strip, rect.columns > 8 else { return }
+    if session.readsAsLines {
+      let rows = strip.parts.map { part in
+        let commits = part.commits.map { "\($0.lowerBound)–\($0.upperBound)" } ?? ""
+        return ChartTable.Row(label: "records changed in \(commits)", count: part.changeCount)
+      }
+      return ChartTable(rows: rows).draw(in: rect, on: &grid, theme: theme)
+    }
     let form = session.barForm == .braille ? .block : session.barForm
     let layout = BarLayout(count: strip.parts.count, columns: rect.columns, form: form)
     let largest = ScaledNumber.logarithm(Double(strip.parts.map(\.changeCount).max() ?? 0) + 2)

@@ -113,6 +113,12 @@ struct IndexHistogram: Sendable {
   ) {
     let theme = session.theme
     guard let histogram, histogram.count > 0, rect.rows > 1, reply?.request.commit == session.shown else { return }
+    if session.readsAsLines {
+      let rows =
+        histogram.asides.map { ChartTable.Row(label: $0.label, count: $0.count) }
+        + histogram.bins.map { ChartTable.Row(label: "from \($0.label)", count: $0.count) }
+      return ChartTable(rows: rows).draw(in: rect, on: &grid, theme: theme)
+    }
     let picture = Self.picture(in: rect)
     let margin = Self.margin(histogram)
     let bars = Rect(

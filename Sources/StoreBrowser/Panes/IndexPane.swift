@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 5: the keys of an index with the number of their entries, its range and its histogram.
-struct IndexPane: Pane {
+struct IndexPane: KeptPane {
   static let entry = PaneEntry(
     .index, digit: 5, name: "Index", work: [.keys, .histogram, .distinct, .verify],
     footer: [

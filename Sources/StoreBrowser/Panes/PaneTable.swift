@@ -74,6 +74,11 @@ extension PaneID {
   static let difference: PaneID = "difference"
 }
 
+/// A pane that is there from the beginning on, empty; overlays are made of what they are about and are none.
+protocol KeptPane: Pane {
+  init()
+}
+
 /// The panes of a browser, each once.
 struct PaneSet: Sendable {
   private var panes: [PaneID: any Pane] = [:]
@@ -84,12 +89,12 @@ struct PaneSet: Sendable {
 
   subscript(id: PaneID) -> (any Pane)? { panes[id] }
 
-  /// A pane by its type.
-  subscript<P: Pane>(type: P.Type, empty: @autoclosure () -> P) -> P {
-    get { panes[P.entry.id] as? P ?? empty() }
+  /// A pane by its type, which says how an empty one is made: there is always one.
+  subscript<P: KeptPane>(type: P.Type) -> P {
+    get { panes[P.entry.id] as? P ?? P() }
     _modify {
       // Taken out, so that what it holds has one owner while it is changed.
-      var pane = panes.removeValue(forKey: P.entry.id) as? P ?? empty()
+      var pane = panes.removeValue(forKey: P.entry.id) as? P ?? P()
       defer { panes[P.entry.id] = pane }
       yield &pane
     }

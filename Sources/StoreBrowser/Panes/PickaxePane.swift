@@ -2,7 +2,7 @@ import DatastoreModel
 import TerminalKit
 
 /// The commits in which a text came or went.
-struct PickaxePane: ListPane {
+struct PickaxePane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .pickaxe, name: "Pickaxe", work: [.pickaxe], footer: [.down, .open, .travel, .history, .help, .close]
   ) { PickaxePane() }

@@ -4,7 +4,7 @@ import TerminalKit
 
 /// Two fields of the rows of the table as a picture of dots, a third by colour and mark. A cross-hair names the record
 /// that is nearest; a rectangle becomes a filter.
-struct PlotPane: Pane {
+struct PlotPane: KeptPane {
   static let entry = PaneEntry(
     .plot, name: "Plot", work: [.plot, .plotPoint],
     footer: [.down, .open, .range, .larger, .hideColumn, .unhideColumns, .chartForm, .help, .close],
@@ -238,6 +238,7 @@ struct PlotPane: Pane {
       let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
       return grid.note(read, in: inside, style: theme.style(.dim))
     }
+    if session.readsAsLines { return drawTable(reply, in: inside, on: &grid, theme: theme) }
     let form = session.dotForm
     let room = Self.room(frame)
     let used = Size(
@@ -271,6 +272,29 @@ struct PlotPane: Pane {
     if reply.count.outside > 0 { text += " · \(NumberFormat.count(reply.count.outside)) beside" }
     if reply.withoutNumbers > 0 { text += " · \(NumberFormat.count(reply.withoutNumbers)) without numbers" }
     return text
+  }
+
+  /// The points in so many parts of both axes.
+  private func drawTable(_ reply: PlotReply, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
+    let (across, down) = (6, 6)
+    var counts = Array(repeating: 0, count: across * down)
+    let (columns, rows) = (max(1, reply.count.columns), max(1, reply.count.rows))
+    for series in reply.count.counts {
+      for (place, count) in series.enumerated() where count > 0 {
+        counts[place / columns * down / rows * across + place % columns * across / columns] += Int(count)
+      }
+    }
+    let frame = reply.count.frame
+    func limit(_ range: ClosedRange<Double>, _ part: Int, of parts: Int) -> String {
+      let value = range.lowerBound + (range.upperBound - range.lowerBound) * Double(part) / Double(parts)
+      return NumberFormat.fitting(NumberFormat.fixed(value, digits: 2), in: 9)
+    }
+    let table = counts.enumerated().map { place, count in
+      ChartTable.Row(
+        label: "\(Self.name(reply.x)) from \(limit(frame.x, place % across, of: across)), \(Self.name(reply.y)) from "
+          + limit(frame.y, down - 1 - place / across, of: down), count: count)
+    }
+    ChartTable(rows: table).draw(in: rect, on: &grid, theme: theme)
   }
 
   private func drawAxes(_ reply: PlotReply, around rect: Rect, on grid: inout CellGrid, theme: Theme) {

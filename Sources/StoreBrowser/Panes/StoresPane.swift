@@ -3,9 +3,9 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 1: datastores, the indexes of the one that is open, named views, what is staged, pins.
-struct StoresPane: ListPane {
+struct StoresPane: ListPane, KeptPane {
   static let entry = PaneEntry(
-    .stores, digit: 1, name: "Stores",
+    .stores, digit: 1, name: "Stores", work: [.newest],
     footer: [.down, .open, .nextPane, .history, .storeHistory, .palette, .help, .close]
   ) { StoresPane() }
 
@@ -13,6 +13,10 @@ struct StoresPane: ListPane {
   /// The index that orders the table, which the pane marks.
   var index: String?
   var filter: String?
+  /// The newest commits, where there is room below the rest.
+  private var newest: NewestReply?
+  private var asked: NewestRequest?
+  private var room = 0
 
   enum Line: Sendable, Hashable {
     case heading(String, trailing: String)
@@ -23,6 +27,7 @@ struct StoresPane: ListPane {
     case view(String)
     case staged(RecordPlace)
     case pin(Pin)
+    case commit(Int)
 
     var isSelectable: Bool {
       switch self {
@@ -33,6 +38,14 @@ struct StoresPane: ListPane {
   }
 
   func lines(_ session: Session) -> [Line] {
+    let lines = standingLines(session)
+    guard let newest, room >= lines.count + 5 else { return lines }
+    let commits = newest.commits.prefix(room - lines.count - 2).indices
+    return commits.isEmpty
+      ? lines : lines + [.blank, .heading("COMMITS", trailing: "newest")] + commits.map { .commit($0) }
+  }
+
+  private func standingLines(_ session: Session) -> [Line] {
     guard let outline = session.outline else { return [] }
     var lines: [Line] = [.heading("STORES", trailing: "records")]
     lines += outline.datastores.map { .datastore($0.key) }
@@ -45,11 +58,26 @@ struct StoresPane: ListPane {
     }
     if !session.staged.isEmpty {
       lines += [.blank, .heading("STAGED", trailing: "w review")]
-      lines += session.staged.order.prefix(50).map { .staged($0) }
+      lines += session.staged.first(50).map { .staged($0) }
     }
     if !outline.pins.isEmpty { lines += [.blank, .heading("PINS", trailing: "")] + outline.pins.map { .pin($0) } }
     return lines
   }
+
+  private mutating func demandNewest(in session: inout Session) {
+    guard session.outline != nil, room >= standingLines(session).count + 5 else { return }
+    let request = NewestRequest(head: session.head)
+    guard request != asked else { return }
+    asked = request
+    session.start(.newest, .ask(request))
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    if case .reply(let reply as NewestReply) = answer, reply.request == asked { newest = reply }
+  }
+
+  /// The commits are no more than an addition: without them there are none.
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {}
 
   /// Puts the selection on the datastore or index that is open.
   mutating func reveal(_ session: Session) {
@@ -97,6 +125,9 @@ struct StoresPane: ListPane {
       session.intend(.open(.migration))
       return
     case .pin(let pin): session.intend(.travel(pin.commit))
+    case .commit(let position):
+      guard let newest, newest.commits.indices.contains(position) else { return }
+      session.intend(.travel(newest.commits[position].number))
     case .heading, .blank: return
     }
     session.intend(.focus(.table))
@@ -117,6 +148,8 @@ struct StoresPane: ListPane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     index = session.looking.source?.index
     filter = session.looking.source?.filter
+    room = frame.rows
+    demandNewest(in: &session)
     let lines = lines(session)
     if !lines.isEmpty { settle(lines, from: list.selection - 1) }
     list.reveal(rows: frame.rows, count: lines.count)
@@ -180,6 +213,13 @@ struct StoresPane: ListPane {
       let (sign, role) = Self.sign(of: edit.kind)
       write(sign, named(place.identifier, Self.label(of: edit, session)), place.datastore, role: role)
     case .pin(let pin): write(theme.pinned, pin.name, pin.commit.description)
+    case .commit(let position):
+      guard let newest, newest.commits.indices.contains(position) else { break }
+      let commit = newest.commits[position]
+      let action = commit.action.isEmpty ? commit.program : commit.action
+      write(
+        commit.number == session.shown ? theme.chosen : " ", "\(commit.number) \(action)",
+        session.time.short(commit.date, now: session.now, isNarrow: true))
     }
   }
 
@@ -229,4 +269,26 @@ extension StagedStep {
       title: "left \(place.identifier) out",
       edits: [RecordEdit(datastore: place.datastore, identifier: place.identifier, old: edit.old, new: edit.old)])
   }
+}
+
+/// The newest commits of the store.
+struct NewestRequest: Question, Hashable {
+  var head: CommitNumber
+
+  /// As many as any sidebar has room for.
+  private static let limit = 40
+
+  func reply(in context: WorkContext) throws(ModelError) -> NewestReply {
+    guard head.rawValue > 0 else { return NewestReply(request: self, commits: []) }
+    return NewestReply(request: self, commits: try context.store.commits(from: head, limit: Self.limit, folded: true))
+  }
+}
+
+struct NewestReply: Sendable {
+  var request: NewestRequest
+  var commits: [Commit]
+}
+
+extension WorkSlot {
+  static let newest = WorkSlot("newest", isSlow: true)
 }

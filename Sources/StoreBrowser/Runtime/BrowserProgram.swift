@@ -34,6 +34,8 @@ package final class BrowserProgram: TerminalProgram {
   package func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction] {
     runtime.start(wake: wake)
     browser.session.theme = configuration.theme(in: surroundings)
+    browser.session.clipboard = surroundings.clipboard
+    browser.session.readsAsLines = surroundings.isReadAsLines
     let actions = actions(for: browser.start(size: surroundings.size))
     return configuration.settings.mouse ? actions : actions + [.mouse(false)]
   }
@@ -167,6 +169,7 @@ extension BrowserConfiguration {
     }
     if surroundings.colors == 0 { theme.name = .plain }
     theme.isASCII = theme.isASCII || surroundings.isASCII
+    theme.hasBraille = surroundings.hasBraille
     return theme
   }
 }

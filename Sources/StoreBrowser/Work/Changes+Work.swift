@@ -35,6 +35,8 @@ package struct ChangeRow: Sendable, Hashable {
   package var fieldCount: Int?
   /// What it is called.
   package var label: String?
+  /// The field that differs, where it is the only one.
+  package var onlyField: FieldRow?
 }
 
 package struct FieldsRequest: Sendable, Hashable {
@@ -94,9 +96,16 @@ extension WorkContext {
     guard change.old != nil, change.new != nil else {
       return ChangeRow(place: place, kind: change.old == nil ? .insert : .delete, fieldCount: nil, label: label)
     }
-    var fields: Int?
-    if let old, let new { fields = Document.difference(old, new).count }
-    return ChangeRow(place: place, kind: .update, fieldCount: fields, label: label)
+    var row = ChangeRow(place: place, kind: .update, fieldCount: nil, label: label)
+    guard let old, let new else { return row }
+    let fields = Document.difference(old, new)
+    row.fieldCount = fields.count
+    if fields.count == 1, let field = fields.first {
+      row.onlyField = FieldRow(
+        path: field.path.description, old: field.old.map(ValueText.init(literal:)),
+        new: field.new.map(ValueText.init(literal:)), now: nil, changedLater: false)
+    }
+    return row
   }
 
   func fields(_ request: FieldsRequest) throws(ModelError) -> FieldsAnswer {

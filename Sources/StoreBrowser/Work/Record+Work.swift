@@ -23,6 +23,9 @@ package struct GatherRequest: Sendable {
   package var source: RowSource
   package var which: Which
   package var purpose: Purpose
+  /// What is staged, where many records are to be added to it: that is done where they are read.
+  package var staged: StagedChanges?
+  package var stagedRevision = 0
 
   package enum Which: Sendable {
     case identifiers([StoredKey])
@@ -46,6 +49,8 @@ package struct GatherAnswer: Sendable {
   package var records: [Record]
   /// For restores: what the records are now, by identifier.
   package var present: [StoredKey: Record]
+  /// What is staged with the step that was asked for, where many records were and the request brought what was staged.
+  package var staged: StagedChanges?
 }
 
 extension WorkContext {
@@ -77,6 +82,11 @@ extension WorkContext {
       }
     default: answer.records = try records(identifiers, in: request.source.datastore, at: request.commit)
     }
+    if request.purpose == .delete, var staged = request.staged {
+      staged.add(.deleting(answer.records, in: request.source.datastore))
+      try goOn()
+      answer.staged = staged
+    }
     return answer
   }
 
@@ -97,8 +107,13 @@ extension WorkContext {
   ) throws(ModelError) -> [Record] {
     guard let datastore = try view(commit).datastore(key) else { return [] }
     var records: [Record] = []
-    for identifier in identifiers {
+    // What is read in a moment is not worth a word, and the keys after it wait for it.
+    let word = ContinuousClock.now + .milliseconds(250)
+    for (position, identifier) in identifiers.enumerated() {
       try goOn()
+      if position.isMultiple(of: 256), ContinuousClock.now > word {
+        report(Progress(done: position, total: identifiers.count))
+      }
       if let record = try datastore.record(identifier) { records.append(record) }
     }
     return records

@@ -147,7 +147,9 @@ extension WorkContext {
     while start < ranks.count {
       var end = start + 1
       let step = end < ranks.count && ranks[end] < ranks[start] ? -1 : 1
-      while end < ranks.count, ranks[end] == ranks[end - 1] + step { end += 1 }
+      // A piece at a time, so that a run of a million can be called off.
+      try goOn()
+      while end < ranks.count, end - start < 1_024, ranks[end] == ranks[end - 1] + step { end += 1 }
       let run = ranks[start..<end]
       if let lowest = run.min(), let highest = run.max() {
         let entries = try index.entries(at: lowest..<highest + 1)

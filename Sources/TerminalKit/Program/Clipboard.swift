@@ -1,3 +1,13 @@
+/// Which way text goes to the clipboard.
+package enum ClipboardRoute: Hashable, Sendable {
+  /// Straight to the terminal.
+  case terminal
+  /// To tmux, and wrapped through it to the terminal around it: which of the two tmux takes depends on how it is set.
+  case tmux
+  /// Through screen.
+  case screen
+}
+
 /// Copying through the terminal (OSC 52), which works over ssh and inside tmux and screen.
 package enum Clipboard {
   /// The most bytes of text that one copy may have; many terminals drop longer ones silently, so they are refused.
@@ -7,18 +17,17 @@ package enum Clipboard {
   ///
   /// - Parameters:
   ///   - text: what to copy.
-  ///   - insideTmux: whether `TMUX` is set: the sequence goes to tmux, and wrapped to the terminal around it.
-  ///   - insideScreen: whether `TERM` begins with `screen` outside of tmux: wrapped in pieces that screen lets pass.
-  package static func sequence(_ text: String, insideTmux: Bool, insideScreen: Bool) -> [UInt8]? {
+  ///   - route: which way it goes.
+  package static func sequence(_ text: String, by route: ClipboardRoute) -> [UInt8]? {
     guard text.utf8.count <= limit else { return nil }
     let plain = Array("\u{1B}]52;c;".utf8) + base64(Array(text.utf8)) + [0x07]
-    if insideTmux {
+    if route == .tmux {
       // Both ways, since it depends on how tmux is set which one it takes: as its own (`set-clipboard on`), or to be handed
       // through to the terminal around it (`allow-passthrough on`). Where it takes both, the same text arrives twice.
       let doubled = plain.flatMap { $0 == 0x1B ? [$0, $0] : [$0] }
       return plain + Array("\u{1B}Ptmux;".utf8) + doubled + Array("\u{1B}\\".utf8)
     }
-    guard insideScreen else { return plain }
+    guard route == .screen else { return plain }
     var wrapped: [UInt8] = []
     var start = 0
     while start < plain.count {

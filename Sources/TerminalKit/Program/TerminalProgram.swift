@@ -53,6 +53,12 @@ package struct TerminalSurroundings: Hashable, Sendable {
   package var colors: Int
   /// Whether only ASCII can be shown; pictures are turned into ASCII by the painter.
   package var isASCII: Bool
+  /// Which way text goes to the clipboard.
+  package var clipboard = ClipboardRoute.terminal
+  /// Whether braille patterns can be shown; the Linux console has none.
+  package var hasBraille = true
+  /// Whether what is shown is read as lines, so that a chart says more as a table.
+  package var isReadAsLines = false
 
   /// Describes a terminal.
   package init(size: Size, colors: Int = 256, isASCII: Bool = false) {

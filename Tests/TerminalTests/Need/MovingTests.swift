@@ -61,7 +61,9 @@ struct MovingTests {
     try browser.press("g")
     browser.expect("g…")
     try browser.press("Esc ?")
-    browser.expect("Help and commands", "move down")
+    browser.expect("Keys here: History", "move down")
+    try browser.press("?")
+    browser.expect("Help and commands")
   }
 
   @Test("help is searchable and runnable")
@@ -119,7 +121,7 @@ struct MovingTests {
     browser.expect("┏━ 3 Record")
     let foot = try #require(browser.screen.lines[23].firstRange(of: "? help"))
     try browser.click(SafeText.width(String(browser.screen.lines[23][..<foot.lowerBound])) + 1, 24)
-    browser.expect("Help and commands")
+    browser.expect("Keys here: Record")
     try browser.press("Esc gH")
     try browser.click(20, 7)
     browser.expect("▶    #4", "now 2800000")
@@ -169,7 +171,7 @@ struct MovingTests {
     // The terminal's own cursor is on what is selected, in every pane.
     for (keys, text) in [
       ("j", "32900"), ("1", "City"), ("j", "Country"), ("3", "geonameid"), ("j j", "latitude"), ("gH", "#5"),
-      ("j", "#4"), ("q 5", "32767"), ("q ?", "find"),
+      ("j", "#4"), ("q 5", "32767"), ("q ?", "Move"), ("?", "find"),
     ] {
       try browser.press(keys)
       #expect(browser.screen.modes.contains(25))

@@ -115,6 +115,10 @@ struct Cockpit {
 
   /// The rate over the time of the run; it stays when the run is over.
   private func drawCourse(in rect: Rect, on grid: inout CellGrid, _ session: Session) {
+    if session.readsAsLines {
+      let rows = run.rates.course.enumerated().map { ChartTable.Row(label: "a second, part \($0 + 1)", count: Int($1)) }
+      return ChartTable(rows: rows).draw(in: rect, on: &grid, theme: theme)
+    }
     let greatest = run.rates.course.max() ?? 1
     let label = NumberFormat.count(Int(greatest))
     let margin = max(6, label.count + 2)

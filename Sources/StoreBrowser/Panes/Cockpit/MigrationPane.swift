@@ -3,7 +3,7 @@ import TerminalKit
 
 /// Pane 6, the cockpit: every long work, here or in another process, while it runs and with what came of it; and the records
 /// that a migration could not convert.
-struct MigrationPane: Pane {
+struct MigrationPane: KeptPane {
   static let entry = PaneEntry(
     .migration, digit: 6, name: "Migration", work: [.warmUp],
     footer: [.interrupt, .retry, .log, .editExternally, .leaveOut, .help, .close]

@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
-struct RecordPane: ListPane {
+struct RecordPane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
     footer: [

@@ -11,8 +11,16 @@ enum TableGeometry {
     var width: Int
   }
 
-  /// The columns that fit: the frozen ones, then those from the offset on; the last one may be cut.
+  /// The columns that fit: the frozen ones, then those from the offset on; the last one may be cut. Of numbers, which say
+  /// nothing when they are cut, the widest text gives room to the last.
   static func slots(_ columns: [TableColumn], frozen: Int, offset: Int, width: Int) -> [Slot] {
+    var slots = naturalSlots(columns, frozen: frozen, offset: offset, width: width)
+    giveRoom(&slots, columns)
+    return slots
+  }
+
+  /// The same before anything gives room.
+  private static func naturalSlots(_ columns: [TableColumn], frozen: Int, offset: Int, width: Int) -> [Slot] {
     var slots: [Slot] = []
     var x = 0
     let first = Array(0..<min(frozen, columns.count))
@@ -20,6 +28,9 @@ enum TableGeometry {
     for column in first + rest {
       guard columns.indices.contains(column) else { break }
       let room = width - x
+      guard
+        room >= min(columns[column].isTrailing ? scaledNumber : 4, columns[column].width) || givesRoom(slots, columns)
+      else { break }
       guard room >= min(4, columns[column].width) else { break }
       slots.append(Slot(column: column, x: x, width: min(columns[column].width, room)))
       x += columns[column].width + 2
@@ -27,12 +38,39 @@ enum TableGeometry {
     return slots
   }
 
+  /// Cells that a number takes when it is scaled: `252 k`.
+  private static let scaledNumber = 5
+  /// What a text keeps when it gives room.
+  private static let keptText = 12
+
+  /// The widest column of texts that can give room.
+  private static func giver(_ slots: [Slot], _ columns: [TableColumn]) -> Int? {
+    slots.indices.filter { !columns[slots[$0].column].isTrailing && slots[$0].width > keptText }
+      .max { slots[$0].width < slots[$1].width }
+  }
+
+  private static func givesRoom(_ slots: [Slot], _ columns: [TableColumn]) -> Bool { giver(slots, columns) != nil }
+
+  private static func giveRoom(_ slots: inout [Slot], _ columns: [TableColumn]) {
+    guard let last = slots.last, columns[last.column].isTrailing, let giver = giver(Array(slots.dropLast()), columns)
+    else {
+      return
+    }
+    let given = min(columns[last.column].width - last.width, slots[giver].width - keptText)
+    guard given > 0 else { return }
+    slots[giver].width -= given
+    for position in slots.indices where position > giver { slots[position].x -= given }
+    slots[slots.count - 1].width += given
+  }
+
   /// The offset, nearest to the one before, at which a column is wholly in sight.
   static func offset(of column: Int, in columns: [TableColumn], frozen: Int, width: Int, from before: Int) -> Int {
     guard column >= frozen else { return min(before, max(frozen, columns.count - 1)) }
     var offset = max(frozen, min(before, column))
     while offset < column {
-      if let slot = slots(columns, frozen: frozen, offset: offset, width: width).first(where: { $0.column == column }),
+      if let slot = naturalSlots(columns, frozen: frozen, offset: offset, width: width).first(where: {
+        $0.column == column
+      }),
         slot.width == columns[column].width
       {
         return offset

@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import TerminalKit
 
 extension TablePane {
   func refusal(of command: Command, in session: Session) -> String? {
@@ -8,7 +9,8 @@ extension TablePane {
     case .edit, .valueMenu, .editExternally, .duplicate, .deleteRecord, .copyValue, .copyKey, .copyRecord,
       .mark,
       .history, .blame, .referrers, .open, .scalars, .filterLike:
-      if selectedIdentifier(session) == nil && marks.isEmpty { return "no record is selected" }
+      // Of a range the ends are known before the rows are read.
+      if selectedIdentifier(session) == nil, marks.isEmpty, range == nil { return "no record is selected" }
     case .restoreRecord:
       if session.asOf == nil { return "travel to a commit first (T), or choose one in the history (H)" }
     case .difference:
@@ -82,11 +84,17 @@ extension TablePane {
 
   private func gather(_ purpose: GatherRequest.Purpose, in session: inout Session) {
     guard let source, let which = chosen(session) else { return }
-    session.start(
-      .gather,
-      .gather(GatherRequest(commit: purpose.commit(session), source: source, which: which, purpose: purpose)),
-      label: "reading records")
+    var request = GatherRequest(commit: purpose.commit(session), source: source, which: which, purpose: purpose)
+    if purpose == .delete, which.count > Self.manyRecords {
+      request.staged = session.staged
+      if session.staged.isEmpty { request.staged?.base = session.head }
+      request.stagedRevision = session.stagedRevision
+    }
+    session.start(.gather, .gather(request), label: "reading \(NumberFormat.counted(which.count, "record"))")
   }
+
+  /// From so many on a step is staged where the records are read, so that no key waits for it.
+  private static let manyRecords = 5_000
 
   private mutating func mark(in session: inout Session) {
     if let range {
@@ -115,6 +123,8 @@ extension TablePane {
   private mutating func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
     guard var source else { return }
     let anchor = identifierAnchor()
+    // The same key on the column that orders the rows turns them round.
+    let isDescending = isDescending || argument == nil && isAscending(session)
     if argument == nil, let column = selectedColumn(session)?.source, column == .identifier || column == .key {
       if column == .identifier { (source.index, source.range) = (nil, nil) }
       source.sort = []
@@ -304,6 +314,13 @@ extension Session {
   /// Puts text on the clipboard and says so.
   mutating func copy(_ text: String, what: String) {
     emit(.copy(text))
-    say("copied the \(what): \(text.prefix(60))\(text.count > 60 ? "…" : "")")
+    let way =
+      switch clipboard {
+      case .terminal: "to the terminal (OSC 52)"
+      case .tmux: "to tmux and through it (set-clipboard or allow-passthrough on takes it)"
+      case .screen: "through screen (OSC 52)"
+      }
+    let shown = SafeText.cut(String(text.prefix(200)).replacing("\n", with: " "), to: 40)
+    say("copied the \(what) \(way): \(shown)")
   }
 }

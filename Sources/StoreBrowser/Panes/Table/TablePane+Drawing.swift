@@ -171,7 +171,7 @@ extension TablePane {
   }
 
   /// Whether the selected column orders the rows, upwards.
-  private func isAscending(_ session: Session) -> Bool {
+  func isAscending(_ session: Session) -> Bool {
     selectedColumn(session).map { isOrder($0) && !isDescending($0) } == true
   }
 
@@ -191,8 +191,15 @@ extension TablePane {
         look.value(column), of: column, width: slot.width, leadingTo: column.path.flatMap { look.targets[$0] }, session)
       var style = theme.style(isSelected ? .text : value.tableRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
+      var text = value.fitting(slot.width)
+      if let before = before(of: look.identifier, column) {
+        style = theme.style(.changed).with(.bold)
+        let both =
+          "\(formatted(before, of: column, width: slot.width, leadingTo: nil, session).text)\(theme.arrow)\(value.text)"
+        if SafeText.width(both) <= slot.width { text = both }
+      }
       grid.write(
-        value.fitting(slot.width), at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top),
+        text, at: Point(column: rect.left + TableGeometry.signs + slot.x, row: rect.top),
         width: slot.width,
         style: style, alignment: column.isTrailing || value.isTrailing ? .trailing : .leading)
       if searchOrigin != nil, let searchText {
@@ -238,6 +245,15 @@ extension TablePane {
       }
     }
     return found
+  }
+
+  /// What a cell held at the commit that was shown before; nil where it held the same.
+  private func before(of identifier: StoredKey?, _ column: TableColumn) -> ValueText? {
+    guard let identifier, let cells = step?.before[identifier] else { return nil }
+    switch column.source {
+    case .field(let path): return cells[path]
+    case .identifier, .key: return nil
+    }
   }
 
   /// What a row looks like with what is staged of it.
@@ -312,7 +328,11 @@ extension TablePane {
       return "° version \(row.version); the app writes \(session.current?.descriptor.version ?? "another") — M rewrites"
     case "~", "+", "-":
       let isStaged = session.asOf == nil && session.staged[source?.datastore ?? "", row.entry.identifier] != nil
-      return isStaged ? nil : "\(look.sign) another program has just changed this record"
+      if isStaged { return nil }
+      if let request = step?.request {
+        return "\(look.sign) differs between \(request.from) and \(request.to); Enter shows the fields"
+      }
+      return "\(look.sign) another program has just changed this record"
     case session.theme.mark where range == nil: return "\(session.theme.mark) marked: Space takes the mark off"
     default: return nil
     }
@@ -332,7 +352,7 @@ extension TablePane {
     let slot = slots.last { point.column - TableGeometry.signs >= $0.x }
     if let slot { column = slot.column }
     guard point.row > 0 else {
-      session.intend(.perform(isAscending(session) ? .sortReverse : .sort, argument: nil))
+      session.intend(.perform(.sort, argument: nil))
       return
     }
     let position = list.top + point.row - 1

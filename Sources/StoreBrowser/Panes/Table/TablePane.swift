@@ -6,7 +6,7 @@ import TerminalKit
 ///
 /// It keeps ranks and a window of rows, never all of them: the position of a row leads to its rank in the index (or, of
 /// a filter, into the list of ranks that it kept), and only what is near the screen is read.
-struct TablePane: ListPane {
+struct TablePane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort, .order, .matches, .stepChanges],
     footer: [
@@ -43,8 +43,10 @@ struct TablePane: ListPane {
   var marks: [StoredKey] = []
   private var markSet: Set<StoredKey> = []
   var rangeStart: Int?
-  /// What other programs' commits changed, until the next key.
-  var changed: [StoredKey: ChangeKind] = [:]
+  /// What other programs' commits changed, or differs from the commit that was shown before, until the next key.
+  var changed: [StoredKey: ChangeKind] = [:] { didSet { if changed.isEmpty { step = nil } } }
+  /// The step from another commit to this one that `changed` is of, with the cells as they were before.
+  private(set) var step: StepChangesReply?
   var searchText: String?
   /// Where the selection was when the search that is being typed began; nil while none is.
   private(set) var searchOrigin: Int?
@@ -323,6 +325,7 @@ struct TablePane: ListPane {
   mutating func answered(_ answer: Answer, in session: inout Session) {
     if case .reply(let reply as StepChangesReply) = answer, reply.request.to == session.shown {
       changed = reply.changed
+      step = reply
     }
     if case .reply(let reply as OrderRequest.Reply) = answer { take(reply, in: &session) }
     if case .reply(let reply as MatchesRequest.Reply) = answer, reply.request.search.text == searchText {
