@@ -183,7 +183,7 @@ struct TwoProcessTests {
     defer { removeStore(directory) }
     let path = "\(directory)/counted.strata"
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
-      try CountingWriter.run(path) { number in if number == 7 { kill(getpid(), SIGKILL) } }
+      try CountingWriter.run(path) { number, _ in if number == 7 { kill(getpid(), SIGKILL) } }
     }
     let reader = try Store.open(at: path, options: StoreOptions(isReadOnly: true))
     #expect(reader.writer == nil)
