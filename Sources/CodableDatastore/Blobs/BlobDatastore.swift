@@ -157,6 +157,8 @@ extension BlobDatastore where AccessMode == ReadWrite {
   /// Deletes the blob of a name.
   ///
   /// - Returns: Whether there was one.
+  /// - Throws: ``InvalidKeyError`` where the name is too long, ``StoreError`` where the store cannot be written; within a
+  ///   transaction that is cancelled, `CancellationError`.
   @discardableResult
   public func deleteIfPresent(_ name: String) async throws -> Bool {
     guard try content(of: name) != nil else { return false }

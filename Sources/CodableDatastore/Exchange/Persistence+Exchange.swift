@@ -29,6 +29,8 @@ extension Persistence where AccessMode == ReadWrite {
   }
 
   /// Forgets a remote. What was fetched from it stays.
+  ///
+  /// - Throws: ``StoreError`` where there is no remote of this name.
   public func removeRemote(named name: String) async throws {
     try await _store.exchanging { try $0.remotes.remove(name) }
   }
@@ -36,18 +38,25 @@ extension Persistence where AccessMode == ReadWrite {
   /// Brings the commits of another copy that are missing here, without merging them. Its head is named `remotes/NAME`.
   ///
   /// - Returns: How many commits came.
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, and where there is no remote of this name or it
+  ///   cannot be reached, with the remote's own words.
   @discardableResult
   public func fetch(from name: String) async throws -> Int {
     try await _store.exchanging { try $0.exchange.fetch($0.peer(name), as: name).received }
   }
 
   /// What merging the head that was fetched from a remote would do. Writes nothing.
+  ///
+  /// - Throws: ``StoreError`` where nothing was fetched from a remote of this name, or the store cannot be read.
   public func planMerge(with name: String, settling settlement: MergeSettlement = .ask) async throws -> MergeReport {
     try await _store.exchanging { try $0.merge(name, settlement, isDryRun: true) }
   }
 
   /// Merges the head that was fetched from a remote, field by field, in one commit with two parents; where a conflict is open, nothing is
   /// written, and the report tells it.
+  ///
+  /// - Throws: ``StoreError`` of kind `refused` within a transaction, and where nothing was fetched from a remote of this
+  ///   name or the store cannot be written.
   @discardableResult
   public func merge(with name: String, settling settlement: MergeSettlement = .ask) async throws -> MergeReport {
     try await _store.exchanging { try $0.merge(name, settlement, isDryRun: false) }
@@ -63,6 +72,8 @@ extension Persistence where AccessMode == ReadWrite {
   }
 
   /// Fetches, merges and pushes: afterwards both copies have the same, unless a conflict is open, which the report tells.
+  ///
+  /// - Throws: As ``fetch(from:)``, ``merge(with:settling:)`` and ``push(to:)``; what was done before it stays.
   @discardableResult
   public func exchange(with name: String, settling settlement: MergeSettlement = .ask) async throws -> MergeReport {
     try await _store.exchanging { work in

@@ -63,6 +63,10 @@ extension Datastore {
   }
 
   /// The newest commit that changed a property of an instance; nil where the instance is not there.
+  ///
+  /// The cost is that of the instance's versions, back to this commit.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read, and what decoding an instance throws.
   public nonisolated func blame<Value: Equatable & Sendable>(
     of identifier: IdentifierType, _ property: KeyPath<InstanceType, Value>
   ) async throws -> Commit? {

@@ -31,11 +31,17 @@ extension Query {
   public var exists: Bool { get async throws { try await first != nil } }
 
   /// The least value of a property among the instances that meet the condition; one look where an index has it.
+  ///
+  /// - Throws: ``UnindexedQueryError`` where no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
+  ///   where the store cannot be read; what evaluating the predicate throws.
   public func min<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) async throws -> Value? {
     try await end(of: property, .ascending)
   }
 
   /// The greatest value of a property among the instances that meet the condition; one look where an index has it.
+  ///
+  /// - Throws: ``UnindexedQueryError`` where no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
+  ///   where the store cannot be read; what evaluating the predicate throws.
   public func max<Value: Indexable>(of property: KeyPath<Format.Instance, Value>) async throws -> Value? {
     try await end(of: property, .descending)
   }
@@ -50,6 +56,8 @@ extension Query {
 
   /// How the query is answered, as one line: the index with its range and entries, what is tested on each instance, and
   /// whether there is something to sort. Its first word is INDEX, UNION, INTERSECT or SCAN. Reads no instance.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read. A query that no index serves is explained as the scan that it would be.
   public func explain() async throws -> String {
     guard let planned = try plan(try await core.ready()) else { return "SCAN 0 records" }
     return planned.plan.text
@@ -80,6 +88,8 @@ extension Query where AccessMode == ReadWrite {
   /// Deletes the instances of the answer, in one transaction.
   ///
   /// - Returns: How many were deleted.
+  /// - Throws: ``UnindexedQueryError`` where no index serves the condition and ``Query/scanning()`` was not called; ``StoreError``
+  ///   where the store cannot be written; what evaluating the predicate throws. Then none is deleted.
   @discardableResult
   public func delete() async throws -> Int {
     try await write(named: "delete \(core.key)") { found, scope in

@@ -79,6 +79,9 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
     init(query: Query) { self.query = query }
 
     /// The next instance. On the caller's own executor.
+    ///
+    /// - Throws: ``UnindexedQueryError`` before the first, where no index serves the condition and ``Query/scanning()`` was not
+    ///   called; what decoding an instance or evaluating the predicate throws; `CancellationError`.
     public mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Format.Instance? {
       try Task.checkCancellation()
       if !isOpened {
@@ -93,7 +96,7 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
       }
     }
 
-    /// The next instance.
+    /// The next instance; throws as ``next(isolation:)``.
     public mutating func next() async throws -> Format.Instance? { try await next(isolation: nil) }
   }
 }
@@ -127,7 +130,9 @@ public struct QueryCursor: Codable, Hashable, Sendable {
 }
 
 extension Query where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
-  /// The place behind an instance of the answer.
+  /// The place behind an instance of the answer. Reads nothing.
+  ///
+  /// - Throws: ``InvalidKeyError`` where the identifier, or a property that is sorted by, cannot be ordered.
   public func cursor(after instance: Format.Instance) throws -> QueryCursor {
     QueryCursor(
       query: fingerprint, sortKey: try sortKey(of: instance), identifier: try core.key(of: instance.id))

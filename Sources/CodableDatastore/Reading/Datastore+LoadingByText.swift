@@ -19,6 +19,10 @@ extension Datastore {
   }
 
   /// The instances of several identifiers, in their order; nil where one is missing.
+  ///
+  /// The cost is one load each.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read, and what decoding an instance throws.
   public nonisolated func load(ids identifiers: some Sequence<IdentifierType>) async throws -> [InstanceType?] {
     var instances: [InstanceType?] = []
     for identifier in identifiers { instances.append(try await core.load(identifier)) }

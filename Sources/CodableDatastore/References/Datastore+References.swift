@@ -20,6 +20,9 @@ extension Datastore {
 
   /// Whom each of several instances refers to, in their order; nil where one is not there. Who is referred to repeatedly is
   /// read once.
+  ///
+  /// - Throws: ``ReferenceError`` where the reference does not lead there; ``StoreError`` where the store cannot be read,
+  ///   and what decoding an instance throws.
   public nonisolated func follow<Target: DatastoreFormat, Value: Indexable, Mode: _AccessMode>(
     _ reference: KeyPath<Format, ReferenceRepresentation<InstanceType, Target, Value>>, from instances: [InstanceType],
     in datastore: Datastore<Target, Mode>

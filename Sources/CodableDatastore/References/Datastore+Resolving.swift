@@ -56,6 +56,10 @@ extension Datastore {
   /// ```swift
   /// let lem = try await authors.resolve(.identifier(id), .matching(\.name, "Lem"))
   /// ```
+  ///
+  /// Each match costs one look where an index serves it, and a scan where none does.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read, and what decoding an instance throws.
   public nonisolated func resolve(_ matches: InstanceMatch<Format>...) async throws -> Resolved<InstanceType>? {
     try await resolve(matches)
   }
@@ -78,6 +82,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   /// - Parameters:
   ///   - matches: How it may be known; tried in their order.
   ///   - create: Makes one.
+  /// - Throws: What the closure throws, and as ``persist(_:)``; then nothing is kept.
   public nonisolated func resolve(
     _ matches: InstanceMatch<Format>..., orCreate create: @Sendable () async throws -> InstanceType
   ) async throws -> Resolved<InstanceType> {
@@ -104,6 +109,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - items: What is asked for.
   ///   - matches: How an item may be known; tried in their order.
   ///   - create: Makes the instance of an item.
+  /// - Throws: What the closures throw, and as ``persist(_:)``; then nothing is kept.
   public nonisolated func resolve<Item: Sendable>(
     _ items: [Item], by matches: @Sendable (Item) -> [InstanceMatch<Format>],
     orCreate create: @Sendable (Item) async throws -> InstanceType

@@ -25,6 +25,8 @@ extension Datastore where AccessMode == ReadWrite {
 
 extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, IdentifierType == InstanceType.ID {
   /// Inserts or replaces instances, in one transaction: all of them or, where one fails, none.
+  ///
+  /// - Throws: What persisting one of them throws, and `CancellationError`; then none is kept.
   public nonisolated func persist(contentsOf instances: some Sequence<InstanceType>) async throws {
     try await core.readyForWriting()
     try await Transactions.run(store: core.store, actionName: "persist \(core.key)", options: []) { scope, _ in

@@ -40,6 +40,7 @@ extension EntityStore {
   ///   - form: How much is said of each property.
   ///   - history: Whether each property carries what it was before. Reads the versions of every entity.
   ///   - write: Is given the text, a piece for each entity.
+  /// - Throws: What `write` throws, and ``StoreError`` where the store cannot be read.
   public func export(
     form: EntityInterchangeForm = .full, history: Bool = false, to write: (Data) throws -> Void
   ) async throws {
@@ -55,6 +56,8 @@ extension EntityStore {
   }
 
   /// The entities in their interchange form, in one piece; see ``export(form:history:to:)``.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func exported(form: EntityInterchangeForm = .full, history: Bool = false) async throws -> Data {
     var text = Data()
     try await export(form: form, history: history) { text.append($0) }

@@ -22,6 +22,8 @@ public enum EntityChange: Hashable, Sendable {
 
 extension EntityStore {
   /// The changes of all entities, from now on: after their commit, in the order of the commits.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be opened; the sequence, where a change cannot be read.
   public func observe() async throws -> some AsyncInstances<EntityChange> {
     try await datastore.observe().map { EntityChange($0) }
   }

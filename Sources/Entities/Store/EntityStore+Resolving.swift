@@ -29,6 +29,7 @@ extension EntityStore {
   /// - Parameters:
   ///   - matches: How it may be known; tried in their order.
   ///   - type: What it must be, or conform to; nil for anything.
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func find(_ matches: EntityMatch..., type: String? = nil) async throws -> Entity? {
     try await find(matches, type: type)
   }
@@ -61,6 +62,8 @@ extension EntityStore where Store.AccessMode == ReadWrite {
   ///   - matches: How it may be known; tried in their order.
   ///   - type: What it must be, or conform to, and what a new one is.
   ///   - properties: What is said of a new one, beside what it was looked for by.
+  /// - Throws: ``StoreError`` where the store cannot be written, ``EntityError`` where the properties cannot be kept;
+  ///   then nothing is.
   public func resolve(
     _ matches: EntityMatch..., type: String, orCreate properties: [EntityKey: EntityValue]
   ) async throws -> ResolvedEntity {
@@ -93,6 +96,7 @@ extension EntityStore where Store.AccessMode == ReadWrite {
   ///   - object: Who is referred to.
   ///   - label: What the reference means; nil for the name of the property.
   /// - Returns: Both.
+  /// - Throws: ``StoreError`` where the store cannot be written; then nothing is.
   @discardableResult
   public func relate(
     _ subject: (match: EntityMatch, type: String), _ key: EntityKey, to object: (match: EntityMatch, type: String),

@@ -8,6 +8,10 @@ extension EntityStore {
   static func identifier(ofType type: String) -> String { "type:\(type)" }
 
   /// A type, and all that conform to it, by however many steps. Cycles are survived: their members conform to each other.
+  ///
+  /// The cost is one range of the index of references for each type found.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func types(conformingTo type: String) async throws -> Set<String> {
     var found: Set<String> = [type]
     var open = [type]
@@ -22,6 +26,8 @@ extension EntityStore {
   }
 
   /// Whether entities of one type are of another too.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func conforms(_ type: String, to other: String) async throws -> Bool {
     try await types(conformingTo: other).contains(type)
   }
@@ -30,6 +36,8 @@ extension EntityStore {
 extension EntityStore where Store.AccessMode == ReadWrite {
   /// Says that entities of a type are of others too, besides what was said of it before. Types that nothing was said of yet come
   /// to be.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be written; then nothing is.
   public func declare(_ type: String, conformsTo others: String...) async throws {
     let id = Self.identifier(ofType: type)
     try await persistence.perform(actionName: "declare \(type)") {

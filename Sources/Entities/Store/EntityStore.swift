@@ -54,6 +54,8 @@ extension EntityStore where Store.AccessMode == ReadOnly {
 
 extension EntityStore {
   /// The entity of an identifier, or nil.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func load(_ id: String) async throws -> Entity? { try await datastore.load(id) }
 
   /// All entities, by their identifiers.
@@ -64,6 +66,7 @@ extension EntityStore {
   /// - Parameters:
   ///   - type: The type.
   ///   - conforming: Whether those of conforming types are meant too.
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func load(type: String, conforming: Bool = true) async throws -> [Entity] {
     var found: [Entity] = []
     for type in conforming ? try await types(conformingTo: type).sorted() : [type] {
@@ -76,6 +79,8 @@ extension EntityStore {
   ///
   /// Texts, numbers and truths are found by an index, references by another; moments by the index of dates. What is data is
   /// looked for in all entities.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func load(where key: EntityKey, is value: EntityValue) async throws -> [Entity] {
     var found: [Entity] = []
     func keep(_ candidates: some AsyncInstances<Entity>) async throws {
@@ -98,6 +103,8 @@ extension EntityStore {
   public func load(referringTo id: String) -> some AsyncInstances<Entity> { datastore.load(id, from: \.target) }
 
   /// The entities that an entity refers to by a property, in the order in which it names them; nil where one is not there.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func follow(_ key: EntityKey, from entity: Entity) async throws -> [Entity?] {
     var targets: [String] = []
     entity[key]?.value.forEachLeaf { if case .entity(let id) = $0 { targets.append(id) } }
@@ -108,6 +115,8 @@ extension EntityStore {
 
   /// Whom entities refer to that is not there: the entity, and the identifier that it names; by whom they name, then by who
   /// names it. One merge of the index of references with the identifiers; no entity is read.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func dangling() async throws -> [(entity: String, target: String)] {
     try await datastore.dangling(\.target, in: datastore).map { ($0.id, $0.target) }
   }
@@ -115,6 +124,8 @@ extension EntityStore {
   /// What a property was before, newest first: its values in the versions of the store, then what was imported with it.
   ///
   /// The cost is that of the versions of this one entity.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public func past(of id: String, _ key: EntityKey) async throws -> [EntityPast] {
     try await pasts(of: id)[key] ?? []
   }
