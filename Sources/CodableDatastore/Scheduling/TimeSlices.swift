@@ -13,7 +13,7 @@ package final class TimeSlices: Sendable {
   static let length: UInt64 = 1_000_000
 
   /// Those of the real clock.
-  static let shared = TimeSlices { DispatchTime.now().uptimeNanoseconds }
+  package static let shared = TimeSlices { DispatchTime.now().uptimeNanoseconds }
 
   private let now: @Sendable () -> UInt64
   /// By the task's identity. Two tasks that meet in a slot share its slice; that is seldom, and then they yield later or

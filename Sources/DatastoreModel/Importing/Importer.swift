@@ -107,7 +107,7 @@ extension ImportPlan {
   }
 }
 
-/// The second reading: writes each document.
+/// The second reading: writes each document, while another thread reads and prepares those that follow.
 private struct ImportWork {
   let plan: ImportPlan
   private(set) var report: ImportReport
@@ -146,31 +146,31 @@ private struct ImportWork {
   }
 
   mutating func read(_ source: inout some ImportSource, _ meter: WorkMeter) throws(ModelError) {
-    while let row = try source.next() {
-      do {
-        try write(row)
-      } catch .refused(let reason) {
-        report.reject(row.place, reason)
-      } catch .invalid(_, _, let reason) {
-        report.reject(row.place, reason)
-      } catch {
-        throw error
+    let rows = ImportRows(plan: plan, indexing: indexing)
+    try workingAhead(by: ImportRows.batchesAhead) { queue in
+      rows.prepare(from: &source, into: queue)
+    } use: { queue throws(ModelError) in
+      while let batch = queue.take() {
+        for row in batch.rows {
+          try write(row)
+          try meter.advance()
+        }
+        if let error = batch.error { throw error }
       }
-      try meter.advance()
     }
-    try findRepeats(in: &source)
+    try findRepeats(in: &source, rows)
     try onWriter { try writer.finish(meter) }
     for index in addedIndexes { try fill(index, meter) }
     try meter.finish()
   }
 
   /// Which rows have one identifier is only looked for where some have: the source is read once more.
-  private mutating func findRepeats(in source: inout some ImportSource) throws(ModelError) {
+  private mutating func findRepeats(in source: inout some ImportSource, _ rows: ImportRows) throws(ModelError) {
     guard !repeats.isEmpty else { return }
     try source.rewind()
     while let row = try source.next() {
       guard case .document(let found) = row.content,
-        let bytes = try? identifier(of: plan.document(found, underKey: row.key))
+        let bytes = try? rows.identifier(of: plan.document(found, underKey: row.key))
       else { continue }
       repeats.see(bytes, at: row.place)
     }
@@ -180,47 +180,29 @@ private struct ImportWork {
     report.repeated = repeats.found.reduce(0) { $0 + $1.count - 1 }
   }
 
-  private mutating func write(_ row: ImportRow) throws(ModelError) {
-    let document: Document
+  private mutating func write(_ row: ImportRows.Prepared) throws(ModelError) {
+    let record: ImportRows.Record
     switch row.content {
-    case .document(let found): document = plan.document(found, underKey: row.key)
-    case .unreadable(let reason): return report.reject(row.place, reason)
+    case .record(let prepared): record = prepared
+    case .rejected(let reason): return report.reject(row.place, reason)
     }
-    guard case .object = document else { return report.reject(row.place, "\(document.typeName) and no object") }
-    let identifier = try identifier(of: document)
-    let content = RecordContent(
-      version: indexing.descriptor.version, bytes: try onDocument(indexing.descriptor.coding.encode(document)))
-    let values = try indexing.values(of: content, document)
-    try indexing.checkLengths(values, of: identifier)
-    let bytes = RecordBytes.make(version: content.version, content: content.bytes)
-    let current = try onWriter { try writer.insertIfNew(identifier, bytes, values: values) }
+    let current = try onWriter { try writer.insertIfNew(record.identifier, record.bytes, values: record.values) }
     // Where identifiers that exist are rejected, a repeated one is so too.
-    if !plan.isNewOnly { repeats.note(identifier, isNew: current == nil) }
+    if !plan.isNewOnly { repeats.note(record.identifier, isNew: current == nil) }
     guard let current else {
       report.new += 1
       return
     }
     if plan.isNewOnly {
-      let key = indexing.descriptor.storedKey(identifier)
+      let key = indexing.descriptor.storedKey(record.identifier)
       return report.reject(row.place, "there is a record \(key) already")
     }
     let oldValues = try? indexing.values(of: RecordContent(stored: current.bytes))
     let outcome = try onWriter {
-      try writer.put(identifier, bytes, values: values, replacing: current, oldValues: oldValues)
+      try writer.put(
+        record.identifier, record.bytes, values: record.values, replacing: current, oldValues: oldValues)
     }
     if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
-  }
-
-  private func identifier(of document: Document) throws(ModelError) -> [UInt8] {
-    let encoding = indexing.descriptor.identifierEncoding
-    guard let field = document[plan.identifier], field != .null else {
-      throw .refused(reason: "\(plan.identifier) is missing, which is the identifier")
-    }
-    guard let value = encoding.keyValue(of: field) else {
-      throw .refused(
-        reason: "the identifier \(plan.identifier) is \(field.shownInSentence), which is no \(encoding.name)")
-    }
-    return try encoding.encode(value)
   }
 
   /// Fills an index that was not there before, from what the transaction now holds.

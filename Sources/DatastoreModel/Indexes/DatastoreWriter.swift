@@ -144,13 +144,39 @@ package final class DatastoreWriter: @unchecked Sendable {
 
   /// The same, with a step of `meter` for each index whose entries were held back.
   func finish(_ meter: WorkMeter?) throws {
+    try writeGathered(meter)
     var conflicts: [UniquenessConflict] = []
     for position in indexes.indices {
-      try indexes[position].writeGathered(in: transaction, meter)
       conflicts += try indexes[position].duplicates(of: descriptor, in: transaction)
     }
     if !conflicts.isEmpty { throw ModelError.notUnique(conflicts) }
   }
+
+  /// Writes what was held back, index by index; the entries of those that follow are sorted meanwhile, on another thread.
+  private func writeGathered(_ meter: WorkMeter?) throws {
+    var sorters: [(position: Int, sorter: EntrySorter)] = []
+    for position in indexes.indices {
+      if let sorter = indexes[position].takeGathered() { sorters.append((position, sorter)) }
+    }
+    guard sorters.count > 1, sorters.contains(where: { $0.sorter.count > Self.countToSortAhead }) else {
+      for (position, sorter) in sorters { try indexes[position].writeGathered(sorter, in: transaction, meter) }
+      return
+    }
+    sorters.reverse()
+    try workingAhead(by: 1) { queue in
+      while var (position, sorter) = sorters.popLast() {
+        sorter.sort()
+        if !queue.put((position, sorter)) { return }
+      }
+    } use: { queue in
+      while let (position, sorter) = queue.take() {
+        try indexes[position].writeGathered(sorter, in: transaction, meter)
+      }
+    }
+  }
+
+  /// Fewer entries are sorted before a thread has started.
+  private static let countToSortAhead = 1 << 13
 
   /// Sets a record without its entries, which the caller writes; whether it is new.
   @discardableResult

@@ -54,7 +54,7 @@ package struct IndexWriter {
   mutating func mend(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
   ) throws -> Int {
-    try writeGathered(in: transaction)
+    if let sorter = takeGathered() { try writeGathered(sorter, in: transaction, nil) }
     let strays = try removeStrays(of: identifier, keeping: values, in: transaction)
     for value in values { try add(value, of: identifier, reference, in: transaction) }
     return strays
@@ -155,10 +155,16 @@ extension IndexWriter {
     gathered = EntrySorter(sharing: indexes)
   }
 
+  /// What was held back, for the caller to write; nil where nothing is. Entries that come later are written one by one.
+  mutating func takeGathered() -> EntrySorter? {
+    defer { gathered = nil }
+    return gathered
+  }
+
   /// Writes what was held back; a step of `meter` for it, where there is one.
-  mutating func writeGathered(in transaction: WriteTransaction, _ meter: WorkMeter? = nil) throws {
-    guard var sorter = gathered else { return }
-    gathered = nil
+  mutating func writeGathered(_ sorter: consuming EntrySorter, in transaction: WriteTransaction, _ meter: WorkMeter?)
+    throws
+  {
     try meter?.begin("index \(descriptor.name)", total: sorter.count)
     try fill(from: &sorter, in: transaction, meter)
   }

@@ -95,64 +95,43 @@ struct DatastoreVerifier {
 
   // MARK: Records
 
-  /// Reads each record once: its place, its identifier, its content, and the entries that it should have.
+  /// Reads the records, half of them on a thread beside this one: they take most of the time, and the halves share nothing.
   private mutating func checkRecords() throws(ModelError) {
-    let selection = DocumentSelection(subjects.flatMap(\.paths))
-    var cursor = OwnRecordCursor(datastore, at: 0..<(try datastore.count))
-    var (key, last, entry): ([UInt8], [UInt8], [UInt8]) = ([], [], [])
-    while try cursor.next() {
-      try cursor.copyKey(into: &key)
-      checkOrder(of: key, after: result.records == 0 ? nil : last)
-      swap(&key, &last)
-      if let values = checkRecord(last, cursor, selection) {
-        for position in subjects.indices { subjects[position].expect(values[position], of: last, &entry) }
-      }
-      result.records += 1
-      try advance()
-    }
     let count = try datastore.count
+    let check = RecordCheck(
+      datastore, format: format, leftOut: leftOut, subjects: subjects.map(\.withoutCounts))
+    let half = count < Self.countToShare ? count : count / 2
+    let shared = SharedCount()
+    let halves = try workingAhead(by: 1) { queue in
+      var later = check
+      _ = queue.put(
+        Result { () throws(ModelError) in
+          try later.run(half..<count, shared.add); return later
+        })
+    } use: { queue throws(ModelError) in
+      var first = check
+      do throws(ModelError) {
+        try first.run(0..<half) { () throws(ModelError) in try advance(beside: shared) }
+        while let later = queue.take() { return [first, try later.get()] }
+      } catch {
+        shared.cancel()
+        throw error
+      }
+      return [first]
+    }
+    done += shared.count
+    for half in halves {
+      result.records += half.records
+      result.findings += half.findings
+      for position in subjects.indices { subjects[position].add(half.subjects[position]) }
+    }
     if result.records != count {
       wrong(nil, "\(result.records) records can be read, and it should have \(count)", nil)
     }
   }
 
-  private mutating func checkOrder(of key: [UInt8], after last: [UInt8]?) {
-    guard descriptor.identifierEncoding.isByteOrdered, let last, !last.precedes(key) else { return }
-    wrong(descriptor.storedKey(key), "its identifier does not come after the one before it", nil)
-  }
-
-  /// The encoded values that each subject should have of a record; nil where it is in no index.
-  private mutating func checkRecord(
-    _ identifier: [UInt8], _ cursor: OwnRecordCursor, _ selection: DocumentSelection
-  ) -> [[[UInt8]]]? {
-    guard let value = try? descriptor.identifierEncoding.decode(identifier) else {
-      let key = descriptor.storedKey(identifier)
-      wrong(key, "its identifier cannot be read as \(descriptor.identifierType)", nil)
-      return nil
-    }
-    let key = StoredKey(bytes: identifier, value: value)
-    let document: Document
-    do {
-      guard let content = try cursor.rawRecord() else {
-        wrong(key, "it is listed and cannot be found", "rebuild the store by salvage")
-        return nil
-      }
-      document = try content.document(at: selection)
-    } catch {
-      wrong(key, "it cannot be read: \(error)", "restore the record from the history")
-      return nil
-    }
-    if leftOut.contains(key) { return nil }
-    var given: [String: [[UInt8]]]?
-    if let format {
-      do {
-        given = try cursor.record().map { record throws(ModelError) in try format.keys(of: record.stored).values }
-      } catch {
-        wrong(key, "\(error)", "mend the record")
-      }
-    }
-    return subjects.indices.map { subjects[$0].values(of: document, given, expectedOf: key) }
-  }
+  /// Fewer records are not worth a thread.
+  private static let countToShare = 4_096
 
   // MARK: Entries
 
@@ -266,13 +245,14 @@ struct DatastoreVerifier {
   // MARK: Bookkeeping
 
   private mutating func wrong(_ record: StoredKey?, _ text: String, _ advice: String?) {
-    guard result.findings.count < Self.listLimit * 5 else { return }
+    guard result.findings.count < RecordCheck.findingLimit else { return }
     result.findings.append(Finding(.wrong, datastore: descriptor.key, record: record, text, advice: advice))
   }
 
-  private mutating func advance() throws(ModelError) {
+  private mutating func advance(beside shared: SharedCount? = nil) throws(ModelError) {
     done += 1
-    if done % 256 == 0, let progress, !progress(min(done, total), total) { throw .cancelled }
+    guard done % 256 == 0, let progress else { return }
+    if !progress(min(done + (shared?.count ?? 0), total), total) { throw .cancelled }
   }
 }
 

@@ -13,4 +13,10 @@ struct EntrySum: Hashable, Sendable {
     sum &+= UInt64(bitPattern: Int64(hasher.finalize()))
     count += 1
   }
+
+  /// Adds the entries of another sum.
+  mutating func add(_ other: EntrySum) {
+    sum &+= other.sum
+    count += other.count
+  }
 }

@@ -1,8 +1,8 @@
 import Documents
 
 /// An index under verification.
-struct IndexSubject {
-  enum Source {
+struct IndexSubject: Sendable {
+  enum Source: Sendable {
     case rule(IndexRule)
     case format
   }
@@ -22,6 +22,19 @@ struct IndexSubject {
   init(_ index: OwnIndex) {
     self.index = index
     name = index.descriptor.name
+  }
+
+  /// The same index, of which nothing is counted yet.
+  var withoutCounts: IndexSubject {
+    var subject = IndexSubject(index)
+    subject.source = source
+    return subject
+  }
+
+  /// Adds what another has counted of other records, and found.
+  mutating func add(_ other: IndexSubject) {
+    expected.add(other.expected)
+    findings += other.findings
   }
 
   var entries: Int { found.count }
