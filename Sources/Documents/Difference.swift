@@ -69,32 +69,48 @@ extension Document {
   private static func appendDifference(
     of old: [Document], _ new: [Document], at path: DocumentPath, to changes: inout [FieldChange]
   ) {
+    for pair in counterparts(old, new).pairs where !pair.areEqual {
+      switch (pair.old, pair.new) {
+      case (let oldIndex?, let newIndex?):
+        appendDifference(old[oldIndex], new[newIndex], at: path.appending(newIndex), to: &changes)
+      case (let index?, nil): changes.append(FieldChange(path: path.appending(index), old: old[index], new: nil))
+      case (nil, let index?): changes.append(FieldChange(path: path.appending(index), old: nil, new: new[index]))
+      case (nil, nil): break
+      }
+    }
+  }
+
+  /// Where each element of a list stood in an older one; nil for one that came.
+  package static func origins(of new: [Document], in old: [Document]) -> [Int?] {
+    let (start, tail, pairs) = counterparts(old, new)
+    var origins: [Int?] = (0..<new.count).map { index in
+      index < start ? index : index >= new.count - tail ? index - new.count + old.count : nil
+    }
+    for case (let oldIndex, let newIndex?, _) in pairs { origins[newIndex] = oldIndex }
+    return origins
+  }
+
+  /// Which elements of two lists are the same: how many at the beginning, how many at the end, and what lies between. There
+  /// elements that stand in both, in order, are the same; between these position by position, then what only one side has.
+  private static func counterparts(
+    _ old: [Document], _ new: [Document]
+  ) -> (start: Int, tail: Int, pairs: [(old: Int?, new: Int?, areEqual: Bool)]) {
     let shorter = min(old.count, new.count)
     let start = (0..<shorter).first { old[$0] != new[$0] } ?? shorter
     let tail = (0..<(shorter - start)).first { old[old.count - 1 - $0] != new[new.count - 1 - $0] } ?? shorter - start
     let (oldMiddle, newMiddle) = (start..<old.count - tail, start..<new.count - tail)
-    // Elements that stand in both, in order, are the same elements; between them lies what differs.
+    var pairs: [(old: Int?, new: Int?, areEqual: Bool)] = []
     var (oldIndex, newIndex) = (start, start)
-    for pair in Self.common(old, oldMiddle, new, newMiddle) + [(oldMiddle.upperBound, newMiddle.upperBound)] {
-      appendGap(old, oldIndex..<pair.0, new, newIndex..<pair.1, at: path, to: &changes)
-      (oldIndex, newIndex) = (pair.0 + 1, pair.1 + 1)
+    let end = (oldMiddle.upperBound, newMiddle.upperBound)
+    for same in common(old, oldMiddle, new, newMiddle) + [end] {
+      let (oldGap, newGap) = (oldIndex..<same.0, newIndex..<same.1)
+      pairs += zip(oldGap, newGap).map { ($0, $1, false) }
+      pairs += oldGap.dropFirst(newGap.count).map { ($0, nil, false) }
+      pairs += newGap.dropFirst(oldGap.count).map { (nil, $0, false) }
+      if same != end { pairs.append((same.0, same.1, true)) }
+      (oldIndex, newIndex) = (same.0 + 1, same.1 + 1)
     }
-  }
-
-  /// What lies between two equal elements: position by position, then what only one side has.
-  private static func appendGap(
-    _ old: [Document], _ oldGap: Range<Int>, _ new: [Document], _ newGap: Range<Int>, at path: DocumentPath,
-    to changes: inout [FieldChange]
-  ) {
-    for (oldIndex, newIndex) in zip(oldGap, newGap) {
-      appendDifference(old[oldIndex], new[newIndex], at: path.appending(newIndex), to: &changes)
-    }
-    for index in oldGap.dropFirst(newGap.count) {
-      changes.append(FieldChange(path: path.appending(index), old: old[index], new: nil))
-    }
-    for index in newGap.dropFirst(oldGap.count) {
-      changes.append(FieldChange(path: path.appending(index), old: nil, new: new[index]))
-    }
+    return (start, tail, pairs)
   }
 
   /// A longest common subsequence, as pairs of positions; none where both sides have the same length, or where it would

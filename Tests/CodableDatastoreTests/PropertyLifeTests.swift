@@ -75,6 +75,54 @@ struct PropertyLifeTests {
   }
 }
 
+@Suite("Blame")
+struct BlameTests {
+  @Test(
+    "of each stored property the newest commit that made it another than it was, through random edits of lists",
+    arguments: [1, 2, 3, 4] as [UInt64])
+  func equalsWalk(seed: UInt64) async throws {
+    var random = Numbers(seed)
+    let persistence = MemoryPersistence()
+    let books = BookFormat.datastore(persistence)
+    for step in 0..<60 {
+      switch random.below(9) {
+      case 0: try await books.deleteIfPresent(1)
+      case 1 where step > 5: try await persistence.undo()
+      default:
+        var book = try await books.load(1) ?? Book(id: 1, title: "t")
+        switch random.below(4) {
+        case 0: book.authors.insert("a\(random.below(3))", at: random.below(book.authors.count + 1))
+        case 1: if !book.authors.isEmpty { book.authors.remove(at: random.below(book.authors.count)) }
+        case 2: if !book.authors.isEmpty { book.authors[random.below(book.authors.count)] = "a\(random.below(3))" }
+        default: book.pages = random.below(3)
+        }
+        try await books.persist(book, touch: random.below(4) == 0)
+      }
+    }
+    let commits = try await persistence.commits.collectInstances(upTo: .infinity)
+    guard let now = try await books.load(1) else {
+      #expect(try await books.blame(of: 1).isEmpty)
+      return
+    }
+    func newest<Value: Equatable>(_ property: KeyPath<Book, Value>) async throws -> Commit.Number? {
+      for (commit, before) in zip(commits, commits.dropFirst()) {
+        if try await books.view(at: before.id).load(1)?[keyPath: property] != now[keyPath: property] {
+          return commit.id
+        }
+      }
+      return commits.last?.id
+    }
+    let blame = try await books.blame(of: 1)
+    for (name, expected) in [
+      (".authors", try await newest(\.authors)), (".pages", try await newest(\.pages)),
+      (".title", try await newest(\.title)),
+    ] {
+      #expect(blame.first { $0.property == name }?.commit.id == expected, "seed \(seed), \(name)")
+    }
+    #expect(try await books.blame(of: 1, \.authors)?.id == newest(\.authors), "seed \(seed)")
+  }
+}
+
 /// Numbers that are the same for a seed (splitmix64).
 private struct Numbers {
   private var state: UInt64

@@ -94,21 +94,11 @@ extension DatastoreCore {
     guard let view = try currentView(), let model = try store.model() else { return [] }
     let stored = try key(of: identifier)
     let place = RecordPlace(datastore: key, identifier: StoredKey(bytes: stored, value: .data(stored)))
-    let blame = try throwingModelErrors { () throws(ModelError) in
-      try model.blame(place, from: CommitNumber(view.commit.number))
+    let life = try throwingModelErrors { () throws(ModelError) in
+      try model.life(of: place, from: CommitNumber(view.commit.number))
     }
-    var newest: [(property: String, commit: DatastoreModel.Commit)] = []
-    for (path, commit) in blame {
-      guard case .member(let name)? = path.components.first else { continue }
-      let property = DocumentPath([.member(name)]).description
-      if let index = newest.firstIndex(where: { $0.property == property }) {
-        if newest[index].commit.number < commit.number { newest[index].commit = commit }
-      } else {
-        newest.append((property, commit))
-      }
-    }
-    return newest.sorted { $0.property < $1.property }.map {
-      PropertyBlame(property: $0.property, commit: Commit($0.commit))
-    }
+    return life.parts.filter { $0.path.components.count == 1 }
+      .map { PropertyBlame(property: $0.path.description, commit: Commit($0.commit)) }
+      .sorted { $0.property < $1.property }
   }
 }

@@ -13,36 +13,6 @@ package struct FieldVersion: Sendable {
 }
 
 extension ReadableStore {
-  /// For each field (leaf path) of a record the commit that gave it its value, as seen from a commit.
-  ///
-  /// - Parameter isCancelled: asked before each page of versions; what is known by then is answered.
-  package func blame(
-    _ record: RecordPlace, from newest: CommitNumber, isCancelled: () -> Bool = { false }
-  ) throws(ModelError) -> [DocumentPath: Commit] {
-    var blame: [DocumentPath: Commit] = [:]
-    var open: [(path: DocumentPath, value: Document)] = []
-    var newer: Commit?
-    var walk = VersionWalk(self, record, from: newest)
-    while !isCancelled(), let version = try walk.next() {
-      let document = try version.record?.document()
-      guard let commit = newer else {
-        guard let document else { return [:] }
-        open = document.fields.map { ($0.path, $0.value) }
-        newer = version.commit
-        continue
-      }
-      open.removeAll { field in
-        guard document?[field.path] != field.value else { return false }
-        blame[field.path] = commit
-        return true
-      }
-      if open.isEmpty { break }
-      newer = version.commit
-    }
-    if let newer { for field in open { blame[field.path] = newer } }
-    return blame
-  }
-
   /// Every value that a field of a record has had, newest first, each with the commit that brought it.
   package func lifeLine(
     of field: DocumentPath, in record: RecordPlace, from newest: CommitNumber, limit: Int,

@@ -31,70 +31,22 @@ extension WorkContext {
   /// How many states of a record blame looks through.
   static var blameDepth: Int { 5000 }
 
-  /// Walks the record's states from new to old and notes where each leaf got its value.
+  /// How the fields of the record came to be what they are.
   func blame(_ request: BlameRequest) throws(ModelError) -> BlameAnswer {
-    var answer = BlameAnswer(request: request, commits: [:], lives: [:], isComplete: true)
-    var newest: CommitNumber? = request.from
-    var later: (commit: Commit, document: Document?)?
-    var read = 0
-    while let from = newest, read < Self.blameDepth {
+    let life = try store.life(of: request.place, from: request.from, keepsValues: true, limit: Self.blameDepth) {
+      read throws(ModelError) in
       try goOn()
-      let versions = try store.versions(
-        of: request.place.identifier, in: request.place.datastore, from: from, limit: 100)
-      for version in versions {
-        let document = try version.record?.document()
-        if let later { note(later.document, in: later.commit, over: document, in: &answer) }
-        later = (version.commit, document)
-      }
-      read += versions.count
-      newest = versions.count == 100 ? versions.last?.commit.parents.first : nil
       report(Progress(done: read, total: nil))
     }
-    if let later { note(later.document, in: later.commit, over: nil, in: &answer) }
-    answer.isComplete = newest == nil
-    for path in answer.lives.keys { answer.lives[path]?.reverse() }
+    var answer = BlameAnswer(request: request, commits: [:], lives: [:], isComplete: life.isComplete)
+    for part in life.parts {
+      let path = part.path.description
+      answer.commits[path] = part.commit
+      answer.lives[path] = part.values.map { commit, value in
+        LifePoint(commit: commit.number, date: commit.date, value: ValueText(literal: value), number: value.number)
+      }
+    }
     return answer
-  }
-
-  private func note(_ new: Document?, in commit: Commit, over old: Document?, in answer: inout BlameAnswer) {
-    guard let new else { return }
-    let base = old ?? .object([])
-    for change in Document.difference(base, new) {
-      // The walk goes from new to old: the first commit that touched a part is the newest of its container.
-      for container in change.path.ancestors where answer.commits[container.description] == nil {
-        answer.commits[container.description] = commit
-      }
-      guard let value = change.new else { continue }
-      for path in Self.leaves(of: value, under: change.path) {
-        if answer.commits[path.text] == nil { answer.commits[path.text] = commit }
-        answer.lives[path.text, default: []].append(
-          LifePoint(
-            commit: commit.number, date: commit.date, value: ValueText(literal: path.value), number: path.value.number))
-      }
-    }
-  }
-
-  private static func leaves(of value: Document, under path: DocumentPath) -> [(text: String, value: Document)] {
-    let inner = value.fields
-    if value.isLeaf || inner.isEmpty { return [(path.description, value)] }
-    return [(path.description, value)]
-      + inner.map { field in
-        let text = field.path.description
-        return (path.description + (text == "." ? "" : text), field.value)
-      }
-  }
-}
-
-extension DocumentPath {
-  /// The places around this one, from the nearest to the root.
-  fileprivate var ancestors: [DocumentPath] {
-    var ancestors: [DocumentPath] = []
-    var here = self
-    while let parent = here.parent {
-      ancestors.append(parent)
-      here = parent
-    }
-    return ancestors
   }
 }
 

@@ -43,20 +43,20 @@ extension VerbRun {
     return 0
   }
 
-  /// A line a field: the commit that last wrote it.
+  /// A line a field: the commit that last wrote it; of a list or an object, before what it holds, the newest that changed anything
+  /// in it.
   func blame() throws -> Int32 {
     let store = try store()
     let view = try view(of: store)
     let datastore = try datastore(required(1), in: view)
     let identifier = try datastore.identifier(parsing: required(2))
-    guard let record = try datastore.record(identifier) else {
+    guard try datastore.record(identifier) != nil else {
       throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
     }
     let place = RecordPlace(datastore: datastore.descriptor.key, identifier: identifier)
-    let blame = try store.blame(place, from: view.commit)
-    let fields = try record.document().fields.compactMap { field in blame[field.path].map { (field.path, $0) } }
-    let width = fields.map { $0.0.description.count }.max() ?? 0
-    for (path, commit) in fields {
+    let parts = try store.life(of: place, from: view.commit).parts.filter { !$0.path.isRoot }
+    let width = parts.map { $0.path.description.count }.max() ?? 0
+    for (path, commit) in parts.map({ ($0.path, $0.commit) }) {
       if isJSON {
         try line([
           "path": .string(path.description), "commit": .commit(commit.number),

@@ -154,11 +154,44 @@ struct OwnHistoryTests {
   func blame() throws {
     let (store, numbers) = try store()
     let place = RecordPlace(datastore: "City", identifier: Cities.key(1))
-    let blame = try store.blame(place, from: store.head.commit).mapValues(\.number)
+    let parts = try store.life(of: place, from: store.head.commit).parts
+    let blame = Dictionary(uniqueKeysWithValues: parts.map { ($0.path, $0.commit.number) })
     #expect(blame[try DocumentPath(parsing: ".name")] == numbers[1])
     #expect(blame[try DocumentPath(parsing: ".population")] == numbers[3])
     #expect(blame[try DocumentPath(parsing: ".country")] == numbers[0])
     #expect(blame[try DocumentPath(parsing: ".tags[0]")] == numbers[0])
+  }
+
+  @Test("an element that comes to a list or goes leaves the others what they are, and changes the list")
+  func blameOfLists() throws {
+    let store = try Cities.store(0)
+    var commits: [CommitNumber] = []
+    for tags in [["b", "c"], ["a", "b", "c"], ["a", "b", "c"], ["a", "b"], ["a", "x", "b"], ["a", "y", "b"]] {
+      try Cities.write([Cities.document(1, name: "n\(commits.count / 3)", tags: tags)], to: store)
+      commits.append(try store.refresh().commit)
+    }
+    let place = RecordPlace(datastore: "City", identifier: Cities.key(1))
+    func blame(from commit: CommitNumber) throws -> [String: CommitNumber] {
+      Dictionary(
+        uniqueKeysWithValues: try store.life(of: place, from: commit).parts.map {
+          ($0.path.description, $0.commit.number)
+        })
+    }
+    let newest = try blame(from: commits[5])
+    #expect(newest[".tags"] == commits[5])
+    #expect(newest[".tags[0]"] == commits[1], "inserted at the head")
+    #expect(newest[".tags[1]"] == commits[5])
+    #expect(newest[".tags[2]"] == commits[0], "pushed along and back")
+    #expect(newest[".name"] == commits[3])
+    #expect(newest["."] == commits[5])
+    let shorter = try blame(from: commits[3])
+    #expect(shorter[".tags"] == commits[3], "its last element went")
+    #expect(shorter[".tags[0]"] == commits[1] && shorter[".tags[1]"] == commits[0])
+    let life = try store.life(of: place, from: commits[5], keepsValues: true)
+    #expect(life.isComplete)
+    let values = life.parts.first { $0.path.description == ".tags[1]" }?.values ?? []
+    #expect(values.map(\.value) == ["x", "y"] && values.map(\.commit.number) == [commits[4], commits[5]])
+    #expect(try !store.life(of: place, from: commits[5], keepsValues: true, limit: 3).isComplete)
   }
 
   @Test("the life line of a field has every value once, with the commit that brought it")
