@@ -1,6 +1,12 @@
-import Expressions
+import CodableDatastore
 import DatastoreModel
 import Exchange
+import Expressions
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
 import StoreBrowser
 
 /// The program from its arguments to its exit status.
@@ -25,8 +31,11 @@ struct Program {
     } catch let error as ExpressionError {
       complain(error.description)
       return 2
+    } catch let error as StoreError {
+      complain(error.message)
+      return error.exitStatus
     } catch {
-      complain(String(describing: error))
+      complain((error as? any LocalizedError)?.errorDescription ?? String(describing: error))
       return 1
     }
   }
@@ -54,4 +63,15 @@ struct Program {
 
   /// The release that this is.
   static let version = "0.1"
+}
+
+extension StoreError {
+  /// The exit status that it stands for.
+  fileprivate var exitStatus: Int32 {
+    switch kind {
+    case .damaged, .newerFormat: 3
+    case .locked: 4
+    default: 1
+    }
+  }
 }

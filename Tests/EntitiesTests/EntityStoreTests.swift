@@ -128,6 +128,39 @@ struct EntityStoreTests {
     #expect(try await entities.load(referringTo: related.object.entity.id).collectInstances(upTo: .infinity).count == 1)
   }
 
+  @Test("a list is resolved in its order and in one commit; what one item made the next ones find")
+  func resolveList() async throws {
+    let persistence = MemoryPersistence()
+    let entities = EntityStore(persistence)
+    try await entities.add(Entity("lem", type: "person", properties: ["name": "Lem"]))
+    let head = try await persistence.head?.id
+    let found = try await entities.resolve(
+      ["Dick", "Lem", "Dick"], type: "person", by: { [.name($0)] }, orCreate: { ["letters": .integer($0.count)] })
+    #expect(found.map(\.entity.label) == ["Dick", "Lem", "Dick"])
+    #expect(found.map(\.isCreated) == [true, false, false])
+    #expect(found[0].entity["letters"]?.value == 4 && found[2].entity.id == found[0].entity.id)
+    #expect(try await persistence.head?.parents == [head].compactMap { $0 })
+  }
+
+  @Test("a view of the past has the calls that read")
+  func past() async throws {
+    let place = FileManager.default.temporaryDirectory.appending(path: "entities-\(UUID().uuidString).strata")
+    defer { try? FileManager.default.removeItem(at: place) }
+    let persistence = try DiskPersistence(readWriteURL: place)
+    let entities = EntityStore(persistence)
+    try await entities.add(Entity("p", type: "person", properties: ["name": "Ada"]))
+    let commit = try #require(try await persistence.head?.id)
+    try await entities.update("p", ["name": "Countess"])
+    try await entities.add(Entity("q", type: "person", properties: ["friend": .entity("p")]))
+    let before = try await EntityStore(reading: DiskPersistence(readOnlyURL: place)).view(at: commit)
+    #expect(try await before.load(type: "person").map(\.label) == ["Ada"])
+    #expect(try await before.find(.name("Countess")) == nil)
+    #expect(try await before.load(referringTo: "p").collectInstances(upTo: .infinity).isEmpty)
+    let text = String(decoding: try await before.exported(form: .compact, history: true), as: UTF8.self)
+    #expect(text.contains("Ada") && !text.contains("Countess"))
+    try await persistence.close()
+  }
+
   @Test("observers hear what came, what changed by which properties, and what went")
   func observe() async throws {
     let entities = EntityStore(MemoryPersistence())

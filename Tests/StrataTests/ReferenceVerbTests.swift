@@ -145,6 +145,41 @@ struct EntityVerbTests {
     #expect(try ProgramRun(["verify", path]).status == 0)
   }
 
+  @Test("entities are exported as of a commit, and options that do not go with them are refused")
+  func exporting() throws {
+    let (folder, path) = try store()
+    defer { withExtendedLifetime(folder) {} }
+    let first = try ProgramRun(["export", path, "Notes", "--entities"]).output
+    _ = try ProgramRun(["delete", path, "Notes", "person-3"])
+    #expect(try !ProgramRun(["export", path, "Notes", "--entities"]).output.contains("person-3\",\"datestamp"))
+    #expect(try ProgramRun(["export", path, "Notes", "--entities", "--at", "head~1"]).output == first)
+    for options in [["--where", "type = \"book\""], ["--format", "csv"], ["--since", "1"]] {
+      #expect(try ProgramRun(["export", path, "Notes", "--entities"] + options).status == 2)
+    }
+    #expect(try ProgramRun(["export", path, "Notes", "--compact"]).status == 2)
+    #expect(try ProgramRun(["export", path, "Notes", "--since", "1"]).status == 2)
+  }
+
+  @Test("a file of entities that is wrong is refused with its name and the place, and no store is made of it")
+  func wrongFiles() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Wrong.strata")
+    let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
+    for (entity, complaint) in [
+      (#"{"type":"a","size":{"float":1}}"#, "entities[0].size.float: “float” is no kind of value"),
+      (#"{"type":"a","born":{"date":"2020-13-01"}}"#, "entities[0].born.date: “2020-13-01” is no date"),
+      (#"{"type":"a","size":NaN}"#, "line 1, column 33"),
+      (#"{"type":"a","identifier":"x","deep":\#(deep)}"#, "lies deeper than 64 lists"),
+      (#"{"type":"a","identifier":"x","":1}"#, "entities[0]: a property without a name"),
+    ] {
+      let file = try folder.file("wrong.json", #"{"entities":[\#(entity)]}"#)
+      let run = try ProgramRun(["import", path, "Notes", file, "--entities"])
+      #expect(run.status == 2, "\(run.complaint)")
+      #expect(run.complaint.contains("\(file): ") && run.complaint.contains(complaint), "\(run.complaint)")
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
   @Test("the demo writes its entities once, and shows them by type and label")
   func demo() throws {
     let folder = try TemporaryFolder()

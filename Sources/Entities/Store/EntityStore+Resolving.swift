@@ -1,9 +1,4 @@
 public import CodableDatastore
-#if canImport(FoundationEssentials)
-  public import FoundationEssentials
-#else
-  public import Foundation
-#endif
 
 /// How an entity is meant that may be there already.
 public enum EntityMatch: Hashable, Sendable {
@@ -68,6 +63,27 @@ extension EntityStore where Store.AccessMode == ReadWrite {
     _ matches: EntityMatch..., type: String, orCreate properties: [EntityKey: EntityValue]
   ) async throws -> ResolvedEntity {
     try await resolve(matches, type: type, orCreate: properties)
+  }
+
+  /// The entities that are meant, in the order of what is asked for, each made where there is none; in one transaction. What
+  /// one item made, the next ones find.
+  ///
+  /// - Parameters:
+  ///   - items: What is asked for.
+  ///   - type: What each must be, or conform to, and what a new one is.
+  ///   - matches: How an item may be known; tried in their order.
+  ///   - properties: What is said of a new one, beside what it was looked for by.
+  public func resolve<Item>(
+    _ items: [Item], type: String, by matches: (Item) -> [EntityMatch],
+    orCreate properties: (Item) -> [EntityKey: EntityValue]
+  ) async throws -> [ResolvedEntity] {
+    try await persistence.perform(actionName: "resolve \(type)") {
+      var resolved: [ResolvedEntity] = []
+      for item in items {
+        resolved.append(try await resolve(matches(item), type: type, orCreate: properties(item)))
+      }
+      return resolved
+    }
   }
 
   func resolve(

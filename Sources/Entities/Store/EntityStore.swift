@@ -50,6 +50,15 @@ extension EntityStore where Store.AccessMode == ReadOnly {
   }
 }
 
+extension EntityStore where Store.AccessMode == ReadOnly {
+  /// The entities as of a commit, with the same calls.
+  ///
+  /// - Throws: `StoreError` of kind `noSuchCommit` where there is none, or it was removed from the history.
+  public func view(at commit: Commit.Number) async throws -> Self {
+    Self(persistence: persistence, datastore: try await datastore.view(at: commit))
+  }
+}
+
 // MARK: Reading
 
 extension EntityStore {

@@ -45,10 +45,9 @@ extension VerbRun {
     } catch {
       try? await persistence.close()
       if isNew, (try? await persistence.head) == nil { try? FileManager.default.removeItem(atPath: path) }
-      if let error = error as? EntityError, case .interchange(let place, let reason) = error {
-        throw ModelError.invalid(text: "", column: nil, reason: "\(file): \(place): \(reason)")
-      }
-      throw error
+      guard let wrong = error as? EntityError, let sentence = wrong.errorDescription else { throw error }
+      throw ModelError.invalid(
+        text: "", column: nil, reason: "\(file): \(sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence)")
     }
   }
 
@@ -57,11 +56,17 @@ extension VerbRun {
     guard let key = arguments.operand(1) else {
       throw UsageError("--entities are those of one datastore; name it", verb: arguments.verb)
     }
+    if let option = ["--where", "--format", "--since"].first(where: arguments.has) {
+      throw UsageError("\(option) does not go with --entities, which are exported whole", verb: arguments.verb)
+    }
     let path = try required(0)
     // Opened once for its errors, which say what is wrong with the path.
-    try requireEntities(datastore(key, in: store().head))
-    let entities = EntityStore(
+    let store = try store()
+    let view = try view(of: store)
+    try requireEntities(datastore(key, in: view))
+    var entities = EntityStore(
       reading: DiskPersistence(readOnlyURL: URL(filePath: path)), key: DatastoreKey(key))
+    if arguments.has("--at") { entities = try await entities.view(at: Commit.Number(view.commit.rawValue)) }
     try await entities.export(
       form: arguments.has("--compact") ? .compact : .full, history: arguments.has("--history")
     ) { text in try output.bytes([UInt8](text)) }
