@@ -10,6 +10,7 @@ import Measuring
 ///     TypedBench responsiveness
 ///     TypedBench memory [COUNT]
 ///     TypedBench references [CITIES.json]
+///     TypedBench queries [CITIES.json]
 @main
 struct TypedBench {
   let cities: [City]
@@ -20,12 +21,13 @@ struct TypedBench {
   let encoded: [Data]
 
   /// What is measured beside the comparisons with coders.
-  private enum Section: String { case responsiveness, memory, references }
+  private enum Section: String { case responsiveness, memory, references, queries }
 
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
     let section = arguments.first.flatMap(Section.init)
-    let file = section == .references ? arguments.dropFirst().first : section == nil ? arguments.first : nil
+    let takesFile = section == .references || section == .queries
+    let file = takesFile ? arguments.dropFirst().first : section == nil ? arguments.first : nil
     let bench = try TypedBench(citiesFile: file)
     defer { try? FileManager.default.removeItem(at: bench.folder) }
     let number = arguments.dropFirst().first.flatMap { Int($0) }
@@ -33,6 +35,7 @@ struct TypedBench {
     case .responsiveness: try await Responsiveness(cities: bench.cities, folder: bench.folder).run()
     case .memory: try await WarmUpMemory(cities: bench.cities, folder: bench.folder).run(count: number ?? 1_000_000)
     case .references: try await References(cities: bench.cities, folder: bench.folder).run(rounds: 5)
+    case .queries: try await Queries(bench: bench).run(rounds: 5)
     case nil: try await bench.run(rounds: number ?? 5)
     }
   }

@@ -65,7 +65,7 @@ struct FiveIndexes: CityStore {
 }
 
 /// Looks every few milliseconds what memory the process has of its own.
-private final class MemoryWatch: Sendable {
+final class MemoryWatch: Sendable {
   private let most = Atomic<UInt64>(0)
   private let isDone = Atomic(false)
   private let thread = Mutex<BenchThread?>(nil)
