@@ -130,6 +130,14 @@ struct QueryAgreementTests {
         expression: { Tree.build_contains(Tree.build_Arg([Shop.Kind.cheese, .books]), key($0, \.kind)) },
         text: "kind in (\"cheese\", \"books\")", holds: { $0.kind != .bakery }),
       Condition(
+        expression: {
+          Tree.build_Comparison(lhs: key($0, \.kind), rhs: Tree.build_Arg(Shop.Kind.bakery), op: .greaterThan)
+        },
+        text: "kind > \"bakery\"", holds: { $0.kind > .bakery }),
+      Condition(
+        expression: { Tree.build_contains(Tree.build_Arg(Shop.Kind.bakery..<Shop.Kind.cheese), key($0, \.kind)) },
+        text: "kind >= \"bakery\" and kind < \"cheese\"", holds: { $0.kind < .cheese }),
+      Condition(
         expression: { Tree.build_contains(key($0, \.tags), Tree.build_Arg("b")) }, text: "tags has \"b\"",
         holds: { $0.tags.contains("b") }),
       Condition(
@@ -152,6 +160,33 @@ struct QueryAgreementTests {
       Condition(
         expression: { Tree.build_Comparison(lhs: key($0, \.since), rhs: Tree.build_Arg(day), op: .lessThan) },
         text: "since < 2000", holds: { $0.since < day }),
+      Condition(
+        expression: {
+          Tree.build_contains(
+            Tree.build_Arg(day...Date(timeIntervalSinceReferenceDate: 3000)), key($0, \.since))
+        }, text: "since between 2000 and 3000",
+        holds: { $0.since >= day && $0.since.timeIntervalSinceReferenceDate <= 3000 }),
+      Condition(
+        expression: { Tree.build_contains(Tree.build_Arg([tokens[0], tokens[3]]), key($0, \.token)) },
+        text: "token in (\"\(tokens[0].uuidString)\", \"\(tokens[3].uuidString)\")",
+        holds: { $0.token == tokens[0] || $0.token == tokens[3] }),
+      Condition(
+        expression: { Tree.build_NotEqual(lhs: key($0, \.price), rhs: Tree.build_Arg(price)) }, text: "price != 1.25",
+        holds: { $0.price != price }),
+      Condition(
+        expression: { Tree.build_Equal(lhs: key($0, \.size), rhs: Tree.build_Arg(UInt64.max)) },
+        text: "size = \(UInt64.max)", holds: { $0.size == .max }),
+      Condition(
+        expression: { Tree.build_NotEqual(lhs: key($0, \.town), rhs: Tree.build_NilLiteral()) },
+        text: "not (town is null)", holds: { $0.town != nil }),
+      Condition(
+        expression: {
+          Tree.build_Equal(
+            lhs: Tree.build_KeyPath(root: key($0, \.place), keyPath: \.code), rhs: Tree.build_Arg(1 as Int?))
+        }, text: "place.code = 1", holds: { $0.place.code == 1 }),
+      Condition(
+        expression: { Tree.build_Equal(lhs: key($0, \.isOpen), rhs: Tree.build_Arg(false)) }, text: "isOpen = false",
+        holds: { !$0.isOpen }),
       Condition(expression: { key($0, \.isOpen) }, text: "isOpen", holds: { $0.isOpen }),
       Condition(
         expression: { Tree.build_Equal(lhs: key($0, \.note), rhs: Tree.build_Arg("n1")) }, text: "note = \"n1\"",
@@ -260,6 +295,14 @@ struct QueryAgreementTests {
       #expect(try await asked.collectInstances(upTo: .infinity) == ordered, comment)
       #expect(try await asked.count == matching.count, comment)
       #expect(try await asked.limit(limit, offset: offset).collectInstances(upTo: .infinity) == page, comment)
+      var paged: [Shop] = []
+      while paged.count < ordered.count {
+        let rest = try paged.last.map { asked.after(try asked.cursor(after: $0)) } ?? asked
+        let part = try await rest.limit(limit).collectInstances(upTo: .infinity)
+        guard !part.isEmpty else { break }
+        paged += part
+      }
+      #expect(paged == ordered, comment)
       let blocking = try await Self.onThread { () throws -> ([Shop], [Shop]) in
         var query = try datastore.blocking.view(at: commit).load(where: condition.predicate).scanning()
         if isSorted { query = query.sorted(by: \.size, .descending).sorted(by: \.name) }
@@ -273,8 +316,14 @@ struct QueryAgreementTests {
       if isSorted { arguments += ["--sort", "size:desc", "--sort", "name"] }
       func ids(_ run: ProgramRun) -> [Int] { run.objects.compactMap { $0["id"] as? Int } }
       #expect(ids(try ProgramRun(arguments)) == ordered.map(\.id), comment)
-      #expect(
-        ids(try ProgramRun(arguments + ["--limit", "\(limit)", "--offset", "\(offset)"])) == page.map(\.id), comment)
+      let part = try ProgramRun(arguments + ["--limit", "\(limit)", "--offset", "\(offset)"])
+      #expect(ids(part) == page.map(\.id), comment)
+      if page.count == limit {
+        let cursor = try #require(part.complaint.split(separator: " ").last?.split(separator: "\n").first)
+        let rest = ids(try ProgramRun(arguments + ["--after", String(cursor)]))
+        #expect(rest == ordered.dropFirst(offset + limit).map(\.id), comment)
+      }
+      #expect(try ProgramRun(arguments + ["--count"]).objects.first?["count"] as? Int == matching.count, comment)
 
       // The browser.
       var source = RowSource(datastore: "Shops")

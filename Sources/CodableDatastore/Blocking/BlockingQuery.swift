@@ -49,7 +49,11 @@ public struct BlockingQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: S
 
   /// The whole answer, and again after each commit that changes it; each step of the walk waits for the next.
   @available(*, noasync)
-  public func live() -> BlockingWalk<[Format.Instance]> { BlockingWalk(query.core.store, query.live()) }
+  public func live(
+    bufferingPolicy policy: ObservationBufferingPolicy = .bufferingNewest(1)
+  ) -> BlockingWalk<[Format.Instance]> {
+    BlockingWalk(query.core.store, query.live(bufferingPolicy: policy))
+  }
 
   /// How many instances meet the condition, whatever the limit.
   @available(*, noasync)

@@ -11,6 +11,7 @@ extension Datastore {
   /// }
   /// ```
   ///
+  /// This is a scan, for a closure tells no index what it asks; ``Query/live(bufferingPolicy:)`` is read by indexes.
   /// Everything is decoded once at the beginning; then each changed instance is decoded once, and put in its place. When
   /// several commits come while the reader is busy it gets one result for all of them. Decoding, choosing and sorting run on no
   /// actor; begun within a transaction it shows what is committed.

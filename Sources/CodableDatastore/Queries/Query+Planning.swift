@@ -17,13 +17,19 @@ extension Query {
   /// A walk over the answer in the state that is to be read now; nil where there is no datastore yet.
   func run() async throws -> TypedQueryRun<Format>? {
     try check()
-    guard let planned = try plan(try await core.ready()) else { return nil }
+    return try run(in: try await core.ready())
+  }
+
+  /// A walk over the answer in a state; nil where there is no datastore yet.
+  func run(in state: ReadState) throws -> TypedQueryRun<Format>? {
+    try check()
+    guard let planned = try plan(state) else { return nil }
     try requireServed(planned.plan)
     return TypedQueryRun(self, planned)
   }
 
   /// Throws for what can never be asked.
-  private func check() throws {
+  func check() throws {
     if let most, most < 1 { throw InvalidQueryError(reason: "A limit is 1 or more, not \(most).") }
     if offset < 0 { throw InvalidQueryError(reason: "An offset is 0 or more, not \(offset).") }
     if let cursor, cursor.query != fingerprint {
@@ -32,7 +38,7 @@ extension Query {
   }
 
   private func requireServed(_ plan: QueryPlan) throws {
-    if plan.order == .sort, let sort = sorts.first(where: { !$0.isInByteOrder }) {
+    if plan.order == .sort, let sort = sorts.first(where: { !$0.order.isBytes }) {
       throw InvalidQueryError(
         reason: "Only the app can order \(sort.name): give it an index, or let its type be an OrderedKey.")
     }

@@ -65,22 +65,19 @@ extension Query {
 
   /// The whole answer, and again after each commit that changes it.
   ///
-  /// Everything is read once at the beginning; then each changed instance is decoded once. A predicate that throws keeps
-  /// its instance out.
-  public func live() -> some AsyncInstances<[Format.Instance]> {
-    let (predicates, sorts, offset, most) = (predicates, sorts, offset, most ?? .max)
-    let isIncluded: @Sendable (Format.Instance) -> Bool = { instance in
-      predicates.allSatisfy { predicate in (try? predicate.evaluate(instance)) ?? false }
-    }
-    let precedes: @Sendable (Format.Instance, Format.Instance) -> Bool = { left, right in
-      for sort in sorts {
-        guard let one = try? sort.key(left), let other = try? sort.key(right), one != other else { continue }
-        return one.lexicographicallyPrecedes(other) != sort.isDescending
-      }
-      return false
-    }
-    let live = LiveInstances(core: core, isIncluded: isIncluded, areInIncreasingOrder: sorts.isEmpty ? nil : precedes)
-    return live.map { instances in Array(instances.dropFirst(offset).prefix(most)) }
+  /// The answer is read as the query reads it, and no more than it is held. Then each changed instance is decoded once and put
+  /// in its place; the query is asked again only where something that is not held may have come into a limited answer, or
+  /// what is left out before it may have changed. Reading runs on no actor. Begun within a transaction it shows what is
+  /// committed.
+  ///
+  /// - Parameter policy: How many answers wait for a reader that is slower than the writers. One where nothing is said: who is
+  ///   slow gets the newest. Whatever is said, no change is lost: what is too much for an answer of its own is part of the next.
+  /// - Throws: What a query throws when it is read, ``UnindexedQueryError`` among it; what a condition throws for a changed
+  ///   instance. The next step after an error reads the whole answer again.
+  public func live(
+    bufferingPolicy policy: ObservationBufferingPolicy = .bufferingNewest(1)
+  ) -> some AsyncInstances<[Format.Instance]> {
+    LiveQuery(query: self, policy: policy)
   }
 }
 

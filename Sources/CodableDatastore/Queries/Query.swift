@@ -40,6 +40,8 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
     by property: KeyPath<Format.Instance, Value>, _ order: RangeOrder = .ascending
   ) -> Self {
     let property = property as any KeyPath<Format.Instance, Value> & Sendable
+    // What is equal in a property stays equal in it.
+    guard !sorts.contains(where: { ($0.path as AnyKeyPath) == (property as AnyKeyPath) }) else { return self }
     return changed { $0.sorts.append(QuerySortKey(property, isDescending: order == .descending)) }
   }
 
@@ -125,8 +127,7 @@ extension Datastore {
 /// While others edit, no instance comes twice and none is left out that was there all the time.
 public struct QueryCursor: Codable, Hashable, Sendable {
   let query: String
-  let sortKey: [UInt8]
-  let identifier: [UInt8]
+  let place: QueryPlace
 }
 
 extension Query where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
@@ -134,8 +135,7 @@ extension Query where Format.Instance: Identifiable, Format.Instance.ID == Forma
   ///
   /// - Throws: ``InvalidKeyError`` where the identifier, or a property that is sorted by, cannot be ordered.
   public func cursor(after instance: Format.Instance) throws -> QueryCursor {
-    QueryCursor(
-      query: fingerprint, sortKey: try sortKey(of: instance), identifier: try core.key(of: instance.id))
+    QueryCursor(query: fingerprint, place: try place(of: instance, key: try core.key(of: instance.id)))
   }
 }
 
@@ -146,30 +146,13 @@ extension Query {
       .joined(separator: "\n")
   }
 
-  /// Bytes whose order is that of the sort.
-  func sortKey(of instance: Format.Instance) throws -> [UInt8] {
-    try sorts.flatMap { sort in
-      let key = try core.ordering(index: nil) { try sort.key(instance) }
-      return sort.isDescending ? key.map { ~$0 } + [0xFF] : key
-    }
-  }
-}
+  /// The order of the answer.
+  var order: QueryOrder<Format.Instance> { QueryOrder(sorts: sorts, identifiers: core.identifiers.order) }
 
-/// A property that a query is sorted by.
-struct QuerySortKey<Instance>: Sendable {
-  let path: any PartialKeyPath<Instance> & Sendable
-  let isDescending: Bool
-  let isInByteOrder: Bool
-  let name: String
-  let key: @Sendable (Instance) throws -> [UInt8]
-
-  init<Value: Indexable>(_ path: any KeyPath<Instance, Value> & Sendable, isDescending: Bool) {
-    let coder = KeyCoder<Value>.make()
-    self.path = path
-    self.isDescending = isDescending
-    isInByteOrder = coder.encoding.isByteOrdered
-    name = KeyPathName.path(of: path, from: Instance.self).map { String($0.dropFirst()) } ?? "a computed property"
-    key = { try coder.key(of: $0[keyPath: path]) }
+  /// Where an instance stands in the order of the answer.
+  func place(of instance: Format.Instance, key: [UInt8]) throws -> QueryPlace {
+    QueryPlace(
+      sortKeys: try sorts.map { sort in try core.ordering(index: nil) { try sort.key(instance) } }, identifier: key)
   }
 }
 

@@ -19,8 +19,10 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private let core: DatastoreCore<Format>
   private let records: Tree
   private let predicates: [Predicate<Instance>]
-  private let sortKey: (Instance) throws -> [UInt8]
-  private let cursor: QueryPosition?
+  private let order: QueryOrder<Instance>
+  private let place: (Instance, [UInt8]) throws -> QueryPlace
+  private let cursor: QueryPlace?
+  private let tie: SortTie
   private var candidates: QueryRun<Bytes>
   private var offset: Int
   private var remaining: Int
@@ -34,10 +36,12 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     core = query.core
     records = planned.records
     predicates = query.predicates
-    sortKey = { try query.sortKey(of: $0) }
+    order = query.order
+    place = { try query.place(of: $0, key: $1) }
     offset = query.offset
     remaining = query.most ?? .max
-    cursor = query.cursor.map { QueryPosition(query: $0.query, sortKey: $0.sortKey, identifier: $0.identifier) }
+    cursor = query.cursor?.place
+    tie = SortTie(TypedEntries(tree: planned.records, order: nil, identifiers: query.core.identifiers.order))
     let trees = planned.trees
     var walked = planned.plan
     if walked.order == .sort {
@@ -53,7 +57,8 @@ struct TypedQueryRun<Format: DatastoreFormat> {
           guard let entries = trees[name] else { throw DatastoreError.missingIndex }
           return entries
         }, element: { _ in nil }, matches: { _ in true }, sortKey: { _ in [] }),
-      after: isSorted || isAlongIndex ? nil : cursor)
+      after: isSorted || isAlongIndex
+        ? nil : cursor.map { QueryPosition(query: "", sortKey: [], identifier: $0.identifier) })
   }
 
   mutating func next() async throws -> Found? {
@@ -88,7 +93,7 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   private mutating func nextKey() throws -> StoredKey? {
     guard sorted == nil else {
       return try throwingModelErrors { () throws(ModelError) in try sorted?.next() }
-        .map { StoredKey(bytes: $0, value: .null) }
+        .map { StoredKey(bytes: tie.identifier(of: $0), value: .null) }
     }
     return try candidates.nextCandidate()
   }
@@ -105,25 +110,33 @@ struct TypedQueryRun<Format: DatastoreFormat> {
   }
 
   /// Looks for the place of a cursor by halves.
-  private mutating func goBehind(_ cursor: QueryPosition) async throws {
+  private mutating func goBehind(_ cursor: QueryPlace) async throws {
     var (low, high) = (0, try candidates.candidateCount())
     while low < high {
       let middle = (low + high) / 2
       guard let key = try candidates.candidate(at: middle), let instance = try await instance(of: key) else { break }
-      let item = SortedKey(key: try sortKey(instance), identifier: key.bytes)
-      if SortedKey(cursor) < item { high = middle } else { low = middle + 1 }
+      if try order.isBefore(cursor, place(instance, key.bytes)) { high = middle } else { low = middle + 1 }
     }
     try candidates.skipCandidates(low)
   }
 
   private mutating func sort() async throws {
-    var kept = SortedKeys(limit: remaining, offset: offset, after: cursor.map { SortedKey($0) })
+    let behind = try throwingModelErrors { () throws(ModelError) -> SortedKey? in
+      guard let cursor else { return nil }
+      return try tie.key(
+        behind: QueryPosition(query: "", sortKey: order.sortBytes(of: cursor), identifier: cursor.identifier))
+    }
+    var kept = SortedKeys(limit: remaining, offset: offset, after: behind)
     while let key = try candidates.nextCandidate() {
       try Task.checkCancellation()
       guard let instance = try await instance(of: key) else { continue }
       if plan.isTested, try !matches(instance) { continue }
-      let item = SortedKey(key: try sortKey(instance), identifier: key.bytes)
-      try throwingModelErrors { () throws(ModelError) in try kept.add(item) }
+      let place = try place(instance, key.bytes)
+      let bytes = order.sortBytes(of: place)
+      guard kept.takes(bytes) else { continue }
+      try throwingModelErrors { () throws(ModelError) in
+        try kept.add(SortedKey(key: bytes, identifier: try tie.bytes(of: key)))
+      }
     }
     sorted = try throwingModelErrors { () throws(ModelError) in try kept.walk() }
   }

@@ -1,7 +1,7 @@
 import StorageEngine
 
 extension Datastore where AccessMode == ReadWrite {
-  /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction.
+  /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction. The range is scanned.
   ///
   /// - Parameters:
   ///   - range: The identifiers.
@@ -16,7 +16,8 @@ extension Datastore where AccessMode == ReadWrite {
     try await core.delete(where: condition) { core in core.instances(range, order: .ascending).keyed }
   }
 
-  /// Deletes all instances that meet a condition, in one transaction.
+  /// Deletes all instances that meet a condition, in one transaction. A scan, for a closure tells no index what it asks:
+  /// ``Query/delete()`` reads by indexes.
   ///
   /// - Parameters:
   ///   - range: `...`
@@ -74,7 +75,7 @@ extension Datastore where AccessMode == ReadWrite {
 // As `load` spells them.
 
 extension Datastore where AccessMode == ReadWrite {
-  /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction.
+  /// Deletes the instances of a range of identifiers, all that meet a condition, in one transaction. The range is scanned.
   ///
   /// - Returns: How many were deleted.
   /// - Throws: What the condition throws; then nothing is deleted.

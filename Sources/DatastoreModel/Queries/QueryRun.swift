@@ -125,7 +125,7 @@ package struct QueryRun<Element> {
     case along(IndexWalk)
     case scanning(QueryScan<Element>)
     case list([StoredKey], next: Int, isTested: Bool)
-    case sorted(SortedKeyWalk)
+    case sorted(SortedKeyWalk, SortTie)
     case ended
   }
 
@@ -239,8 +239,9 @@ package struct QueryRun<Element> {
       }
       state = .list(keys, next: 0, isTested: plan.isTested)
     case .sort:
-      var kept = try sorted()
-      state = .sorted(try kept.walk())
+      let tie = SortTie(try source.entries(""))
+      var kept = try sorted(tie)
+      state = .sorted(try kept.walk(), tie)
     }
   }
 
@@ -345,15 +346,17 @@ package struct QueryRun<Element> {
 
   // MARK: Sorting
 
-  private mutating func sorted() throws -> SortedKeys {
-    var kept = SortedKeys(limit: remaining, offset: offset, after: after.map { SortedKey($0) })
+  private mutating func sorted(_ tie: SortTie) throws -> SortedKeys {
+    var kept = SortedKeys(limit: remaining, offset: offset, after: try after.map { try tie.key(behind: $0) })
     if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
+      var rank = 0
       while try scan.advance() {
         try countRead()
+        defer { rank += 1 }
         if plan.isTested, try !scan.matches() { continue }
         let key = try scan.sortKey()
         guard kept.takes(key) else { continue }
-        try kept.add(SortedKey(key: key, identifier: scan.identifier().bytes))
+        try kept.add(SortedKey(key: key, identifier: tie.bytes(of: scan.identifier(), at: rank)))
       }
       return kept
     }
@@ -364,7 +367,7 @@ package struct QueryRun<Element> {
       read += 1
       if read.isMultiple(of: Self.window) { try source.goOn(read) }
       if isTested, try !source.matches(element) { return }
-      try kept.add(SortedKey(key: try source.sortKey(element), identifier: key.bytes))
+      try kept.add(SortedKey(key: try source.sortKey(element), identifier: tie.bytes(of: key)))
     }
     readCount += read
     return kept
@@ -421,11 +424,11 @@ package struct QueryRun<Element> {
       guard next < keys.count else { return nil }
       state = .list(keys, next: next + 1, isTested: isTested)
       return (keys[next], isTested)
-    case .sorted(var walk):
+    case .sorted(var walk, let tie):
       state = .ended
       let key = try walk.next()
-      state = .sorted(walk)
-      return key.map { (source.storedKey($0), false) }
+      state = .sorted(walk, tie)
+      return key.map { (source.storedKey(tie.identifier(of: $0)), false) }
     case .unopened, .scanning, .ended: return nil
     }
   }

@@ -148,7 +148,9 @@ extension QueryIndex {
     _ index: any ReadableIndex, of datastore: any ReadableDatastore, ifOver wanted: Set<DocumentPath>
   ) throws(ModelError) {
     let descriptor = index.descriptor
-    guard !descriptor.isStale, descriptor.encoding.isByteOrdered, let paths = descriptor.subjectPaths,
+    // Where only the app can order identifiers, nobody else can look a record up by one: to read all takes less.
+    guard !descriptor.isStale, descriptor.encoding.isByteOrdered, datastore.primary.descriptor.encoding.isByteOrdered,
+      let paths = descriptor.subjectPaths,
       paths.count == descriptor.tierEncodings.count, paths.contains(where: { wanted.contains($0) })
     else { return nil }
     guard try Self.agrees(index, with: paths, in: datastore) else { return nil }

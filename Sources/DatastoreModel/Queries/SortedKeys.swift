@@ -18,6 +18,42 @@ package struct SortedKey: Comparable, Sendable {
   }
 }
 
+/// What decides between equal sort keys: the order of the records.
+///
+/// That is the bytes of their identifiers, or, where only the app can order those, where the records lie.
+package struct SortTie {
+  private let records: any QueryEntries
+  private let isBytes: Bool
+
+  package init(_ records: any QueryEntries) {
+    self.records = records
+    isBytes = records.hasBytesAsOrder
+  }
+
+  /// Bytes that have the order of the records.
+  ///
+  /// - Parameter rank: where the record lies, if that is known.
+  package func bytes(of identifier: StoredKey, at rank: Int? = nil) throws(ModelError) -> [UInt8] {
+    if isBytes { return identifier.bytes }
+    let place = if let rank { rank } else { try records.place(of: identifier) ?? .max }
+    return Self.bytes(of: place) + identifier.bytes
+  }
+
+  /// The identifier that the bytes are of.
+  package func identifier(of bytes: [UInt8]) -> [UInt8] {
+    isBytes ? bytes : Array(bytes.dropFirst(MemoryLayout<UInt64>.size))
+  }
+
+  /// A key before all that come behind a position, and before no other, whether its record is there or not.
+  package func key(behind position: QueryPosition) throws(ModelError) -> SortedKey {
+    if isBytes { return SortedKey(position) }
+    let rank = try records.rank(after: StoredKey(bytes: position.identifier, value: .null))
+    return SortedKey(key: position.sortKey, identifier: Self.bytes(of: rank))
+  }
+
+  private static func bytes(of rank: Int) -> [UInt8] { withUnsafeBytes(of: UInt64(rank).bigEndian) { Array($0) } }
+}
+
 /// Puts keys in order, each with what it is the key of: the first ones under a limit, or all.
 ///
 /// Under a limit no more is held than about twice what it asks for. What is more than the memory is sorted and written to a file

@@ -122,6 +122,18 @@ struct GuideTests {
     #expect(try await large.map(\.name).all() == ["Zug", "Thun"])
     #expect(try await large.explain().hasPrefix("INDEX"))
 
+    let page = try await large.limit(1).collectInstances(upTo: .infinity)
+    let next = large.after(try large.cursor(after: page[0])).limit(1)
+    for try await city in next { print(city.name) }
+    #expect(try await next.map(\.name).all() == ["Thun"])
+
+    let showing = Task {
+      for try await answer in large.live() {
+        print(answer.map(\.name))
+      }
+    }
+    showing.cancel()
+
     let named = large.where(#Predicate { $0.name.starts(with: "Z") })
     if let first = try await named.first { print(first.name) }
     try await cities.load(where: #Predicate { $0.population == 0 }).delete()

@@ -164,7 +164,7 @@ struct BlockingTests {
     #expect(try await books.load(...).all().map(\.id) == [2])
   }
 
-  @Test("300 blocking and 300 async writes lose nothing", .timeLimit(.minutes(2)))
+  @Test("300 blocking and 300 async writes lose nothing")
   func together() async throws {
     let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
     try await withThrowingTaskGroup(of: Void.self) { group in

@@ -96,6 +96,21 @@ struct QueryCostTests {
     #expect(found.nodes <= Self.depth * (50 + 8) + 16)
   }
 
+  @Test("a live page reads the page alone, and what changed")
+  func live() async throws {
+    let items = try await fill(12_000)
+    let query = items.load(where: #Predicate { $0.value >= 0 }).sorted(by: \.value, .descending).limit(10)
+    var live = query.live().makeAsyncIterator()
+    let first = try await reads { try await live.next() }
+    #expect(first.value?.map(\.value) == (0..<10).map { 11_999 - $0 })
+    #expect(first.values <= 10 + 8)
+    try await items.persist(Item(id: 20_000, value: 20_000, group: 0, note: ""))
+    let second = try await reads { try await live.next() }
+    #expect(second.value?.map(\.value) == [20_000] + (0..<9).map { 11_999 - $0 })
+    #expect(second.values <= 2, "the change has what it needs")
+    #expect(second.nodes <= 4)
+  }
+
   @Test("a query that no index serves throws before it reads a record")
   func unindexed() async throws {
     let items = try await fill(3_000)

@@ -1,0 +1,242 @@
+import DatastoreModel
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import StorageEngine
+
+/// The answer of a query, kept current.
+struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstances {
+  typealias Instance = Format.Instance
+  typealias Element = [Instance]
+
+  let query: Query<Format, AccessMode>
+  let policy: ObservationBufferingPolicy
+
+  func makeAsyncIterator() -> Iterator { Iterator(live: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    private let live: LiveQuery
+    private var buffer: ChangeBuffer?
+    private var waiting: WaitingChanges
+    /// Nil where everything is to be asked: at the beginning, and after an error.
+    private var answer: LiveAnswer<Format>?
+
+    fileprivate init(live: LiveQuery) {
+      self.live = live
+      waiting = WaitingChanges(policy: live.policy)
+    }
+
+    mutating func next() async throws -> [Instance]? {
+      try Task.checkCancellation()
+      guard let buffer, var answer else { return try await begin() }
+      self.answer = nil
+      while let changes = try await waiting.next(of: buffer) {
+        if try await live.update(&answer, with: changes) {
+          self.answer = answer
+          return answer.instances
+        }
+      }
+      self.answer = answer
+      try Task.checkCancellation()
+      return nil
+    }
+
+    /// Listens first and reads then, so that no change falls between.
+    private mutating func begin() async throws -> [Instance] {
+      let core = live.query.core
+      try live.query.check()
+      let buffer = self.buffer ?? ChangeBuffer(hearsOtherProcesses: true)
+      if self.buffer == nil {
+        try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
+        core.store.connection.publication.add(buffer, for: core.key)
+      }
+      // The newest commit, also within a transaction, whose own writes may be taken back yet.
+      if Transactions.scope(for: core.store) == nil { _ = try await core.ready() }
+      try core.requireSoundDeclaration()
+      let answer = try await live.ask(core.currentView())
+      (self.buffer, self.answer) = (buffer, answer)
+      return answer.instances
+    }
+  }
+
+  /// The whole answer at a commit. On no actor, which many instances would hold up.
+  @concurrent private func ask(_ view: View?) async throws -> LiveAnswer<Format> {
+    var answer = LiveAnswer<Format>(order: query.order, most: query.most ?? .max)
+    guard let view else { return answer }
+    answer.commit = view.commit.number
+    var run = try query.run(in: ReadState(view))
+    while let found = try await run?.next() {
+      try Task.checkCancellation()
+      answer.append(found.instance, at: try query.place(of: found.instance, key: found.key))
+    }
+    return answer
+  }
+
+  /// Takes changes in, on no actor; whether the answer changed.
+  @concurrent private func update(
+    _ answer: inout LiveAnswer<Format>, with changes: [StoredChange]
+  ) async throws -> Bool {
+    let changes = changes.filter { $0.commit > answer.commit && $0.old != $0.new }
+    guard let last = changes.last else { return false }
+    if query.offset > 0 {
+      // What comes or goes before the page moves it.
+      for record in changes.flatMap({ [$0.old, $0.new] }) {
+        guard try await member(record) != nil else { continue }
+        return try await askAgain(&answer, at: last.commit, changed: Set(changes.map(\.key)))
+      }
+      return false
+    }
+    var newest: [[UInt8]: StoredChange] = [:]
+    for change in changes { newest[change.key] = change }
+    var arrived: [LiveAnswer<Format>.Member] = []
+    for (key, change) in newest {
+      await query.core.store.giveWay()
+      guard let instance = try await member(change.new) else { continue }
+      let place = try query.place(of: instance, key: key)
+      if let cursor = query.cursor, try !query.order.isBefore(cursor.place, place) { continue }
+      arrived.append(.init(place: place, instance: instance))
+    }
+    let outcome = try answer.replace(newest.keys, with: arrived)
+    answer.commit = last.commit
+    guard outcome == .incomplete else { return outcome == .changed }
+    return try await askAgain(&answer, at: last.commit, changed: Set(newest.keys))
+  }
+
+  private func askAgain(
+    _ answer: inout LiveAnswer<Format>, at commit: UInt64, changed: Set<[UInt8]>
+  ) async throws -> Bool {
+    // A commit that is forgotten already leaves the newest one.
+    let core = query.core
+    let view = try (try? core.view(at: Commit.Number(commit))) ?? core.currentView()
+    let before = answer.keys
+    answer = try await ask(view)
+    return before != answer.keys || before.contains { changed.contains($0) }
+  }
+
+  /// The instance of a record that meets the query's conditions.
+  private func member(_ record: Bytes?) async throws -> Instance? {
+    guard let record else { return nil }
+    let instance = try await query.core.coder.decode(record).instance
+    for predicate in query.predicates where try !predicate.evaluate(instance) { return nil }
+    return instance
+  }
+}
+
+/// What a live query answered last: the page that is asked for, and nothing beside it.
+struct LiveAnswer<Format: DatastoreFormat>: Sendable {
+  struct Member: Sendable {
+    var place: QueryPlace
+    var instance: Format.Instance
+  }
+
+  enum Outcome {
+    case same, changed
+    /// Something that is not held may belong to the page now.
+    case incomplete
+  }
+
+  /// Changes up to this commit are in it.
+  var commit: UInt64 = 0
+  private let order: QueryOrder<Format.Instance>
+  private let most: Int
+  private var members: [Member] = []
+  private var places: [[UInt8]: QueryPlace] = [:]
+
+  init(order: QueryOrder<Format.Instance>, most: Int) {
+    self.order = order
+    self.most = most
+  }
+
+  var instances: [Format.Instance] { members.map(\.instance) }
+
+  /// The identifiers, in the order of the answer.
+  var keys: [[UInt8]] { members.map(\.place.identifier) }
+
+  /// Adds what comes next in the order.
+  mutating func append(_ instance: Format.Instance, at place: QueryPlace) {
+    members.append(Member(place: place, instance: instance))
+    places[place.identifier] = place
+  }
+
+  /// Takes out what changed, and puts in what of it belongs to the query now.
+  mutating func replace(_ changed: some Sequence<[UInt8]>, with arrived: [Member]) throws -> Outcome {
+    // Of a full page no more is known than what is not behind its end.
+    let end = members.count >= most ? members.last?.place : nil
+    let gone = changed.compactMap { places.removeValue(forKey: $0) }
+    let come = try arrived.filter { member in try end.map { try !order.isBefore($0, member.place) } ?? true }
+    if gone.count + come.count > 64 {
+      try replaceTogether(Set(gone.map(\.identifier)), come)
+    } else {
+      for place in gone { try remove(place) }
+      for member in come { members.insert(member, at: try place(of: member.place)) }
+    }
+    for member in come { places[member.place.identifier] = member.place }
+    if end != nil, members.count < most { return .incomplete }
+    while members.count > most { places[members.removeLast().place.identifier] = nil }
+    return gone.isEmpty && come.isEmpty ? .same : .changed
+  }
+
+  private mutating func remove(_ place: QueryPlace) throws {
+    let likely = try self.place(of: place)
+    // An order that a type's `<` does not keep to may have put it anywhere.
+    let isThere = members.indices.contains(likely) && members[likely].place == place
+    if let found = isThere ? likely : members.firstIndex(where: { $0.place == place }) { members.remove(at: found) }
+  }
+
+  /// Each may move all that comes after it; so many are put at the end and sorted together.
+  private mutating func replaceTogether(_ gone: Set<[UInt8]>, _ come: [Member]) throws {
+    members.removeAll { gone.contains($0.place.identifier) }
+    members += come
+    try members.sort { left, right in try order.isBefore(left.place, right.place) }
+  }
+
+  /// How many members lie before a place.
+  private func place(of place: QueryPlace) throws -> Int {
+    var (low, high) = (0, members.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if try order.isBefore(members[middle].place, place) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+/// Changes that a live query has not taken in yet, in one group for each answer that is to come of them.
+private struct WaitingChanges {
+  private let policy: ObservationBufferingPolicy
+  private var groups: [[StoredChange]] = []
+
+  init(policy: ObservationBufferingPolicy) { self.policy = policy }
+
+  /// The changes that the next answer is made of; nil once the task is cancelled.
+  mutating func next(of buffer: ChangeBuffer) async throws -> [StoredChange]? {
+    if groups.isEmpty {
+      guard let first = try await buffer.next() else { return nil }
+      add([first])
+    }
+    add(buffer.takeAll())
+    return groups.removeFirst()
+  }
+
+  private mutating func add(_ changes: [StoredChange]) {
+    for change in changes {
+      if let last = groups.last?.last, last.commit == change.commit {
+        groups[groups.count - 1].append(change)
+      } else {
+        groups.append([change])
+      }
+    }
+    switch policy {
+    case .unbounded: break
+    case .bufferingNewest(let most): unite(groups.prefix(max(0, 1 + groups.count - max(1, most))).indices)
+    // What comes later is not lost: it is part of the last answer.
+    case .bufferingOldest(let most): unite(groups.suffix(max(0, 1 + groups.count - max(1, most))).indices)
+    }
+  }
+
+  private mutating func unite(_ range: Range<Int>) {
+    if range.count > 1 { groups.replaceSubrange(range, with: [Array(groups[range].joined())]) }
+  }
+}
