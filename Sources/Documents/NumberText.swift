@@ -31,9 +31,38 @@ package struct NumberText: Sendable {
   /// The number as an unsigned integer, where it is written as one and fits.
   package var unsigned: UInt64? { UInt64(text) }
   /// The nearest double; infinite where it is out of range.
-  package var double: Double { Double(text) ?? .nan }
+  package var double: Double { shortDouble ?? Double(text) ?? .nan }
   /// Whether it is written without fraction and exponent.
   package var isInteger: Bool { text.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: "-") } }
+}
+
+extension NumberText {
+  /// The nearest double of a number of few digits, which are an exact double, as is the power of ten: one division rounds as the
+  /// whole conversion does (W. Clinger 1990). Nil for other numbers.
+  private var shortDouble: Double? {
+    var text = text
+    return text.withUTF8 { bytes -> Double? in
+      var (digits, places, count, isNegative, hasPoint) = (UInt64(0), 0, 0, false, false)
+      for (position, byte) in bytes.enumerated() {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"):
+          digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
+          count += 1
+          if hasPoint { places += 1 }
+        case UInt8(ascii: ".") where !hasPoint: hasPoint = true
+        case UInt8(ascii: "-") where position == 0: isNegative = true
+        default: return nil
+        }
+      }
+      guard count > 0, count <= 15 else { return nil }
+      let value = Double(digits) / Self.powersOfTen[places]
+      return isNegative ? -value : value
+    }
+  }
+
+  private static let powersOfTen: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+  ]
 }
 
 extension NumberText: CustomStringConvertible {

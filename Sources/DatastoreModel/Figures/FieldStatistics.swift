@@ -1,4 +1,4 @@
-package import Documents
+import Documents
 
 /// What has been met in one field so far. Used by one thread.
 final class FieldStatistics {
@@ -46,7 +46,7 @@ final class FieldStatistics {
     case .number(let number):
       kinds[.number] += 1
       values += 1
-      let value = number.quickDouble
+      let value = number.double
       tally.add(number.hash(nearest: value), document)
       see(value)
     case .date(let seconds):
@@ -216,31 +216,4 @@ extension NumberText {
     }
     return ValueHash.number(nearest)
   }
-
-  /// `double`, faster for numbers of few digits: their digits and the power of ten are exact doubles, so that one
-  /// division rounds as the whole conversion does (W. Clinger 1990).
-  package var quickDouble: Double {
-    var text = text
-    return text.withUTF8 { bytes -> Double? in
-      var (digits, places, count, isNegative, hasPoint) = (UInt64(0), 0, 0, false, false)
-      for (position, byte) in bytes.enumerated() {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"):
-          digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
-          count += 1
-          if hasPoint { places += 1 }
-        case UInt8(ascii: ".") where !hasPoint: hasPoint = true
-        case UInt8(ascii: "-") where position == 0: isNegative = true
-        default: return nil
-        }
-      }
-      guard count > 0, count <= 15 else { return nil }
-      let value = Double(digits) / Self.powersOfTen[places]
-      return isNegative ? -value : value
-    } ?? double
-  }
-
-  private static let powersOfTen: [Double] = [
-    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-  ]
 }

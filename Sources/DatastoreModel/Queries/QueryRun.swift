@@ -49,23 +49,25 @@ extension QueryPosition {
   }
 }
 
-/// A walk over all records in the order of their identifiers, for which nothing is made of those that are left out.
+/// A walk over records that meet the condition, in the order of their identifiers, for which nothing is made of those that are
+/// left out.
 package struct QueryScan<Element> {
-  /// Goes to the next record; false behind the last one.
-  package var advance: () throws -> Bool
-  package var matches: () throws -> Bool
+  /// Goes to the next record, and tells how many were read for that; false behind the last one.
+  package var advance: (_ read: (Int) throws -> Void) throws -> Bool
+  /// Where the record lies.
+  package var rank: () -> Int
   /// Bytes whose order is that of the sort.
   package var sortKey: () throws -> [UInt8]
   package var identifier: () throws -> StoredKey
   package var element: () throws -> Element?
 
   package init(
-    advance: @escaping () throws -> Bool, matches: @escaping () throws -> Bool,
+    advance: @escaping ((Int) throws -> Void) throws -> Bool, rank: @escaping () -> Int,
     sortKey: @escaping () throws -> [UInt8], identifier: @escaping () throws -> StoredKey,
     element: @escaping () throws -> Element?
   ) {
     self.advance = advance
-    self.matches = matches
+    self.rank = rank
     self.sortKey = sortKey
     self.identifier = identifier
     self.element = element
@@ -162,9 +164,7 @@ package struct QueryRun<Element> {
   }
 
   private mutating func nextOfScan(_ scan: QueryScan<Element>) throws -> Element? {
-    while remaining > 0, try scan.advance() {
-      try countRead()
-      if plan.isTested, try !scan.matches() { continue }
+    while remaining > 0, try scan.advance({ try countRead($0) }) {
       if offset > 0 {
         offset -= 1
         continue
@@ -178,9 +178,10 @@ package struct QueryRun<Element> {
     return nil
   }
 
-  private mutating func countRead() throws {
-    readCount += 1
-    if readCount.isMultiple(of: Self.window) { try source.goOn(readCount) }
+  private mutating func countRead(_ count: Int) throws {
+    let windows = readCount / Self.window
+    readCount += count
+    if readCount / Self.window > windows { try source.goOn(readCount) }
   }
 
   /// How many records meet the condition, whatever the limit. Reads none of them where the indexes tell.
@@ -194,10 +195,7 @@ package struct QueryRun<Element> {
     }
     var count = 0
     if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
-      while try scan.advance() {
-        try countRead()
-        if try scan.matches() { count += 1 }
-      }
+      while try scan.advance({ try countRead($0) }) { count += 1 }
       return count
     }
     try forEachCandidate { key in
@@ -349,14 +347,10 @@ package struct QueryRun<Element> {
   private mutating func sorted(_ tie: SortTie) throws -> SortedKeys {
     var kept = SortedKeys(limit: remaining, offset: offset, after: try after.map { try tie.key(behind: $0) })
     if plan.way == .scan, let scan = try source.scan?(0..<plan.rows) {
-      var rank = 0
-      while try scan.advance() {
-        try countRead()
-        defer { rank += 1 }
-        if plan.isTested, try !scan.matches() { continue }
+      while try scan.advance({ try countRead($0) }) {
         let key = try scan.sortKey()
         guard kept.takes(key) else { continue }
-        try kept.add(SortedKey(key: key, identifier: tie.bytes(of: scan.identifier(), at: rank)))
+        try kept.add(SortedKey(key: key, identifier: tie.bytes(of: scan.identifier(), at: scan.rank())))
       }
       return kept
     }

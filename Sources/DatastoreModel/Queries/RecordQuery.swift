@@ -50,7 +50,7 @@ package struct RecordQuery: Sendable {
         matches: { found in query.filter.map { filter in found.matches(filter) } ?? true },
         sortKey: { found in query.sortKey(of: found.document ?? .null) }, goOn: goOn,
         storedKey: { datastore.descriptor.storedKey($0) },
-        scan: { ranks in try query.scan(datastore.records(at: ranks)) }),
+        scan: { ranks in try query.scan(datastore, at: ranks) }),
       limit: limit, offset: offset, after: after)
   }
 
@@ -72,21 +72,6 @@ package struct RecordQuery: Sendable {
 
   private var sortText: String {
     sort.map { $0.path.shortText + ($0.isDescending ? " descending" : "") }.joined(separator: ", ")
-  }
-
-  /// A walk along records as they lie, of which no more is read than the query looks at.
-  private func scan(_ records: any RecordCursor) -> QueryScan<FoundRecord> {
-    var records = records
-    let (filter, selection) = (filter, DocumentSelection(sort.map(\.path)))
-    return QueryScan(
-      advance: { try records.next() },
-      matches: {
-        guard let filter, let record = try records.rawRecord() else { return filter == nil }
-        // What cannot be read as a document meets no condition.
-        return (try? record.meets(filter)) ?? false
-      },
-      sortKey: { sortKey(of: (try? records.rawRecord()?.document(at: selection)) ?? .null) },
-      identifier: { try records.identifier }, element: { try records.record().map { FoundRecord(record: $0) } })
   }
 
   /// Bytes whose order is that of the sort.

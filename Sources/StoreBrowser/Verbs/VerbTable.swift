@@ -65,7 +65,11 @@ extension Verb {
       summary: "Print the commits of a store, a datastore, a record or a field, newest first."),
     Verb(
       "blame", [.required("PATH"), .required("DATASTORE"), .required("ID")], [.at, .json],
-      summary: "Print for every field of a record the commit that last wrote it."),
+      summary: "Print for every field of a record the commit that last wrote it.",
+      details: """
+        A list or an object comes before what it holds, with the newest commit that changed anything in it. Lists are \
+        compared as lists: an element that came or went leaves the others with their commits.
+        """),
     Verb(
       "describe", [.required("PATH"), .required("DATASTORE")], [.at, .json],
       summary: "Print what is in each field: types, nulls, distinct values, quartiles, the commonest values.",

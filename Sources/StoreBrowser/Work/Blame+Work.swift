@@ -53,7 +53,7 @@ extension WorkContext {
 extension Document {
   /// The value as a number, where it is one.
   var number: Double? {
-    if case .number(let text) = self { return text.quickDouble }
+    if case .number(let text) = self { return text.double }
     return nil
   }
 }

@@ -134,6 +134,45 @@ struct RecordQueryTests {
     #expect(page.readCount == 10)
   }
 
+  @Test("of many records each processor looks through a part; the answer is a loop's, in its order, and can be ended")
+  func manyRecords() throws {
+    let documents = (0..<20_000).map { Cities.document($0, name: "City \($0 * 7919 % 20_000)") }
+    let datastore = try Self.datastore(Self.store(documents))
+    for (text, sort) in [
+      ("name contains \"77\"", []), ("name contains \"9\"", ["name"]), ("name ends with \"123\"", ["id"]),
+    ] {
+      let filter = try Filter(parsing: text)
+      let query = RecordQuery(filter: filter, sort: sort.map { (DocumentPath([.member($0)]), true) })
+      let plan = try query.plan(in: datastore)
+      #expect(plan.way == .scan)
+      var expected = documents.filter { filter.matches($0) }
+      if !sort.isEmpty {
+        expected.sort { left, right in
+          sort == ["id"]
+            ? Self.number(left, "id") > Self.number(right, "id") : Self.text(left, "name") > Self.text(right, "name")
+        }
+      }
+      let ids = expected.map { Self.number($0, "id") }
+      var run = try query.run(plan, in: datastore)
+      var found: [Int] = []
+      while let next = try run.next() { found.append(Self.number(next.document, "id")) }
+      #expect(found == ids)
+      #expect(run.readCount >= 20_000)
+      var counting = try query.run(plan, in: datastore)
+      #expect(try counting.count() == ids.count && counting.readCount == 20_000)
+      let page = try Self.answer(query, datastore, limit: 5, offset: 40)
+      #expect(page.map { Self.number($0.document, "id") } == Array(ids.dropFirst(40).prefix(5)))
+    }
+    struct Stop: Error {}
+    let query = RecordQuery(filter: try Filter(parsing: "name = \"nobody\""))
+    #expect(throws: Stop.self) {
+      let scan = QueryPlan(
+        way: .scan, order: .along(index: "", isDescending: false), isTested: true, condition: "", rows: 20_000)
+      var run = try query.run(scan, in: datastore) { read in if read > 1_000 { throw Stop() } }
+      _ = try run.next()
+    }
+  }
+
   @Test("a name that nothing has is told of with those that look like it")
   func unknownNames() throws {
     let datastore = try Self.datastore(Self.store([Cities.document(1)]))
