@@ -51,7 +51,7 @@ let package = Package(
       name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
     .target(
       name: "StoreBrowser",
-      dependencies: ["TerminalKit", "DatastoreModel", "Documents", "Expressions", "CursesTerminal"],
+      dependencies: ["TerminalKit", "DatastoreModel", "Documents", "Exchange", "Expressions", "CursesTerminal"],
       swiftSettings: everyTarget),
     .target(
       name: "Entities", dependencies: ["CodableDatastore", "Documents"],
@@ -91,7 +91,9 @@ let package = Package(
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(
       name: "StoreBrowserTests",
-      dependencies: ["StoreBrowser", "DatastoreModel", "Documents", "Expressions", "StorageEngine", "TerminalKit"],
+      dependencies: [
+        "StoreBrowser", "DatastoreModel", "Documents", "Exchange", "Expressions", "StorageEngine", "TerminalKit",
+      ],
       exclude: ["Snapshots"], swiftSettings: everyTarget),
     .testTarget(
       name: "StrataTests",
@@ -106,7 +108,7 @@ let package = Package(
     .testTarget(
       name: "TerminalTests",
       dependencies: [
-        "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser", "TerminalKit",
+        "CCurses", "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser", "TerminalKit",
         "PseudoTerminal",
       ],
       swiftSettings: everyTarget),

@@ -296,18 +296,25 @@ void strata_draw(void (*draw)(void)) {
   if (length <= 0) return;
   size_t needed = before + (size_t)length + after;
   if (needed > capacity) {
-    char *larger = realloc(frame, needed);
+    // What ncurses wrote, and behind it what goes out.
+    char *larger = realloc(frame, needed + STRATA_LOOKS_GROWTH * needed);
     if (larger == NULL) return strata_repaint();
     frame = larger;
     capacity = needed;
   }
-  memcpy(frame, UPDATE_BEGINS, before);
   for (off_t done = 0; done < length;) {
-    ssize_t count = pread(memory, frame + before + done, (size_t)(length - done), done);
+    ssize_t count = pread(memory, frame + done, (size_t)(length - done), done);
     if (count <= 0) return strata_repaint();
     done += count;
   }
-  memcpy(frame + before + length, UPDATE_ENDS, after);
+  char *shortened = frame + length;
+  memcpy(shortened, UPDATE_BEGINS, before);
+  size_t count = strata_shorten_looks(frame, (size_t)length, shortened + before);
+  if (count == 0) {
+    memcpy(shortened + before, frame, (size_t)length);
+    count = (size_t)length;
+  }
+  memcpy(shortened + before + count, UPDATE_ENDS, after);
   bool marked = updates_are_synchronized;
-  send_all(terminal, marked ? frame : frame + before, marked ? needed : (size_t)length);
+  send_all(terminal, marked ? shortened : shortened + before, marked ? before + count + after : count);
 }

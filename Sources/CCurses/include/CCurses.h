@@ -91,6 +91,11 @@ void strata_cursor(int row, int column);
 void strata_repaint(void);
 /// Sends what differs, in one write.
 void strata_flush(void);
+/// Rewrites a picture's bytes so that looks are set as late and as shortly as can be; the picture is the same.
+/// @param out  has room for STRATA_LOOKS_GROWTH times as many bytes.
+/// @return how many bytes it is then; 0 where something in it is not known, and `out` is not to be used.
+size_t strata_shorten_looks(const char *bytes, size_t count, char *out);
+#define STRATA_LOOKS_GROWTH 16
 /// Whether the terminal shows what is sent between two marks at once (mode 2026); it is asked when the screen is opened.
 void strata_synchronize_updates(bool on);
 /// Sends bytes that leave the picture as it is (clipboard). False: they could not be written.
