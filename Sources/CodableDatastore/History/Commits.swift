@@ -13,7 +13,8 @@ struct Commits: AsyncInstances {
   struct Iterator: AsyncIteratorProtocol {
     private let commits: Commits
     private var page: ArraySlice<DatastoreModel.Commit> = []
-    private var next: CommitNumber?
+    /// Where the next page begins: one commit for each way that leads back.
+    private var open: [CommitNumber] = []
     private var model: OwnStore?
     private var isOpened = false
 
@@ -23,24 +24,25 @@ struct Commits: AsyncInstances {
       try Task.checkCancellation()
       await commits.store.giveWay()
       try await commits.store.prepare()
-      if !isOpened { try open() }
+      if !isOpened { try begin() }
       if page.isEmpty { try turnPage() }
       return page.popFirst().map { Commit($0) }
     }
 
-    private mutating func open() throws {
+    private mutating func begin() throws {
       isOpened = true
       guard let view = try commits.store.currentView() else { return }
       model = try commits.store.model()
-      next = CommitNumber(commits.newest?.rawValue ?? view.commit.number)
+      open = [CommitNumber(commits.newest?.rawValue ?? view.commit.number)]
     }
 
     private mutating func turnPage() throws {
-      guard let model, let first = next else { return }
-      page = try throwingModelErrors { () throws(ModelError) in
-        try model.commits(from: first, limit: 32, folded: false)[...]
+      guard let model, !open.isEmpty else { return }
+      let next = try throwingModelErrors { [open] () throws(ModelError) in
+        try model.commitPage(from: open, limit: 32, folded: false)
       }
-      next = page.last?.parents.first
+      page = next.commits[...]
+      open = next.next
     }
   }
 }

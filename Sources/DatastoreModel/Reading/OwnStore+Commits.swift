@@ -4,16 +4,28 @@ extension OwnStore {
   package func commit(_ number: CommitNumber) throws(ModelError) -> Commit { try described(commitRecord(number)) }
 
   package func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
-    var commits: [Commit] = []
-    // Behind a merge both parents' histories are told, in the order of the file, which is one of them.
-    var open: Set<UInt64> = newest.rawValue == 0 ? [] : [newest.rawValue]
-    while commits.count < limit, let number = open.max() {
+    try commitPage(from: [newest], limit: limit, folded: folded).commits
+  }
+
+  /// Behind a merge both parents' histories are told, in the order of the file, which is one of them.
+  package func commitPage(
+    from newest: [CommitNumber], limit: Int, folded: Bool
+  ) throws(ModelError) -> CommitPage {
+    var page = CommitPage()
+    var open = Set(newest.filter { $0.rawValue > 0 })
+    while page.commits.count < limit, let number = open.max() {
       open.remove(number)
-      let record = try commitRecord(CommitNumber(number))
-      if !folded || !record.changesNoRecord { commits.append(try described(record)) }
-      open.formUnion(record.parents.filter { $0 > 0 })
+      let record = try commitRecord(number)
+      let parents = record.parents.filter { $0 > 0 }.map { CommitNumber($0) }
+      if folded, record.changesNoRecord {
+        page.passed[number] = parents.first ?? CommitNumber(0)
+      } else {
+        page.commits.append(try described(record))
+      }
+      open.formUnion(parents)
     }
-    return commits
+    page.next = open.sorted(by: >)
+    return page
   }
 
   package var pins: [Pin] {

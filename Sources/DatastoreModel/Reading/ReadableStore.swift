@@ -26,6 +26,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   /// Up to `limit` commits in descending order, `newest` and all that it was made on. Commits that changed no data
   /// for a user (registrations of the original library) are folded unless `folded` is false.
   func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit]
+  /// The same from several commits on, by all ways that lead back from them, with where the history goes on: a page of it.
+  func commitPage(from open: [CommitNumber], limit: Int, folded: Bool) throws(ModelError) -> CommitPage
   /// The commit that a user means by a number, `#12`, `head`, `head~3`, a pin's name, or a time (the newest commit not
   /// later): "2026-11-17", "2026-11-17 09:30", "Tuesday", "yesterday", "2 hours ago".
   func resolve(_ name: String) throws(ModelError) -> CommitNumber
@@ -55,6 +57,22 @@ package protocol ReadableStore: AnyObject, Sendable {
 
 extension ReadableStore {
   package func releaseMemory() {}
+
+  /// Where every commit was made on one other.
+  package func commitPage(
+    from open: [CommitNumber], limit: Int, folded: Bool
+  ) throws(ModelError) -> CommitPage {
+    var page = CommitPage()
+    guard let newest = open.max(), newest.rawValue > 0 else { return page }
+    page.commits = try commits(from: newest, limit: limit, folded: folded)
+    var expected: CommitNumber? = newest
+    for commit in page.commits {
+      if let expected, expected != commit.number { page.passed[expected] = commit.number }
+      expected = commit.parents.first
+    }
+    if page.commits.count == limit, let expected { page.next = [expected] }
+    return page
+  }
 }
 
 /// The number of a commit in this store.
@@ -115,6 +133,17 @@ package struct Commit: Hashable, Sendable {
     self.isMaintenance = isMaintenance
     self.byteCount = byteCount
   }
+}
+
+/// Some commits of a history, newest first, and where it goes on.
+package struct CommitPage: Hashable, Sendable {
+  package var commits: [Commit] = []
+  /// The newest of what is older, one for each way that leads back; none at the end.
+  package var next: [CommitNumber] = []
+  /// Commits that were left out because they changed no data, each with the one that it was made on (0: none).
+  package var passed: [CommitNumber: CommitNumber] = [:]
+
+  package init() {}
 }
 
 /// How many records of a datastore a commit changed.

@@ -11,18 +11,20 @@ package struct CommitStripRequest: Question, Hashable {
 
   package func reply(in context: WorkContext) throws(ModelError) -> CommitStripReply {
     var commits: [Commit] = []
-    var next: CommitNumber? = newest
-    while let newest = next, commits.count < Self.limit {
+    var open = [newest]
+    while !open.isEmpty, commits.count < Self.limit {
       try context.goOn()
-      let page = try context.store.commits(from: newest, limit: 512, folded: true)
-      commits += scope.datastore.map { key in page.filter { $0.changes.contains { $0.datastore == key } } } ?? page
-      next = page.count == 512 ? page.last?.parents.first : nil
+      let page = try context.store.commitPage(from: open, limit: 512, folded: true)
+      commits +=
+        scope.datastore.map { key in page.commits.filter { $0.changes.contains { $0.datastore == key } } }
+        ?? page.commits
+      open = page.next
     }
     return CommitStripReply(request: self, strip: CommitStrip(commits, parts: parts))
   }
 }
 
-package struct CommitStripReply: Sendable {
+package struct CommitStripReply: Sendable, Equatable {
   package var request: CommitStripRequest
   /// Nil where there are no commits.
   package var strip: CommitStrip?

@@ -67,7 +67,7 @@ extension WorkContext {
     }
   }
 
-  /// The commit some steps newer (positive) or older along the first parents of the head.
+  /// The commit some rows of the history newer (positive) or older.
   func step(from commit: CommitNumber, by lines: Int, head: CommitNumber) throws(ModelError) -> CommitNumber {
     if lines < 0 {
       let older = try store.commits(from: commit, limit: 1 - lines, folded: true)
@@ -80,13 +80,12 @@ extension WorkContext {
     }
     // Commits know their parents only: of the newer ones the nearest are kept.
     var nearest: [CommitNumber] = []
-    var newest: CommitNumber? = head
-    while let start = newest {
+    var open = [head]
+    while !open.isEmpty {
       try goOn()
-      let page = try store.commits(from: start, limit: 200, folded: true)
-      let newer = page.filter { $0.number > commit }.map(\.number)
-      nearest = Array((nearest + newer).suffix(lines))
-      newest = newer.count == page.count ? page.last?.parents.first.flatMap { $0 > commit ? $0 : nil } : nil
+      let page = try store.commitPage(from: open, limit: 200, folded: true)
+      nearest = Array((nearest + page.commits.map(\.number).filter { $0 > commit }).suffix(lines))
+      open = page.next.filter { $0 > commit }
     }
     return nearest.first ?? head
   }

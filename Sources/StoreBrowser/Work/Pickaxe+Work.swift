@@ -33,11 +33,11 @@ extension WorkContext {
   /// Hits are reported as they are found.
   func pickaxe(_ request: PickaxeRequest) throws(ModelError) -> PickaxeAnswer {
     let needle = request.text.lowercased()
-    var newest: CommitNumber? = request.newest
+    var open = [request.newest]
     var read = 0
-    while let from = newest {
-      let commits = try store.commits(from: from, limit: 100, folded: false)
-      for commit in commits
+    while !open.isEmpty {
+      let page = try store.commitPage(from: open, limit: 100, folded: false)
+      for commit in page.commits
       where request.datastore == nil || commit.changes.contains(where: { $0.datastore == request.datastore }) {
         try goOn()
         let hits = try hits(of: needle, in: commit, request)
@@ -46,7 +46,7 @@ extension WorkContext {
           report(Progress(done: read, total: nil, found: hits.isEmpty ? .nothing : .hits(hits)))
         }
       }
-      newest = commits.count == 100 ? commits.last?.parents.first : nil
+      open = page.next
     }
     return PickaxeAnswer(request: request, commitsRead: read)
   }

@@ -23,15 +23,16 @@ extension VerbRun {
   /// The commits of the store, or of one datastore, newest first.
   private func printCommits(of store: any ReadableStore, keeping datastore: String?) throws -> Int32 {
     var remaining = try arguments.count("--limit") ?? Int.max
-    var next: CommitNumber? = store.head.commit
-    while remaining > 0, let newest = next {
-      let commits = try store.commits(from: newest, limit: 256, folded: true)
-      for commit in commits where datastore == nil || commit.changes.contains(where: { $0.datastore == datastore }) {
+    var open = [store.head.commit]
+    while remaining > 0, !open.isEmpty {
+      let page = try store.commitPage(from: open, limit: 256, folded: true)
+      for commit in page.commits where datastore == nil || commit.changes.contains(where: { $0.datastore == datastore })
+      {
         guard remaining > 0 else { break }
         remaining -= 1
         if isJSON { try line(.history(commit)) } else { try output.line(row(commit)) }
       }
-      next = commits.last?.parents.first
+      open = page.next
     }
     return 0
   }
