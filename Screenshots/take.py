@@ -11,6 +11,7 @@ a terminal then shows is turned into SVG.
 """
 import argparse
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -193,7 +194,7 @@ NAMED = {"black": "#3b4252", "red": "#e06c75", "green": "#98c379", "brown": "#e5
          "brightred": "#ff7b86", "brightgreen": "#b5e890", "brightbrown": "#ffd68a", "brightblue": "#86c8ff",
          "brightmagenta": "#e29bf5", "bfightmagenta": "#e29bf5", "brightcyan": "#7fdde8", "brightwhite": "#ffffff"}
 BOX = {"─": "lr", "━": "LR", "│": "ud", "┃": "UD", "┌": "dr", "┐": "dl", "└": "ur", "┘": "ul", "┏": "DR", "┓": "DL",
-       "┗": "UR", "┛": "UL", "├": "udr", "┤": "udl", "┬": "dlr", "┴": "ulr", "┼": "udlr"}
+       "┗": "UR", "┛": "UL", "├": "udr", "┤": "udl", "┬": "dlr", "┴": "ulr", "┼": "udlr", "╭": "dr", "╮": "dl", "╯": "ul"}
 
 
 def color(name, standard):
@@ -265,6 +266,34 @@ def wide(text):
     return wcwidth.wcswidth(text) == 2
 
 
+# What is done before the program is shown
+
+def prepare(program, steps, home):
+    """Does the steps that come before the program starts; answers the others."""
+    rest = []
+    for step in steps:
+        verb, *words = step.replace("HOME", home).split(" ")
+        if verb == "run":
+            subprocess.run([program] + words, check=True, stdout=subprocess.DEVNULL)
+        elif verb == "edit":
+            path, datastore, identifier, field, *value = words
+            line = subprocess.run([program, "get", path, datastore, identifier, "--json"], check=True, capture_output=True)
+            record = json.loads(line.stdout)["value"]
+            record[field] = json.loads(" ".join(value))
+            subprocess.run([program, "put", path, datastore, "--name", f"Correct {field} of {record['name']}"], check=True,
+                           input=json.dumps(record).encode(), stdout=subprocess.DEVNULL)
+        elif verb == "many":  # so many cities as a file of documents, those of the sample again and again under other numbers
+            cities = (HERE.parent / "Sources/Atlas/Resources/cities.jsonl").read_text().splitlines()
+            with open(words[1], "w") as file:
+                for number in range(int(words[0])):
+                    city = json.loads(cities[number % len(cities)])
+                    city["geonameid"] += number // len(cities) * 100_000_000
+                    file.write(json.dumps(city) + "\n")
+        else:
+            rest.append(step)
+    return rest
+
+
 # The list
 
 def pictures():
@@ -298,6 +327,8 @@ def main():
             if wanted.names and name not in wanted.names:
                 continue
             words = [word.replace("HOME", home).replace("HERE", str(HERE)) for word in words]
+            os.environ.update(environment)
+            steps = prepare(os.path.abspath(wanted.program), steps, home)
             program = Program([os.path.abspath(wanted.program)] + words, columns, rows, environment)
             if moves:
                 film = Film(program)
