@@ -69,6 +69,9 @@ package struct StoreExchange {
     throw ModelError.refused(reason: "head moves too fast; try again")
   }
 
+  /// Moves head whatever is lost of its history by that; false where it is not the commit any more that it was.
+  func setHead(to commit: UInt64, from head: UInt64) throws -> Bool { try keepBook(on: head) { $0.head = commit } }
+
   /// Makes a commit that stands beside all histories; false where head is another one by now.
   private func keepBook(on head: UInt64?, _ change: (inout CommitInfo) -> Void) throws -> Bool {
     var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)
@@ -185,6 +188,8 @@ package struct StoreExchange {
 
   /// Names a remote's heads, and what the first and head have in common, which compaction then keeps for the merge.
   private func note(_ remote: String, _ heads: [CommitIdentity], _ graph: CommitGraph) throws {
+    // For people alone: that it cannot be kept fails no exchange.
+    try? RemotesFile(storeAt: store.path).noteExchange(with: remote, at: now)
     let name = Self.name(of: remote)
     let known = try onStorage { () throws(StorageError) in try store.engine.names }
     var names: [String: UInt64?] = [:]

@@ -36,6 +36,8 @@ extension Program {
         with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
       var configuration = configuration
       configuration.warmsUpAtStart = try browsable.warmUp?.plan().isEmpty == false
+      configuration.startsAtMigration = false
+      configuration.greeting = "Cities of the world: j k move · 5 histogram · gp map · gH history · ? all keys"
       return .init(
         store: browsable.store, configuration: configuration, files: stateFiles(path), warmUp: browsable.warmUp)
     }
@@ -54,6 +56,7 @@ extension Program {
     }
     var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = EntityFormat.defaultKey.rawValue
+    configuration.greeting = "Countries without a type: j k move · Enter follows → · gr who refers · ? all keys"
     return try await show(path, configuration, arguments) { [configuration] in
       .init(
         store: try openStore(path, readOnly: configuration.isReadOnly), configuration: configuration,

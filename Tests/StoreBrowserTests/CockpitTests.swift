@@ -58,10 +58,10 @@ struct CockpitTests {
     let id = try #require(driver.browser.session.running[.warmUp]?.id)
     driver.tell(.work(id, .progress(activity([("evaluate", 100, 1_000)]))))
     clock.pass(seconds: 2)
-    driver.tell(.tick)
+    driver.tell(.tick(nil))
     #expect(!driver.shows("nothing for"))
     clock.pass(seconds: 2)
-    driver.tell(.tick)
+    driver.tell(.tick(nil))
     #expect(driver.shows("nothing for 4 s"))
     #expect(driver.title.contains("10 %, nothing for 4 s"))
     driver.press("2")
@@ -138,5 +138,22 @@ struct CockpitTests {
     }
     #expect(titles.with { $0 } == ["learn the types", "evaluate", "index name"])
     #expect((report.records, report.entries) == (2_000, 2_000))
+  }
+
+  @Test("what was done of a build goes with every word of it, so that a step whose last word was lost is no failed one")
+  func lostWords() throws {
+    let store = try Sample.store()
+    let heard = Locked<[Activity]>([])
+    let context = WorkContext(store: store) { progress in
+      if case .activity(let activity) = progress.found { heard.with { $0.append(activity) } }
+    }
+    let change = try IndexChange(adding: "timezone=timezone")
+    _ = try Work.changeIndex(change, datastore: "City", leavingOut: [], mending: []).perform(in: context)
+    let later = heard.with { $0 }.filter { $0.steps.contains { $0.title == "evaluate" } }
+    #expect(!later.isEmpty)
+    for activity in later {
+      let learned = activity.steps.first { $0.title == "learn the types" }
+      #expect(learned?.isComplete == true && learned?.done == 10)
+    }
   }
 }

@@ -38,7 +38,8 @@ struct CommandExampleTests {
     _ example: CommandExample, isMet: Bool, _ how: String, doing command: (Driver) throws -> Void
   ) throws {
     TestFile.remove(Self.exported)
-    let store = try Sample.store()
+    let copies = example.hasCopy ? try CopiedStore.edited() : nil
+    let store = try copies?.here ?? Sample.store()
     let driver = Driver(
       store, start: .init(datastore: example.datastore), warmUp: FakeWarmUp())
     for step in example.before { try driver.play(step) }

@@ -7,6 +7,8 @@ import TerminalKit
 
 /// An example of a command: what a person does before and after it, and what is then so that would not be without it.
 struct CommandExample: Sendable {
+  /// Whether it is shown on a store that has another copy, both of them edited.
+  var hasCopy = false
   /// The datastore that is open at the start.
   var datastore = "City"
   /// Steps of a script before the command.
@@ -36,6 +38,7 @@ enum CommandExamples {
 
   static let all: [Command: CommandExample] = moving.merging(places) { $1 }.merging(table) { $1 }.merging(record) { $1 }
     .merging(index) { $1 }.merging(history) { $1 }.merging(writing) { $1 }.merging(program) { $1 }
+    .merging(exchange) { $1 }
 
   private static func example(
     _ expected: CommandExample.Expectation, before: String..., argument: String? = nil, after: String...,
@@ -51,6 +54,34 @@ enum CommandExamples {
       meanwhile: { _ = try Sample.change($0, "City", "611717", ".population", to: 7) },
       then: ["keys w j"], expected: expected)
   }
+
+  /// On a store that was edited here and on a laptop.
+  private static func copied(
+    _ expected: CommandExample.Expectation, before: String..., argument: String? = nil, after: String...
+  ) -> CommandExample {
+    var example = CommandExample(before: before, argument: argument, after: after, expected: expected)
+    example.hasCopy = true
+    return example
+  }
+
+  private static let exchange: [Command: CommandExample] = [
+    .pane7: example(.seen("┏━ 7 Remotes")),
+    .fetchCommits: copied(.seen("4 commits fetched"), before: "keys 7"),
+    .merge: copied(.seen("Merge  laptop → here"), before: "keys 7 g f"),
+    .sendCommits: copied(
+      .seen("Send 3 commits to laptop?"), before: "keys 7 g f w", ": settle-rest ours", ": commit-merge Merge"),
+    .exchange: copied(.seen("2 conflicts to settle"), before: "keys 7"),
+    .addRemote: copied(.seen("server.strata"), before: "keys 7", argument: "server server.strata"),
+    .removeRemote: copied(.seen("No other copy"), before: "keys 7"),
+    .takeBase: copied(.seen("1 of 2 conflicts settled"), before: "keys 7 g f w"),
+    .takeBack: copied(.seen("0 of 2 conflicts settled"), before: "keys 7 g f w m k k"),
+    .settleRest: copied(.seen("Settle 2 conflicts"), before: "keys 7 g f w"),
+    .commitMerge: copied(
+      .holds { $0.browser.session.outline?.commit.parents.count == 2 }, before: "keys 7 g f w", ": settle-rest ours",
+      argument: "Merge"),
+    .stepBack: copied(
+      .seen("the head is #3 again"), before: "keys 7 g f w", ": settle-rest ours", ": commit-merge Merge", "keys 2 u"),
+  ]
 
   private static let moving: [Command: CommandExample] = [
     .down: example(.selected("615532")),

@@ -94,7 +94,15 @@ final class Driver {
 
   // MARK: Looking
 
-  var grid: CellGrid { browser.draw(size: size) }
+  /// The screen, as the program draws it. Every picture of every test is compared with one that is drawn anew.
+  var grid: CellGrid {
+    let picture = browser.picture(size: size)
+    let anew = browser.draw(size: size)
+    if picture != anew {
+      Issue.record("a pane changed and was not drawn again:\n\(picture.text())\nis\n\(anew.text())")
+    }
+    return picture
+  }
   var lines: [String] { grid.lines() }
   var screen: String { grid.text() }
   var title: String { lines.first ?? "" }

@@ -18,6 +18,10 @@ enum TestFile {
 
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
+  static func makeFolder(_ path: String) {
+    try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+  }
+
   static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }
 

@@ -94,4 +94,11 @@ package struct FieldConflict: Sendable, Hashable {
   package var base: Document?
   package var mine: Document?
   package var theirs: Document?
+
+  package init(path: DocumentPath, base: Document?, mine: Document?, theirs: Document?) {
+    self.path = path
+    self.base = base
+    self.mine = mine
+    self.theirs = theirs
+  }
 }

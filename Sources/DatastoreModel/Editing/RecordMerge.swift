@@ -49,16 +49,24 @@ package struct RecordMerge {
 
   /// The merge with each overlap decided, nil leaving the field out; nil where the contents cannot be merged field by field.
   package func settled(_ choose: (FieldConflict) -> MergeSide?) -> RecordContent? {
+    withValues { field in
+      switch choose(field) {
+      case .mine: field.mine
+      case .theirs: field.theirs
+      case .base: field.base
+      case nil: nil
+      }
+    }
+  }
+
+  /// The merge with a value for each overlap, nil leaving the field out; nil where the contents cannot be merged field by field.
+  package func withValues(_ value: (FieldConflict) -> Document?) -> RecordContent? {
     guard var merge = documents else { return nil }
     for overlap in merge.overlaps {
-      let value: Document?
-      switch choose(FieldConflict(overlap)) {
-      case .mine: continue
-      case .theirs: value = overlap.theirs
-      case .base: value = overlap.base
-      case nil: value = nil
-      }
-      guard let next = try? merge.choosing(value, at: overlap.path) else { return nil }
+      let chosen = value(FieldConflict(overlap))
+      // What is mine stands there already.
+      guard chosen != overlap.mine else { continue }
+      guard let next = try? merge.choosing(chosen, at: overlap.path) else { return nil }
       merge = next
     }
     return encoded(merge)

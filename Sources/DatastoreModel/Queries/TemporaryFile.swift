@@ -3,10 +3,17 @@
 #else
   import Glibc
 #endif
+import Synchronization
 
 /// A file without a name: it is gone when the last one who holds it lets go, whatever happens to the process.
-final class TemporaryFile: Sendable {
+package final class TemporaryFile: Sendable {
   private let descriptor: Int32
+  private let length = Atomic<Int>(0)
+
+  private static let total = Atomic<Int>(0)
+
+  /// Bytes that all temporary files of this process hold.
+  package static var bytesInUse: UInt64 { UInt64(clamping: total.load(ordering: .relaxed)) }
 
   init() throws(ModelError) {
     let base = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
@@ -16,7 +23,10 @@ final class TemporaryFile: Sendable {
     unlink(template)
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    close(descriptor)
+    Self.total.subtract(length.load(ordering: .relaxed), ordering: .relaxed)
+  }
 
   /// Writes all of it at an offset.
   func write(_ bytes: [UInt8], at offset: Int) throws(ModelError) {
@@ -28,6 +38,15 @@ final class TemporaryFile: Sendable {
       guard count > 0 else { throw Self.failure("the temporary file cannot be written") }
       done += count
     }
+    note(end: offset + bytes.count)
+  }
+
+  private func note(end: Int) {
+    let before = length.load(ordering: .relaxed)
+    guard end > before, length.compareExchange(expected: before, desired: end, ordering: .relaxed).exchanged else {
+      return
+    }
+    Self.total.add(end - before, ordering: .relaxed)
   }
 
   /// Up to so many bytes from an offset; fewer only at the end.

@@ -1,4 +1,4 @@
-import Documents
+package import Documents
 import StorageEngine
 
 /// A datastore of one of our own stores, as of a commit.
@@ -76,7 +76,7 @@ extension DatastoreDescriptor {
 
   /// The coding of a record's content: the descriptor's, unless the record was plainly written under another one before
   /// the app changed its coder.
-  func coding(of content: [UInt8]) -> RecordCoding { content.withUnsafeBytes { coding(of: $0) } }
+  package func coding(of content: [UInt8]) -> RecordCoding { content.withUnsafeBytes { coding(of: $0) } }
 
   private func coding(of content: UnsafeRawBufferPointer) -> RecordCoding {
     switch coding {

@@ -120,7 +120,7 @@ extension StoredKey: Hashable {
 }
 
 /// One record as it lies in the store.
-package struct Record: Sendable {
+package struct Record: Sendable, Equatable {
   package var identifier: StoredKey
   /// The app's version under which it was written, as the text of its JSON raw value without quotes: `2024-04-09`, `1`.
   package var version: String

@@ -29,6 +29,38 @@ package struct MergePlan: Sendable {
   /// Conflicts that nobody has settled.
   package var open: [MergeConflict] { conflicts.filter { !$0.isSettled } }
 
+  /// Adds a conflict, with its result where it is settled.
+  package mutating func add(_ conflict: MergeConflict) {
+    conflicts.append(conflict)
+    make(conflict)
+  }
+
+  /// Settles open conflicts as a person has decided; those for which `decide` answers nil stay open.
+  package mutating func settle(_ decide: (MergeConflict) throws -> Settlement?) rethrows {
+    for position in conflicts.indices where !conflicts[position].isSettled {
+      guard let settlement = try decide(conflicts[position]) else { continue }
+      conflicts[position].settle(as: settlement.result)
+      make(conflicts[position])
+    }
+  }
+
+  /// What becomes of a record in conflict.
+  package struct Settlement: Hashable, Sendable {
+    /// Nil deletes the record.
+    package var result: RecordContent?
+
+    package init(result: RecordContent?) { self.result = result }
+  }
+
+  /// Takes what a settled conflict comes to among the changes.
+  private mutating func make(_ conflict: MergeConflict) {
+    guard conflict.isSettled, conflict.result != conflict.ours else { return }
+    changes.edits.changes.append(
+      RecordEdit(
+        datastore: conflict.place.datastore, identifier: conflict.place.identifier, old: conflict.ours,
+        new: conflict.result))
+  }
+
   /// Whether two stores that make it at once make the same commit of it: nobody chose anything.
   var isMechanical: Bool {
     conflicts.isEmpty && changes.descriptors.isEmpty && notes.isEmpty && !isTwoWay

@@ -189,7 +189,7 @@ package struct MergePlanner {
         place: place, base: base, ours: ours, theirs: theirs,
         fields: fields.map { sides.isOursFirst ? $0 : $0.mirrored })
       try settle(&conflict, merge, sides, policy, plan.bases)
-      plan.take(conflict)
+      plan.add(conflict)
     }
   }
 
@@ -257,18 +257,6 @@ package struct MergePlanner {
     }
     let commit = try store.engine.commit(number.rawValue)
     return (commit.date, commit.identity)
-  }
-}
-
-extension MergePlan {
-  /// Adds a conflict, with its result where it is settled.
-  fileprivate mutating func take(_ conflict: MergeConflict) {
-    conflicts.append(conflict)
-    guard conflict.isSettled, conflict.result != conflict.ours else { return }
-    changes.edits.changes.append(
-      RecordEdit(
-        datastore: conflict.place.datastore, identifier: conflict.place.identifier, old: conflict.ours,
-        new: conflict.result))
   }
 }
 

@@ -13,17 +13,20 @@ package struct Remote: Hashable, Sendable {
   package var name: String
   /// As the user wrote it.
   package var location: String
+  /// When something was fetched from it or sent to it last, in nanoseconds since 1970; nil: never, or before this was kept.
+  package var exchangedAt: Int64?
 
-  package init(name: String, location: String) {
+  package init(name: String, location: String, exchangedAt: Int64? = nil) {
     self.name = name
     self.location = location
+    self.exchangedAt = exchangedAt
   }
 }
 
 /// The file `remotes` in a store's folder: names and locations of other copies. It is no part of the history.
 ///
 ///     strata remotes 1 1f3a0c77
-///     {"name":"laptop","location":"../laptop.strata"}
+///     {"name":"laptop","location":"../laptop.strata","exchanged":"2026-11-20T16:00:00.000000000Z"}
 ///
 /// The first line has the CRC-32C of all that follows. The file is written under another name and renamed.
 package struct RemotesFile {
@@ -45,7 +48,9 @@ package struct RemotesFile {
       guard let parsed = StreamLine(line), let name = parsed.text("name"), let location = parsed.text("location") else {
         throw ModelError.unreadable(what: path, where: "line \(remotes.count + 2) is no remote")
       }
-      remotes.append(Remote(name: name, location: location))
+      remotes.append(
+        Remote(
+          name: name, location: location, exchangedAt: parsed.text("exchanged").flatMap { StreamDate.nanoseconds($0) }))
     }
     guard String(decoding: first, as: UTF8.self) == Self.head + Self.text(check) else {
       throw ModelError.unreadable(
@@ -64,7 +69,11 @@ package struct RemotesFile {
   package func write(_ remotes: [Remote]) throws {
     var lines: [UInt8] = []
     for remote in remotes.sorted(by: { $0.name < $1.name }) {
-      lines += StreamLine.bytes([.init("name", .string(remote.name)), .init("location", .string(remote.location))])
+      var members: [Document.Member] = [
+        .init("name", .string(remote.name)), .init("location", .string(remote.location)),
+      ]
+      if let moment = remote.exchangedAt { members.append(.init("exchanged", .string(StreamDate.text(moment)))) }
+      lines += StreamLine.bytes(members)
     }
     let bytes = Array((Self.head + Self.text(crc32c(0, lines)) + "\n").utf8) + lines
     try DurableFile.write(bytes, to: path)
@@ -87,6 +96,14 @@ package struct RemotesFile {
     let remotes = try read()
     if remotes.contains(where: { $0.name == remote.name }) { throw ExchangeError.remoteExists(remote.name) }
     try write(remotes + [remote])
+  }
+
+  /// Keeps when something was fetched from a remote, or sent to it; nothing where the file has no such remote.
+  func noteExchange(with name: String, at moment: Int64) throws {
+    var remotes = try read()
+    guard let position = remotes.firstIndex(where: { $0.name == name }) else { return }
+    remotes[position].exchangedAt = moment
+    try write(remotes)
   }
 
   package func remove(_ name: String) throws {

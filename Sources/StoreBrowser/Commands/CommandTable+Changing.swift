@@ -48,7 +48,7 @@ extension CommandTable {
     row(
       .edit, ["e"], "edit the field", "edit", .write,
       "Opens the typed editor of the field. What is accepted is staged, not written.",
-      in: [.table, .record, .migration], unless: .editing
+      in: [.table, .record, .migration, .merge], unless: .editing
     ) { browser, _ in browser.edit() },
     row(
       .editExternally, ["E"], "edit in $EDITOR", "$EDITOR", .write, verb: "put",

@@ -106,10 +106,13 @@ extension CommandTable {
         + "otherwise the records are scanned, which Esc cancels. `/` and `N` is the search backwards.",
       in: [.table, .index, .history, .record]
     ) { browser, argument in browser.run(.search, on: .table, argument) },
-    row(.searchNext, ["n"], "next match", "next", .table, "Goes to the next match.", in: [.table, .history, .record]),
     row(
-      .searchPrevious, ["N"], "previous match", "previous", .table, "Goes to the previous match.",
-      in: [.table, .history, .record]),
+      .searchNext, ["n"], "next match", "next", .table, "Goes to the next match; in a merge to the next open conflict.",
+      in: [.table, .history, .record, .merge]),
+    row(
+      .searchPrevious, ["N"], "previous match", "previous", .table,
+      "Goes to the previous match; in a merge to the open conflict before.",
+      in: [.table, .history, .record, .merge]),
     row(
       .filter, ["f"], "filter; = for an index range, ! to invert", "filter", .table, argument: .init("EXPR"),
       verb: "records",
@@ -179,7 +182,8 @@ extension CommandTable {
     ),
     row(
       .history, ["H"], "history of the selection", "history", .record, verb: "history",
-      "Shows the commits that changed what is selected: the datastore, the record, or the field.",
+      "Shows the commits that changed what is selected: the datastore, the record, or the field. In the history pane steps "
+        + "from the store to the datastore, the record and the field, and follows the selection from then on.",
       unless: .withoutDatastore
     ) { browser, _ in browser.showHistory(browser.session.datastore.map { .datastore($0) } ?? .store) },
     row(

@@ -45,6 +45,7 @@ package enum CommandGroup: String, CaseIterable, Sendable {
   case index = "Index"
   case history = "History"
   case write = "Change"
+  case exchange = "Exchange"
   case migration = "Migration"
   case program = "Program"
 }
@@ -76,6 +77,7 @@ package enum CommandTable {
     case .index: index
     case .history: history
     case .write: writing
+    case .exchange: []
     case .migration: migration
     case .program: program + charts
     }
@@ -83,12 +85,14 @@ package enum CommandTable {
 
   /// Whether one pane may hear both commands, so that one key cannot mean both.
   static func canMeet(_ first: Command, _ second: Command) -> Bool {
-    func overlays(_ command: Command) -> Set<PaneID> {
-      Set(entry(command).contexts).intersection(PaneTable.overlays.map(\.id))
-    }
-    let (mine, others) = (overlays(first), overlays(second))
-    return mine.isEmpty && others.isEmpty || !mine.isDisjoint(with: others)
+    let (mine, others) = (Set(entry(first).contexts), Set(entry(second).contexts))
+    // A letter means the same in all panes but those that have keys of their own.
+    func isOrdinary(_ contexts: Set<PaneID>) -> Bool { contexts.isEmpty || !contexts.isSubset(of: panesWithOwnKeys) }
+    if isOrdinary(mine), isOrdinary(others) { return true }
+    return !mine.intersection(others).isDisjoint(with: panesWithOwnKeys)
   }
+
+  private static let panesWithOwnKeys = Set(PaneTable.all.filter(\.hasOwnKeys).map(\.id))
 
   private static let byName = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 

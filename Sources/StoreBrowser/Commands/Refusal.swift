@@ -6,7 +6,7 @@ package struct Refusal: Sendable {
   let reason: @Sendable (Browser) -> String?
 
   /// What is shown cannot be edited.
-  static let editing = Refusal { $0.focus == .migration ? nil : $0.session.editingRefusal }
+  static let editing = Refusal { $0.focus == .migration || $0.focus == .merge ? nil : $0.session.editingRefusal }
 
   /// The store cannot be written to.
   static let writing = Refusal { $0.session.writingRefusal }

@@ -134,6 +134,7 @@ extension Browser {
     take(standing)
     guard outline.commit.number == session.shown else { return }
     session.outline = outline
+    if let words = table.settleOrder(of: outline) { session.warn(words) }
     guard !isStarted else {
       if session.datastore == nil || outline.datastore(session.datastore) == nil {
         if let first = outline.datastores.first { openDatastore(first.key, index: nil) }
@@ -209,6 +210,7 @@ extension Browser {
       }
       session.start(.resolve, .resolve(newer, for: .difference(from: commit)))
     case .difference(let older): showDifference(older, commit)
+    case .merge: showMerge(of: commit)
     }
   }
 

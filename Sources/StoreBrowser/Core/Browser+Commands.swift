@@ -5,8 +5,8 @@ import TerminalKit
 extension Browser {
   /// Does a command as if its key were pressed; without an argument that it needs, asks for it.
   package mutating func run(_ command: Command, argument: String?) {
-    // Two commits that are named can be compared from anywhere.
-    let isSaidInFull = command == .difference && argument != nil
+    // Commits that are named can be compared and merged from anywhere.
+    let isSaidInFull = argument != nil && (command == .difference || command == .merge && session.writingRefusal == nil)
     if !isSaidInFull, let reason = refusal(of: command) {
       session.warn("\(CommandTable.entry(command).name): not here: \(reason)")
       session.emit(.bell)
@@ -102,6 +102,9 @@ extension Browser {
 
   /// Goes to a pane; opens it as a view where it is not on the screen.
   mutating func focusPane(_ pane: PaneID) {
+    if pane == .index, focus == .table || focus == .record {
+      with(IndexPane.self) { $0.stand(atSelectionOf: &$1) }
+    }
     if layout.rect(of: pane) != nil {
       focus = pane
     } else if view.kind.panes.contains(pane), view.kind != .main {

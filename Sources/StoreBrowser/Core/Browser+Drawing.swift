@@ -5,17 +5,33 @@ import DatastoreModel
 extension Browser {
   /// The whole screen at a size; depends on nothing but the state.
   package func draw(size: Size) -> CellGrid {
-    var grid = CellGrid(size: size)
+    var drawings = PaneDrawings()
+    return draw(size: size, &drawings)
+  }
+
+  /// The same, with what was drawn before: panes that did not change are not drawn again.
+  package mutating func picture(size: Size) -> CellGrid {
+    var drawings = drawings
+    // One owner of the cells while they are changed.
+    self.drawings = PaneDrawings()
+    defer { self.drawings = drawings }
+    return draw(size: size, &drawings)
+  }
+
+  private func draw(size: Size, _ drawings: inout PaneDrawings) -> CellGrid {
     let layout = Layout(size: size, view: view.kind, focus: focus, mode: mode)
     guard !layout.isTooSmall else {
+      var grid = CellGrid(size: size)
       grid.write(tooSmallText(size), at: .zero, width: size.columns)
       grid.cursor = .zero
       return grid
     }
-    for placed in layout.panes {
-      let frame = PaneFrame(rect: placed.rect, isFocused: placed.pane == focus && overlays.isEmpty)
-      panes[placed.pane]?.draw(on: &grid, frame: frame, session: session)
+    let placed = layout.panes.compactMap { placed in
+      panes[placed.pane].map {
+        (pane: $0, frame: PaneFrame(rect: placed.rect, isFocused: placed.pane == focus && overlays.isEmpty))
+      }
     }
+    var grid = drawings.picture(placed, size: size, session: session)
     drawTitle(layout, on: &grid)
     drawStatus(layout, on: &grid)
     drawKeys(layout, on: &grid)

@@ -29,7 +29,12 @@ extension Browser {
     case .submit(let prompt): submit(prompt)
     case .promptChanged(let prompt): previewFilter(prompt)
     case .choose(let choice): choose(choice)
-    case .stageField(let editor, let value): stageField(editor, value)
+    case .stageField(let editor, let value):
+      if focus == .merge {
+        with(MergePane.self) { $0.take(value, from: editor, in: &$1) }
+      } else {
+        stageField(editor, value)
+      }
     case .leaveFieldOut(let place, let path): leaveFieldOut(place, path)
     case .show(let source, let anchor):
       leavePlace()
@@ -38,6 +43,11 @@ extension Browser {
     case .reviewStaged: if !session.staged.isEmpty { openReview() }
     case .startMigration(let edits): with(MigrationPane.self) { $0.start(mending: edits, in: &$1) }
     case .perform(let command, let argument): perform(asked: command, argument)
+    case .ask(let command): ask(for: command)
+    case .look:
+      // Names may have changed though the head has not.
+      session.start(.outline, .outline(session.shown))
+      look()
     case .stage(let step): stage(step)
     case .settle(let place):
       session.staged.settle(place, as: nil)

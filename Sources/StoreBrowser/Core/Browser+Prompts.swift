@@ -28,6 +28,11 @@ extension Browser {
       isSelected = false
       text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""
     case .travel: (text, hint) = ("", "a number, head~3, a pin, or a time: Tuesday, 2 hours ago, 2026-11-17")
+    case .commitMerge:
+      (text, hint) = (
+        panes[MergePane.self].proposedName(session), "the name of the commit · Enter writes it · Esc"
+      )
+    case .addRemote: (text, hint) = ("", "NAME and a path, host:path, ssh://host/path or folder:PATH")
     case .compact: (text, hint) = ("", "what to keep: a number of commits, an age as 30d or 12h, all · pins stay")
     case .copyStore: (text, hint) = ("", "PATH of a store that is not there yet · asks no lock")
     default: text = ""
@@ -36,7 +41,7 @@ extension Browser {
       switch command {
       case .search: session.remembered.searches
       case .filter: session.remembered.knownFilters
-      default: [String]()
+      default: session.remembered.arguments?[command.rawValue] ?? []
       }
     if text == "= " { isSelected = false }
     present(
@@ -86,6 +91,8 @@ extension Browser {
       if command == .search {
         remember(search: text)
         table.endSearch(isTaken: true)
+      } else if command != .filter, !text.trimmed.isEmpty {
+        remember(argument: text, of: command)
       }
       run(command, argument: text)
     }
@@ -184,6 +191,13 @@ extension Browser {
 
   private mutating func remember(search: String) { remember(search, in: \.searches) }
   private mutating func remember(command: String) { remember(command, in: \.commands) }
+
+  private mutating func remember(argument: String, of command: Command) {
+    var known = session.remembered.arguments ?? [:]
+    known[command.rawValue] = (known[command.rawValue] ?? []).filter { $0 != argument }.suffix(99) + [argument]
+    session.remembered.arguments = known
+    session.intend(.remember)
+  }
 
   mutating func remember(filter: String) {
     remember(filter, in: \.knownFilters)

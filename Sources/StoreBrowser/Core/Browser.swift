@@ -1,4 +1,5 @@
 package import DatastoreModel
+import Documents
 package import TerminalKit
 
 /// The browser: state, messages in, effects and pictures out. It reads no store, starts no thread and paints nothing.
@@ -12,6 +13,8 @@ package struct Browser: Sendable {
   var keymap: Keymap
 
   var panes = PaneSet()
+  /// How the panes looked at the last picture.
+  var drawings = PaneDrawings()
   /// Views on each other with the pane that had the keys; the lowest is the main one.
   var views: [OpenView] = [OpenView(kind: .main, focus: .table)]
   /// What lies over the panes and has the keys, the topmost last.
@@ -65,8 +68,11 @@ package struct Browser: Sendable {
     }
     if let report = session.facts.openingReport.first { session.warn(report) }
     if let file = session.configuration.documentFile { tell(of: file) }
+    if let greeting = session.configuration.greeting, session.notice == nil { session.say(greeting) }
     if session.configuration.warmsUpAtStart, session.configuration.canWarmUp {
-      views.append(OpenView(kind: .migration, focus: .migration))
+      if session.configuration.startsAtMigration {
+        views.append(OpenView(kind: .migration, focus: .migration))
+      }
       with(MigrationPane.self) { $0.start(in: &$1) }
     }
     settle()
@@ -82,7 +88,7 @@ package struct Browser: Sendable {
     case .command(let command, let argument): run(command, argument: argument)
     case .work(let id, let report): receive(report, of: id)
     case .storeStirred: look()
-    case .tick: break
+    case .tick(let figures): if let figures { session.noteRuns(figures) }
     case .editorClosed(let outcome): editorClosed(outcome)
     }
     settle()
@@ -182,6 +188,9 @@ package struct Browser: Sendable {
   private mutating func synchronize() {
     session.looking.source = table.source
     session.looking.record = table.selectedPlace(session)
+    session.looking.rank = table.rank(at: table.list.selection)
+    session.looking.path =
+      focus == .record ? record.selectedLine?.path.description : table.selectedPath(session) ?? session.looking.path
     record.follow(session.looking.record ?? keptPlace)
     if let place = record.place, let label = record.label(session) {
       session.looking.named = NamedRecord(place: place, label: label)

@@ -30,8 +30,11 @@ package struct BrowserConfiguration: Sendable {
   package var clock: @Sendable () -> Int64 = { LocalTime.now }
   /// Whether there are formats to migrate to.
   package var canWarmUp = false
-  /// Begins with the migration and its pane.
+  /// Begins with the migration; `startsAtMigration` with its pane too.
   package var warmsUpAtStart = false
+  package var startsAtMigration = true
+  /// What is said at the start of what one is looking at, and the keys to begin with.
+  package var greeting: String?
 
   /// The file that the store in memory was read from, where it is one.
   package var documentFile: DocumentFile?

@@ -11,8 +11,8 @@ package enum Message: Sendable {
   case work(WorkID, WorkReport)
   /// The files of the store changed: perhaps a commit, a writer, an activity.
   case storeStirred
-  /// A second has passed, while something runs.
-  case tick
+  /// A second has passed, while something runs; with what the process and the store take now.
+  case tick(WorkFigures?)
   /// The editor that an effect started has ended.
   case editorClosed(EditorOutcome)
 }

@@ -1,14 +1,14 @@
 package import DatastoreModel
 
 /// What a store holds, as the stores pane shows it: read once per commit, cost independent of the records.
-package struct Outline: Sendable {
+package struct Outline: Sendable, Equatable {
   package var commit: Commit
   package var head: CommitNumber
   package var datastores: [Datastore]
   package var pins: [Pin]
   package var byteCount: UInt64?
 
-  package struct Datastore: Sendable {
+  package struct Datastore: Sendable, Equatable {
     package var descriptor: DatastoreDescriptor
     package var count: Int
     package var indexes: [Index]
@@ -22,7 +22,7 @@ package struct Outline: Sendable {
     func index(_ name: String?) -> Index? { name.flatMap { name in indexes.first { $0.descriptor.name == name } } }
   }
 
-  package struct Index: Sendable {
+  package struct Index: Sendable, Equatable {
     package var descriptor: IndexDescriptor
     package var count: Int
   }

@@ -17,6 +17,10 @@ package struct Remembered: Sendable, Hashable, Codable {
   package var references: [String: [String: String]]?
   /// How much of the screen a pane takes, by layout and pane, where a person chose it.
   package var sizes: [String: Int]?
+  /// What was typed at the other prompts, by command; nil in files of before it was kept.
+  package var arguments: [String: [String]]?
+  /// What was decided of a merge that is not committed yet.
+  package var merge: MergeDraft?
 
   package init() {}
 

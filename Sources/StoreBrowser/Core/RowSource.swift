@@ -67,7 +67,7 @@ extension String {
 }
 
 /// One row of a table, with what its columns show.
-package struct Row: Sendable {
+package struct Row: Sendable, Equatable {
   /// The entry's rank in the index that orders the table.
   package var rank: Int
   package var entry: IndexEntry

@@ -28,6 +28,13 @@ extension Session {
     runs[position].end(ending, at: now)
   }
 
+  /// What is taken while this browser's work runs.
+  mutating func noteRuns(_ figures: WorkFigures) {
+    for position in runs.indices where runs[position].isRunning && runs[position].id != nil {
+      runs[position].take(figures)
+    }
+  }
+
   /// What another program says that it does; nil when it is done or gone.
   mutating func hear(_ activity: Activity?) {
     // While work of this browser writes, that is what its store speaks of.

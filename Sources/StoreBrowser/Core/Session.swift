@@ -165,6 +165,9 @@ struct Looking: Sendable, Hashable {
   /// The rows of the table, and the record under its cursor.
   var source: RowSource?
   var record: RecordPlace?
+  /// Its rank in the order of the rows, and the field under the cursor.
+  var rank: Int?
+  var path: String?
   /// The record of the record pane, where it has been read, with what it is called.
   var named: NamedRecord?
   /// What the history shows, and the commit under its cursor.
@@ -257,6 +260,10 @@ enum Intent: Sendable {
   case reviewStaged
   case startMigration(mending: [RecordEdit])
   case perform(Command, argument: String?)
+  /// Asks for the argument of a command.
+  case ask(Command)
+  /// Looks for commits that are not seen yet.
+  case look
   case stage(StagedStep)
   /// What was staged of a record is in the store.
   case settle(RecordPlace)

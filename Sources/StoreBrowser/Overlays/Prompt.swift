@@ -248,10 +248,10 @@ struct Prompt: Pane {
   private func drawSuggestions(on grid: inout CellGrid, above status: Rect, theme: Theme) {
     let shown = shown
     guard !shown.isEmpty, status.top >= 10 else { return }
-    let width = min(status.columns - 2, 64)
+    let width = min(status.columns, 66)
     let top = status.top - shown.count
     for (row, item) in shown.enumerated() {
-      let rect = Rect(column: 1, row: top + row, columns: width, rows: 1)
+      let rect = Rect(column: 0, row: top + row, columns: width, rows: 1)
       grid.fill(rect)
       let isChosen = choice == row
       grid.write(

@@ -5,21 +5,27 @@ import TerminalKit
 /// What would be written, with its checks: letters are commands, Enter asks for the name, a second Enter commits.
 struct ReviewOverlay: ListPane {
   static let entry = PaneEntry(
-    .review, name: "Review", work: [.review, .commit],
-    footer: [.open, .down, .leaveOut, .takeMine, .takeTheirs, .markStale, .listChanges, .help, .escape],
+    .review, name: "Review", work: [.review, .commit, .stepBack],
+    footer: [
+      .open, .down, .leaveOut, .takeMine, .takeTheirs, .takeBase, .markStale, .stepBack, .listChanges, .help, .escape,
+    ],
     commands: [
       CommandTable.row(
         .takeMine, ["m"], "keep mine", "mine", .write,
-        "In a review where the head has moved: of the field in conflict under the cursor, keeps what is staged.",
-        in: [.review]),
+        "In a review where the head has moved, and in a merge: of the field in conflict under the cursor, keeps what is ours.",
+        in: [.review, .merge]),
       CommandTable.row(
         .takeTheirs, ["t"], "keep theirs", "theirs", .write,
-        "In a review where the head has moved: of the field in conflict under the cursor, keeps what lies there now.",
-        in: [.review]),
+        "In a review where the head has moved, and in a merge: of the field in conflict under the cursor, keeps what is theirs.",
+        in: [.review, .merge]),
       CommandTable.row(
         .markStale, ["X"], "mark indexes stale instead of refusing", "mark stale", .write,
         "In a review: indexes whose rule is not proven are marked stale, and filled at the app's next warm-up.",
         in: [.review]),
+      CommandTable.row(
+        .stepBack, ["B"], "step back before the merge", "step back", .write,
+        "In the review that takes back a merge which nobody else has: moves the head back to before it, so that the next merge "
+          + "brings the same changes again.", in: [.review]),
       CommandTable.row(
         .listChanges, ["P"], "list what is committed", "list", .write,
         "In a review: lists every record that would be written.", in: [.review]),
@@ -188,8 +194,18 @@ struct ReviewOverlay: ListPane {
       if rebased.conflicts.isEmpty {
         notes.append(("⚠ the head moved \(from) → \(rebased.to) since you began: no field overlaps", .warning))
       } else {
-        notes.append(("✗ the head moved \(from) → \(rebased.to): choose m mine or t theirs for each field", .problem))
+        notes.append(
+          ("✗ the head moved \(from) → \(rebased.to): choose m mine, t theirs or b base for each field", .problem))
       }
+    }
+    if let merge = answer.subjectCommit, merge.parents.count > 1 {
+      let count = answer.counts.reduce(0) { $0 + $1.inserted + $1.updated + $1.deleted }
+      notes.append(
+        (
+          "⚠ the other side's work is taken back here, and everywhere at the next exchange: "
+            + NumberFormat.counted(count, "record"), .warning
+        ))
+      if answer.isMergeSent == false { notes.append(("nobody else has this merge yet: B steps back before it", .dim)) }
     }
     guard let preview = answer.preview else { return notes }
     notes.append(
@@ -422,11 +438,20 @@ struct ReviewOverlay: ListPane {
     func text(_ value: Document?) -> String { value.map { ValueText(literal: $0).text } ?? "(none)" }
     let choice = choices[conflict.place]?[field.path]
     return [
-      Span("✗ \(field.path.shortText)  ", theme.style(.problem)), Span("base \(text(field.base))   "),
+      Span("✗ \(field.path.shortText)  ", theme.style(.problem)),
+      Span("\(choice == .base ? theme.check : "")base \(text(field.base))   "),
       Span("\(choice == .mine ? theme.check : "")mine \(text(field.mine))   ", theme.style(.inserted)),
       Span("\(choice == .theirs ? theme.check : "")theirs \(text(field.theirs))", theme.style(.changed)),
-      Span("   m mine · t theirs", theme.style(.dim)),
+      Span("   m mine · t theirs · b base", theme.style(.dim)),
     ]
+  }
+
+  private static func word(_ side: MergeSide) -> String {
+    switch side {
+    case .base: "base"
+    case .mine: "mine"
+    case .theirs: "theirs"
+    }
   }
 
 }
@@ -443,8 +468,9 @@ extension ReviewOverlay {
     if name != nil { return [.open, .escape] }
     var commands: [Command] = [.open, .down]
     if case .staged = subject { commands += [.leaveOut] }
-    if hasConflicts { commands += [.takeMine, .takeTheirs] }
+    if hasConflicts { commands += [.takeMine, .takeTheirs, .takeBase] }
     if hasRefusals { commands.append(.markStale) }
+    if answer?.isMergeSent == false { commands.append(.stepBack) }
     return commands + [.listChanges, .help, .escape]
   }
 
@@ -464,14 +490,25 @@ extension ReviewOverlay {
     case .leaveOut:
       guard case .staged = subject else { return "nothing of this is staged" }
       return selectedPlace == nil ? "choose a record first" : nil
-    case .takeMine, .takeTheirs:
+    case .takeMine, .takeTheirs, .takeBase:
       guard case .staged = subject, selectedConflict != nil else { return "choose a field in conflict first" }
       return nil
+    case .stepBack:
+      switch answer?.isMergeSent {
+      case false?: return nil
+      case true?: return "others have this merge already: only an undo takes it back"
+      case nil: return "only a merge that is the newest commit is stepped back before"
+      }
     default: return nil
     }
   }
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
+    if case .reply(let reply as StepBackReply) = answer {
+      session.intend(.dismiss)
+      session.say("the head is \(reply.head) again; the merge \(reply.merge) is in nobody's history")
+      session.intend(.look)
+    }
     if case .review(let answer) = answer, answer.request.subject == subject { show(answer) }
   }
 
@@ -504,13 +541,18 @@ extension ReviewOverlay {
       session.intend(.dismiss)
     case .open: askForName(in: &session)
     case .leaveOut: leaveOut(in: &session)
-    case .takeMine, .takeTheirs: resolveConflict(takesMine: command == .takeMine, in: &session)
+    case .takeMine: resolveConflict(by: .mine, in: &session)
+    case .takeTheirs: resolveConflict(by: .theirs, in: &session)
+    case .takeBase: resolveConflict(by: .base, in: &session)
     case .markStale:
       marksIndexesStale.toggle()
       renew()
       session.say(
         marksIndexesStale
           ? "indexes without a proven rule will be marked stale" : "indexes stay right or the commit is refused")
+    case .stepBack:
+      guard case .undo(let merge, _) = subject else { return false }
+      session.start(.stepBack, .ask(StepBackRequest(merge: merge)), label: "step back")
     case .listChanges:
       session.intend(.present(TextOverlay(title: "What is committed", lines: document)))
     case .nextPane: return move(.down, argument: nil, frame: frame, in: &session)
@@ -542,16 +584,16 @@ extension ReviewOverlay {
   }
 
   /// Decides one field in conflict; once all of a record are decided, the change is put on what lies there now.
-  private mutating func resolveConflict(takesMine: Bool, in session: inout Session) {
+  private mutating func resolveConflict(by side: MergeSide, in session: inout Session) {
     guard let (place, conflict, path) = selectedConflict else { return }
-    choices[place, default: [:]][path] = takesMine ? .mine : .theirs
-    session.say("\(path.shortText): \(takesMine ? "mine" : "theirs")")
+    choices[place, default: [:]][path] = side
+    session.say("\(path.shortText): \(Self.word(side))")
     let decided = choices[place] ?? [:]
     guard conflict.fields.allSatisfy({ decided[$0.path] != nil }),
-      let coding = session.outline?.datastore(place.datastore)?.descriptor.coding
+      let descriptor = session.outline?.datastore(place.datastore)?.descriptor
     else { return }
     do throws(ModelError) {
-      let edit = try conflict.resolved(by: decided, coding: coding)
+      let edit = try conflict.resolved(by: decided, descriptor: descriptor)
       session.staged.settle(place, as: edit)
       session.start(.staging, .saveStaged(session.staged))
       session.intend(.dismiss)
@@ -566,6 +608,11 @@ extension Command {
   static let takeTheirs: Command = "take-theirs"
   static let markStale: Command = "mark-stale"
   static let listChanges: Command = "list-changes"
+  static let stepBack: Command = "step-back"
+}
+
+extension WorkSlot {
+  static let stepBack = WorkSlot("step-back", isKept: true)
 }
 
 extension PaneID {

@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// The changed records of a commit, or between two; Enter unfolds the fields, old and new.
-struct DifferencePane: ListPane, KeptPane {
+struct DifferencePane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
     .difference, name: "Difference", work: [.changes, .fields],
     footer: [.down, .open, .expandAll, .restoreField, .restoreRecord, .revert, .history, .help, .close],
@@ -21,7 +21,7 @@ struct DifferencePane: ListPane, KeptPane {
   private var unfolded: Set<RecordPlace> = []
   /// Whether what is read from here on is unfolded too.
   private var unfoldsAll = false
-  private var reader: (any ChangeReader)?
+  private var reader: OpenReader?
   private var old: CommitNumber?
   private var new: CommitNumber?
   private(set) var isAtEnd = false
@@ -35,6 +35,15 @@ struct DifferencePane: ListPane, KeptPane {
     case record(Int)
     /// A field, and which of its lines: old, new, now.
     case field(Int, Int, FieldText.Part)
+  }
+
+  /// Where the changes go on.
+  private struct OpenReader: Sendable, Equatable {
+    let reader: any ChangeReader
+
+    init(_ reader: any ChangeReader) { self.reader = reader }
+
+    static func == (left: Self, right: Self) -> Bool { left.reader === right.reader }
   }
 
   static let pageSize = 200
@@ -61,7 +70,7 @@ struct DifferencePane: ListPane, KeptPane {
         .changes,
         .changes(
           ChangesRequest(
-            source: source, place: scope.place, reader: reader, limit: Self.pageSize, naming: session.naming)))
+            source: source, place: scope.place, reader: reader?.reader, limit: Self.pageSize, naming: session.naming)))
     }
     guard !isReading, pendingFields == nil, let new,
       let row = rows.first(where: { unfolded.contains($0.place) && fields[$0.place] == nil })
@@ -76,7 +85,7 @@ struct DifferencePane: ListPane, KeptPane {
     switch answer {
     case .changes(let answer) where answer.source == source:
       isReading = false
-      (old, new, reader, isAtEnd) = (answer.old, answer.new, answer.reader, answer.isAtEnd)
+      (old, new, reader, isAtEnd) = (answer.old, answer.new, OpenReader(answer.reader), answer.isAtEnd)
       let isFirst = rows.isEmpty
       rows += answer.rows
       if unfoldsAll { unfolded.formUnion(answer.rows.map(\.place)) }

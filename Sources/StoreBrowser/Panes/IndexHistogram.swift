@@ -2,7 +2,7 @@ import DatastoreModel
 import TerminalKit
 
 /// The picture above the keys of an index: how its entries are spread, with the range as a brush on it.
-struct IndexHistogram: Sendable {
+struct IndexHistogram: Sendable, Equatable {
   private(set) var reply: HistogramReply?
   private var pending: HistogramRequest?
   private var failedRequest: HistogramRequest?
@@ -205,7 +205,8 @@ struct IndexHistogram: Sendable {
     if let current {
       let place = Point(column: bars.left + layout.column(of: current) + layout.width / 2, row: bars.bottom)
       // A label that stands there says more than the mark: the bar itself is marked too.
-      if grid[place].text == " " {
+      func isBlank(_ step: Int) -> Bool { grid[Point(column: place.column + step, row: place.row)].text == " " }
+      if isBlank(0), isBlank(-1) || isBlank(1) {
         grid[place] = Cell(text: theme.isASCII ? "^" : "▲", width: 1, style: theme.style(.found))
       }
     }

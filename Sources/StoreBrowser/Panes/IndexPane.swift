@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 5: the keys of an index with the number of their entries, its range and its histogram.
-struct IndexPane: KeptPane {
+struct IndexPane: KeptPane, Equatable {
   static let entry = PaneEntry(
     .index, digit: 5, name: "Index", work: [.keys, .histogram, .distinct, .verify],
     footer: [
@@ -28,6 +28,8 @@ struct IndexPane: KeptPane {
   private(set) var verified: VerifyAnswer?
   private var problem: String?
   private var moves = 0
+  /// The rank of the table's selection that was followed last.
+  private var followed: Int?
 
   private static let pageSize = 120
 
@@ -59,12 +61,14 @@ struct IndexPane: KeptPane {
     show(source?.datastore, index: source?.index, range: source?.range)
     guard let datastore, problem == nil else { return }
     if commit != session.shown {
-      let anchor: KeysRequest.Anchor = selected.map { .from(rank: $0.rank) } ?? .start
+      let rank = selected?.rank ?? (range == nil ? session.looking.rank : nil)
+      let anchor: KeysRequest.Anchor = rank.map { .from(rank: $0) } ?? .start
       reset()
       commit = session.shown
       ask(anchor, datastore, in: &session)
     }
     histogram.demand(datastore, index, frame: frame, in: &session)
+    if !frame.isFocused { stand(atSelectionOf: &session) }
     reveal(frame: frame)
     guard pending == nil, let bounds, let first = rows.first, let last = rows.last else { return }
     if selection + frame.rows > rows.count, last.rank + last.count < bounds.upperBound {
@@ -83,6 +87,20 @@ struct IndexPane: KeptPane {
     }
   }
 
+  /// Stands at the key of the record that the table has selected, where that is another than before.
+  mutating func stand(atSelectionOf session: inout Session) {
+    guard pending == nil, let datastore, let rank = session.looking.rank, rank != followed,
+      bounds?.contains(rank) == true, commit == session.shown
+    else { return }
+    followed = rank
+    histogram.leaveBin()
+    if let line = rows.firstIndex(where: { ($0.rank..<$0.rank + max(1, $0.count)).contains(rank) }) {
+      selection = line
+    } else {
+      ask(.from(rank: rank), datastore, in: &session)
+    }
+  }
+
   private mutating func ask(_ anchor: KeysRequest.Anchor, _ datastore: String, in session: inout Session) {
     let request = KeysRequest(
       datastore: datastore, index: index, commit: session.shown, range: range, anchor: anchor, limit: Self.pageSize,
@@ -94,8 +112,9 @@ struct IndexPane: KeptPane {
   private mutating func reveal(frame: PaneFrame) {
     let visible = max(1, frame.rows - Self.headerRows(frame))
     selection = max(0, min(selection, rows.count - 1))
-    if selection < top { top = selection }
-    if selection >= top + visible { top = selection - visible + 1 }
+    // What follows the table turns a page at a time: lines that moved with every step would cost more than the step.
+    if selection < top { top = frame.isFocused ? selection : selection - visible + 1 }
+    if selection >= top + visible { top = frame.isFocused ? selection - visible + 1 : selection }
     top = max(0, min(top, rows.count - visible))
   }
 
@@ -254,7 +273,8 @@ struct IndexPane: KeptPane {
       draw(rows[top + row], before: top + row > 0 ? rows[top + row - 1] : nil, in: rect, on: &grid, session: session)
       guard top + row == selection else { continue }
       grid.write(theme.cursor, at: rect.origin, width: 1)
-      grid.select(rect, frame: frame, theme: theme)
+      // Beside the table the sign is enough: a whole line for each step there would cost more than the step.
+      if frame.isFocused { grid.select(rect, frame: frame, theme: theme) }
     }
     if rows.isEmpty, let bounds, bounds.isEmpty {
       grid.note(

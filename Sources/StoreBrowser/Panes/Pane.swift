@@ -40,6 +40,10 @@ protocol Pane: Sendable {
   // MARK: Picture
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session)
+  /// Whether its picture is the same as another state's, the session and the place being the same.
+  func isDrawn(like other: any Pane) -> Bool
+  /// What its picture shows of the session that other panes do not; see `PaneDrawings`.
+  func further(_ session: Session) -> String
   /// Where it lies, as an overlay, between title and status.
   func rect(in body: Rect, session: Session) -> Rect
   /// The commands at the foot of the screen as things stand.
@@ -97,6 +101,10 @@ extension CellGrid {
     let look = theme.style(frame.isFocused ? .selected : .selectedElsewhere)
     restyle(rect) { style in
       style.attributes.formUnion(look.attributes)
+      // A selected line is of one colour, whatever its parts are elsewhere.
+      guard look.attributes.contains(.reverse) else { return }
+      style.foreground = .standard
+      style.attributes.remove(.dim)
     }
     if frame.isFocused { cursor = Point(column: cursorColumn ?? rect.left, row: rect.top) }
   }

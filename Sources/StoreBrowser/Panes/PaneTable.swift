@@ -14,6 +14,8 @@ struct PaneEntry: Sendable {
   let footer: [Command]
   /// The commands that come with it; others stand in `CommandTable`.
   let commands: [CommandEntry]
+  /// Whether keys may mean in it what they mean nowhere else: in all overlays, and in a pane that is a place of its own.
+  let hasOwnKeys: Bool
   /// Whether it asks for what it lacks also while it is not on the screen.
   let isAlwaysKept: Bool
   /// An empty one. Nil for overlays, which are made of what they are about.
@@ -22,6 +24,7 @@ struct PaneEntry: Sendable {
   init(
     _ id: PaneID, digit: Int? = nil, name: String, view: [PaneID]? = nil, work: Set<WorkSlot> = [],
     footer: [Command], commands: [CommandEntry] = [], isAlwaysKept: Bool = false,
+    hasOwnKeys: Bool = false,
     make: (@Sendable () -> any Pane)? = nil
   ) {
     self.id = id
@@ -32,6 +35,7 @@ struct PaneEntry: Sendable {
     self.footer = footer
     self.commands = commands
     self.isAlwaysKept = isAlwaysKept
+    self.hasOwnKeys = hasOwnKeys || make == nil
     self.make = make
   }
 }
@@ -41,7 +45,8 @@ enum PaneTable {
   /// Panes that stand in a layout.
   static let panes: [PaneEntry] = [
     StoresPane.entry, TablePane.entry, RecordPane.entry, HistoryPane.entry, IndexPane.entry, MigrationPane.entry,
-    DifferencePane.entry, FrequencyPane.entry, PickaxePane.entry, DescribePane.entry, PlotPane.entry,
+    RemotesPane.entry, DifferencePane.entry, FrequencyPane.entry, PickaxePane.entry, DescribePane.entry, PlotPane.entry,
+    MergePane.entry,
   ]
 
   /// Panes that lie over the others and have the keys.

@@ -3,9 +3,9 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 1: datastores, the indexes of the one that is open, named views, what is staged, pins.
-struct StoresPane: ListPane, KeptPane {
+struct StoresPane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
-    .stores, digit: 1, name: "Stores", work: [.newest],
+    .stores, digit: 1, name: "Stores", work: [.newest, .smallHistogram],
     footer: [.down, .open, .nextPane, .history, .storeHistory, .palette, .help, .close]
   ) { StoresPane() }
 
@@ -17,6 +17,7 @@ struct StoresPane: ListPane, KeptPane {
   private var newest: NewestReply?
   private var asked: NewestRequest?
   private var room = 0
+  private var histogram = SmallHistogram()
 
   enum Line: Sendable, Hashable {
     case heading(String, trailing: String)
@@ -28,17 +29,24 @@ struct StoresPane: ListPane, KeptPane {
     case staged(RecordPlace)
     case pin(Pin)
     case commit(Int)
+    /// A row of the small histogram; the first stands for all.
+    case picture(Int)
 
     var isSelectable: Bool {
       switch self {
-      case .heading, .blank: false
+      case .heading, .blank, .picture: false
       default: true
       }
     }
   }
 
   func lines(_ session: Session) -> [Line] {
-    let lines = standingLines(session)
+    var lines = standingLines(session)
+    if hasPicture(lines), let histogram = histogram.current(session) {
+      let name = session.looking.source?.index ?? "identifiers"
+      lines += [.blank, .heading(name.uppercased(), trailing: NumberFormat.count(histogram.count))]
+      lines += (0..<SmallHistogram.rows).map { .picture($0) }
+    }
     guard let newest, room >= lines.count + 5 else { return lines }
     let commits = newest.commits.prefix(room - lines.count - 2).indices
     return commits.isEmpty
@@ -64,6 +72,11 @@ struct StoresPane: ListPane, KeptPane {
     return lines
   }
 
+  /// The small histogram that stands below the names.
+  func smallHistogram(_ session: Session) -> Histogram? { histogram.current(session) }
+
+  private func hasPicture(_ standing: [Line]) -> Bool { room >= standing.count + SmallHistogram.rows + 2 }
+
   private mutating func demandNewest(in session: inout Session) {
     guard session.outline != nil, room >= standingLines(session).count + 5 else { return }
     let request = NewestRequest(head: session.head)
@@ -74,9 +87,10 @@ struct StoresPane: ListPane, KeptPane {
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
     if case .reply(let reply as NewestReply) = answer, reply.request == asked { newest = reply }
+    histogram.answered(answer)
   }
 
-  /// The commits are no more than an addition: without them there are none.
+  /// The commits and the histogram are no more than an addition: without them there are none.
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {}
 
   /// Puts the selection on the datastore or index that is open.
@@ -128,7 +142,7 @@ struct StoresPane: ListPane, KeptPane {
     case .commit(let position):
       guard let newest, newest.commits.indices.contains(position) else { return }
       session.intend(.travel(newest.commits[position].number))
-    case .heading, .blank: return
+    case .heading, .blank, .picture: return
     }
     session.intend(.focus(.table))
   }
@@ -150,6 +164,7 @@ struct StoresPane: ListPane, KeptPane {
     filter = session.looking.source?.filter
     room = frame.rows
     demandNewest(in: &session)
+    if hasPicture(standingLines(session)) { histogram.demand(columns: frame.columns, in: &session) }
     let lines = lines(session)
     if !lines.isEmpty { settle(lines, from: list.selection - 1) }
     list.reveal(rows: frame.rows, count: lines.count)
@@ -192,6 +207,11 @@ struct StoresPane: ListPane, KeptPane {
     }
     switch line {
     case .blank: break
+    case .picture(let row):
+      guard row == 0 else { break }
+      histogram.draw(
+        in: Rect(column: rect.left, row: rect.top, columns: rect.columns, rows: SmallHistogram.rows), on: &grid,
+        session: session)
     case .heading(let text, let trailing):
       grid.write(text, at: rect.origin, width: rect.columns, style: theme.style(.header))
       grid.write(trailing, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
@@ -284,7 +304,7 @@ struct NewestRequest: Question, Hashable {
   }
 }
 
-struct NewestReply: Sendable {
+struct NewestReply: Sendable, Equatable {
   var request: NewestRequest
   var commits: [Commit]
 }

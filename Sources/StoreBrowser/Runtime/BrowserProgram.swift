@@ -53,7 +53,7 @@ package final class BrowserProgram: TerminalProgram {
   }
 
   package func draw(size: Size) -> CellGrid {
-    let grid = browser.draw(size: size)
+    let grid = browser.picture(size: size)
     if let keyTime {
       let duration = ContinuousClock.now - keyTime
       browser.noteLatency(duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000)

@@ -14,7 +14,8 @@ package final class BrowserRuntime: Sendable {
     var isStopped = false
     var follower: (any Sendable & AnyObject)?
     var stirs = false
-    var ticks = false
+    /// What was measured at the last tick that was not taken yet.
+    var figures: WorkFigures?
     /// Tells the clock that runs from those before it.
     var clockTurn = 0
     /// Pieces of work done since the store was last told to let go of memory.
@@ -53,9 +54,9 @@ package final class BrowserRuntime: Sendable {
         state.stirs = false
         posted.append(.storeStirred)
       }
-      if state.ticks {
-        state.ticks = false
-        posted.append(.tick)
+      if let figures = state.figures {
+        state.figures = nil
+        posted.append(.tick(figures))
       }
       return posted
     }
@@ -109,9 +110,10 @@ package final class BrowserRuntime: Sendable {
   }
 
   private func tick(_ turn: Int) {
+    let figures = WorkFigures(of: store)
     let isDue = state.withLock { state in
       guard state.clockTurn == turn, !state.isStopped else { return false }
-      state.ticks = true
+      state.figures = figures
       return true
     }
     guard isDue else { return }
@@ -143,8 +145,10 @@ package final class BrowserRuntime: Sendable {
       store: store, files: files, warmUp: warmUp, cancellation: cancellation, report: { throttle.report($0) })
     context.typingPause = 150
     do throws(ModelError) {
+      if id.slot.isInCockpit { measure(id) }
       let answer = try work.perform(in: context)
       throttle.flush()
+      if id.slot.isInCockpit { measure(id) }
       finish(id, .finished(answer))
     } catch {
       throttle.flush()
@@ -152,6 +156,9 @@ package final class BrowserRuntime: Sendable {
     }
     tidy(after: id.slot)
   }
+
+  /// What is taken when long work begins and when it has ended; between, the clock says.
+  private func measure(_ id: WorkID) { post(.tick(WorkFigures(of: store)), isOpen: id) }
 
   /// Keeps memory flat however long somebody reads on: at once after work that reads widely, otherwise now and then.
   private func tidy(after slot: WorkSlot) {

@@ -7,7 +7,7 @@ package struct BlameRequest: Sendable, Hashable {
   package var from: CommitNumber
 }
 
-package struct BlameAnswer: Sendable {
+package struct BlameAnswer: Sendable, Equatable {
   package var request: BlameRequest
   /// By the path of the field: the commit that gave it its value; of a list or object, the newest of its parts.
   package var commits: [String: Commit]

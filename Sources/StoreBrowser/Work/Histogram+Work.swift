@@ -16,7 +16,7 @@ package struct HistogramRequest: Question, Hashable {
   }
 }
 
-package struct HistogramReply: Sendable {
+package struct HistogramReply: Sendable, Equatable {
   package var request: HistogramRequest
   package var histogram: Histogram
 }

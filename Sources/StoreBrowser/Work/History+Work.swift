@@ -27,50 +27,64 @@ package enum HistoryScope: Sendable, Hashable {
 /// A page of a history, newest first.
 package struct HistoryRequest: Sendable, Hashable {
   package var scope: HistoryScope
-  package var newest: CommitNumber
+  package var start: HistoryStart
   package var page: Int
   package var isFolded: Bool
   package var limit: Int
+}
+
+/// Where a page of a history begins: the newest commit of each way that is open, and the lanes that lead there.
+package struct HistoryStart: Sendable, Hashable {
+  var open: [CommitNumber]
+  var lanes = HistoryLanes()
+
+  var newest: CommitNumber { open.max() ?? CommitNumber(0) }
 }
 
 package struct HistoryAnswer: Sendable {
   package var request: HistoryRequest
   package var rows: [HistoryRow]
   /// Where the next older page begins; nil at the end.
-  package var next: CommitNumber?
+  package var next: HistoryStart?
 }
 
 /// A commit, with the value that it gave where the history is a field's.
 package struct HistoryRow: Sendable, Hashable {
   package var commit: Commit
   var value: ValueText?
+  /// Its place in the graph; nil where rows are not all the commits.
+  var graph: GraphRow?
+  /// The commits that it was made on, as far as they are shown.
+  var parents: [CommitNumber] = []
 }
 
 extension WorkContext {
   func history(_ request: HistoryRequest) throws(ModelError) -> HistoryAnswer {
     switch request.scope {
-    case .store: try commitPage(request) { _ in true }
-    case .datastore(let key): try commitPage(request) { $0.changes.contains { $0.datastore == key } }
+    case .store: try commitPage(request, hasGraph: true) { _ in true }
+    case .datastore(let key):
+      try commitPage(request, hasGraph: false) { $0.changes.contains { $0.datastore == key } }
     case .record(let place): try versionPage(request, of: place, path: nil)
     case .field(let place, let path): try versionPage(request, of: place, path: path)
     }
   }
 
   private func commitPage(
-    _ request: HistoryRequest, keeping isKept: (Commit) -> Bool
+    _ request: HistoryRequest, hasGraph: Bool, keeping isKept: (Commit) -> Bool
   ) throws(ModelError) -> HistoryAnswer {
-    var answer = HistoryAnswer(request: request, rows: [], next: request.newest)
-    while let newest = answer.next, answer.rows.count < request.limit {
+    var answer = HistoryAnswer(request: request, rows: [], next: request.start)
+    while let start = answer.next, answer.rows.count < request.limit {
       try goOn()
-      let commits = try store.commits(from: newest, limit: request.limit, folded: request.isFolded)
-      answer.next = nil
-      for (position, commit) in commits.enumerated() where isKept(commit) {
-        answer.rows.append(HistoryRow(commit: commit, value: nil))
-        guard answer.rows.count == request.limit else { continue }
-        answer.next = position + 1 < commits.count ? commits[position + 1].number : commit.parents.first
-        return answer
+      let page = try store.commitPage(
+        from: start.open, limit: request.limit - answer.rows.count, folded: request.isFolded)
+      var lanes = start.lanes
+      for commit in page.commits where isKept(commit) {
+        var row = HistoryRow(commit: commit, value: nil)
+        row.parents = commit.parents.map { page.shown($0) }
+        if hasGraph { row.graph = lanes.row(of: commit, passing: page.passed) }
+        answer.rows.append(row)
       }
-      if commits.count == request.limit { answer.next = commits.last?.parents.first }
+      answer.next = page.next.isEmpty ? nil : HistoryStart(open: page.next, lanes: lanes)
     }
     return answer
   }
@@ -79,13 +93,14 @@ extension WorkContext {
   private func versionPage(
     _ request: HistoryRequest, of place: RecordPlace, path: String?
   ) throws(ModelError) -> HistoryAnswer {
-    var answer = HistoryAnswer(request: request, rows: [], next: request.newest)
+    var answer = HistoryAnswer(request: request, rows: [], next: request.start)
     let path = try path.map { text throws(ModelError) in try Self.path(text) }
     var later: (commit: Commit, value: Document?)?
-    while let newest = answer.next, answer.rows.count < request.limit {
+    while let start = answer.next, answer.rows.count < request.limit {
       try goOn()
-      let versions = try store.versions(of: place.identifier, in: place.datastore, from: newest, limit: 100)
-      answer.next = versions.count == 100 ? versions.last?.commit.parents.first : nil
+      let versions = try store.versions(of: place.identifier, in: place.datastore, from: start.newest, limit: 100)
+      let older = versions.count == 100 ? versions.last?.commit.parents.first : nil
+      answer.next = older.map { HistoryStart(open: [$0]) }
       for version in versions {
         guard let path else {
           let text = version.record == nil ? ValueText(text: "deleted", kind: .missing) : nil
@@ -110,5 +125,14 @@ extension WorkContext {
       throw .invalid(text: text, column: 1, reason: "“\(text)” is no path; a path is written .name or .list[0].part")
     }
     return path
+  }
+}
+
+extension CommitPage {
+  /// The commit that stands for one that was left out.
+  fileprivate func shown(_ number: CommitNumber) -> CommitNumber {
+    var number = number
+    while let next = passed[number] { number = next }
+    return number
   }
 }

@@ -99,13 +99,18 @@ extension WorkContext {
     var options = EditOptions(
       leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
     )
-    options.activity = { [cancellation, report] activity in
-      var activity = activity
-      activity.title = "\(datastore): \(change.title)"
-      activity.startedAt = startedAt
-      report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-      return !cancellation.isCancelled
+    /// Hears of the building; the steps before it go with every word, since not every word arrives.
+    func hear(after before: [Activity.Step]) -> ActivityProgress {
+      { [cancellation, report] activity in
+        var activity = activity
+        activity.title = "\(datastore): \(change.title)"
+        activity.startedAt = startedAt
+        if !activity.steps.isEmpty { activity.steps = before + activity.steps }
+        report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
+        return !cancellation.isCancelled
+      }
     }
+    options.activity = hear(after: [])
     switch change {
     case .add(let name, let path, let kind):
       let guess = try guess(path, kind, of: datastore) { done, total in
@@ -114,6 +119,9 @@ extension WorkContext {
           title: "\(datastore): \(change.title)", done: done, total: total, startedAt: startedAt, steps: [step])
         report(Progress(done: done, total: total, found: .activity(activity)))
       }
+      let count = try self.datastore(datastore, at: store.head.commit).count
+      options.activity = hear(
+        after: [Activity.Step(title: "learn the types", done: count, total: count, isComplete: true)])
       let index = IndexDescriptor(
         name: name, kind: kind, encoding: guess.encoding, valueType: guess.swiftName, rule: path.description)
       return try editable.addIndex(index, to: datastore, options: options)

@@ -6,7 +6,7 @@ package struct RecordRequest: Sendable, Hashable {
   package var commit: CommitNumber
 }
 
-package struct RecordAnswer: Sendable {
+package struct RecordAnswer: Sendable, Equatable {
   package var request: RecordRequest
   /// Nil where there is no such record at that commit.
   package var record: Record?
@@ -14,7 +14,12 @@ package struct RecordAnswer: Sendable {
   /// Why the content could not be read as a document.
   package var problem: String?
   /// The record's entries, by index, as far as they can be told from a document path.
-  package var entries: [(index: String, value: Document)]
+  package var entries: [Entry]
+
+  package struct Entry: Sendable, Hashable {
+    package var index: String
+    package var value: Document
+  }
 }
 
 /// Records to do something with: marked ones, or rows of the table.
@@ -65,7 +70,7 @@ extension WorkContext {
       answer.document = document
       for index in datastore.descriptor.indexes {
         guard let path = index.documentPath, let value = document[path] else { continue }
-        answer.entries.append((index.name, value))
+        answer.entries.append(.init(index: index.name, value: value))
       }
     } catch { answer.problem = error.description }
     return answer

@@ -1,5 +1,6 @@
 import Documents
 package import DatastoreModel
+import Exchange
 
 /// What would be written, and what is to be said about it before.
 package enum ReviewSubject: Sendable, Hashable {
@@ -31,6 +32,8 @@ package struct ReviewAnswer: Sendable {
   package var head: CommitNumber
   /// There are more records than are described.
   package var isCut: Bool
+  /// Where a merge is taken back: whether others have it already. Nil of any other commit, and of one that is not the newest.
+  package var isMergeSent: Bool?
 }
 
 /// One record of a review.
@@ -68,8 +71,12 @@ extension WorkContext {
       answer.changes = rebased.changes
     case .migration(let changes): answer.changes = changes
     case .undo(let commit, _):
-      answer.subjectCommit = try store.commit(commit)
+      let undone = try store.commit(commit)
+      answer.subjectCommit = undone
       answer.changes = try editable.undoPreview(of: commit)
+      if undone.parents.count > 1, commit == head, let exchange = try? exchange() {
+        answer.isMergeSent = try onExchange { try exchange.isSent(commit) }
+      }
     case .restore(let commit, let datastore):
       answer.subjectCommit = try store.commit(commit)
       try describeRestore(to: commit, of: datastore, from: head, in: &answer)
@@ -111,13 +118,13 @@ extension WorkContext {
     }
   }
 
-  private func label(of edit: RecordEdit, at commit: CommitNumber, _ naming: Naming) -> String {
+  func label(of edit: RecordEdit, at commit: CommitNumber, _ naming: Naming) -> String {
     let coding = (try? view(commit).datastore(edit.datastore)?.descriptor.coding) ?? .json
     guard let bytes = (edit.new ?? edit.old)?.bytes, let document = try? coding.document(of: bytes) else { return "" }
     return naming.label(of: document, in: edit.datastore) ?? ""
   }
 
-  private func fields(of edit: RecordEdit, at commit: CommitNumber) throws(ModelError) -> [FieldRow] {
+  func fields(of edit: RecordEdit, at commit: CommitNumber) throws(ModelError) -> [FieldRow] {
     let coding = try view(commit).datastore(edit.datastore)?.descriptor.coding ?? .json
     let old = try edit.old.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }
     let new = try edit.new.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }

@@ -234,7 +234,7 @@ extension WorkContext {
 struct MatchesRequest: Question, Hashable {
   var search: SearchRequest
 
-  struct Reply: Sendable {
+  struct Reply: Sendable, Equatable {
     var request: MatchesRequest
     /// The first ones.
     var positions: [Int]

@@ -44,7 +44,7 @@ package struct StepChangesRequest: Question, Hashable {
   }
 }
 
-package struct StepChangesReply: Sendable {
+package struct StepChangesReply: Sendable, Equatable {
   package var request: StepChangesRequest
   package var changed: [StoredKey: ChangeKind]
   /// Of the first changed records the cells that differ, as they were.

@@ -9,7 +9,7 @@ package struct VerifyRequest: Sendable, Hashable {
   package var commit: CommitNumber
 }
 
-package struct VerifyAnswer: Sendable {
+package struct VerifyAnswer: Sendable, Equatable {
   package var request: VerifyRequest
   package var entriesRead: Int
   package var recordsRead: Int

@@ -108,6 +108,7 @@ package enum ResolvePurpose: Sendable, Hashable {
   /// The older side of a difference; the newer one is named, or is what is shown.
   case differenceBase(to: String?)
   case difference(from: CommitNumber)
+  case merge
 }
 
 /// Who holds the store now, and what it says it does.

@@ -83,12 +83,12 @@ struct EditingTests {
 
     let conflict = rebased.conflicts[0]
     let name = try DocumentPath(parsing: ".name")
-    #expect(try conflict.resolved(by: [name: .theirs], coding: .json) == nil)
-    let kept = try #require(try conflict.resolved(by: [name: .mine], coding: .json))
+    #expect(try conflict.resolved(by: [name: .theirs], descriptor: Cities.descriptor) == nil)
+    let kept = try #require(try conflict.resolved(by: [name: .mine], descriptor: Cities.descriptor))
     #expect(kept.old == conflict.theirs)
     #expect(kept.new == Cities.content(Cities.document(3, name: "mine")))
-    #expect(try rebased.conflicts[1].resolved(by: [.root: .mine], coding: .json)?.new == nil)
-    #expect(try rebased.conflicts[1].resolved(by: [.root: .theirs], coding: .json) == nil)
+    #expect(try rebased.conflicts[1].resolved(by: [.root: .mine], descriptor: Cities.descriptor)?.new == nil)
+    #expect(try rebased.conflicts[1].resolved(by: [.root: .theirs], descriptor: Cities.descriptor) == nil)
   }
 
   @Test("a preview tells entries that come and go, and what would be shared, and writes nothing")

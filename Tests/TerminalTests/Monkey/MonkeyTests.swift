@@ -54,7 +54,7 @@ struct MonkeyTests {
     for seed in 1...3 as ClosedRange<UInt64> {
       var hand = MonkeyHand(seed: seed)
       var count = 0
-      while count < 4_000 {
+      while count < 8_000 {
         let step = hand.next()
         count += step.events
         switch step.source {

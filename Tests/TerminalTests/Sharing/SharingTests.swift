@@ -42,7 +42,7 @@ struct SharingTests {
     try first.waitFor("HEAD #8")
     try first.waitUntilIdle()
     try first.press("w")
-    first.expect("base 3000000", "mine 1", "theirs 2", "choose m mine or t theirs")
+    first.expect("base 3000000", "mine 1", "theirs 2", "choose m mine, t theirs or b base")
     try first.press("Enter")
     #expect(try store.run("get", "City", "53654").contains("\"population\": 2,"))
     try first.press("j m Enter Enter")

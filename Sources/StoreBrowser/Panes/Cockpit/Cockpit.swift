@@ -24,6 +24,7 @@ struct Cockpit {
       lines.append([Span("reading before the first is taken…", theme.style(.dim))])
     }
     lines += run.steps.map(line)
+    if let figures { lines.append([Span(figures, theme.style(.dim))]) }
     if let words = run.words {
       let isBad = if case .failed = run.ending { true } else { false }
       lines += words.wrapped(to: width).map { [Span($0, theme.style(isBad ? .problem : .title))] }
@@ -40,6 +41,16 @@ struct Cockpit {
     }
     spans.append(Span("  browsing stays on \(shown) until it is committed", theme.style(.dim)))
     return spans
+  }
+
+  /// `memory 61 MB · temporary 12 MB · log +8.1 MB`: what was measured last while it ran.
+  private var figures: String? {
+    guard let figures = run.figures else { return nil }
+    var parts: [String] = []
+    if let memory = figures.memory { parts.append("memory \(NumberFormat.bytes(memory))") }
+    if figures.temporary > 0 { parts.append("temporary \(NumberFormat.bytes(figures.temporary))") }
+    if let growth = run.growth { parts.append("log +\(NumberFormat.bytes(growth))") }
+    return parts.isEmpty ? nil : parts.joined(separator: " \(theme.dot) ")
   }
 
   // MARK: Steps

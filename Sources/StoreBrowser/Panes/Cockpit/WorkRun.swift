@@ -41,6 +41,9 @@ struct WorkRun: Sendable, Hashable {
   private(set) var movedAt: Int64
   private(set) var endedAt: Int64?
   private(set) var ending: Ending?
+  /// What it takes, as it was measured last, and at its beginning.
+  private(set) var figures: WorkFigures?
+  private var firstFigures: WorkFigures?
 
   /// Work that begins here.
   init(_ id: WorkID, title: String, at now: Int64) {
@@ -95,6 +98,17 @@ struct WorkRun: Sendable, Hashable {
     (done, total) = (activity.done, activity.total)
     if current?.title != before { rates = RateMeter(course: rates.course) }
     rates.note(done: done, at: now)
+  }
+
+  mutating func take(_ figures: WorkFigures) {
+    self.figures = figures
+    if firstFigures == nil { firstFigures = figures }
+  }
+
+  /// Bytes that the store's file grew by, as far as it was measured.
+  var growth: UInt64? {
+    guard let figures, let firstFigures, figures.store > firstFigures.store else { return nil }
+    return figures.store - firstFigures.store
   }
 
   /// The step that is under way, or else the last.

@@ -3,7 +3,7 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 3: one record as a tree, as JSON, or as bytes.
-struct RecordPane: ListPane, KeptPane {
+struct RecordPane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
     .record, digit: 3, name: "Record", work: [.record, .blame, .life, .references],
     footer: [
@@ -21,6 +21,11 @@ struct RecordPane: ListPane, KeptPane {
     var request: RecordRequest?
     var staged: RecordContent?
     var form: Form
+  }
+
+  private struct Waiting: Sendable, Hashable {
+    var command: Command
+    var argument: String?
   }
 
   enum Form: String, Sendable, Hashable, CaseIterable { case tree, json = "JSON", hex }
@@ -51,7 +56,7 @@ struct RecordPane: ListPane, KeptPane {
   /// What the references were last asked for.
   private var askedTargets: AskedTargets?
   /// A command that waits for the record to be read.
-  private var waiting: (command: Command, argument: String?)?
+  private var waiting: Waiting?
   /// The path that the selection should be on when the record comes.
   private var wantedPath: DocumentPath?
 
@@ -102,7 +107,9 @@ struct RecordPane: ListPane, KeptPane {
   /// Whether a command waits for the record to be read.
   var isWaiting: Bool { waiting != nil }
 
-  mutating func wait(for command: Command, argument: String?) { waiting = (command, argument) }
+  mutating func wait(for command: Command, argument: String?) {
+    waiting = Waiting(command: command, argument: argument)
+  }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard let place else { return }

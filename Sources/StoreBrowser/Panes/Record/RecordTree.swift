@@ -17,7 +17,7 @@ struct TreeLine: Sendable, Hashable {
 }
 
 /// A document as lines, folded where a person folded it.
-struct RecordTree: Sendable {
+struct RecordTree: Sendable, Equatable {
   private(set) var lines: [TreeLine] = []
 
   /// Lists longer than this begin folded.

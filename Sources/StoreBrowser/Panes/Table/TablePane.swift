@@ -6,7 +6,7 @@ import TerminalKit
 ///
 /// It keeps ranks and a window of rows, never all of them: the position of a row leads to its rank in the index (or, of
 /// a filter, into the list of ranks that it kept), and only what is near the screen is read.
-struct TablePane: ListPane, KeptPane {
+struct TablePane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
     .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort, .order, .matches, .stepChanges],
     footer: [
@@ -22,6 +22,9 @@ struct TablePane: ListPane, KeptPane {
   var column = 0
   var columnOffset = 0
   var columns = TableColumns()
+
+  /// The order that was chosen, where the commit that is shown has no such index; it comes back where there is one again.
+  private(set) var setAside: RowSource?
 
   /// What the bounds belong to.
   private(set) var opened: TableRequest?
@@ -173,6 +176,7 @@ struct TablePane: ListPane, KeptPane {
     if self.source?.index != source.index { columns.forgetKeyWidth() }
     self.source = source
     self.anchor = anchor
+    setAside = nil
     opened = nil
     pending = nil
     ranks = nil
@@ -199,6 +203,29 @@ struct TablePane: ListPane, KeptPane {
     guard let source, !source.needsScan, let wantedRank, bounds.contains(wantedRank) else { return }
     list.selection =
       source.isDescending ? bounds.upperBound - 1 - wantedRank : wantedRank - bounds.lowerBound
+  }
+
+  /// Goes on in the order by identifier at a commit that has not the index of the order, and comes back to it at one that has.
+  /// Answers what there is to say of it.
+  mutating func settleOrder(of outline: Outline) -> String? {
+    guard let source, let datastore = outline.datastore(source.datastore) else { return nil }
+    if let index = source.index, datastore.index(index) == nil {
+      var other = source
+      (other.index, other.range) = (nil, nil)
+      let kept = setAside ?? source
+      show(other, anchor: keepingIdentifier())
+      setAside = kept
+      return "\(outline.commit.number) has no index \(index): in the order of the identifiers"
+    }
+    guard let kept = setAside, kept.datastore == source.datastore, datastore.index(kept.index) != nil else {
+      return nil
+    }
+    show(kept, anchor: keepingIdentifier())
+    return nil
+  }
+
+  private func keepingIdentifier() -> TableRequest.Anchor {
+    row(at: list.selection).map { .identifier($0.entry.identifier) } ?? .position(list.selection)
   }
 
   /// The anchor that keeps the selection on its record.

@@ -3,7 +3,7 @@ import TerminalKit
 
 /// The strip above a history: its commits over time, as high as the records that they changed, on a logarithmic scale so
 /// that a migration does not flatten everything else. The selected commit, the commit that is shown and pins are marked.
-struct HistoryStrip: Sendable {
+struct HistoryStrip: Sendable, Equatable {
   /// Two of bars, one of marks and dates.
   static let rows = 3
 

@@ -3,20 +3,22 @@ import DatastoreModel
 import TerminalKit
 
 /// Pane 4: the commits of the store, of a datastore, of a record or of a field; newest first, a page at a time.
-struct HistoryPane: ListPane, KeptPane {
+struct HistoryPane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
     .history, digit: 4, name: "History", view: [.history, .difference], work: [.history, .strip],
-    footer: [.down, .open, .travel, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]
+    footer: [.down, .open, .travel, .history, .range, .difference, .revert, .restoreRecord, .pickaxe, .help, .close]
   ) { HistoryPane() }
 
   private(set) var scope = HistoryScope.store
+  /// What of the selection it follows; nil where it stays.
+  private var follows: Following?
   var list = ListWindow()
   var isFolded = true
   /// The base of a difference, set by v.
   private(set) var base: CommitNumber?
 
   /// Where each page begins; pages that are not near the selection are let go.
-  private var starts: [CommitNumber] = []
+  private var starts: [HistoryStart] = []
   private var pages: [Int: [HistoryRow]] = [:]
   private var counts: [Int] = []
   private var isAtEnd = false
@@ -29,6 +31,10 @@ struct HistoryPane: ListPane, KeptPane {
   private(set) var problem: String?
   private var searchText: String?
   private var strip = HistoryStrip()
+  /// The lanes that the widest row of the graph takes.
+  private var lanes = 1
+
+  private enum Following: Sendable, Hashable { case datastore, record, field }
 
   static let pageSize = 200
 
@@ -48,6 +54,11 @@ struct HistoryPane: ListPane, KeptPane {
 
   /// Shows another history; the selection goes to a commit, or to the newest.
   mutating func show(_ scope: HistoryScope, at commit: CommitNumber? = nil) {
+    follows = nil
+    turn(to: scope, at: commit)
+  }
+
+  private mutating func turn(to scope: HistoryScope, at commit: CommitNumber? = nil) {
     if scope != self.scope { base = nil }
     self.scope = scope
     list = ListWindow()
@@ -66,9 +77,11 @@ struct HistoryPane: ListPane, KeptPane {
     isAtEnd = false
     pending = nil
     problem = nil
+    lanes = 1
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
+    if let follows, let wanted = Self.scope(following: follows, session), wanted != scope { turn(to: wanted) }
     guard problem == nil else { return }
     guard session.head.rawValue > 0 else {
       isAtEnd = true
@@ -78,14 +91,14 @@ struct HistoryPane: ListPane, KeptPane {
       wanted = wanted ?? (list.selection > 0 ? selected?.commit.number : nil)
       reset()
       newest = session.head
-      starts = [session.head]
+      starts = [HistoryStart(open: [session.head])]
     }
     list.reveal(rows: visibleRows(frame), count: count)
     if headerRows(frame) > 0 { strip.demand(scope, columns: frame.columns, in: &session) }
     let page = missingPage(around: list.top..<list.top + max(1, frame.rows) * 2)
     guard let page, pending == nil || pending?.page != page else { return }
     let request = HistoryRequest(
-      scope: scope, newest: starts[page], page: page, isFolded: isFolded, limit: Self.pageSize)
+      scope: scope, start: starts[page], page: page, isFolded: isFolded, limit: Self.pageSize)
     pending = request
     session.start(.history, .history(request))
   }
@@ -110,6 +123,7 @@ struct HistoryPane: ListPane, KeptPane {
     let page = answer.request.page
     let known = count
     pages[page] = answer.rows
+    lanes = max(lanes, answer.rows.compactMap { $0.graph?.width }.max() ?? 1)
     if page == counts.count {
       counts.append(answer.rows.count)
       if let next = answer.next { starts.append(next) } else { isAtEnd = true }
@@ -176,6 +190,30 @@ struct HistoryPane: ListPane, KeptPane {
     if slot == .history { problem = error.description }
   }
 
+  /// The history of what is selected; nil where nothing is.
+  private static func scope(following: Following, _ session: Session) -> HistoryScope? {
+    switch following {
+    case .datastore: session.datastore.map { .datastore($0) }
+    case .record: session.looking.record.map { .record($0) }
+    case .field:
+      session.looking.record.flatMap { place in session.looking.path.map { .field(place, path: $0) } }
+    }
+  }
+
+  /// The datastore of the selection, its record, its field, and the whole store again; it follows from then on.
+  private mutating func stepScope(in session: inout Session) {
+    let next: Following? =
+      switch follows {
+      case nil: .datastore
+      case .datastore: .record
+      case .record: .field
+      case .field: nil
+      }
+    guard let next, let scope = Self.scope(following: next, session) else { return show(.store) }
+    follows = next
+    turn(to: scope)
+  }
+
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
     case .searchNext, .searchPrevious:
@@ -196,6 +234,7 @@ struct HistoryPane: ListPane, KeptPane {
       return true
     }
     switch command {
+    case .history: stepScope(in: &session)
     case .search, .searchNext, .searchPrevious: search(command, argument, in: &session)
     case .open: session.intend(.focus(.difference))
     case .fold:
@@ -245,9 +284,23 @@ struct HistoryPane: ListPane, KeptPane {
 
   // MARK: Drawing
 
+  func further(_ session: Session) -> String { title(session) }
+
+  func short(_ command: Command) -> String? {
+    guard command == .history else { return nil }
+    switch follows {
+    case nil: return "datastore"
+    case .datastore: return "record"
+    case .record: return "field"
+    case .field: return "store"
+    }
+  }
+
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: 4, title: "History  \(title(session))", footer: footer, theme: theme)
+    grid.border(
+      frame, digit: 4, title: "History  \(title(session))\(follows == nil ? "" : ", followed")", footer: footer,
+      theme: theme)
     let inside = frame.inside
     if let problem {
       grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
@@ -262,8 +315,10 @@ struct HistoryPane: ListPane, KeptPane {
         in: Rect(column: inside.left + 1, row: inside.top, columns: inside.columns - 2, rows: HistoryStrip.rows),
         selected: selected?.commit.number, on: &grid, session: session)
     }
+    var ancestors = Ancestors(of: selected)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
-      if let row = row(line) { draw(row, in: rect, on: &grid, session: session) }
+      guard let row = row(line) else { return }
+      draw(row, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid, session: session)
     }
   }
 
@@ -283,7 +338,22 @@ struct HistoryPane: ListPane, KeptPane {
       + (base.map { " · base \($0)" } ?? "")
   }
 
-  private func draw(_ row: HistoryRow, in rect: Rect, on grid: inout CellGrid, session: Session) {
+  /// Whether rows below one are what it was made on, asked from it down.
+  private struct Ancestors {
+    private var known: Set<CommitNumber> = []
+
+    init(of row: HistoryRow?) { row.map { known = [$0.commit.number] } }
+
+    mutating func hold(_ row: HistoryRow) -> Bool {
+      guard known.contains(row.commit.number) else { return false }
+      known.formUnion(row.parents)
+      return true
+    }
+  }
+
+  private func draw(
+    _ row: HistoryRow, isAncestor: Bool, in rect: Rect, on grid: inout CellGrid, session: Session
+  ) {
     let theme = session.theme
     let commit = row.commit
     var sign = ""
@@ -300,6 +370,14 @@ struct HistoryPane: ListPane, KeptPane {
         text, at: Point(column: x, row: rect.top), width: min(width, rect.right - x), style: theme.style(role),
         alignment: alignment)
       x += width + 1
+    }
+    if lanes > 1, let graph = row.graph {
+      let node = commit.number == session.head ? theme.mark : theme.isASCII ? "o" : "○"
+      let look = isAncestor ? theme.style(.text).with(.bold) : theme.style(.dim)
+      grid.write(
+        graph.text(node: node, isASCII: theme.isASCII), at: Point(column: x, row: rect.top),
+        width: min(2 * min(lanes, HistoryLanes.most), rect.right - x), style: look)
+      x += 2 * min(lanes, HistoryLanes.most)
     }
     put(number, numberWidth, .key, .trailing)
     put(sign, 1, .marked)

@@ -1,0 +1,90 @@
+import DatastoreModel
+import TerminalKit
+
+/// The panes as they were drawn last: one that did not change is not drawn again.
+struct PaneDrawings: Sendable {
+  private struct Drawn: Sendable {
+    var pane: any Pane
+    var frame: PaneFrame
+    /// What the pane shows of the session that is not the same for all.
+    var further: String
+    /// Where the terminal's cursor stands, if the pane says so.
+    var cursor: Point?
+  }
+
+  /// All panes, without title, status, keys and overlays.
+  private var grid = CellGrid(size: Size(columns: 0, rows: 0))
+  private var drawn: [PaneID: Drawn] = [:]
+  private var surroundings: Surroundings?
+  /// How often a pane was drawn, for the tests.
+  private(set) var count = 0
+
+  /// The panes of a layout, those drawn anew that changed.
+  mutating func picture(_ placed: [(pane: any Pane, frame: PaneFrame)], size: Size, session: Session) -> CellGrid {
+    let surroundings = Surroundings(session)
+    if grid.size != size || surroundings != self.surroundings || Set(drawn.keys) != Set(placed.map(\.pane.id))
+      || placed.contains(where: { drawn[$0.pane.id]?.frame.rect != $0.frame.rect })
+    {
+      grid = CellGrid(size: size)
+      drawn = [:]
+      self.surroundings = surroundings
+    }
+    var cursor: Point?
+    for (pane, frame) in placed {
+      let further = pane.further(session)
+      if let known = drawn[pane.id], known.frame == frame, known.further == further, pane.isDrawn(like: known.pane) {
+        cursor = known.cursor ?? cursor
+        continue
+      }
+      if drawn[pane.id] != nil { grid.fill(frame.rect) }
+      grid.cursor = nil
+      pane.draw(on: &grid, frame: frame, session: session)
+      count += 1
+      drawn[pane.id] = Drawn(pane: pane, frame: frame, further: further, cursor: grid.cursor)
+      cursor = grid.cursor ?? cursor
+    }
+    grid.cursor = cursor
+    return grid
+  }
+
+  /// What all panes show of the session.
+  private struct Surroundings: Sendable, Equatable {
+    var theme: Theme
+    var day: String
+    var shown: CommitNumber
+    var head: CommitNumber
+    var asOf: CommitNumber?
+    var datastore: String?
+    var source: RowSource?
+    var outline: Outline?
+    var stagedRevision: Int
+    var remembered: Remembered
+    var readsAsLines: Bool
+    var canWarmUp: Bool
+
+    init(_ session: Session) {
+      theme = session.theme
+      day = session.time.day(session.now)
+      shown = session.shown
+      head = session.head
+      asOf = session.asOf
+      datastore = session.datastore
+      source = session.looking.source
+      outline = session.outline
+      stagedRevision = session.stagedRevision
+      remembered = session.remembered
+      readsAsLines = session.readsAsLines
+      canWarmUp = session.configuration.canWarmUp
+    }
+  }
+}
+
+extension Pane {
+  /// Panes that cannot be compared are always drawn.
+  func isDrawn(like other: any Pane) -> Bool { false }
+  func further(_ session: Session) -> String { "" }
+}
+
+extension Pane where Self: Equatable {
+  func isDrawn(like other: any Pane) -> Bool { (other as? Self) == self }
+}

@@ -1,0 +1,200 @@
+import DatastoreModel
+import Documents
+import Exchange
+import TerminalKit
+
+/// The picture of a merge: base, ours and theirs of each field beside each other, and what comes out.
+extension MergePane {
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: nil, title: title(session), footer: state, theme: theme)
+    let inside = frame.inside
+    if let problem {
+      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+    }
+    guard let reply else { return grid.note("looking at what would change…", in: inside, style: theme.style(.dim)) }
+    let columns = MergeColumns(width: inside.columns - 2)
+    grid.write(
+      parents(reply, session), at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2)
+    if !reply.conflicts.isEmpty {
+      columns.write(
+        ["conflicts", "base", "ours", "theirs", "result"], at: Point(column: inside.left + 2, row: inside.top + 1),
+        on: &grid, styles: Array(repeating: theme.style(.header), count: 5))
+    }
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      draw(lines[line], reply, columns, in: rect, on: &grid, session: session)
+    }
+    if lines.isEmpty {
+      let room = Rect(column: inside.left, row: inside.top + 2, columns: inside.columns, rows: max(0, inside.rows - 2))
+      grid.note("everything of \(reply.theirs.number) is merged already", in: room, style: theme.style(.dim))
+    }
+  }
+
+  private func title(_ session: Session) -> String {
+    guard let reply else { return "Merge" }
+    return "Merge  \(sourceName(reply, session)) \(session.theme.arrow) here"
+  }
+
+  private var state: String {
+    guard let reply else { return "" }
+    let (open, all) = (openCount, reply.conflicts.count)
+    let conflicts = all == 0 ? "no conflicts" : "\(all - open) of \(NumberFormat.counted(all, "conflict")) settled"
+    return "\(conflicts) · \(NumberFormat.count(reply.plan.cleanCount)) clean"
+  }
+
+  /// The three commits: the one that both were made on, ours, theirs.
+  private func parents(_ reply: MergePlanReply, _ session: Session) -> [Span] {
+    let theme = session.theme
+    func commit(_ name: String, _ commit: Commit) -> [Span] {
+      let who = commit.author.isEmpty ? "" : " \(commit.author)"
+      return [
+        Span("\(name) ", theme.style(.dim)), Span("\(commit.number) ", theme.style(.key)),
+        Span("\(session.time.short(commit.date, now: session.now))\(who)   ", theme.style(.dim)),
+      ]
+    }
+    let base: [Span]
+    if reply.plan.isTwoWay {
+      base = [Span("base pruned: every difference is a conflict   ", theme.style(.warning))]
+    } else {
+      base = reply.base.map { commit("base", $0) } ?? [Span("no common commit   ", theme.style(.dim))]
+    }
+    return base + commit("ours", reply.ours) + commit("theirs", reply.theirs)
+  }
+
+  private func draw(
+    _ line: Line, _ reply: MergePlanReply, _ columns: MergeColumns, in rect: Rect, on grid: inout CellGrid,
+    session: Session
+  ) {
+    let theme = session.theme
+    let at = Point(column: rect.left + 2, row: rect.top)
+    switch line {
+    case .conflict(let position):
+      let row = reply.conflicts[position]
+      let name = "\(row.place.datastore)/\(named(row.place.identifier, row.label))"
+      guard row.isWhole else {
+        grid.write(name, at: at, width: rect.columns - 2, style: theme.style(.title))
+        return
+      }
+      func state(_ content: RecordContent?) -> String {
+        content == nil ? (row.conflict.base == nil ? "—" : "deleted") : row.conflict.base == nil ? "new" : "edited"
+      }
+      columns.write(
+        [
+          name, row.conflict.base == nil ? "—" : theme.mark, state(row.conflict.ours), state(row.conflict.theirs),
+          wholeResult(row),
+        ], at: at, on: &grid, styles: styles(decision(row, nil), theme, name: .title))
+    case .field(let position, let place):
+      let row = reply.conflicts[position]
+      let field = row.fields[place]
+      let decided = decision(row, field)
+      func text(_ value: Document?, _ isSame: Bool) -> String {
+        isSame ? "=" : value.map { ValueText(cell: $0).text } ?? "—"
+      }
+      columns.write(
+        [
+          "  " + field.path.shortText, text(field.base, false), text(field.ours, field.ours == field.base),
+          text(field.theirs, field.theirs == field.base), result(field, decided),
+        ], at: at, on: &grid,
+        styles: field.isConflict ? styles(decided, theme) : Array(repeating: theme.style(.dim), count: 5))
+      if field.isConflict, decided == nil {
+        grid.write(
+          theme.problemSign, at: Point(column: rect.left + 1, row: rect.top), width: 1, style: theme.style(.problem))
+      }
+    case .heading(let text):
+      grid.write(text, at: at, width: rect.columns - 2, style: theme.style(.header))
+    case .note(let text):
+      grid.write("\(theme.warningSign) \(text)", at: at, width: rect.columns - 2, style: theme.style(.warning))
+    case .clean(let position): draw(reply.clean[position], in: rect, on: &grid, theme: theme)
+    case .blank: break
+    }
+  }
+
+  /// The side that was taken stands out; what is open is told by its sign.
+  private func styles(_ decision: MergeDecision?, _ theme: Theme, name: Role = .key) -> [Style] {
+    var roles: [Role] = [name, .text, .text, .text, decision == nil ? .problem : .inserted]
+    if case .side(let side)? = decision {
+      for place in 1...3 { roles[place] = .dim }
+      roles[[.base: 1, .mine: 2, .theirs: 3][side] ?? 1] = .inserted
+    } else if decision != nil {
+      for place in 1...3 { roles[place] = .dim }
+    }
+    return roles.map { theme.style($0) }
+  }
+
+  private func later(_ side: MergeSide?) -> String {
+    switch side {
+    case .mine: "later: ours"
+    case .theirs: "later: theirs"
+    case .base, nil: ""
+    }
+  }
+
+  private func result(_ field: MergeField, _ decision: MergeDecision?) -> String {
+    switch field.standing {
+    case .merges(let value): return value.map { ValueText(cell: $0).text } ?? "—"
+    case .follows:
+      guard let decision else { return "" }
+      let value = decision.value(
+        of: FieldConflict(path: field.path, base: field.base, mine: field.ours, theirs: field.theirs))
+      return value.map { ValueText(cell: $0).text } ?? "—"
+    case .conflict: break
+    }
+    guard let decision else { return field.later == nil ? "?" : "?  \(later(field.later))" }
+    let value = decision.value(
+      of: FieldConflict(path: field.path, base: field.base, mine: field.ours, theirs: field.theirs))
+    let text = value.map { ValueText(cell: $0).text } ?? "—"
+    switch decision {
+    case .value: return "\(text)  by hand"
+    case .side(let side):
+      let name = [MergeSide.base: "base", .mine: "ours", .theirs: "theirs"][side] ?? ""
+      return "\(text)  \(side == field.later ? "later: \(name)" : name)"
+    }
+  }
+
+  private func wholeResult(_ row: MergeRow) -> String {
+    guard let decision = decision(row, nil) else { return row.later == nil ? "?" : "?  \(later(row.later))" }
+    let content = row.settlement([.root: decision])?.result
+    switch decision {
+    case .side(.base): return content == nil ? "no record" : "as it was"
+    case .side(.mine): return content == nil ? "keep the delete" : "keep ours"
+    case .side(.theirs): return content == nil ? "keep the delete" : "keep theirs"
+    case .value: return "by hand"
+    }
+  }
+
+  private func draw(_ row: MergedRow, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
+    let (sign, role) = StoresPane.sign(of: row.kind)
+    grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
+    let side = row.isBoth ? "both" : "theirs"
+    var spans = [
+      Span(
+        "\(row.place.datastore)/\(named(row.place.identifier, SafeText.cut(row.label, to: 24)))  ",
+        theme.style(row.kind == .delete ? .deleted : .text))
+    ]
+    if row.kind == .update, let field = row.fields.first {
+      spans += FieldText.spans(field, theme: theme)
+      if row.fields.count > 1 { spans.append(Span("+\(row.fields.count - 1) fields", theme.style(.dim))) }
+    }
+    grid.write(spans, at: Point(column: rect.left + 4, row: rect.top), width: max(0, rect.columns - 12))
+    grid.write(side, at: rect.origin, width: rect.columns, style: theme.style(.dim), alignment: .trailing)
+  }
+}
+
+/// Where the columns of a merge stand: the name takes what the four values leave.
+private struct MergeColumns {
+  private let widths: [Int]
+
+  init(width: Int) {
+    let value = max(8, min(24, width * 17 / 100))
+    let result = max(12, min(34, width * 24 / 100))
+    widths = [max(8, width - 3 * (value + 1) - result - 1), value, value, value, result]
+  }
+
+  func write(_ texts: [String], at origin: Point, on grid: inout CellGrid, styles: [Style]) {
+    var x = origin.column
+    for (place, text) in texts.enumerated() {
+      grid.write(text, at: Point(column: x, row: origin.row), width: widths[place], style: styles[place])
+      x += widths[place] + 1
+    }
+  }
+}

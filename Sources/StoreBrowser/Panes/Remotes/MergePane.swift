@@ -1,0 +1,442 @@
+import DatastoreModel
+import Documents
+import Exchange
+import TerminalKit
+
+/// The merge of a commit into the head, before anything is written: what conflicts, field by field with what each side has and what comes
+/// out, and what merges by itself. What was decided is kept as a draft until it is committed.
+struct MergePane: ListPane, KeptPane {
+  static let entry = PaneEntry(
+    .merge, name: "Merge", work: [.mergePlan, .mergeCommit],
+    footer: [
+      .takeMine, .takeTheirs, .takeBase, .edit, .settleRest, .searchNext, .commitMerge, .takeBack, .help, .close,
+    ],
+    commands: [
+      CommandTable.row(
+        .takeBase, ["b"], "keep what was there before", "base", .write,
+        "In a merge, and in a review where the head has moved: of the field in conflict under the cursor, keeps what it was "
+          + "before both changes.", in: [.merge, .review]),
+      CommandTable.row(
+        .settleRest, ["a"], "settle the rest of a merge by a rule", "rest", .exchange,
+        argument: .init("ours|theirs|later", isRequired: false),
+        "Settles every conflict that is still open: as it is here, as it is there, or by who changed the field later.",
+        in: [.merge]),
+      CommandTable.row(
+        .takeBack, ["x"], "open the decision again", "open again", .exchange,
+        "Takes back what was decided of the field, or of the record, under the cursor.", in: [.merge]),
+      CommandTable.row(
+        .commitMerge, ["c"], "commit the merge", "commit", .exchange, argument: .init("NAME", isRequired: false),
+        "Writes the merge as one commit with two parents, once no conflict is open; `u` takes it back like any commit.",
+        in: [.merge], unless: .writing),
+    ], hasOwnKeys: true
+  ) { MergePane() }
+
+  var list = ListWindow()
+  private(set) var reply: MergePlanReply?
+  private(set) var problem: String?
+  private(set) var isCommitting = false
+  /// What was decided; kept as a draft.
+  private(set) var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
+  private(set) var lines: [Line] = []
+  private var theirs: CommitNumber?
+  private var asked: MergePlanRequest?
+
+  enum Line: Sendable, Hashable {
+    case conflict(Int)
+    case field(Int, Int)
+    case heading(String)
+    case clean(Int)
+    case note(String)
+    case blank
+  }
+
+  /// Shows what merging a commit would do.
+  mutating func show(_ theirs: CommitNumber) {
+    guard theirs != self.theirs || problem != nil else { return }
+    self = MergePane()
+    self.theirs = theirs
+  }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard frame != .hidden, let theirs, !isCommitting else { return }
+    let request = MergePlanRequest(theirs: theirs, head: session.head, naming: session.naming)
+    guard request != asked else { return }
+    asked = request
+    session.start(.mergePlan, .ask(request), label: "merge \(theirs)")
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let reply) = answer else { return }
+    switch reply {
+    case let reply as MergePlanReply where reply.request == asked: take(reply, in: &session)
+    case let reply as MergeCommitReply:
+      isCommitting = false
+      session.remembered.merge = nil
+      session.intend(.remember)
+      self = MergePane()
+      session.say(reply.sentence)
+      session.intend(.closeView)
+      session.intend(.look)
+    default: break
+    }
+  }
+
+  private mutating func take(_ reply: MergePlanReply, in session: inout Session) {
+    let isFirst = self.reply == nil
+    self.reply = reply
+    problem = nil
+    if isFirst { restoreDraft(in: session) }
+    // What was decided on other contents than these is to be looked at again.
+    let places = Set(reply.conflicts.map(\.place))
+    decisions = decisions.filter { places.contains($0.key) }
+    rebuild(reply)
+    if isFirst, let first = lines.firstIndex(where: isOpen) { list.selection = first }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    isCommitting = false
+    if slot == .mergePlan { problem = error.description } else { asked = nil }
+    session.complain(error.description)
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    isCommitting = false
+    if slot == .mergePlan { problem = "it was called off" }
+  }
+
+  private mutating func rebuild(_ reply: MergePlanReply) {
+    lines = []
+    for (position, row) in reply.conflicts.enumerated() {
+      lines.append(.conflict(position))
+      lines += row.fields.indices.map { .field(position, $0) }
+    }
+    if !lines.isEmpty { lines.append(.blank) }
+    if reply.plan.kind == .fastForward {
+      lines.append(.note("nothing of ours lies beside it: the head moves to \(reply.theirs.number), without a commit"))
+    }
+    lines += reply.plan.notes.map { .note($0) }
+    if !reply.clean.isEmpty {
+      let cut = reply.plan.cleanCount > reply.clean.count ? ", the first \(NumberFormat.count(reply.clean.count)):" : ""
+      lines.append(
+        .heading(
+          "\(NumberFormat.counted(reply.plan.cleanCount, "record")) that \(reply.plan.cleanCount == 1 ? "merges" : "merge") by \(reply.plan.cleanCount == 1 ? "itself" : "themselves")\(cut)"
+        ))
+      lines += reply.clean.indices.map { .clean($0) }
+    }
+    list.select(list.selection, count: lines.count)
+  }
+
+  // MARK: What is decided
+
+  /// Conflicts that are still open.
+  var openCount: Int {
+    reply?.conflicts.count { $0.settlement(decisions[$0.place] ?? [:]) == nil } ?? 0
+  }
+
+  func decision(_ row: MergeRow, _ field: MergeField?) -> MergeDecision? {
+    let decided = decisions[row.place] ?? [:]
+    return decided[.root] ?? field.flatMap { decided[$0.path] }
+  }
+
+  private func isOpen(_ line: Line) -> Bool {
+    guard let reply else { return false }
+    switch line {
+    case .conflict(let position):
+      let row = reply.conflicts[position]
+      return row.isWhole && decision(row, nil) == nil
+    case .field(let position, let place):
+      let row = reply.conflicts[position]
+      return row.fields[place].isConflict && decision(row, row.fields[place]) == nil
+    case .heading, .clean, .note, .blank: return false
+    }
+  }
+
+  /// The conflict under the cursor, and its field where it is on one.
+  private var selected: (row: MergeRow, field: MergeField?)? {
+    guard let reply, lines.indices.contains(list.selection) else { return nil }
+    switch lines[list.selection] {
+    case .conflict(let position): return (reply.conflicts[position], nil)
+    case .field(let position, let field): return (reply.conflicts[position], reply.conflicts[position].fields[field])
+    case .heading, .clean, .note, .blank: return nil
+    }
+  }
+
+  /// On a field decides it; on a record all its fields.
+  private mutating func decide(_ side: MergeSide, in session: inout Session) {
+    guard let (row, field) = selected else { return }
+    if let field, field.isConflict, !row.isWhole {
+      decisions[row.place, default: [:]][.root] = nil
+      decisions[row.place, default: [:]][field.path] = .side(side)
+    } else if row.isWhole {
+      decisions[row.place] = [.root: .side(side)]
+    } else {
+      for conflict in row.conflict.fields { decisions[row.place, default: [:]][conflict.path] = .side(side) }
+    }
+    keepDraft(in: &session)
+    step(1)
+  }
+
+  mutating func take(_ value: Document, from editor: ValueEditor, in session: inout Session) {
+    decisions[editor.place, default: [:]][editor.path] = .value(value)
+    keepDraft(in: &session)
+    step(1)
+  }
+
+  private mutating func settleRest(_ argument: String, in session: inout Session) {
+    guard let reply else { return }
+    guard let policy = MergePolicy(rawValue: argument.trimmed), policy != .ask else {
+      return session.warn("the rest is settled as ours, theirs or later")
+    }
+    for row in reply.conflicts where row.settlement(decisions[row.place] ?? [:]) == nil {
+      func side(_ later: MergeSide?) -> MergeSide {
+        switch policy {
+        case .ours: .mine
+        case .theirs: .theirs
+        case .later, .ask: later ?? .mine
+        }
+      }
+      if row.isWhole { decisions[row.place] = [.root: .side(side(row.later))] }
+      for field in row.fields where field.isConflict && decisions[row.place]?[field.path] == nil {
+        decisions[row.place, default: [:]][field.path] = .side(side(field.later))
+      }
+    }
+    keepDraft(in: &session)
+    session.say("the rest is settled: \(policy.rawValue); x opens a decision again")
+  }
+
+  private mutating func takeBack(in session: inout Session) {
+    guard let (row, field) = selected else { return }
+    if let field { decisions[row.place]?[field.path] = nil } else { decisions[row.place] = nil }
+    keepDraft(in: &session)
+  }
+
+  /// Goes to the next open conflict, or to the one before; stays where none is open.
+  private mutating func step(_ direction: Int) {
+    let count = lines.count
+    guard count > 0 else { return }
+    for offset in 1...count {
+      let line = ((list.selection + direction * offset) % count + count) % count
+      guard isOpen(lines[line]) else { continue }
+      list.selection = line
+      return
+    }
+  }
+
+  // MARK: Keys
+
+  func headerRows(_ frame: PaneFrame) -> Int { 2 }
+  func lineCount(_ session: Session) -> Int { lines.count }
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    if isCommitting, command != .escape { return "the merge is being written" }
+    switch command {
+    case .takeMine, .takeTheirs, .takeBase, .takeBack:
+      guard let selected else { return "choose a conflict first (n)" }
+      if let field = selected.field, case .merges = field.standing { return "this field merges by itself" }
+    case .edit:
+      guard let field = selected?.field, field.isConflict else { return "choose a field in conflict first" }
+    case .searchNext, .searchPrevious, .settleRest:
+      if openCount == 0 { return "no conflict is open" }
+    case .commitMerge:
+      guard reply != nil else { return problem ?? "the merge is still being looked at" }
+      if reply?.plan.kind == .nothing { return "there is nothing to merge" }
+      let open = openCount
+      if open > 0 {
+        return "\(NumberFormat.counted(open, "conflict")) to settle first: n goes there, a settles the rest"
+      }
+    default: break
+    }
+    return nil
+  }
+
+  func footer(_ session: Session) -> [Command] {
+    guard let reply, !reply.conflicts.isEmpty else { return [.commitMerge, .down, .help, .close] }
+    return Self.entry.footer
+  }
+
+  func short(_ command: Command) -> String? {
+    switch command {
+    case .searchNext: "next"
+    case .edit: "by hand"
+    case .close: decisions.isEmpty ? "close" : "keep as draft"
+    default: nil
+    }
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    switch command {
+    case .takeMine: decide(.mine, in: &session)
+    case .takeTheirs: decide(.theirs, in: &session)
+    case .takeBase: decide(.base, in: &session)
+    case .takeBack: takeBack(in: &session)
+    case .searchNext: step(1)
+    case .searchPrevious: step(-1)
+    case .edit: edit(frame, in: &session)
+    case .settleRest: settleRest(argument, in: &session)
+    case .commitMerge: commit(argument, in: &session)
+    case .open:
+      guard lines.indices.contains(list.selection), case .clean(let position) = lines[list.selection], let reply else {
+        return false
+      }
+      session.intend(.select(reply.clean[position].place, note: nil))
+      session.intend(.focus(.record))
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func settleRest(_ argument: String?, in session: inout Session) {
+    if let argument { return settleRest(argument, in: &session) }
+    let open = NumberFormat.counted(openCount, "conflict")
+    session.intend(
+      .present(
+        MenuOverlay(
+          title: "Settle \(open)",
+          items: [
+            .init(title: "by who was later", detail: "", choice: .perform(.settleRest, argument: "later")),
+            .init(title: "as it is here", detail: "ours", choice: .perform(.settleRest, argument: "ours")),
+            .init(title: "as it is there", detail: "theirs", choice: .perform(.settleRest, argument: "theirs")),
+            .init(title: "one by one", detail: "", choice: .nothing),
+          ])))
+  }
+
+  private func edit(_ frame: PaneFrame, in session: inout Session) {
+    guard let (row, field) = selected, let field else { return }
+    let shown = decisions[row.place]?[field.path]
+    var value = field.ours ?? field.theirs
+    if case .value(let decided)? = shown { value = decided }
+    if case .side(.theirs)? = shown { value = field.theirs }
+    var editor = ValueEditor(place: row.place, path: field.path, old: value)
+    editor.seen = [field.ours, field.theirs, field.base].compactMap { $0.map { ValueEditor.text(of: $0) } }
+    let line = frame.inside.top + headerRows(frame) + list.selection - list.top
+    editor.line = Rect(column: frame.inside.left, row: line, columns: frame.columns, rows: 1)
+    session.intend(.present(editor))
+  }
+
+  /// What the commit is called unless a person says otherwise: `Merge laptop`.
+  func proposedName(_ session: Session) -> String {
+    guard let reply else { return "Merge" }
+    return "Merge \(sourceName(reply, session))"
+  }
+
+  /// The remote whose head is merged, or the commit.
+  func sourceName(_ reply: MergePlanReply, _ session: Session) -> String {
+    let name = session.outline?.pins.first { $0.commit == reply.theirs.number }?.name ?? "\(reply.theirs.number)"
+    return name.hasPrefix("remotes/") ? String(name.dropFirst(8)) : name
+  }
+
+  private mutating func commit(_ name: String?, in session: inout Session) {
+    guard let reply, let theirs else { return }
+    guard let name = name ?? (reply.plan.kind == .fastForward ? "" : nil) else {
+      return session.intend(.ask(.commitMerge))
+    }
+    isCommitting = true
+    session.start(
+      .mergeCommit,
+      .ask(
+        MergeCommitRequest(
+          theirs: theirs, name: name.trimmed.isEmpty ? "Merge" : name.trimmed, decisions: decisions,
+          rows: reply.conflicts)),
+      label: "merge")
+  }
+
+  // MARK: The draft
+
+  private func keepDraft(in session: inout Session) {
+    guard let reply else { return }
+    session.remembered.merge = decisions.isEmpty ? nil : MergeDraft(of: reply.plan.theirs.text, decisions)
+    session.intend(.remember)
+  }
+
+  private mutating func restoreDraft(in session: Session) {
+    guard let draft = session.remembered.merge, let reply, draft.theirs == reply.plan.theirs.text else { return }
+    decisions = draft.decisions(of: reply.conflicts)
+  }
+}
+
+/// What was decided of a merge that is not committed yet, as it is kept between two starts.
+package struct MergeDraft: Sendable, Hashable, Codable {
+  /// The identity of the commit to be merged.
+  var theirs: String
+  var entries: [Entry]
+
+  struct Entry: Sendable, Hashable, Codable {
+    var datastore: String
+    var identifier: [UInt8]
+    var path: String
+    /// `base`, `ours`, `theirs`, or a value as JSON.
+    var keeps: String
+  }
+
+  init(of theirs: String, _ decisions: [RecordPlace: [DocumentPath: MergeDecision]]) {
+    self.theirs = theirs
+    entries = decisions.flatMap { place, decided in
+      decided.map { path, decision in
+        Entry(
+          datastore: place.datastore, identifier: place.identifier.bytes, path: path.description,
+          keeps: Self.text(of: decision))
+      }
+    }
+  }
+
+  private static func text(of decision: MergeDecision) -> String {
+    switch decision {
+    case .side(.base): "base"
+    case .side(.mine): "ours"
+    case .side(.theirs): "theirs"
+    case .value(let value): "=" + value.compactJSON
+    }
+  }
+
+  func decisions(of rows: [MergeRow]) -> [RecordPlace: [DocumentPath: MergeDecision]] {
+    var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
+    for entry in entries {
+      guard
+        let row = rows.first(where: {
+          $0.place.datastore == entry.datastore && $0.place.identifier.bytes == entry.identifier
+        }), let path = entry.path == "." ? .root : try? DocumentPath(parsing: entry.path)
+      else { continue }
+      guard path == .root || row.conflict.fields.contains(where: { $0.path == path }) else { continue }
+      switch entry.keeps {
+      case "base": decisions[row.place, default: [:]][path] = .side(.base)
+      case "ours": decisions[row.place, default: [:]][path] = .side(.mine)
+      case "theirs": decisions[row.place, default: [:]][path] = .side(.theirs)
+      default:
+        if let value = try? JSONParser.parse(String(entry.keeps.dropFirst())) {
+          decisions[row.place, default: [:]][path] = .value(value)
+        }
+      }
+    }
+    return decisions
+  }
+}
+
+extension Browser {
+  /// Opens the merge of a commit that a person names.
+  mutating func merge(_ name: String?) {
+    guard let name else { return session.warn("merge what? :merge COMMIT, or w in pane 7") }
+    session.start(.resolve, .resolve(name, for: .merge))
+  }
+
+  mutating func showMerge(of commit: CommitNumber) {
+    with(MergePane.self) { pane, _ in pane.show(commit) }
+    open(ViewKind(of: .merge))
+  }
+}
+
+extension Command {
+  package static let merge: Command = "merge"
+  package static let takeBase: Command = "take-base"
+  package static let takeBack: Command = "take-back"
+  package static let settleRest: Command = "settle-rest"
+  package static let commitMerge: Command = "commit-merge"
+}
+
+extension PaneID {
+  static let merge: PaneID = "merge"
+}
+
+extension WorkSlot {
+  static let mergePlan = WorkSlot("merge-plan", isLong: true)
+  static let mergeCommit = WorkSlot("merge-commit", isLong: true, isKept: true)
+}

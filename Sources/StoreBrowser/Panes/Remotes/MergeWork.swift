@@ -1,0 +1,293 @@
+import DatastoreModel
+import Documents
+import Exchange
+
+/// What a merge of a commit into the head would do.
+struct MergePlanRequest: Question, Hashable {
+  var theirs: CommitNumber
+  var head: CommitNumber
+  var naming: Naming
+
+  /// How many records that merge by themselves are described one by one; all are counted.
+  private static let cleanLimit = 500
+
+  func reply(in context: WorkContext) throws(ModelError) -> MergePlanReply {
+    let exchange = try context.exchange()
+    return try onExchange { try reply(exchange, context) }
+  }
+
+  private func reply(_ exchange: StoreExchange, _ context: WorkContext) throws -> MergePlanReply {
+    let plan = try exchange.plan(merging: theirs)
+    var reply = MergePlanReply(
+      request: self, plan: plan, ours: try context.store.commit(plan.changes.first),
+      theirs: try context.store.commit(theirs))
+    reply.base = try plan.bases.first.flatMap { try exchange.commit($0) }
+    guard !plan.conflicts.isEmpty else {
+      try describeClean(of: plan, in: context, &reply)
+      return reply
+    }
+    // Who was later is what the policy of that name says.
+    let later = try exchange.plan(merging: theirs, policy: .later)
+    for conflict in plan.conflicts {
+      try context.goOn()
+      let settled = later.conflicts.first { $0.place == conflict.place }
+      reply.conflicts.append(try row(of: conflict, later: settled, in: context))
+    }
+    try describeClean(of: plan, in: context, &reply)
+    return reply
+  }
+
+  // MARK: Conflicts
+
+  private func row(
+    of conflict: MergeConflict, later: MergeConflict?, in context: WorkContext
+  ) throws(ModelError) -> MergeRow {
+    let descriptor = try context.datastore(conflict.place.datastore, at: head).descriptor
+    func document(_ content: RecordContent?) -> Document? {
+      guard let content else { return nil }
+      let coding = descriptor.coding(of: content.bytes)
+      return coding == .opaque ? nil : try? coding.document(of: content.bytes)
+    }
+    let (base, ours, theirs) = (document(conflict.base), document(conflict.ours), document(conflict.theirs))
+    let after = later.flatMap { $0.isSettled ? document($0.result) : nil }
+    var row = MergeRow(conflict: conflict, descriptor: descriptor)
+    row.label = (ours ?? theirs ?? base).flatMap { naming.label(of: $0, in: conflict.place.datastore) }
+    if let settled = later, settled.isSettled, conflict.fields.isEmpty {
+      row.later = settled.result == conflict.ours ? .mine : .theirs
+    }
+    row.fields = conflict.fields.map { field in
+      var shown = MergeField(path: field.path, base: field.base, ours: field.mine, theirs: field.theirs)
+      if let after { shown.later = after[field.path] == field.mine ? .mine : .theirs }
+      return shown
+    }
+    guard let ours, let theirs else { return row }
+    if conflict.fields.isEmpty {
+      row.fields = Document.difference(ours, theirs).map { change in
+        MergeField(
+          path: change.path, base: base?[change.path], ours: change.old, theirs: change.new, standing: .follows)
+      }
+      return row
+    }
+    row.fields += Self.mergedFields(
+      base: base ?? .object([]), ours: ours, theirs: theirs, rules: descriptor.mergeRules,
+      besides: conflict.fields.map(\.path))
+    return row
+  }
+
+  /// The fields of a record in conflict that merge by themselves.
+  private static func mergedFields(
+    base: Document, ours: Document, theirs: Document, rules: MergeRules, besides conflicts: [DocumentPath]
+  ) -> [MergeField] {
+    let merged = DocumentMerge(base: base, mine: ours, theirs: theirs, rules: rules).merged
+    var seen = Set(conflicts)
+    return (Document.difference(base, ours) + Document.difference(base, theirs)).compactMap { change in
+      let isInConflict = conflicts.contains { change.path.components.starts(with: $0.components) }
+      guard !isInConflict, seen.insert(change.path).inserted else { return nil }
+      return MergeField(
+        path: change.path, base: base[change.path], ours: ours[change.path], theirs: theirs[change.path],
+        standing: .merges(merged[change.path]))
+    }
+  }
+
+  // MARK: What merges by itself
+
+  private func describeClean(
+    of plan: MergePlan, in context: WorkContext, _ reply: inout MergePlanReply
+  ) throws(ModelError) {
+    for edit in plan.changes.edits.changes.prefix(Self.cleanLimit) {
+      reply.clean.append(try clean(edit, isBoth: true, in: context))
+    }
+    for (key, identifiers) in plan.changes.adopted.sorted(by: { $0.key < $1.key }) {
+      let (here, there) = (try context.datastore(key, at: head), try context.datastore(key, at: theirs))
+      let ordered = identifiers.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+      for identifier in ordered where reply.clean.count < Self.cleanLimit {
+        try context.goOn()
+        let edit = RecordEdit(
+          datastore: key, identifier: identifier, old: try here.record(identifier)?.stored,
+          new: try there.record(identifier)?.stored)
+        reply.clean.append(try clean(edit, isBoth: false, in: context))
+      }
+    }
+    guard !plan.changes.whole.isEmpty else { return }
+    let reader = try context.store.changes(from: plan.changes.first, to: theirs)
+    while reply.clean.count < Self.cleanLimit {
+      try context.goOn()
+      let changes = try reader.next(256)
+      if changes.isEmpty { break }
+      for change in changes where plan.changes.whole.contains(change.datastore) && reply.clean.count < Self.cleanLimit {
+        let edit = RecordEdit(
+          datastore: change.datastore, identifier: change.identifier, old: change.old?.stored, new: change.new?.stored)
+        reply.clean.append(try clean(edit, isBoth: false, in: context))
+      }
+    }
+  }
+
+  private func clean(_ edit: RecordEdit, isBoth: Bool, in context: WorkContext) throws(ModelError) -> MergedRow {
+    let commit = try context.view(head).datastore(edit.datastore) == nil ? theirs : head
+    return MergedRow(
+      place: edit.place, kind: edit.kind, label: context.label(of: edit, at: commit, naming),
+      fields: (try? context.fields(of: edit, at: commit)) ?? [], isBoth: isBoth)
+  }
+}
+
+struct MergePlanReply: Sendable {
+  var request: MergePlanRequest
+  var plan: MergePlan
+  var base: Commit?
+  var ours: Commit
+  var theirs: Commit
+  var conflicts: [MergeRow] = []
+  /// Records that merge by themselves, as many as are described.
+  var clean: [MergedRow] = []
+}
+
+/// A record in conflict.
+struct MergeRow: Sendable {
+  var conflict: MergeConflict
+  var descriptor: DatastoreDescriptor
+  var label: String?
+  /// The fields in conflict first, then those that merge by themselves; none where the record is settled as a whole.
+  var fields: [MergeField] = []
+  /// Whose change of the whole record was later.
+  var later: MergeSide?
+
+  var place: RecordPlace { conflict.place }
+  var isWhole: Bool { conflict.fields.isEmpty }
+
+  /// What comes out by what was decided; nil while something is open.
+  func settlement(_ decisions: [DocumentPath: MergeDecision]) -> MergePlan.Settlement? {
+    if isWhole || decisions[.root] != nil {
+      guard case .side(let side)? = decisions[.root] else { return nil }
+      switch side {
+      case .base: return .init(result: conflict.base)
+      case .mine: return .init(result: conflict.ours)
+      case .theirs: return .init(result: conflict.theirs)
+      }
+    }
+    guard conflict.fields.allSatisfy({ decisions[$0.path] != nil }) else { return nil }
+    let merge = RecordMerge(descriptor, base: conflict.base, mine: conflict.ours, theirs: conflict.theirs)
+    return merge.withValues { field in decisions[field.path]?.value(of: field) ?? nil }.map { .init(result: $0) }
+  }
+}
+
+/// A field of a record in conflict, on each side.
+struct MergeField: Sendable, Hashable {
+  var path: DocumentPath
+  var base: Document?
+  var ours: Document?
+  var theirs: Document?
+  var standing = Standing.conflict
+  /// Who changed it later.
+  var later: MergeSide?
+
+  enum Standing: Sendable, Hashable {
+    /// Both changed it, to different values.
+    case conflict
+    /// It merges by itself, to this value.
+    case merges(Document?)
+    /// It goes with its record, which is settled as a whole.
+    case follows
+  }
+
+  var isConflict: Bool { standing == .conflict }
+}
+
+/// What a person decided of a field, or of a record as a whole.
+enum MergeDecision: Sendable, Hashable {
+  case side(MergeSide)
+  case value(Document)
+
+  /// The value that comes out; nil where the field goes.
+  func value(of field: FieldConflict) -> Document? {
+    switch self {
+    case .side(.base): field.base
+    case .side(.mine): field.mine
+    case .side(.theirs): field.theirs
+    case .value(let value): value
+    }
+  }
+}
+
+/// A record that merges by itself.
+struct MergedRow: Sendable, Hashable {
+  var place: RecordPlace
+  var kind: ChangeKind
+  var label: String
+  var fields: [FieldRow]
+  /// Whether both sides changed it, in different fields.
+  var isBoth: Bool
+}
+
+/// Commits a merge as it was decided; the plan is made again, since the head may have moved.
+struct MergeCommitRequest: Question {
+  var theirs: CommitNumber
+  var name: String
+  var decisions: [RecordPlace: [DocumentPath: MergeDecision]]
+  /// The conflicts that were looked at, with the contents that they were decided on.
+  var rows: [MergeRow]
+
+  func reply(in context: WorkContext) throws(ModelError) -> MergeCommitReply {
+    let exchange = try context.exchange()
+    return try onExchange { try commit(exchange, context) }
+  }
+
+  private func commit(_ exchange: StoreExchange, _ context: WorkContext) throws -> MergeCommitReply {
+    let known = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
+    for _ in 0..<8 {
+      try context.goOn()
+      var plan = try exchange.plan(merging: theirs)
+      plan.settle { conflict in
+        // What was decided on other contents is to be looked at again.
+        guard let row = known[conflict.place], row.conflict == conflict else { return nil }
+        return row.settlement(decisions[conflict.place] ?? [:])
+      }
+      guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
+      switch plan.kind {
+      case .nothing: return MergeCommitReply(head: context.store.head.commit, plan: plan)
+      case .fastForward:
+        if try exchange.moveHead(to: plan.theirs) {
+          return MergeCommitReply(head: try context.store.refresh().commit, plan: plan)
+        }
+      case .merge:
+        let options = EditOptions(progress: context.goingOn)
+        if let head = try exchange.commit(plan, named: name, options: options) {
+          return MergeCommitReply(head: head, plan: plan)
+        }
+      }
+    }
+    throw ModelError.refused(reason: "the head moves too fast to be merged with; try again")
+  }
+}
+
+struct MergeCommitReply: Sendable {
+  var head: CommitNumber
+  var plan: MergePlan
+
+  var sentence: String {
+    switch plan.kind {
+    case .nothing: return "everything was merged already"
+    case .fastForward: return "the head is \(head) now: nothing of ours was beside it"
+    case .merge:
+      let settled =
+        plan.conflicts.isEmpty ? "" : ", \(NumberFormat.counted(plan.conflicts.count, "conflict")) settled"
+      return
+        "merged as \(head): \(NumberFormat.counted(plan.cleanCount, "change")) merged\(settled) — u takes it back"
+    }
+  }
+}
+
+/// Moves the head back to before a merge that only this store has.
+struct StepBackRequest: Question, Hashable {
+  var merge: CommitNumber
+
+  func reply(in context: WorkContext) throws(ModelError) -> StepBackReply {
+    let exchange = try context.exchange()
+    try onExchange { try exchange.stepBack(from: merge) }
+    return StepBackReply(merge: merge, head: try context.store.refresh().commit)
+  }
+}
+
+struct StepBackReply: Sendable {
+  var merge: CommitNumber
+  var head: CommitNumber
+}

@@ -1,0 +1,332 @@
+import DatastoreModel
+import Exchange
+import TerminalKit
+
+/// Pane 7: the other copies of the store: where they lie, how many commits each side lacks, and when they last exchanged.
+struct RemotesPane: ListPane, KeptPane {
+  static let entry = PaneEntry(
+    .remotes, digit: 7, name: "Remotes", work: [.remotes, .transfer],
+    footer: [.fetchCommits, .merge, .sendCommits, .exchange, .addRemote, .down, .help, .close],
+    commands: [
+      CommandTable.row(
+        .pane7, ["7"], "pane 7: remotes", "remotes", .places,
+        "Goes to the other copies of the store: commits that each side lacks, fetch, merge, send, exchange."
+      ) { browser, _ in browser.goToPane(7) },
+      CommandTable.row(
+        .fetchCommits, ["g f"], "fetch the commits of the remote", "fetch", .exchange, verb: "fetch",
+        "Brings the commits that are missing here. They can be looked at and compared; nothing of the store changes until "
+          + "they are merged.", in: [.remotes]),
+      CommandTable.row(
+        .merge, ["w"], "look at the merge with what was fetched", "merge", .exchange,
+        argument: .init("COMMIT", isRequired: false), verb: "merge",
+        "Shows what merging the remote's head, or COMMIT, would do: conflicts are settled field by field there, and nothing is "
+          + "written before it is committed.", in: [.remotes], unless: .writing
+      ) { browser, argument in browser.merge(argument) },
+      CommandTable.row(
+        .sendCommits, ["g s"], "send our commits to the remote", "send", .exchange,
+        argument: .init("NAME", isRequired: false), verb: "push",
+        "Says how many commits would be sent, and asks; with the NAME of a remote sends at once. Refused where the other side "
+          + "has commits that are not merged here.", in: [.remotes]),
+      CommandTable.row(
+        .exchange, ["X"], "exchange with the remote: fetch, merge, send", "exchange", .exchange, verb: "exchange",
+        "Fetches, merges and sends in one go. Where fields conflict nothing is written, and the merge is shown.",
+        in: [.remotes], unless: .writing),
+      CommandTable.row(
+        .addRemote, ["i"], "add a remote", "add", .exchange, argument: .init("NAME LOCATION"), verb: "remote",
+        "Gives another copy of the store a name: LOCATION is a path, host:path, ssh://host/path or folder:PATH.",
+        in: [.remotes], unless: .writing),
+      CommandTable.row(
+        .removeRemote, ["d d"], "forget the remote", "forget", .exchange, verb: "remote",
+        "Forgets the name and what was fetched under it; the other copy stays as it is.", in: [.remotes],
+        unless: .writing),
+    ], hasOwnKeys: true
+  ) { RemotesPane() }
+
+  var list = ListWindow()
+  private(set) var rows: [RemoteRow] = []
+  private var problem: String?
+  private var asked: RemotesRequest?
+  private(set) var answered: RemotesRequest?
+  /// Grows where something was done that the head does not tell of.
+  private var revision = 0
+  private var wasHidden = true
+  /// What the last transfer with each remote came to, where it failed.
+  private var problems: [String: String] = [:]
+  private var transferring: TransferRequest?
+
+  var selected: RemoteRow? { rows.indices.contains(list.selection) ? rows[list.selection] : nil }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard frame != .hidden else {
+      wasHidden = true
+      return
+    }
+    // Another program may have fetched since it was last looked at.
+    if wasHidden { revision += 1 }
+    wasHidden = false
+    let request = RemotesRequest(head: session.head, revision: revision)
+    guard request != asked else { return }
+    asked = request
+    session.start(.remotes, .ask(request))
+  }
+
+  mutating func answered(_ answer: Answer, in session: inout Session) {
+    guard case .reply(let reply) = answer else { return }
+    switch reply {
+    case let reply as RemotesReply where reply.request == asked:
+      answered = reply.request
+      problem = nil
+      let name = selected?.name
+      rows = reply.rows
+      if let kept = rows.firstIndex(where: { $0.name == name }) { list.selection = kept }
+    case let reply as TransferReply:
+      transferring = nil
+      revision += 1
+      problems[reply.request.remote] = nil
+      session.say(reply.sentence)
+      session.intend(.look)
+      if let open = reply.unsettled {
+        session.intend(.perform(.merge, argument: "\(open)"))
+        session.warn(
+          "\(reply.sentence); \(NumberFormat.counted(reply.unsettledCount, "conflict")) to settle, then X again")
+      }
+    case let reply as RemoteChange.Reply:
+      revision += 1
+      session.say(reply.sentence)
+      session.intend(.look)
+    default: break
+    }
+  }
+
+  mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
+    if slot == .transfer {
+      if let transferring { problems[transferring.remote] = error.description }
+      transferring = nil
+      // What came whole before it failed is there.
+      revision += 1
+      session.intend(.look)
+      session.complain(error.description)
+    } else if rows.isEmpty, answered == nil {
+      problem = error.description
+    } else {
+      session.complain(error.description)
+    }
+  }
+
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
+    guard slot == .transfer else { return }
+    transferring = nil
+    revision += 1
+  }
+
+  func lineCount(_ session: Session) -> Int { rows.count }
+  func headerRows(_ frame: PaneFrame) -> Int { 1 }
+  func footerRows(_ frame: PaneFrame) -> Int { frame.rows >= 10 ? 5 : 0 }
+
+  // MARK: Keys
+
+  func refusal(of command: Command, in session: Session) -> String? {
+    switch command {
+    case .fetchCommits, .sendCommits, .exchange, .removeRemote:
+      guard let selected else { return "there is no remote; i adds one" }
+      if session.isRunning(.transfer) { return "an exchange runs" }
+      if command == .sendCommits, let standing = selected.standing {
+        if standing.behind > 0 {
+          return "\(selected.name) has commits that are not merged here: gf fetches, w merges, X does all of it"
+        }
+        if standing.ahead == 0 { return "there is nothing to send: \(selected.name) has all commits" }
+      }
+    case .merge:
+      guard let selected else { return nil }
+      guard let standing = selected.standing else { return "nothing was fetched from \(selected.name) yet (gf)" }
+      if standing.behind == 0 { return "everything that was fetched is merged" }
+    default: break
+    }
+    return nil
+  }
+
+  func footer(_ session: Session) -> [Command] {
+    rows.isEmpty ? [.addRemote, .help, .close] : Self.entry.footer
+  }
+
+  func short(_ command: Command) -> String? {
+    guard command == .merge, let behind = selected?.standing?.behind else { return nil }
+    return "merge \(behind)"
+  }
+
+  mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    switch command {
+    case .addRemote: add(argument ?? "", in: &session)
+    case .merge where argument != nil: return false
+    case .merge, .open:
+      guard let head = selected?.standing?.head else { return false }
+      session.intend(.perform(.merge, argument: "\(head)"))
+    case .fetchCommits: transfer(.fetch, in: &session)
+    case .exchange: transfer(.exchange, in: &session)
+    case .sendCommits:
+      if let argument, let row = rows.firstIndex(where: { $0.name == argument.trimmed }) {
+        list.selection = row
+        transfer(.send, in: &session)
+      } else if let argument {
+        session.warn("there is no remote \(argument)")
+      } else {
+        askToSend(in: &session)
+      }
+    case .removeRemote:
+      guard let name = selected?.name else { return false }
+      session.start(.remotes, .ask(RemoteChange.remove(name)))
+    case .copyValue:
+      guard let selected else { return false }
+      session.copy(selected.location, what: "location")
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func add(_ text: String, in session: inout Session) {
+    let words = text.split(separator: " ", maxSplits: 1).map { String($0).trimmed }
+    guard words.count == 2 else {
+      session.warn("a remote is a name and a location: laptop ../laptop.strata")
+      return
+    }
+    session.start(.remotes, .ask(RemoteChange.add(name: words[0], location: words[1])))
+  }
+
+  private mutating func transfer(_ kind: TransferRequest.Kind, in session: inout Session) {
+    guard let name = selected?.name else { return }
+    let request = TransferRequest(kind: kind, remote: name)
+    transferring = request
+    session.start(.transfer, .ask(request), label: request.title)
+  }
+
+  private func askToSend(in session: inout Session) {
+    guard let selected else { return }
+    let count = selected.standing.map { NumberFormat.counted($0.ahead, "commit") } ?? "all commits"
+    session.intend(
+      .present(
+        MenuOverlay(
+          title: "Send \(count) to \(selected.name)?",
+          items: [
+            .init(title: "send", detail: selected.location, choice: .perform(.sendCommits, argument: selected.name)),
+            .init(title: "leave it", detail: "", choice: .nothing),
+          ])))
+  }
+
+  // MARK: Drawing
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.border(frame, digit: 7, title: "Remotes", footer: footerText, theme: theme)
+    let inside = frame.inside
+    if let problem {
+      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
+    }
+    if answered == nil { return grid.note("reading…", in: inside, style: theme.style(.dim)) }
+    if rows.isEmpty {
+      grid.note(
+        "No other copy of this store is known. i adds one: a name and a path, host:path, ssh://host/path, or folder:PATH for "
+          + "a folder that something else carries. Both copies may be edited; X makes them equal again, field by field.",
+        in: inside, style: theme.style(.dim))
+      grid.cursor = frame.isFocused ? inside.origin : grid.cursor
+      return
+    }
+    let columns = RemoteColumns(rows, width: inside.columns - 2)
+    columns.write(
+      ["name", "location", "ahead", "behind", "last exchange"], at: Point(column: inside.left + 2, row: inside.top),
+      on: &grid, styles: Array(repeating: theme.style(.header), count: 5))
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      let row = rows[line]
+      columns.write(
+        [
+          row.name, row.location, row.standing.map { NumberFormat.count($0.ahead) } ?? "—",
+          row.standing.map { NumberFormat.count($0.behind) } ?? "—", state(row, session),
+        ], at: Point(column: rect.left + 2, row: rect.top), on: &grid,
+        styles: [
+          theme.style(.key), theme.style(.text), theme.style(.inserted), theme.style(.changed),
+          theme.style(problems[row.name] == nil ? .dim : .problem),
+        ])
+    }
+    if footerRows(frame) > 0, let selected { drawDetail(selected, in: inside, on: &grid, session: session) }
+  }
+
+  private var footerText: String { rows.isEmpty ? "" : "\(list.selection + 1) of \(rows.count)" }
+
+  /// What goes on with a remote now, or when it last did.
+  private func state(_ row: RemoteRow, _ session: Session) -> String {
+    if let transferring, transferring.remote == row.name, let work = session.running[.transfer] {
+      let count = work.progress.map { "  \(NumberFormat.count($0.done)) lines" } ?? ""
+      return transferring.kind.verb + "…" + count
+    }
+    if problems[row.name] != nil { return "\(session.theme.problemSign) failed" }
+    guard let moment = row.exchangedAt else { return "never" }
+    return session.time.short(moment, now: session.now)
+  }
+
+  /// The selected remote in words.
+  private func drawDetail(_ row: RemoteRow, in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    let top = inside.bottom - 5
+    for column in 0..<inside.columns {
+      grid[Point(column: inside.left + column, row: top)] = Cell(
+        text: theme.isASCII ? "-" : "─", width: 1, style: theme.style(.dim))
+    }
+    var lines: [[Span]] = [[Span("\(row.name)  ", theme.style(.key)), Span(row.location)]]
+    if let head = row.head {
+      let who = head.author.isEmpty ? head.program : head.author
+      lines.append([
+        Span("its head  ", theme.style(.dim)),
+        Span("\(head.number) “\(head.action)”  \(who)  \(session.time.short(head.date, now: session.now))"),
+      ])
+    }
+    if row.headCount > 1 {
+      lines.append([Span("\(row.headCount) heads lie in this folder; X merges each", theme.style(.dim))])
+    }
+    lines.append(
+      problems[row.name].map { [Span("\(theme.problemSign) \($0)", theme.style(.problem))] }
+        ?? [Span(row.words, theme.style(.text))])
+    for (offset, spans) in lines.prefix(4).enumerated() {
+      grid.write(spans, at: Point(column: inside.left + 1, row: top + 1 + offset), width: inside.columns - 2)
+    }
+  }
+}
+
+/// Where the columns of the list of remotes stand.
+private struct RemoteColumns {
+  private let widths: [Int]
+
+  init(_ rows: [RemoteRow], width: Int) {
+    let name = min(20, max(4, rows.map { SafeText.width($0.name) }.max() ?? 4))
+    let state = width >= 90 ? 26 : 15
+    widths = [name, max(8, width - name - 7 - 7 - state - 8), 7, 7, state]
+  }
+
+  func write(_ texts: [String], at origin: Point, on grid: inout CellGrid, styles: [Style]) {
+    var x = origin.column
+    for (place, text) in texts.enumerated() {
+      let width = widths[place]
+      grid.write(
+        place == 1 ? SafeText.cutInTheMiddle(text, to: width) : text, at: Point(column: x, row: origin.row),
+        width: width,
+        style: styles[place], alignment: place == 2 || place == 3 ? .trailing : .leading)
+      x += width + 2
+    }
+  }
+}
+
+extension Command {
+  package static let pane7: Command = "pane-7"
+  package static let fetchCommits: Command = "fetch"
+  package static let sendCommits: Command = "send"
+  package static let exchange: Command = "exchange"
+  package static let addRemote: Command = "remote"
+  package static let removeRemote: Command = "forget-remote"
+}
+
+extension PaneID {
+  static let remotes: PaneID = "remotes"
+}
+
+extension WorkSlot {
+  static let remotes = WorkSlot("remotes", isSlow: true)
+  static let transfer = WorkSlot("transfer", isLong: true, isInCockpit: true)
+}

@@ -1,0 +1,196 @@
+import DatastoreModel
+import Exchange
+import Expressions
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// Which other copies of the store are known, and how they lie to it.
+struct RemotesRequest: Question, Hashable {
+  var head: CommitNumber
+  /// Tells requests apart that the head does not.
+  var revision: Int
+
+  func reply(in context: WorkContext) throws(ModelError) -> RemotesReply {
+    let exchange = try context.exchange()
+    return RemotesReply(request: self, rows: try onExchange { try rows(exchange, context) })
+  }
+
+  private func rows(_ exchange: StoreExchange, _ context: WorkContext) throws -> [RemoteRow] {
+    let remotes = try RemotesFile(storeAt: exchange.store.path).read()
+    guard !remotes.isEmpty else { return [] }
+    let graph = try exchange.graph()
+    return try remotes.map { remote in
+      try context.goOn()
+      let standings = try exchange.standings(of: remote.name, in: graph)
+      var row = RemoteRow(name: remote.name, location: remote.location, exchangedAt: remote.exchangedAt)
+      row.standing = standings.first { $0.behind > 0 } ?? standings.first
+      row.headCount = standings.count
+      row.head = try row.standing.map { try context.store.commit($0.head) }
+      return row
+    }
+  }
+}
+
+struct RemotesReply: Sendable {
+  var request: RemotesRequest
+  var rows: [RemoteRow]
+}
+
+/// Another copy of the store as the pane shows it.
+struct RemoteRow: Sendable, Hashable {
+  var name: String
+  var location: String
+  var exchangedAt: Int64?
+  /// Nil where nothing was fetched yet.
+  var standing: RemoteStanding?
+  var head: Commit?
+  var headCount = 0
+
+  /// How the two lie to each other, as a sentence.
+  var words: String {
+    guard let standing else { return "nothing was fetched yet: gf fetches, X exchanges" }
+    let (ahead, behind) = (standing.ahead, standing.behind)
+    switch (ahead, behind) {
+    case (0, 0): return "both have the same commits"
+    case (_, 0): return "it lacks \(NumberFormat.counted(ahead, "commit")): gs sends"
+    case (0, _): return "we lack \(NumberFormat.counted(behind, "commit")): w takes them over"
+    default:
+      return
+        "both went on: \(NumberFormat.counted(ahead, "commit")) here, \(NumberFormat.count(behind)) there: w merges"
+    }
+  }
+}
+
+/// Adds a remote, or forgets one.
+enum RemoteChange: Question, Hashable {
+  case add(name: String, location: String)
+  case remove(String)
+
+  struct Reply: Sendable {
+    var sentence: String
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let exchange = try context.exchange()
+    return try onExchange {
+      let file = RemotesFile(storeAt: exchange.store.path)
+      switch self {
+      case .add(let name, let location):
+        try file.add(Remote(name: name, location: location))
+        return Reply(sentence: "\(name) is \(location): gf fetches, X exchanges")
+      case .remove(let name):
+        try file.remove(name)
+        let head = StoreExchange.name(of: name)
+        for pin in try exchange.store.pins where pin.name == head || pin.name.hasPrefix(head + "/") {
+          try exchange.store.pin(pin.name, to: nil)
+        }
+        return Reply(sentence: "\(name) is forgotten; the copy there stays as it is")
+      }
+    }
+  }
+}
+
+/// Fetches from another copy, sends to it, or both with a merge between.
+struct TransferRequest: Question, Hashable {
+  enum Kind: Sendable, Hashable {
+    case fetch, send, exchange
+
+    var verb: String {
+      switch self {
+      case .fetch: "fetching"
+      case .send: "sending"
+      case .exchange: "exchanging"
+      }
+    }
+  }
+
+  var kind: Kind
+  var remote: String
+
+  var title: String {
+    switch kind {
+    case .fetch: "fetch from \(remote)"
+    case .send: "send to \(remote)"
+    case .exchange: "exchange with \(remote)"
+    }
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> TransferReply {
+    let exchange = try context.exchange()
+    return try onExchange { try transfer(exchange, context) }
+  }
+
+  private func transfer(_ exchange: StoreExchange, _ context: WorkContext) throws -> TransferReply {
+    var reply = TransferReply(request: self)
+    let location = try RemotesFile(storeAt: exchange.store.path).remote(remote).location
+    let peer = WatchedPeer.watching(try context.peer(location, name: remote)) { lines in
+      try context.goOn()
+      context.report(Progress(done: lines, total: nil))
+    }
+    if kind != .send {
+      reply.fetched = try exchange.fetch(peer, as: remote).received
+    }
+    guard kind != .fetch else { return reply }
+    if kind == .exchange {
+      for head in try exchange.heads(of: remote) {
+        try context.goOn()
+        let plan = try exchange.plan(merging: head)
+        guard plan.open.isEmpty else {
+          (reply.unsettled, reply.unsettledCount) = (head, plan.open.count)
+          return reply
+        }
+        reply.merged += plan.kind == .nothing ? 0 : plan.cleanCount
+        _ = try exchange.merge(plan.theirs, policy: .ask, named: "Merge \(remote)")
+      }
+    }
+    reply.sent = try exchange.push(peer, as: remote)
+    return reply
+  }
+}
+
+struct TransferReply: WordedReply {
+  var request: TransferRequest
+  var fetched = 0
+  var merged = 0
+  var sent = 0
+  /// A head whose merge a person must settle first.
+  var unsettled: CommitNumber?
+  var unsettledCount = 0
+
+  var sentence: String {
+    func commits(_ count: Int) -> String { NumberFormat.counted(count, "commit") }
+    switch request.kind {
+    case .fetch:
+      return fetched == 0 ? "\(request.remote): nothing new" : "\(request.remote): \(commits(fetched)) fetched"
+    case .send: return "\(request.remote): \(commits(sent)) sent"
+    case .exchange:
+      if unsettled != nil { return "\(request.remote): \(commits(fetched)) fetched, nothing merged" }
+      let changes = merged > 0 ? ", \(NumberFormat.counted(merged, "change")) merged" : ""
+      return "\(request.remote): \(commits(fetched)) fetched\(changes), \(commits(sent)) sent"
+    }
+  }
+}
+
+extension WorkContext {
+  /// The store as one that exchanges with its other copies.
+  func exchange() throws(ModelError) -> StoreExchange {
+    guard let store = store as? OwnStore else {
+      throw .refused(reason: "only a store of its own has other copies; strata convert makes one of a folder")
+    }
+    return StoreExchange(store, now: LocalTime.now)
+  }
+
+  /// The other copy at a location; relative paths begin where the store lies.
+  func peer(_ location: String, name: String) throws -> any Peer {
+    let path = BrowserFiles.absolute(store.path)
+    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    // What moves the head of another copy is nobody's work, and names nobody.
+    let peers = RemotePeers(
+      program: "strata", author: "", now: LocalTime.now, ssh: getenv("STRATA_SSH").map { String(cString: $0) })
+    return try onExchange { try peers.open(location, name: name, from: folder.isEmpty ? "/" : folder) }
+  }
+}

@@ -1,0 +1,154 @@
+import DatastoreModel
+import Documents
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("What is drawn")
+struct DrawingTests {
+  private static func driver() throws -> Driver {
+    Driver(try Sample.store(), size: Size(columns: 160, rows: 48), start: .init(datastore: "City"))
+  }
+
+  @Test("a pane that did not change is not drawn again")
+  func unchanged() throws {
+    let driver = try Self.driver()
+    _ = driver.grid
+    let all = driver.browser.drawings.count
+    #expect(all == 6)
+    // Nothing happened.
+    _ = driver.grid
+    #expect(driver.browser.drawings.count == all)
+    // A step in the table is seen in the table and in the record, and the index and the history stay.
+    driver.press("j")
+    _ = driver.grid
+    #expect(driver.browser.drawings.count <= all + 3)
+    // Another commit is seen everywhere.
+    let before = driver.browser.drawings.count
+    driver.press(",")
+    _ = driver.grid
+    #expect(driver.browser.drawings.count >= before + 6)
+  }
+
+  @Test("the sidebar shows the spread of the chosen index as a loop over the records counts it")
+  func smallHistogram() throws {
+    let driver = try Self.driver()
+    driver.press("l l l o")
+    let histogram = try #require(driver.browser.stores.smallHistogram(driver.browser.session))
+    let populations = Sample.cities.flatMap { $0 }.compactMap { $0[member: "population"]?.number }
+    #expect(histogram.count == populations.count && driver.shows("POPULATION"))
+    for (position, bin) in histogram.bins.enumerated() {
+      guard case .integer(let lower) = bin.lower else {
+        Issue.record("\(bin.lower)")
+        return
+      }
+      var upper = Double.infinity
+      if position + 1 < histogram.bins.count, case .integer(let next) = histogram.bins[position + 1].lower {
+        upper = Double(next)
+      }
+      #expect(bin.count == populations.count { $0 >= Double(lower) && $0 < upper })
+    }
+    driver.press(",")
+    #expect(driver.browser.stores.smallHistogram(driver.browser.session)?.count == 6)
+  }
+
+  @Test("the cockpit tells memory, temporary files and the growth of the log as they were measured, and keeps them")
+  func figures() throws {
+    let driver = try Self.driver()
+    driver.isHolding = true
+    driver.press(":")
+    driver.type("add-index timezone=timezone")
+    driver.press("Enter")
+    driver.tell(.tick(WorkFigures(memory: 61_000_000, temporary: 0, store: 1_000_000)))
+    #expect(driver.shows("memory 61 MB") && !driver.shows("temporary"), "\(driver.screen)")
+    driver.tell(.tick(WorkFigures(memory: 62_000_000, temporary: 12_000_000, store: 9_100_000)))
+    driver.release()
+    driver.press("6")
+    #expect(driver.shows("memory 62 MB · temporary 12 MB · log +8.1 MB"), "\(driver.screen)")
+  }
+}
+
+@Suite("The first screen, and what a commit lacks")
+struct FirstScreenTests {
+  @Test("a sample begins on its table with a line of what it is, while the title says what runs")
+  func greeting() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"), warmUp: FakeWarmUp()) {
+      $0.warmsUpAtStart = true
+      $0.startsAtMigration = false
+      $0.greeting = "Cities: j k move · ? all keys"
+    }
+    #expect(driver.browser.view.kind == .main && driver.browser.focus == .table)
+    #expect(driver.status.contains("Cities: j k move"))
+    driver.press("M")
+    #expect(driver.shows("complete: commit #5"))
+  }
+
+  @Test("a commit from before an index shows the rows by identifier, and stepping on brings the order back")
+  func missingIndex() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("add-index timezone=timezone")
+    driver.press("Enter q")
+    driver.press("2 l l l l o G")
+    #expect(driver.browser.table.source?.index == "timezone", "\(driver.screen)")
+    let selected = driver.selectedIdentifier
+    driver.press(",")
+    #expect(driver.status.contains("has no index timezone"), "\(driver.screen)")
+    #expect(driver.browser.table.count(driver.browser.session) == 10 && driver.selectedIdentifier == selected)
+    driver.press(".")
+    #expect(driver.browser.table.source?.index == "timezone")
+    #expect(driver.selectedIdentifier == selected)
+  }
+}
+
+@Suite("Panes follow the selection")
+struct FollowingPanesTests {
+  @Test("the index pane stands at the key of the selected record, beside the table and when it is opened")
+  func index() throws {
+    for size in [Size(columns: 160, rows: 48), Size(columns: 80, rows: 24)] {
+      let driver = Driver(try Sample.store(), size: size, start: .init(datastore: "City"))
+      driver.press("l l l o")
+      let populations = Sample.cities.flatMap { $0 }.compactMap { $0[member: "population"]?.number }.sorted()
+      for (steps, key) in [("g g", 0), ("j j j", 3), ("G", 9)] {
+        driver.press("2 \(steps)")
+        if size.columns == 80 { driver.press("5") }
+        let pane = try #require(driver.browser.panes[.index] as? IndexPane)
+        #expect(pane.selected?.key.description == "\(Int(populations[key]))", "\(size) \(steps)\n\(driver.screen)")
+        if size.columns == 80 { driver.press("q") }
+      }
+    }
+  }
+
+  @Test("the history follows the selection as one key says: datastore, record, field, store")
+  func history() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 160, rows: 48), start: .init(datastore: "City"))
+    driver.press("4 H")
+    #expect(driver.browser.history.scope == .datastore("City"))
+    driver.press("H 2 j")
+    let second = try #require(driver.browser.session.looking.record)
+    #expect(driver.browser.history.scope == .record(second))
+    #expect(driver.shows("followed"))
+    driver.press("j")
+    let third = try #require(driver.browser.session.looking.record)
+    #expect(third != second && driver.browser.history.scope == .record(third))
+    driver.press("4 H 2 l l l")
+    #expect(driver.browser.history.scope == .field(third, path: ".population"), "\(driver.screen)")
+    driver.press("4 H")
+    #expect(driver.browser.history.scope == .store)
+  }
+
+  @Test("every prompt brings back what was typed at it")
+  func recall() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press(":")
+    driver.type("pin")
+    driver.press("Enter")
+    driver.type("good")
+    driver.press("Enter :")
+    driver.type("pin")
+    driver.press("Enter Up")
+    #expect((driver.browser.overlays.last as? Prompt)?.field.text == "good")
+  }
+}
