@@ -159,6 +159,14 @@ extension BlockingDatastore {
 // MARK: Warming up
 
 extension BlockingDatastore {
+  /// Converts every instance as a warm-up would, and writes nothing.
+  @available(*, noasync)
+  public func rehearseMigration(
+    at commit: Commit.Number? = nil, progressHandler: ProgressHandler? = nil
+  ) throws -> MigrationRehearsal {
+    try call { try await datastore.rehearseMigration(at: commit, progressHandler: progressHandler) }
+  }
+
   /// Checks and builds now what the first use would.
   @available(*, noasync)
   public func warm(progressHandler: ProgressHandler? = nil) throws {

@@ -71,7 +71,7 @@ public struct BlockingPersistence<Base: Persistence>: Sendable {
     BlockingWalk(persistence._store, try instances(persistence))
   }
 
-  private func call<Value>(_ body: () async throws -> Value) throws -> Value {
+  func call<Value>(_ body: () async throws -> Value) throws -> Value {
     try Blocking.call(persistence._store, body)
   }
 }

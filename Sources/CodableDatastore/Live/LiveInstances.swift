@@ -56,6 +56,8 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     mutating func next() async throws -> [Instance]? {
       try Task.checkCancellation()
       guard let buffer else { return try await begin() }
+      // A state of the past has one result.
+      if live.core.view != nil { return nil }
       while let first = try await buffer.next() {
         let changes = ([first] + buffer.takeAll()).filter { $0.commit > newest }
         if try await live.apply(changes, to: &result) { return result.instances }
@@ -68,8 +70,10 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     private mutating func begin() async throws -> [Instance] {
       let core = live.core
       let buffer = ChangeBuffer(hearsOtherProcesses: true)
-      try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
-      core.store.connection.publication.add(buffer, for: core.key)
+      if core.view == nil {
+        try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
+        core.store.connection.publication.add(buffer, for: core.key)
+      }
       if let view = try await live.beginning() {
         newest = view.commit.number
         try await live.read(view, into: &result)

@@ -31,6 +31,8 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     mutating func next() async throws -> [Instance]? {
       try Task.checkCancellation()
       guard let buffer, var answer else { return try await begin() }
+      // A state of the past has one answer.
+      if live.query.core.view != nil { return nil }
       self.answer = nil
       while let changes = try await waiting.next(of: buffer) {
         if try await live.update(&answer, with: changes) {
@@ -48,7 +50,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
       let core = live.query.core
       try live.query.check()
       let buffer = self.buffer ?? ChangeBuffer(hearsOtherProcesses: true)
-      if self.buffer == nil {
+      if self.buffer == nil, core.view == nil {
         try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
         core.store.connection.publication.add(buffer, for: core.key)
       }

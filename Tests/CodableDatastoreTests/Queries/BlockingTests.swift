@@ -100,6 +100,33 @@ struct BlockingTests {
     }
   }
 
+  @Test("two copies exchange, and a migration is rehearsed")
+  func exchanging() async throws {
+    let other = TemporaryPlace()
+    let (url, otherURL) = (place.url, other.url)
+    try await onThread {
+      let here = try DiskPersistence(readWriteURL: url)
+      let books = BookFormat.datastore(here)
+      try books.blocking.persist(contentsOf: Book.numbered(1...3))
+      #expect(try books.blocking.rehearseMigration().total == 3)
+      let there = try DiskPersistence(readWriteURL: otherURL)
+      let exchange = there.blocking
+      try exchange.addRemote(RemoteStore(name: "desk", location: url.path(percentEncoded: false)))
+      #expect(try exchange.remotes.map(\.name) == ["desk"])
+      #expect(try exchange.fetch(from: "desk") > 0)
+      #expect(try !exchange.planMerge(with: "desk").isOpen)
+      #expect(try !exchange.merge(with: "desk").isOpen)
+      let copies = BookFormat.datastore(there).blocking
+      #expect(try copies.count == 3)
+      try copies.delete(2)
+      #expect(try exchange.push(to: "desk") == 1)
+      #expect(try books.blocking.load(...).map(\.id) == [1, 3])
+      #expect(try !exchange.exchange(with: "desk").isOpen)
+      try exchange.removeRemote(named: "desk")
+      #expect(try exchange.remotes.isEmpty)
+    }
+  }
+
   @Test("a read begins and ends on the thread that asked")
   func thread() async throws {
     let seen: SeenFormat.Datastore = .JSONStore(persistence: MemoryPersistence())

@@ -112,6 +112,22 @@ struct QueryLifeTests {
     #expect(try await newest.next() == answers.last, "who is slow gets the newest")
   }
 
+  @Test("of a state of the past there is one answer, whatever comes later")
+  func past() async throws {
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(contentsOf: Book.numbered(1...10))
+    let past = try await books.view(at: #require(await persistence.head).id)
+    let query = past.load(where: #Predicate { $0.pages > 50 })
+    var (live, scanned) = (query.live().makeAsyncIterator(), past.live(where: { $0.pages > 50 }).makeAsyncIterator())
+    let answer = try await live.next()
+    #expect(answer == Book.numbered(6...10))
+    #expect(try await scanned.next() == answer)
+    try await books.delete(7...8)
+    #expect(try await live.next() == nil)
+    #expect(try await scanned.next() == nil)
+    #expect(try await query.live().firstInstance == answer)
+  }
+
   @Test("many changes at once are taken in as one")
   func manyAtOnce() async throws {
     let books = BookFormat.datastore(persistence)

@@ -1,0 +1,45 @@
+// Other copies of the store, as ``Persistence`` has them.
+
+extension BlockingPersistence where Base.AccessMode == ReadWrite {
+  /// The other copies that the store knows.
+  @available(*, noasync)
+  public var remotes: [RemoteStore] { get throws { try call { try await persistence.remotes } } }
+
+  /// Makes another copy known.
+  @available(*, noasync)
+  public func addRemote(_ remote: RemoteStore) throws { try call { try await persistence.addRemote(remote) } }
+
+  /// Forgets another copy.
+  @available(*, noasync)
+  public func removeRemote(named name: String) throws { try call { try await persistence.removeRemote(named: name) } }
+
+  /// Brings the commits of another copy that are missing here; answers how many came.
+  @available(*, noasync)
+  @discardableResult
+  public func fetch(from name: String) throws -> Int { try call { try await persistence.fetch(from: name) } }
+
+  /// What a merge would do.
+  @available(*, noasync)
+  public func planMerge(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
+    try call { try await persistence.planMerge(with: name, settling: settlement) }
+  }
+
+  /// Merges what was fetched from another copy.
+  @available(*, noasync)
+  @discardableResult
+  public func merge(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
+    try call { try await persistence.merge(with: name, settling: settlement) }
+  }
+
+  /// Sends commits to another copy; answers how many.
+  @available(*, noasync)
+  @discardableResult
+  public func push(to name: String) throws -> Int { try call { try await persistence.push(to: name) } }
+
+  /// Fetches, merges and pushes.
+  @available(*, noasync)
+  @discardableResult
+  public func exchange(with name: String, settling settlement: MergeSettlement = .ask) throws -> MergeReport {
+    try call { try await persistence.exchange(with: name, settling: settlement) }
+  }
+}
