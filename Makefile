@@ -16,6 +16,7 @@ build: requirements
 	$(SWIFT) build -c release --product strata $(LINK)
 
 test: requirements
+	@Scripts/require postgresql
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
 
@@ -49,7 +50,7 @@ clean:
 	rm -rf .build
 
 requirements:
-	@Scripts/require-curses
+	@Scripts/require ncurses libpq
 
 # Work A of the design beside LMDB and SQLite, the typed library beside the bare coders, and the program's verbs beside sqlite3;
 # needs liblmdb-dev, libsqlite3-dev and sqlite3. Writes Benchmarks/RESULTS.md.

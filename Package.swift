@@ -7,10 +7,24 @@ import PackageDescription
 //   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
+//    CLibPQ ← PostgresStore → StorageEngine
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+// Debian keeps the headers where no pkg-config is needed; Homebrew does not.
+#if os(macOS)
+  let libpq: String? = "libpq"
+#else
+  let libpq: String? = nil
+#endif
+
+let programDependencies: [Target.Dependency] = [
+  "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
+  "TerminalKit", "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
+  .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
 ]
 
 let package = Package(
@@ -22,11 +36,21 @@ let package = Package(
     .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
     .executable(name: "strata", targets: ["strata"]),
   ],
+  traits: [
+    .default(enabledTraits: ["PostgreSQL"]),
+    .trait(
+      name: "PostgreSQL", description: "Stores on PostgreSQL, for the program. Needs libpq; the libraries do not."),
+  ],
   targets: [
     .target(name: "CHash"),
+    .systemLibrary(
+      name: "CLibPQ", pkgConfig: libpq, providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(
       name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
+    .target(
+      name: "PostgresStore", dependencies: ["StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
+      swiftSettings: everyTarget),
     // The simulated disk of the crash tests; no product has it.
     .target(name: "DiskSimulation", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
     .target(name: "Documents", swiftSettings: everyTarget),
@@ -61,14 +85,13 @@ let package = Package(
       swiftSettings: everyTarget),
     .executableTarget(
       name: "strata",
-      dependencies: [
-        "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
-        "TerminalKit", "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
-      ],
+      dependencies: programDependencies,
       swiftSettings: everyTarget),
     .testTarget(
       name: "StorageEngineTests", dependencies: ["StorageEngine", "CHash", "DiskSimulation"],
       swiftSettings: everyTarget),
+    .testTarget(
+      name: "PostgresStoreTests", dependencies: ["PostgresStore", "StorageEngine"], swiftSettings: everyTarget),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents"], swiftSettings: everyTarget),
     .testTarget(name: "ExpressionsTests", dependencies: ["Expressions", "Documents"], swiftSettings: everyTarget),
     .testTarget(

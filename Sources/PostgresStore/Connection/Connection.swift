@@ -1,0 +1,329 @@
+import CLibPQ
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// One connection to a server, in libpq's pipeline mode and never blocking in it: statements go out together, and the answers are read
+/// while the rest is still being sent.
+///
+/// It is used by one thread at a time; `ConnectionPool` and the owners of one see to that.
+final class Connection: @unchecked Sendable {
+  // `@unchecked`: whoever has taken it from the pool, or made it, is its only user until it is given back under the pool's lock.
+  private let handle: OpaquePointer
+  private let url: ServerURL
+  private let counters: RoundTrips
+  private var prepared: Set<String> = []
+  private(set) var isLost = false
+
+  /// Connects; takes at most as long as `connect_timeout` says for each host.
+  init(_ url: ServerURL, program: String, counters: RoundTrips) throws(ServerError) {
+    self.url = url
+    self.counters = counters
+    let words = url.words(program: program)
+    let opened = Self.withCStrings(words.map(\.name)) { names in
+      Self.withCStrings(words.map(\.value)) { values in PQconnectdbParams(names, values, 0) }
+    }
+    guard let opened else { throw .unreachable(server: url.description, reason: "no memory") }
+    handle = opened
+    guard PQstatus(handle) == CONNECTION_OK else {
+      throw .unreachable(server: url.description, reason: Self.message(of: handle, url))
+    }
+    // What libpq would print of notices goes nowhere: the terminal is not its own.
+    PQsetNoticeProcessor(handle, { _, _ in }, nil)
+    guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
+      throw .unreachable(server: url.description, reason: Self.message(of: handle, url))
+    }
+    // A plan that is kept must stay good when the tables grow, and each statement has an index that serves it. Where one is read
+    // without, its price would make the server compile the plan. Behind a pooler that keeps no statements every one is planned anew.
+    guard url.prepares else { return }
+    try exchange([
+      Statement(
+        "select set_config(s.name, 'off', false) from pg_catalog.pg_settings s where s.name in ('enable_seqscan', 'jit')"
+      )
+    ])
+  }
+
+  deinit { PQfinish(handle) }
+
+  // MARK: Exchanges
+
+  /// Sends statements in one flush and answers what each answered: one round trip.
+  ///
+  /// - Throws: `refused` with the first statement that failed, after which none of the others was run; `connectionLost`, after which
+  ///   nobody knows what was, and the connection is of no use any more.
+  ///
+  /// - Parameter isCounted: false for what nobody waits for.
+  @discardableResult
+  func exchange(_ statements: [Statement], isCounted: Bool = true) throws(ServerError) -> [Rows] {
+    guard !isLost else { throw lost("it was lost before") }
+    if isCounted { counters.add() }
+    var expected: [Expected] = []
+    for (place, statement) in statements.enumerated() {
+      if let name = statement.name, url.prepares {
+        if !prepared.contains(name) {
+          try sendPrepare(statement, name)
+          expected.append(.prepare(name, place))
+          // Said at once, so that a statement that is there twice is prepared once; taken back where preparing fails.
+          prepared.insert(name)
+        }
+        try sendPrepared(statement, name)
+      } else {
+        try send(statement)
+      }
+      expected.append(.rows(place))
+    }
+    guard PQpipelineSync(handle) == 1 else { throw lost() }
+    return try receive(expected)
+  }
+
+  private enum Expected {
+    case prepare(String, Int)
+    case rows(Int)
+  }
+
+  /// Reads the answers up to the mark that ends the exchange.
+  private func receive(_ expected: [Expected]) throws(ServerError) -> [Rows] {
+    var rows: [Rows] = []
+    var failure: SQLError?
+    for answer in expected {
+      guard let result = try nextResult() else { throw lost("an answer is missing") }
+      let status = PQresultStatus(result)
+      switch status {
+      case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
+        if case .rows = answer { rows.append(Rows(result)) } else { PQclear(result) }
+      case PGRES_PIPELINE_ABORTED:
+        if case .prepare(let name, _) = answer { prepared.remove(name) }
+        PQclear(result)
+      default:
+        let place: Int
+        switch answer {
+        case .prepare(let name, let statement):
+          prepared.remove(name)
+          place = statement
+        case .rows(let statement): place = statement
+        }
+        if failure == nil { failure = error(result, statement: place) }
+        PQclear(result)
+        if PQstatus(handle) != CONNECTION_OK { throw lost(failure?.message) }
+      }
+      // A null ends the answer of each statement.
+      while let extra = try nextResult() { PQclear(extra) }
+    }
+    guard let sync = try nextResult() else { throw lost("the end of an exchange is missing") }
+    let status = PQresultStatus(sync)
+    if status != PGRES_PIPELINE_SYNC, failure == nil { failure = error(sync, statement: expected.count) }
+    PQclear(sync)
+    guard status == PGRES_PIPELINE_SYNC else { throw lost(failure?.message) }
+    if let failure { throw translate(failure) }
+    return rows
+  }
+
+  /// The next result, or nil at the end of an answer; sends meanwhile what has not been sent.
+  private func nextResult() throws(ServerError) -> OpaquePointer? {
+    while PQisBusy(handle) == 1 {
+      let unsent = PQflush(handle)
+      guard unsent >= 0 else { throw lost() }
+      try wait(forWriting: unsent == 1, milliseconds: -1)
+      guard PQconsumeInput(handle) == 1 else { throw lost() }
+    }
+    return PQgetResult(handle)
+  }
+
+  /// Waits until something can be read, or also written; false when the time is over.
+  @discardableResult
+  private func wait(forWriting: Bool, milliseconds: Int32) throws(ServerError) -> Bool {
+    var poller = pollfd(fd: PQsocket(handle), events: Int16(POLLIN | (forWriting ? POLLOUT : 0)), revents: 0)
+    while true {
+      let ready = poll(&poller, 1, milliseconds)
+      if ready >= 0 { return ready > 0 }
+      guard errno == EINTR else { throw lost(String(cString: strerror(errno))) }
+    }
+  }
+
+  private func sendPrepare(_ statement: Statement, _ name: String) throws(ServerError) {
+    var types = statement.parameters.map { Oid($0.type.rawValue) }
+    guard PQsendPrepare(handle, name, statement.sql, Int32(types.count), &types) == 1 else { throw lost() }
+  }
+
+  private func sendPrepared(_ statement: Statement, _ name: String) throws(ServerError) {
+    let sent = Self.withParameters(statement.parameters) { values, lengths, formats, count in
+      PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
+    }
+    guard sent == 1 else { throw lost() }
+  }
+
+  private func send(_ statement: Statement) throws(ServerError) {
+    let types = statement.parameters.map { Oid($0.type.rawValue) }
+    let sent = Self.withParameters(statement.parameters) { values, lengths, formats, count in
+      PQsendQueryParams(handle, statement.sql, count, types, values, lengths, formats, 1)
+    }
+    guard sent == 1 else { throw lost() }
+  }
+
+  // MARK: Bulk
+
+  /// Copies rows into a table; the columns and the table stand in `sql`, which ends with `(format binary)`. `rows` is asked for pieces
+  /// until it answers nil, each of whole rows: the count of fields, then each field's length and bytes.
+  func copy(_ sql: String, _ rows: () throws(ServerError) -> [UInt8]?) throws(ServerError) {
+    guard !isLost else { throw lost("it was lost before") }
+    counters.add()
+    // COPY is not for pipelines.
+    guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, sql) == 1 else { throw lost() }
+    guard let begun = try nextResult() else { throw lost("an answer is missing") }
+    let status = PQresultStatus(begun)
+    guard status == PGRES_COPY_IN else {
+      let failure = error(begun, statement: 0)
+      PQclear(begun)
+      try endCopy()
+      throw translate(failure)
+    }
+    PQclear(begun)
+    do throws(ServerError) {
+      try put(Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + [UInt8](repeating: 0, count: 8))
+      while let piece = try rows() { try put(piece) }
+      try put([0xFF, 0xFF])
+    } catch {
+      if !isLost {
+        while PQputCopyEnd(handle, "given up") == 0 { try drain() }
+        try endCopy()
+      }
+      throw error
+    }
+    while true {
+      let ended = PQputCopyEnd(handle, nil)
+      if ended == 1 { break }
+      guard ended == 0 else { throw lost() }
+      try drain()
+    }
+    try drain()
+    var failure: SQLError?
+    while let result = try nextResult() {
+      if PQresultStatus(result) != PGRES_COMMAND_OK, failure == nil { failure = error(result, statement: 0) }
+      PQclear(result)
+    }
+    guard PQenterPipelineMode(handle) == 1 else { throw lost() }
+    if let failure { throw translate(failure) }
+  }
+
+  private func endCopy() throws(ServerError) {
+    while let result = try nextResult() { PQclear(result) }
+    guard PQenterPipelineMode(handle) == 1 else { throw lost() }
+  }
+
+  private func put(_ bytes: [UInt8]) throws(ServerError) {
+    while true {
+      let put = bytes.withUnsafeBytes { bytes in
+        PQputCopyData(handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
+      }
+      guard put >= 0 else { throw lost() }
+      if put == 1 { break }
+      try drain()
+    }
+    if PQflush(handle) < 0 { throw lost() }
+  }
+
+  /// Sends what libpq holds, and takes in what the server says meanwhile, or both would wait for each other.
+  private func drain() throws(ServerError) {
+    while true {
+      let unsent = PQflush(handle)
+      guard unsent >= 0 else { throw lost() }
+      if unsent == 0 { return }
+      try wait(forWriting: true, milliseconds: -1)
+      guard PQconsumeInput(handle) == 1 else { throw lost() }
+    }
+  }
+
+  // MARK: Notifications
+
+  /// Waits for a notification; whether one came before the time was over.
+  func waitForNotification(milliseconds: Int32) throws(ServerError) -> Bool {
+    guard !isLost else { throw lost("it was lost before") }
+    if takeNotifications() { return true }
+    guard try wait(forWriting: false, milliseconds: milliseconds) else { return false }
+    guard PQconsumeInput(handle) == 1 else { throw lost() }
+    return takeNotifications()
+  }
+
+  private func takeNotifications() -> Bool {
+    var came = false
+    while let notification = PQnotifies(handle) {
+      came = true
+      PQfreemem(notification)
+    }
+    return came
+  }
+
+  // MARK: Errors
+
+  private func lost(_ reason: String? = nil) -> ServerError {
+    isLost = true
+    let said = Self.message(of: handle, url)
+    return .connectionLost(server: url.description, reason: reason ?? (said.isEmpty ? "the server is gone" : said))
+  }
+
+  private func error(_ result: OpaquePointer, statement: Int) -> SQLError {
+    // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY
+    func field(_ code: Character) -> String {
+      PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
+    }
+    var message = field("M")
+    if message.isEmpty { message = PQresultErrorMessage(result).map { String(cString: $0) } ?? "" }
+    return SQLError(state: field("C"), message: url.redact(Self.oneLine(message)), statement: statement)
+  }
+
+  private func translate(_ error: SQLError) -> ServerError {
+    switch error.state {
+    case "42501": return .noRights(reason: error.message)
+    case "25006": return .readOnly(reason: error.message)
+    case "53100": return .full(reason: error.message)
+    case let state where state.hasPrefix("08") || state.hasPrefix("57P"):
+      isLost = true
+      return .connectionLost(server: url.description, reason: error.message)
+    default: return .refused(error)
+    }
+  }
+
+  private static func message(of handle: OpaquePointer, _ url: ServerURL) -> String {
+    url.redact(oneLine(PQerrorMessage(handle).map { String(cString: $0) } ?? ""))
+  }
+
+  private static func oneLine(_ text: String) -> String {
+    text.split(whereSeparator: \.isNewline).map { line in
+      String(line.drop(while: \.isWhitespace))
+    }.joined(separator: "; ")
+  }
+
+  // MARK: C
+
+  private static func withCStrings<R>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) -> R) -> R {
+    let copies = texts.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return body(copies.map { $0.map { UnsafePointer($0) } } + [nil])
+  }
+
+  private static func withParameters(
+    _ parameters: [SQLValue],
+    _ body: ([UnsafePointer<CChar>?], [Int32], [Int32], Int32) -> Int32
+  ) -> Int32 {
+    let encoded = parameters.map(\.encoded)
+    var memory: [UInt8] = []
+    memory.reserveCapacity(encoded.reduce(0) { $0 + ($1?.count ?? 0) })
+    var places: [Int?] = []
+    for value in encoded {
+      places.append(value == nil ? nil : memory.count)
+      if let value { memory += value }
+    }
+    // An empty value is not the null: it needs an address.
+    if memory.isEmpty { memory.append(0) }
+    return memory.withUnsafeBytes { memory in
+      let base = memory.baseAddress?.assumingMemoryBound(to: CChar.self)
+      return body(
+        places.map { place in place.flatMap { place in base.map { $0 + place } } },
+        encoded.map { Int32($0?.count ?? 0) },
+        [Int32](repeating: 1, count: encoded.count), Int32(encoded.count))
+    }
+  }
+}

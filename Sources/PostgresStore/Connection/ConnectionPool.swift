@@ -1,0 +1,62 @@
+import Synchronization
+
+/// The connections of one store: an exchange takes one that is idle, or a new one.
+final class ConnectionPool: Sendable {
+  let url: ServerURL
+  let program: String
+  let counters = RoundTrips()
+  private let idle = Mutex<[Connection]>([])
+  /// So many are kept open for the next.
+  private static let mostIdle = 8
+
+  init(_ url: ServerURL, program: String) {
+    self.url = url
+    self.program = program
+  }
+
+  func open() throws(ServerError) -> Connection { try Connection(url, program: program, counters: counters) }
+
+  /// Runs statements that only read, which are tried once more where the connection turns out to be gone.
+  func read(_ statements: [Statement]) throws(ServerError) -> [Rows] {
+    while true {
+      let known = takeIdle()
+      let connection: Connection
+      if let known { connection = known } else { connection = try open() }
+      do throws(ServerError) {
+        let rows = try connection.exchange(statements)
+        keep(connection)
+        return rows
+      } catch {
+        keep(connection)
+        guard case .connectionLost = error, known != nil else { throw error }
+      }
+    }
+  }
+
+  /// Calls `body` with a connection that is its own for the time. Nothing is tried again.
+  func with<R>(_ body: (Connection) throws(ServerError) -> R) throws(ServerError) -> R {
+    let connection: Connection
+    if let known = takeIdle() { connection = known } else { connection = try open() }
+    defer { keep(connection) }
+    return try body(connection)
+  }
+
+  private func takeIdle() -> Connection? { idle.withLock { $0.popLast() } }
+
+  private func keep(_ connection: Connection) {
+    guard !connection.isLost else { return }
+    idle.withLock { if $0.count < Self.mostIdle { $0.append(connection) } }
+  }
+
+  /// Closes those that nobody uses.
+  func close() { idle.withLock { $0.removeAll() } }
+}
+
+/// How often a server was waited for.
+final class RoundTrips: Sendable {
+  private let number = Atomic<Int>(0)
+
+  var count: Int { number.load(ordering: .relaxed) }
+
+  func add() { number.add(1, ordering: .relaxed) }
+}

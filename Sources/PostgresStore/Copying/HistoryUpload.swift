@@ -1,0 +1,307 @@
+package import StorageEngine
+
+/// Copies a store file with its whole history into an empty store on a server: the same commits, dates, names and authors.
+///
+/// Everything is one transaction of the server: it is all there in the end, or nothing of it. What a commit changed is told by the
+/// difference to the commit before it in the file, whatever it was made on, for a server keeps one row of states. Costs what the
+/// differences cost; memory is bounded but for the commits' own records.
+package struct HistoryUpload {
+  private let source: Store
+  private let target: ServerStore
+  private let tables: Tables
+  private let connection: Connection
+  private let progress: (_ done: Int, _ total: Int) -> Bool
+
+  private var trees: [TreeName: Int32] = [:]
+  private var nextTree: Int32 = 1
+  private var waiting: [Statement] = []
+  private var waitingBytes = 0
+  private var applied: [String: UInt64] = [:]
+
+  /// What was copied.
+  package struct Report: Hashable, Sendable {
+    package var commits = 0
+    package var head: UInt64 = 0
+  }
+
+  /// - Parameter progress: is told of commits done and in all; where it answers false, nothing is copied.
+  @discardableResult
+  package static func run(
+    from source: Store, to target: ServerStore,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+  ) throws -> Report {
+    if let reason = target.readOnlyReason { throw ServerError.readOnly(reason: reason) }
+    let connection = try target.pool.open()
+    var upload = HistoryUpload(source: source, target: target, connection: connection, progress: progress)
+    do {
+      let report = try upload.copy()
+      try upload.send()
+      try connection.exchange([Statement("commit")])
+      for table in ["current", "history", "commit", "tree"] {
+        _ = try? connection.exchange([upload.tables.statement("analyze {\(table)}")])
+      }
+      try target.refresh()
+      return report
+    } catch {
+      if !connection.isLost { _ = try? connection.exchange([Statement("rollback")]) }
+      throw error
+    }
+  }
+
+  private init(
+    source: Store, target: ServerStore, connection: Connection, progress: @escaping (_ done: Int, _ total: Int) -> Bool
+  ) {
+    self.source = source
+    self.target = target
+    tables = target.tables
+    self.connection = connection
+    self.progress = progress
+  }
+
+  private mutating func copy() throws -> Report {
+    let began = try connection.exchange([
+      Statement("begin"),
+      tables.statement("update {store} set newest = newest where one and newest = 0 and next_tree = 1"),
+    ])
+    guard began[1].changed == 1 else {
+      throw ServerError.readOnly(reason: "schema “\(target.url.schema)” has commits already; a copy needs an empty one")
+    }
+    let head = source.head
+    var commits: [(record: CommitRecord, pedigree: Pedigree?)] = []
+    try source.forEachCommit { commit, pedigree throws(StorageError) in
+      commits.append((commit, pedigree))
+      return true
+    }
+    commits.reverse()
+    var before: View?
+    for (done, commit) in commits.enumerated() {
+      let view = try source.view(at: commit.record.number)
+      try begin(commit.record, commit.pedigree)
+      try write(commit.record.names)
+      try writeDifference(from: before, to: view, number: view.commit.number)
+      before = view
+      guard progress(done + 1, commits.count) else { throw StorageError.cancelled }
+    }
+    guard let first = commits.first?.record.number, let before else { return Report() }
+    // Names whose commits compaction has put together with others.
+    let names = try source.names
+    try write(names.filter { applied[$0.key] != $0.value }.map { NameChange(name: $0.key, commit: $0.value) })
+    var newest = before.commit.number
+    if head.commit.number != newest {
+      // The newest state is what commits are made on, so it must be that of head.
+      newest += 1
+      try beginBookkeeping(newest)
+      try writeDifference(from: before, to: head, number: newest)
+    }
+    waiting.append(
+      tables.statement(
+        "update {store} set newest = $1, head = $2, oldest = $3, next_tree = $4 where one",
+        [
+          .int(Int64(bitPattern: newest)), .int(Int64(bitPattern: head.commit.number)),
+          .int(first > 1 ? Int64(bitPattern: first) : 0), .int32(nextTree),
+        ]))
+    return Report(commits: commits.count, head: head.commit.number)
+  }
+
+  // MARK: Commits
+
+  private mutating func begin(_ commit: CommitRecord, _ pedigree: Pedigree?) throws {
+    try insert(
+      ServerCommit(
+        number: commit.number, origin: commit.origin, originNumber: commit.originNumber, parents: commit.parents,
+        date: commit.date, action: commit.action, program: commit.program, author: commit.author, flags: commit.flags,
+        undoes: commit.undoes, restores: commit.restores, bytes: commit.frameBytes, pedigree: pedigree))
+  }
+
+  private mutating func beginBookkeeping(_ number: UInt64) throws {
+    try insert(
+      ServerCommit(
+        number: number, origin: target.origin, originNumber: number, parents: [], date: Clock.now, action: "copy",
+        program: target.options.program, author: target.options.author, flags: .bookkeeping, bytes: 0))
+  }
+
+  private mutating func insert(_ commit: ServerCommit) throws {
+    let number = SQLValue.int(Int64(bitPattern: commit.number))
+    waiting.append(tables.statement("copyNumber", "update {store} set newest = $1 where one", [number]))
+    waiting.append(
+      tables.statement(
+        "copyCommit",
+        """
+        insert into {commit} (number, origin, origin_number, parents, date, action, program, author, flags, undoes, restores,
+          bytes, pedigree) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        """,
+        [
+          number, .int(Int64(bitPattern: commit.origin)), .int(Int64(bitPattern: commit.originNumber)),
+          .ints(commit.parents.map { Int64(bitPattern: $0) }), .int(commit.date),
+          .text(try Flush.text(commit.action, "action")), .text(try Flush.text(commit.program, "program")),
+          .text(try Flush.text(commit.author, "author")), .int32(Int32(bitPattern: commit.flags.rawValue)),
+          .int(Int64(bitPattern: commit.undoes ?? 0)), .int(Int64(bitPattern: commit.restores ?? 0)),
+          .int(Int64(bitPattern: commit.bytes)), .text(commit.pedigree?.text ?? ""),
+        ]))
+    try sendIfMuch()
+  }
+
+  private mutating func write(_ names: [NameChange]) throws {
+    var draft = CommitDraft()
+    for name in names {
+      guard !name.name.utf8.contains(0) else { throw ServerError.invalidText(what: "name of a commit") }
+      draft.info.names.updateValue(name.commit, forKey: name.name)
+      applied[name.name] = name.commit
+    }
+    add(draft)
+  }
+
+  // MARK: Trees
+
+  private mutating func writeDifference(from old: View?, to new: View, number: UInt64) throws {
+    let names = (old: try old?.trees() ?? [], new: try new.trees())
+    var fresh: [Tree] = []
+    var shared: [Tree] = []
+    var draft = CommitDraft()
+    var dropped = Set(names.old).subtracting(names.new)
+    for name in names.new {
+      guard let after = try new.tree(name) else { continue }
+      guard after.order == .bytes else { throw ServerError.unordered(name: name.description) }
+      if let before = try old?.tree(name) {
+        if before.kind == after.kind, before.identifier == after.identifier {
+          if before.attributes != after.attributes, let number = trees[name] {
+            draft.treeChanges.append(.setAttributes(number, name, after.kind, after.attributes.array))
+          }
+          shared.append(after)
+          continue
+        }
+        dropped.insert(name)
+      }
+      fresh.append(after)
+    }
+    for name in dropped.sorted() {
+      if let number = trees.removeValue(forKey: name) { draft.treeChanges.append(.drop(number)) }
+    }
+    for tree in fresh {
+      guard tree.name.bytes.count <= ServerLimits.key else {
+        throw ServerError.keyTooLong(count: tree.name.bytes.count, limit: ServerLimits.key)
+      }
+      trees[tree.name] = nextTree
+      draft.treeChanges.append(.create(nextTree, tree.name, tree.kind, attributes: tree.attributes.array))
+      nextTree += 1
+    }
+    add(draft)
+    for tree in fresh { try copyAll(of: tree, number: number) }
+    if let old { for tree in shared { try writeDifference(old, new, tree) } }
+  }
+
+  private mutating func writeDifference(_ old: View, _ new: View, _ tree: Tree) throws {
+    guard let number = trees[tree.name] else { return }
+    var cursor = try difference(old, new, tree: tree.name)
+    var draft = CommitDraft()
+    while let next = try cursor.next() {
+      let key = next.key.array
+      try check(key)
+      var write = KeyWrite()
+      if let payload = next.new?.payload { write = try self.write(payload, in: tree) }
+      draft.writes.append((TreeKey(tree: number, key: key), write, tree.kind == .records))
+      if draft.writes.count == 5_000 {
+        add(draft)
+        draft = CommitDraft()
+        try sendIfMuch()
+      }
+    }
+    add(draft)
+    try sendIfMuch()
+  }
+
+  private func check(_ key: [UInt8]) throws(ServerError) {
+    guard key.count <= ServerLimits.key else { throw .keyTooLong(count: key.count, limit: ServerLimits.key) }
+  }
+
+  private func write(_ payload: Payload, in tree: Tree) throws -> KeyWrite {
+    switch payload {
+    case .none: return KeyWrite(payload: ServerPayload.none)
+    case .bytes(let bytes): return KeyWrite(payload: .bytes(bytes.array))
+    case .record(let reference):
+      let writer = try tree.change(of: reference).commit
+      guard tree.kind == .records else { return KeyWrite(payload: .record(writtenBy: writer)) }
+      let value = try tree.value(of: reference)
+      guard value.count <= ServerLimits.value else {
+        throw ServerError.valueTooLong(count: value.count, limit: ServerLimits.value)
+      }
+      return KeyWrite(payload: .bytes(value.array), written: writer)
+    }
+  }
+
+  private mutating func add(_ draft: CommitDraft) {
+    guard !draft.writes.isEmpty || !draft.treeChanges.isEmpty || !draft.info.names.isEmpty else { return }
+    waiting += Flush(
+      tables: tables, drafts: [draft], token: .random(), options: target.options, catalog: ServerCatalog()
+    ).changes()
+    waitingBytes += draft.bytes
+  }
+
+  // MARK: A tree that is new, by COPY
+
+  private mutating func copyAll(of tree: Tree, number: UInt64) throws {
+    guard tree.count > 0, let target = trees[tree.name] else { return }
+    try send()
+    var cursor = tree.cursor()
+    try cursor.seekToStart()
+    while cursor.current != nil {
+      var rows: [UInt8] = []
+      var chunk = WriteChunk()
+      while let entry = cursor.current, rows.count < 4 << 20, !chunk.isFull {
+        let key = entry.key.array
+        try check(key)
+        chunk.add(
+          TreeKey(tree: target, key: key), try write(entry.payload, in: tree), isRecord: false, step: 1)
+        Self.append(chunk, number, to: &rows)
+        try cursor.next()
+      }
+      if !chunk.valueNumbers.isEmpty { try connection.exchange([chunk.values(tables)]) }
+      var piece: [UInt8]? = rows
+      try connection.copy(
+        tables.sql(
+          "copy {current} (tree, key, born, inserted, written, kind, payload, value) from stdin (format binary)")
+      ) { () throws(ServerError) in
+        defer { piece = nil }
+        return piece
+      }
+    }
+    guard tree.kind == .records else { return }
+    waiting.append(
+      tables.statement(
+        "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, 0, 0)",
+        [.int(Int64(bitPattern: number)), .int32(target), .int(Int64(bitPattern: tree.count))]))
+  }
+
+  /// The last row of a chunk, as COPY takes it.
+  private static func append(_ chunk: WriteChunk, _ number: UInt64, to rows: inout [UInt8]) {
+    func field(_ bytes: [UInt8]?) {
+      rows += SQLValue.bigEndian(Int32(bytes?.count ?? -1))
+      if let bytes { rows += bytes }
+    }
+    let last = chunk.keys.count - 1
+    let born = SQLValue.bigEndian(Int64(bitPattern: number))
+    let written = chunk.written[last] ?? 0
+    rows += SQLValue.bigEndian(Int16(8))
+    field(SQLValue.bigEndian(chunk.trees[last]))
+    field(chunk.keys[last])
+    field(born)
+    field(born)
+    field(written == 0 ? born : SQLValue.bigEndian(written))
+    field(SQLValue.bigEndian(Int16(truncatingIfNeeded: chunk.kinds[last])))
+    field(chunk.payloads[last])
+    field(chunk.values[last].map { SQLValue.bigEndian($0) })
+  }
+
+  // MARK: Sending
+
+  private mutating func sendIfMuch() throws(ServerError) {
+    if waiting.count >= 400 || waitingBytes >= 4 << 20 { try send() }
+  }
+
+  private mutating func send() throws(ServerError) {
+    guard !waiting.isEmpty else { return }
+    try connection.exchange(waiting)
+    waiting = []
+    waitingBytes = 0
+  }
+}

@@ -1,0 +1,53 @@
+import StorageEngine
+
+/// The trees of a store as they were at each of its commits, as far as this process has heard: small, and kept whole.
+struct ServerCatalog: Sendable {
+  /// One state of a tree's name, kind and attributes.
+  struct Row: Sendable, Hashable {
+    var tree: Int32
+    var born: UInt64
+    var died: UInt64
+    var name: TreeName
+    var kind: TreeKind
+    var attributes: [UInt8]
+
+    func isAlive(at commit: UInt64) -> Bool { born <= commit && commit < died }
+  }
+
+  private var rows: [TreeName: [Row]] = [:]
+  /// What happened after this commit is not known.
+  private(set) var upTo: UInt64 = 0
+
+  static let columns = "t.tree, t.born, t.died, t.name, t.kind, t.attributes"
+
+  /// What brings the catalog from the commit that it knows to the newest one.
+  func missing(_ tables: Tables) -> Statement {
+    tables.statement(
+      "catalog",
+      "select \(Self.columns) from {tree} t where t.born > $1 or (t.died > $1 and t.died < \(Tables.never)) or ($1 = 0)",
+      [.int(Int64(bitPattern: upTo))])
+  }
+
+  /// Takes what `missing` answered, which told of everything up to a commit.
+  mutating func take(_ answer: Rows, upTo commit: UInt64) {
+    for place in 0..<answer.count {
+      guard let kind = TreeKind(rawValue: UInt8(truncatingIfNeeded: answer.int(place, 4))) else { continue }
+      let row = Row(
+        tree: Int32(truncatingIfNeeded: answer.int(place, 0)), born: answer.number(place, 1),
+        died: answer.number(place, 2), name: TreeName(answer.bytes(place, 3) ?? []), kind: kind,
+        attributes: answer.bytes(place, 5) ?? [])
+      var known = rows[row.name] ?? []
+      known.removeAll { $0.tree == row.tree && $0.born == row.born }
+      known.append(row)
+      rows[row.name] = known
+    }
+    upTo = max(upTo, commit)
+  }
+
+  func row(_ name: TreeName, at commit: UInt64) -> Row? { rows[name]?.first { $0.isAlive(at: commit) } }
+
+  /// Trees whose names begin with `prefix`, in their order.
+  func names(prefix: [UInt8], at commit: UInt64) -> [TreeName] {
+    rows.filter { $0.key.hasPrefix(prefix) && $0.value.contains { $0.isAlive(at: commit) } }.keys.sorted()
+  }
+}

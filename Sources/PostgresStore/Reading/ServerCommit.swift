@@ -1,0 +1,124 @@
+package import StorageEngine
+
+/// One commit of a store on a server: who, when, why, on top of what. Its changes are read separately.
+package struct ServerCommit: Hashable, Sendable {
+  package var number: UInt64
+  package var origin: UInt64
+  package var originNumber: UInt64
+  package var parents: [UInt64]
+  /// Nanoseconds since 1970; never earlier than the parents'.
+  package var date: Int64
+  package var action: String
+  package var program: String
+  package var author: String
+  package var flags: CommitFlags
+  package var undoes: UInt64?
+  package var restores: UInt64?
+  /// Bytes of the keys and values that the commit wrote.
+  package var bytes: UInt64
+  /// What its parents do not tell of where it comes from.
+  package var pedigree: Pedigree?
+
+  package var identity: CommitIdentity { CommitIdentity(origin: origin, number: originNumber) }
+
+  /// What stands before the first commit.
+  static func beginning(_ date: Int64) -> ServerCommit {
+    ServerCommit(
+      number: 0, origin: 0, originNumber: 0, parents: [], date: date, action: "", program: "", author: "", flags: [],
+      bytes: 0)
+  }
+
+  static let columns =
+    "c.number, c.origin, c.origin_number, c.parents, c.date, c.action, c.program, c.author, c.flags, c.undoes, c.restores, c.bytes, c.pedigree"
+  static let columnCount = 13
+}
+
+extension ServerCommit {
+  init(_ rows: Rows, _ row: Int) {
+    self.init(
+      number: rows.number(row, 0), origin: rows.number(row, 1), originNumber: rows.number(row, 2),
+      parents: rows.ints(row, 3).map { UInt64(bitPattern: $0) }, date: rows.int(row, 4), action: rows.text(row, 5),
+      program: rows.text(row, 6), author: rows.text(row, 7),
+      flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 8))),
+      undoes: rows.int(row, 9) == 0 ? nil : rows.number(row, 9),
+      restores: rows.int(row, 10) == 0 ? nil : rows.number(row, 10), bytes: rows.number(row, 11),
+      pedigree: Pedigree(text: rows.text(row, 12)))
+  }
+}
+
+/// What the caller says about a commit.
+package struct ServerCommitInfo: Sendable {
+  /// Nanoseconds since 1970; nil: now. Never earlier than the parents' in the end.
+  package var date: Int64?
+  package var action: String
+  package var program: String?
+  package var author: String?
+  package var flags: CommitFlags
+  package var undoes: UInt64?
+  /// The commit whose state this one brings back.
+  package var restores: UInt64?
+  /// Names to set, move, or (with nil) remove; 0 stands for this commit.
+  package var names: [String: UInt64?]
+
+  package init(
+    date: Int64? = nil, action: String = "", program: String? = nil, author: String? = nil, flags: CommitFlags = [],
+    undoes: UInt64? = nil, restores: UInt64? = nil, names: [String: UInt64?] = [:]
+  ) {
+    self.date = date
+    self.action = action
+    self.program = program
+    self.author = author
+    self.flags = flags
+    self.undoes = undoes
+    self.restores = restores
+    self.names = names
+  }
+}
+
+// A pedigree as one line of text: `parents 6f…:1 6f…:2;undoes 6f…:3;squashed 6f…:4-9 6f…:3`.
+
+extension Pedigree {
+  var text: String {
+    var parts: [String] = []
+    if let parents { parts.append((["parents"] + parents.map(Self.text)).joined(separator: " ")) }
+    if let undoes { parts.append("undoes \(Self.text(undoes))") }
+    for run in squashed {
+      let first = CommitIdentity(origin: run.origin, number: run.numbers.lowerBound)
+      parts.append(
+        (["squashed", "\(Self.text(first))-\(run.numbers.upperBound)"] + run.parents.map(Self.text))
+          .joined(separator: " "))
+    }
+    return parts.joined(separator: ";")
+  }
+
+  /// Nil where there is none, or what stands there is none.
+  init?(text: String) {
+    guard !text.isEmpty else { return nil }
+    self.init()
+    for part in text.split(separator: ";") {
+      let words = part.split(separator: " ")
+      switch words.first {
+      case "parents": parents = words.dropFirst().compactMap(Self.identity)
+      case "undoes": undoes = words.dropFirst().first.flatMap(Self.identity)
+      case "squashed":
+        guard words.count >= 2, let dash = words[1].lastIndex(of: "-"), let first = Self.identity(words[1][..<dash]),
+          let last = UInt64(words[1][words[1].index(after: dash)...]), last >= first.number
+        else { return nil }
+        squashed.append(
+          Run(origin: first.origin, numbers: first.number...last, parents: words.dropFirst(2).compactMap(Self.identity))
+        )
+      default: return nil
+      }
+    }
+  }
+
+  private static func text(_ identity: CommitIdentity) -> String {
+    "\(String(identity.origin, radix: 16)):\(identity.number)"
+  }
+
+  private static func identity(_ text: Substring) -> CommitIdentity? {
+    let parts = text.split(separator: ":")
+    guard parts.count == 2, let origin = UInt64(parts[0], radix: 16), let number = UInt64(parts[1]) else { return nil }
+    return CommitIdentity(origin: origin, number: number)
+  }
+}

@@ -1,0 +1,124 @@
+/// What a schema holds, and what the role may do there.
+struct SchemaSurvey {
+  var exists = false
+  var tables: Set<String> = []
+  var mayCreate = false
+  var mayRead = false
+  var mayWrite = false
+  var isReadOnlyServer = false
+
+  var isStore: Bool { Set(Tables.names).isSubset(of: tables) }
+
+  /// Looks, in one round trip.
+  init(_ tables: Tables, _ pool: ConnectionPool) throws(ServerError) {
+    let names = Tables.names.map { "'\($0)'" }.joined(separator: ", ")
+    let rows = try pool.read([
+      Statement(
+        """
+        select c.relname::text, has_table_privilege(c.oid, 'select'),
+          has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'),
+          c.relname in (\(names))
+        from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f')
+        """, .text(tables.schema)),
+      Statement(
+        """
+        select has_schema_privilege(n.oid, 'usage'), has_schema_privilege(n.oid, 'create')
+        from pg_catalog.pg_namespace n where n.nspname = $1
+        """, .text(tables.schema)),
+      Statement("select current_setting('transaction_read_only')::text"),
+    ])
+    exists = rows[1].count > 0
+    mayRead = exists && rows[1].bool(0, 0)
+    mayCreate = exists && rows[1].bool(0, 1)
+    mayWrite = mayRead
+    for row in 0..<rows[0].count {
+      self.tables.insert(rows[0].text(row, 0))
+      guard rows[0].bool(row, 3) else { continue }
+      if !rows[0].bool(row, 1) { mayRead = false }
+      if !rows[0].bool(row, 2) { mayWrite = false }
+    }
+    isReadOnlyServer = rows[2].text(0, 0) == "on"
+  }
+}
+
+extension ServerStore {
+  /// The version of the tables that this program writes, and the highest that it reads.
+  static let format: Int64 = 1
+  static let magic = "strata"
+
+  /// Opens the store in the URL's schema.
+  ///
+  /// - Parameters:
+  ///   - creates: makes the schema and its tables where there are none.
+  ///   - isReadOnly: refuses every change; a role without rights to write makes the store read-only by itself.
+  package static func open(
+    _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions = ServerOptions()
+  ) throws(ServerError) -> ServerStore {
+    let tables = Tables(schema: url.schema)
+    let pool = ConnectionPool(url, program: options.program)
+    var survey = try SchemaSurvey(tables, pool)
+    if !survey.isStore {
+      guard survey.tables.isEmpty else { throw .notAStore(schema: url.schema, tables: survey.tables.sorted()) }
+      guard creates, !isReadOnly else { throw .noStore(schema: url.schema) }
+      if survey.isReadOnlyServer { throw .readOnly(reason: "the server takes no changes") }
+      try create(tables, pool, schemaExists: survey.exists)
+      survey = try SchemaSurvey(tables, pool)
+    }
+    guard survey.mayRead else { throw .noRights(reason: "it may not read schema “\(url.schema)”") }
+    let rows = try pool.read([
+      tables.statement("select magic, format, features, identity, origin, created from {store}")
+    ])
+    guard rows[0].count == 1, rows[0].text(0, 0) == magic else {
+      throw .notAStore(schema: url.schema, tables: survey.tables.sorted())
+    }
+    let (format, features) = (rows[0].int(0, 1), rows[0].number(0, 2))
+    guard format <= Self.format, features == 0 else { throw .newerFormat(version: Int(format), features: features) }
+    var reason: String?
+    if isReadOnly {
+      reason = "it was opened for reading only"
+    } else if survey.isReadOnlyServer {
+      reason = "the server takes no changes"
+    } else if !survey.mayWrite {
+      reason = "the role may not write schema “\(url.schema)”"
+    }
+    let store = ServerStore(
+      url: url, tables: tables, pool: pool, options: options, readOnlyReason: reason,
+      identity: rows[0].bytes(0, 3) ?? [], origin: rows[0].number(0, 4), created: rows[0].int(0, 5))
+    try store.refresh()
+    return store
+  }
+
+  /// Makes the tables of an empty store, all of them or none.
+  private static func create(_ tables: Tables, _ pool: ConnectionPool, schemaExists: Bool) throws(ServerError) {
+    var statements = [Statement("begin")]
+    if !schemaExists { statements.append(Statement("create schema \(tables.quotedSchema)")) }
+    statements += Tables.definitions.map { tables.statement($0) }
+    statements.append(
+      tables.statement(
+        """
+        insert into {store} (magic, format, features, identity, origin, created, newest, head, parent, oldest, next_tree)
+        values ($1, $2, 0, $3, $4, $5, 0, 0, 0, 0, 1)
+        """,
+        [
+          .text(magic), .int32(Int32(format)), .bytes(CommitToken.random().bytes),
+          .int(Int64.random(in: 1...Int64.max)), .int(Clock.now),
+        ]))
+    statements.append(Statement("commit"))
+    do throws(ServerError) {
+      try pool.with { connection throws(ServerError) in
+        do throws(ServerError) {
+          try connection.exchange(statements)
+        } catch {
+          if !connection.isLost { try connection.exchange([Statement("rollback")]) }
+          throw error
+        }
+      }
+    } catch {
+      // Somebody else makes the same at the same time: theirs is as good.
+      guard case .refused(let refusal) = error, ["42P06", "42P07", "23505", "40001"].contains(refusal.state) else {
+        throw error
+      }
+    }
+  }
+}

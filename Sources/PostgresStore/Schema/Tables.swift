@@ -1,0 +1,115 @@
+/// The tables of one store, by their names in SQL.
+///
+/// Everything stands in one schema, whose name is the only part of a statement that is not a parameter; it is quoted. The statements stay
+/// inside what PostgreSQL, CockroachDB and YugabyteDB share: no advisory locks, no `ctid`, no triggers, every column of a key ascending.
+struct Tables: Sendable {
+  let schema: String
+
+  /// The name of the schema in SQL.
+  var quotedSchema: String { Self.quoted(schema) }
+
+  static func quoted(_ name: String) -> String {
+    "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+  }
+
+  /// SQL whose `{table}` are the tables of the schema.
+  func sql(_ text: String) -> String {
+    var result = ""
+    var rest = Substring(text)
+    while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+      result += rest[..<open]
+      result += quotedSchema + "." + Self.quoted(String(rest[rest.index(after: open)..<close]))
+      rest = rest[rest.index(after: close)...]
+    }
+    return result + rest
+  }
+
+  /// A statement that is prepared under its name.
+  func statement(_ name: String, _ text: String, _ parameters: [SQLValue]) -> Statement {
+    var statement = Statement(sql(text), name: name)
+    statement.parameters = parameters
+    return statement
+  }
+
+  /// One that is used so seldom that it is not prepared.
+  func statement(_ text: String, _ parameters: [SQLValue] = []) -> Statement {
+    var statement = Statement(sql(text))
+    statement.parameters = parameters
+    return statement
+  }
+
+  /// A key in a condition that no index is to serve: what changed since a commit is found by when it changed, and only then by where. The
+  /// server cannot know that little did, and would walk the whole range.
+  static func unindexed(_ alias: String) -> String { "(\(alias).key || ''::bytea)" }
+
+  /// The tables whose names say that a schema is a store's.
+  static let names = ["change", "commit", "current", "history", "lease", "name", "store", "token", "tree", "value"]
+
+  /// What makes the tables of an empty store.
+  ///
+  /// An entry is alive at commit *n* where `born <= n` and it lies in `current`, or `born <= n and n < died` in `history`. `inserted` is the
+  /// commit at which its key came to life and stays when the entry is updated: an update in place touches no index, and what was inserted
+  /// since a commit is found all the same. `written` is the commit that wrote the value, an older one than `born` where a restore brought
+  /// it back. `kind` says what the entry holds: 0 nothing, 1 bytes (in `payload`, or beyond 2 kB in `value`), 2 a reference to the
+  /// record of the same key's end, as commit `written` wrote it.
+  static let definitions = [
+    """
+    create table {store} (
+      one boolean primary key default true check (one), magic text not null, format integer not null,
+      features bigint not null, identity bytea not null, origin bigint not null, created bigint not null,
+      newest bigint not null, head bigint not null, parent bigint not null, oldest bigint not null,
+      next_tree integer not null)
+    """,
+    """
+    create table {commit} (
+      number bigint primary key, origin bigint not null, origin_number bigint not null, parents bigint[] not null,
+      date bigint not null, action text not null, program text not null, author text not null,
+      flags integer not null, undoes bigint not null, restores bigint not null, bytes bigint not null, pedigree text not null,
+      unique (origin, origin_number))
+    """,
+    """
+    create table {change} (
+      number bigint, tree integer, inserted bigint not null, updated bigint not null, deleted bigint not null,
+      primary key (number, tree))
+    """,
+    """
+    create table {tree} (
+      tree integer, born bigint, died bigint not null, name bytea not null, kind smallint not null,
+      attributes bytea not null, primary key (tree, born), unique (name, died))
+    """,
+    "create table {name} (name text, born bigint, died bigint not null, number bigint not null, primary key (name, born))",
+    """
+    create table {current} (
+      tree integer, key bytea, born bigint not null, inserted bigint not null, written bigint not null,
+      kind smallint not null, payload bytea, value bigint, primary key (tree, key)) with (fillfactor = 90)
+    """,
+    "create index current_inserted on {current} (tree, inserted)",
+    """
+    create table {history} (
+      tree integer, key bytea, born bigint, died bigint not null, inserted bigint not null, written bigint not null,
+      kind smallint not null, payload bytea, value bigint, primary key (tree, key, born))
+    """,
+    "create index history_died on {history} (tree, died)",
+    "create index history_inserted on {history} (tree, inserted) where born = inserted",
+    "create table {value} (number bigint primary key, bytes bytea not null)",
+    "create table {token} (token bytea primary key, number bigint, count integer not null, at timestamptz not null)",
+    """
+    create table {lease} (
+      what text primary key, holder bytea not null, program text not null, since timestamptz not null,
+      heartbeat timestamptz not null, progress bytea not null)
+    """,
+  ]
+
+  /// When an entry that is alive dies.
+  static let never = Int64.max
+}
+
+/// What a server's store takes; longer things are refused before anything is sent.
+package enum ServerLimits {
+  /// Bytes of a key: an index of PostgreSQL fails at 2,681 incompressible ones, others earlier.
+  package static let key = 1_000
+  /// Bytes of a value.
+  package static let value = 1 << 29
+  /// Bytes of a payload that lies in its row; longer ones lie in a table of their own and are never copied.
+  package static let inlinePayload = 2_000
+}

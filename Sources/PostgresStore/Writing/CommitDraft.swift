@@ -1,0 +1,64 @@
+import StorageEngine
+
+/// A key of a tree.
+struct TreeKey: Hashable, Sendable {
+  var tree: Int32
+  var key: [UInt8]
+}
+
+/// A range of keys of a tree.
+struct TreeRange: Hashable, Sendable {
+  var tree: Int32
+  var keys: KeyRange
+}
+
+/// What a transaction makes of a key.
+struct KeyWrite: Hashable, Sendable {
+  /// Nil: takes it out.
+  var payload: ServerPayload?
+  /// The commit that wrote the value; nil: this one.
+  var written: UInt64?
+}
+
+/// What a transaction makes of a tree itself.
+enum TreeChange: Hashable, Sendable {
+  case create(Int32, TreeName, TreeKind, attributes: [UInt8])
+  case setAttributes(Int32, TreeName, TreeKind, [UInt8])
+  case drop(Int32)
+}
+
+/// All that a transaction read and wrote: what goes out in one flush.
+struct CommitDraft: Sendable {
+  /// The state that was read.
+  var asOf: UInt64 = 0
+  var keysRead: Set<TreeKey> = []
+  var rangesRead: [TreeRange] = []
+  /// Trees whose being there, kind or attributes the transaction went by.
+  var treesRead: Set<TreeName> = []
+  /// Whether it went by which trees there are.
+  var readsCatalog = false
+  var treeChanges: [TreeChange] = []
+  var writes: [(place: TreeKey, write: KeyWrite, isRecord: Bool)] = []
+  var lease: Lease.Claim?
+  var info = ServerCommitInfo()
+
+  var bytes: Int {
+    writes.reduce(0) { sum, write in
+      var size = write.place.key.count
+      if case .bytes(let bytes)? = write.write.payload { size += bytes.count }
+      return sum + size
+    }
+  }
+
+  /// Whether it may share a transaction of the server with others.
+  var isShareable: Bool {
+    treeChanges.isEmpty && info.names.isEmpty && lease == nil && !readsCatalog && writes.count <= 1_000
+  }
+
+  /// Whether it read or writes one of some keys.
+  func touches(_ written: Set<TreeKey>) -> Bool {
+    if written.isEmpty { return false }
+    if writes.contains(where: { written.contains($0.place) }) || !keysRead.isDisjoint(with: written) { return true }
+    return rangesRead.contains { range in written.contains { $0.tree == range.tree && range.keys.contains($0.key) } }
+  }
+}

@@ -1,0 +1,83 @@
+import Dispatch
+import StorageEngine
+import Synchronization
+
+/// The transactions of one process on their way to the server: those that wait at the same time share one transaction there.
+///
+/// One thread flushes, on a connection of its own. While a flush is under way, those that come gather; the next one takes all of them that
+/// have nothing to do with each other. One that read or writes what another of the same flush writes waits for the next, where the
+/// server tells whether that was a conflict.
+final class CommitQueue: Sendable {
+  typealias Outcome = Result<ServerCommit, ServerError>
+
+  private struct Waiting {
+    var draft: CommitDraft
+    var store: ServerStore
+    var report: @Sendable (Outcome) -> Void
+  }
+
+  private struct State {
+    var waiting: [Waiting] = []
+    var isWorking = false
+  }
+
+  private let pool: ConnectionPool
+  private let tables: Tables
+  private let options: ServerOptions
+  private let state = Mutex(State())
+  private let thread = DispatchQueue(label: "strata.commits")
+  /// Touched on `thread` alone.
+  private let flushing: Flushing
+
+  /// How many transactions share a flush at most.
+  private static let most = 256
+
+  init(_ pool: ConnectionPool, _ tables: Tables, options: ServerOptions) {
+    self.pool = pool
+    self.tables = tables
+    self.options = options
+    flushing = Flushing(pool, tables, options)
+  }
+
+  /// Hands over what is to be committed; `report` is called from the queue's thread.
+  func submit(_ draft: CommitDraft, of store: ServerStore, _ report: @escaping @Sendable (Outcome) -> Void) {
+    let starts = state.withLock { state in
+      state.waiting.append(Waiting(draft: draft, store: store, report: report))
+      defer { state.isWorking = true }
+      return !state.isWorking
+    }
+    if starts { thread.async { self.work() } }
+  }
+
+  private func work() {
+    while let group = next() {
+      let outcomes = flushing.run(group.map(\.draft), for: group[0].store)
+      for (waiting, outcome) in zip(group, outcomes) { waiting.report(outcome) }
+    }
+    flushing.notify()
+  }
+
+  /// The transactions of the next flush, the oldest among them; nil, and the work is over, where none waits.
+  private func next() -> [Waiting]? {
+    state.withLock { state in
+      guard !state.waiting.isEmpty else {
+        state.isWorking = false
+        return nil
+      }
+      var group = [state.waiting.removeFirst()]
+      guard group[0].draft.isShareable else { return group }
+      var written = Set(group[0].draft.writes.map(\.place))
+      var left: [Waiting] = []
+      for waiting in state.waiting {
+        if group.count < Self.most, waiting.draft.isShareable, !waiting.draft.touches(written) {
+          written.formUnion(waiting.draft.writes.map(\.place))
+          group.append(waiting)
+        } else {
+          left.append(waiting)
+        }
+      }
+      state.waiting = left
+      return group
+    }
+  }
+}

@@ -1,0 +1,245 @@
+import StorageEngine
+
+/// Sends flushes and finds out what became of them, also where the connection is lost on the way.
+///
+/// Used by one thread.
+final class Flushing: @unchecked Sendable {
+  // `@unchecked`: its owner calls it on one serial queue.
+  private let pool: ConnectionPool
+  private let tables: Tables
+  private let options: ServerOptions
+  private var connection: Connection?
+  private var lastNotification: Int64 = 0
+  private var owesNotification = false
+
+  init(_ pool: ConnectionPool, _ tables: Tables, _ options: ServerOptions) {
+    self.pool = pool
+    self.tables = tables
+    self.options = options
+  }
+
+  /// Commits some transactions, which have nothing to do with each other; what became of each.
+  func run(_ drafts: [CommitDraft], for store: ServerStore) -> [CommitQueue.Outcome] {
+    do throws(ServerError) {
+      let commits = try flush(drafts, for: store)
+      owesNotification = true
+      return commits.map { .success($0) }
+    } catch {
+      // One that fails must not take others with it.
+      if drafts.count > 1, !error.isAboutTheServer {
+        return drafts.map { run([$0], for: store)[0] }
+      }
+      return drafts.map { _ in .failure(error) }
+    }
+  }
+
+  private func flush(_ drafts: [CommitDraft], for store: ServerStore) throws(ServerError) -> [ServerCommit] {
+    let deadline = Clock.monotonic + Int64(options.patience * 1_000_000_000)
+    var repeats = 0
+    while true {
+      let catalog = store.knownCatalog
+      let flush = Flush(tables: tables, drafts: drafts, token: .random(), options: options, catalog: catalog)
+      let (statements, places) = try flush.statements()
+      let connection: Connection
+      do throws(ServerError) {
+        connection = try connected()
+      } catch {
+        guard Clock.monotonic < deadline, error.isWorthWaiting else { throw error }
+        Clock.sleep(milliseconds: 100)
+        continue
+      }
+      do throws(ServerError) {
+        let answers = try connection.exchange(statements)
+        return try take(answers, places, catalog, store)
+      } catch .connectionLost(_, let reason) {
+        if try claim(flush.token, reason: reason, until: deadline) {
+          return try committed(flush.token, drafts.count, store)
+        }
+        guard Clock.monotonic < deadline else {
+          throw .connectionLost(server: pool.url.description, reason: reason)
+        }
+      } catch .refused(let refusal) {
+        try? rollBack()
+        switch refusal.state {
+        case "22012" where places.checks.contains(refusal.statement):
+          if let claim = drafts.compactMap(\.lease).first, refusal.statement == places.checks.last {
+            throw .leaseLost(what: claim.what)
+          }
+          throw .conflict(collisions(of: drafts))
+        case "40003":
+          if try claim(flush.token, reason: refusal.message, until: deadline) {
+            return try committed(flush.token, drafts.count, store)
+          }
+        case "40001", "40P01":
+          // Engines that find conflicts by themselves: ours is found by the checks, so the flush is made again.
+          repeats += 1
+          guard repeats < 16 else { throw .conflict(TransactionConflict(asOf: drafts[0].asOf, places: [])) }
+        default: throw .refused(refusal)
+        }
+      } catch {
+        try? rollBack()
+        throw error
+      }
+    }
+  }
+
+  private func connected() throws(ServerError) -> Connection {
+    if let connection, !connection.isLost { return connection }
+    let new = try pool.open()
+    connection = new
+    return new
+  }
+
+  private func rollBack() throws(ServerError) {
+    guard let connection, !connection.isLost else { return }
+    try connection.exchange([Statement("rollback")])
+  }
+
+  private func take(
+    _ answers: [Rows], _ places: Flush.Places, _ catalog: ServerCatalog, _ store: ServerStore
+  ) throws(ServerError) -> [ServerCommit] {
+    let rows = answers[places.commits]
+    let commits = (0..<rows.count).map { ServerCommit(rows, $0) }.sorted { $0.number < $1.number }
+    guard let last = commits.last else { throw .damaged(what: "the row of the store is missing") }
+    store.take(head: last, newest: last.number, trees: answers[places.trees], since: catalog.upTo)
+    return commits
+  }
+
+  // MARK: After a lost connection
+
+  /// Finds out whether a flush of which the end was not heard is committed; where it is not, it never will be.
+  ///
+  /// The token is not looked up, for the flush may still be under way: it is taken. That waits for the one under way and sees it, or wins,
+  /// and makes a late one fail.
+  private func claim(_ token: CommitToken, reason: String, until deadline: Int64) throws(ServerError) -> Bool {
+    connection = nil
+    while true {
+      do throws(ServerError) {
+        let connection = try connected()
+        let answers = try connection.exchange([
+          tables.statement(
+            """
+            insert into {token} (token, number, count, at) values ($1, null, 0, current_timestamp)
+            on conflict (token) do nothing
+            """, [.bytes(token.bytes)]),
+          tables.statement("select t.number from {token} t where t.token = $1", [.bytes(token.bytes)]),
+        ])
+        guard answers[1].count == 1 else { throw .damaged(what: "a token that was written is missing") }
+        let isCommitted = !answers[1].isNull(0, 0)
+        // Written after it, and answered when it is durable, so that a standby that has this has the commit too.
+        if isCommitted {
+          try connection.exchange([
+            tables.statement("update {token} set at = current_timestamp where token = $1", [.bytes(token.bytes)])
+          ])
+        }
+        return isCommitted
+      } catch {
+        guard error.isWorthWaiting else { throw .unknownOutcome(token: token, reason: "\(error)") }
+        guard Clock.monotonic < deadline else { throw .unknownOutcome(token: token, reason: reason) }
+        connection = nil
+        Clock.sleep(milliseconds: 100)
+      }
+    }
+  }
+
+  /// The commits of a flush that turned out to be there.
+  private func committed(
+    _ token: CommitToken, _ count: Int, _ store: ServerStore
+  ) throws(ServerError) -> [ServerCommit] {
+    let rows = try pool.read([
+      tables.statement(
+        """
+        select \(ServerCommit.columns) from {token} t join {commit} c
+          on c.number > t.number - t.count and c.number <= t.number
+        where t.token = $1 order by c.number
+        """, [.bytes(token.bytes)])
+    ])
+    guard rows[0].count == count else { throw .damaged(what: "the commits of a token are missing") }
+    let commits = (0..<count).map { ServerCommit(rows[0], $0) }
+    _ = try? store.refresh()
+    return commits
+  }
+
+  // MARK: Conflicts
+
+  /// What collided: some of it, for people.
+  private func collisions(of drafts: [CommitDraft]) -> TransactionConflict {
+    var conflict = TransactionConflict(asOf: drafts[0].asOf, places: [])
+    guard drafts.count == 1 else { return conflict }
+    let draft = drafts[0]
+    let since = Int64(bitPattern: draft.asOf)
+    var statements: [Statement] = []
+    let keys = Array(draft.keysRead)
+    statements.append(
+      tables.statement(
+        "select t.name, r.key from (select r.tree, r.key from \(Flush.changedKeys) limit 4) r join {tree} t on t.tree = r.tree and t.died = \(Tables.never)",
+        [
+          .int32s(keys.map(\.tree)), .byteArrays(keys.map(\.key)), .ints(keys.map { _ in since }),
+        ]))
+    statements.append(
+      tables.statement(
+        """
+        select t.name, h.key from unnest($1::integer[], $2::bytea[], $3::bytea[], $4::bigint[]) as r (tree, lower, upper, since)
+          join {tree} t on t.tree = r.tree and t.died = \(Tables.never), lateral (
+            select h.key from {history} h where h.tree = r.tree and h.died > r.since
+              and \(Tables.unindexed("h")) >= r.lower and \(Tables.unindexed("h")) < r.upper
+            union select c.key from {current} c
+            where c.tree = r.tree and c.inserted > r.since and \(Tables.unindexed("c")) >= r.lower
+              and \(Tables.unindexed("c")) < r.upper limit 4) h limit 4
+        """,
+        [
+          .int32s(draft.rangesRead.map(\.tree)), .byteArrays(draft.rangesRead.map(\.keys.lower)),
+          .byteArrays(draft.rangesRead.map { $0.keys.upper ?? KeyRange.beyond }),
+          .ints(draft.rangesRead.map { _ in since }),
+        ]))
+    let names = Array(draft.treesRead)
+    statements.append(
+      tables.statement(
+        "select distinct r.name, null::bytea from \(Flush.changedTrees) limit 4",
+        [.byteArrays(names.map(\.bytes)), .ints(names.map { _ in since })]))
+    guard let answers = try? pool.read(statements) else { return conflict }
+    for rows in answers {
+      for row in 0..<rows.count {
+        let name = TreeName(rows.bytes(row, 0) ?? []).description
+        conflict.places.append(TransactionConflict.Place(tree: name, key: rows.bytes(row, 1)))
+      }
+    }
+    return conflict
+  }
+
+  // MARK: Following
+
+  /// Tells those that follow the store, at most ten times a second, and outside of every commit's transaction: inside, a notification
+  /// would take a lock of the whole server.
+  func notify() {
+    guard owesNotification, let connection, !connection.isLost else { return }
+    let now = Clock.monotonic
+    guard now - lastNotification > 100_000_000 else { return }
+    lastNotification = now
+    owesNotification = false
+    _ = try? connection.exchange([Statement("notify \(tables.channel)")], isCounted: false)
+  }
+}
+
+extension ServerError {
+  /// Whether it tells of the server, and not of what was asked of it.
+  var isAboutTheServer: Bool {
+    switch self {
+    case .connectionLost, .unreachable, .unknownOutcome, .full, .readOnly: true
+    default: false
+    }
+  }
+
+  /// Whether the server may come back.
+  var isWorthWaiting: Bool {
+    switch self {
+    case .connectionLost, .unreachable: true
+    default: false
+    }
+  }
+}
+
+extension Tables {
+  /// The channel by which processes hear of commits.
+  var channel: String { Self.quoted("strata " + String(schema.prefix(40))) }
+}

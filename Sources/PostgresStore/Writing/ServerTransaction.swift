@@ -1,0 +1,352 @@
+import Dispatch
+package import StorageEngine
+import Synchronization
+
+/// Changes that become one commit, or nothing.
+///
+/// It reads as of the view that it was begun on, and sees its own changes; what it read is remembered. Nothing is sent but reads until
+/// `commit`, which sends everything in one flush, and throws `conflict` where somebody else has committed a change of what was
+/// read. Several transactions of one process may be open at the same time; nothing is locked. Safe from any thread.
+package final class ServerTransaction: Sendable {
+  package let view: ServerView
+  let store: ServerStore
+  private let state: Mutex<State>
+
+  struct State: Sendable {
+    var trees: [TreeName: TreeDraft] = [:]
+    var keysRead: Set<TreeKey> = []
+    var rangesRead: [TreeRange] = []
+    var treesRead: Set<TreeName> = []
+    var readsCatalog = false
+    var lease: Lease.Claim?
+    var hasEnded = false
+  }
+
+  /// A tree as the transaction has it.
+  struct TreeDraft: Sendable {
+    var tree: Int32
+    var kind: TreeKind
+    var attributes: [UInt8]
+    /// What the view has; nil where the tree is new.
+    var stored: ServerCatalog.Row?
+    /// One that the view has under the name and that was dropped.
+    var dropped: Int32?
+    var isGone = false
+    var writes: [[UInt8]: KeyWrite] = [:]
+
+    var hasNewAttributes: Bool { stored.map { $0.attributes != attributes } ?? false }
+  }
+
+  init(_ store: ServerStore, on view: ServerView) {
+    self.store = store
+    self.view = view
+    state = Mutex(State())
+  }
+
+  private func locked<R>(_ body: (inout State) throws(ServerError) -> R) throws(ServerError) -> R {
+    try state.withLock { state throws(ServerError) in
+      guard !state.hasEnded else { throw .transactionEnded }
+      return try body(&state)
+    }
+  }
+
+  // MARK: Trees
+
+  /// The kind and attributes of a tree with the changes so far, or nil where there is none.
+  package func tree(_ name: TreeName) throws(ServerError) -> (kind: TreeKind, attributes: [UInt8])? {
+    try load(name).map { ($0.kind, $0.attributes) }
+  }
+
+  /// The names of the trees that begin with `prefix`, in their order.
+  package func trees(prefix: [UInt8] = []) throws(ServerError) -> [TreeName] {
+    var names = Set(try view.trees(prefix: prefix))
+    try locked { state throws(ServerError) in
+      state.readsCatalog = true
+      for (name, tree) in state.trees where name.hasPrefix(prefix) {
+        if tree.isGone { names.remove(name) } else { names.insert(name) }
+      }
+    }
+    return names.sorted()
+  }
+
+  /// Makes an empty tree. One round trip, for its number.
+  ///
+  /// - Parameter order: `caller` is refused: a server orders bytes.
+  package func createTree(
+    _ name: TreeName, kind: TreeKind, order: TreeOrder = .bytes, attributes: [UInt8] = []
+  ) throws(ServerError) {
+    guard order == .bytes else { throw .unordered(name: name.description) }
+    guard !name.bytes.isEmpty, name.bytes.count <= ServerLimits.key else {
+      throw .keyTooLong(count: name.bytes.count, limit: ServerLimits.key)
+    }
+    let known = try load(name)
+    guard known == nil else { throw .treeExists(name: name.description) }
+    let number = try store.newTreeNumber()
+    try locked { state throws(ServerError) in
+      let before = state.trees[name]
+      state.trees[name] = TreeDraft(
+        tree: number, kind: kind, attributes: attributes, stored: nil, dropped: before?.stored?.tree ?? before?.dropped)
+    }
+  }
+
+  /// Takes a tree and all its entries out. Earlier commits keep it.
+  package func dropTree(_ name: TreeName) throws(ServerError) {
+    _ = try existing(name)
+    try locked { state throws(ServerError) in
+      state.trees[name]?.isGone = true
+      state.trees[name]?.writes = [:]
+    }
+  }
+
+  /// Replaces what the module above keeps with a tree.
+  package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(ServerError) {
+    _ = try existing(name)
+    try locked { state throws(ServerError) in state.trees[name]?.attributes = attributes }
+  }
+
+  private func load(_ name: TreeName) throws(ServerError) -> TreeDraft? {
+    if let known = try locked({ $0.trees[name] }) { return known.isGone ? nil : known }
+    let stored = try view.tree(name)
+    return try locked { state throws(ServerError) in
+      state.treesRead.insert(name)
+      guard let stored else { return nil }
+      let draft = TreeDraft(
+        tree: stored.identifier, kind: stored.kind, attributes: stored.attributes, stored: stored.row)
+      state.trees[name] = draft
+      return draft
+    }
+  }
+
+  private func existing(_ name: TreeName, kind: TreeKind? = nil) throws(ServerError) -> TreeDraft {
+    guard let tree = try load(name) else { throw .noSuchTree(name: name.description) }
+    if let kind, tree.kind != kind {
+      throw .wrongTree(
+        name: name.description,
+        reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
+    }
+    return tree
+  }
+
+  private func stored(_ tree: TreeDraft) -> ServerTree? {
+    tree.stored.map { ServerTree(store: store, row: $0, asOf: view.asOf) }
+  }
+
+  // MARK: Reading
+
+  /// The entries of keys, each in the place of its key, with the changes so far. At most one round trip.
+  package func find(_ keys: [[UInt8]], in name: TreeName) throws(ServerError) -> [ServerEntry?] {
+    let tree = try existing(name)
+    var found = [ServerEntry?](repeating: nil, count: keys.count)
+    var asked: [Int] = []
+    for (place, key) in keys.enumerated() {
+      if let write = tree.writes[key] { found[place] = entry(key, write) } else { asked.append(place) }
+    }
+    guard let stored = stored(tree), !asked.isEmpty else { return found }
+    let answers = try stored.find(asked.map { keys[$0] })
+    for (place, answer) in zip(asked, answers) { found[place] = answer }
+    try locked { state throws(ServerError) in
+      for place in asked { state.keysRead.insert(TreeKey(tree: tree.tree, key: keys[place])) }
+    }
+    return found
+  }
+
+  /// The entry of a key, with the changes so far.
+  package func find(_ key: [UInt8], in name: TreeName) throws(ServerError) -> ServerEntry? {
+    try find([key], in: name)[0]
+  }
+
+  private func entry(_ key: [UInt8], _ write: KeyWrite) -> ServerEntry? {
+    write.payload.map { ServerEntry(key: key, payload: $0, born: 0, written: write.written ?? 0) }
+  }
+
+  /// The first entries of a range, or the last in falling order, with the changes so far. One round trip, or a few where much in the
+  /// range was deleted by this transaction.
+  package func page(
+    _ range: KeyRange = KeyRange(), limit: Int, isReversed: Bool = false, in name: TreeName
+  ) throws(ServerError) -> [ServerEntry] {
+    let tree = try existing(name)
+    let own = tree.writes.filter { range.contains($0.key) }
+    var entries: [ServerEntry] = []
+    var read = range
+    if let stored = stored(tree) {
+      var rest = range
+      while true {
+        let page = try stored.page(rest, limit: limit, isReversed: isReversed)
+        entries += page.filter { own[$0.key] == nil }
+        guard page.count == limit, let last = page.last else { break }
+        if isReversed { rest.upper = last.key } else { rest.lower = last.key + [0] }
+        if entries.count >= limit {
+          // What lies behind the page was not looked at.
+          if isReversed { read.lower = last.key } else { read.upper = last.key + [0] }
+          break
+        }
+      }
+      try locked { state throws(ServerError) in state.rangesRead.append(TreeRange(tree: tree.tree, keys: read)) }
+    }
+    entries += own.compactMap { read.contains($0.key) ? entry($0.key, $0.value) : nil }
+    entries.sort { $0.key.lexicographicallyPrecedes($1.key) != isReversed && $0.key != $1.key }
+    return Array(entries.prefix(limit))
+  }
+
+  /// How many entries there are in a range, with the changes so far.
+  package func count(_ range: KeyRange = KeyRange(), in name: TreeName) throws(ServerError) -> UInt64 {
+    let tree = try existing(name)
+    let own = tree.writes.filter { range.contains($0.key) }
+    var count = UInt64(own.values.count { $0.payload != nil })
+    guard let stored = stored(tree) else { return count }
+    count += try stored.count(range)
+    if !own.isEmpty { count -= UInt64(try stored.find(Array(own.keys)).count { $0 != nil }) }
+    try locked { state throws(ServerError) in state.rangesRead.append(TreeRange(tree: tree.tree, keys: range)) }
+    return count
+  }
+
+  /// How many entries lie before a key.
+  package func rank(of key: [UInt8], in name: TreeName) throws(ServerError) -> UInt64 {
+    try count(KeyRange(to: key), in: name)
+  }
+
+  // MARK: Writing
+
+  /// Sets the value of a record.
+  package func put(_ key: [UInt8], _ value: [UInt8], in name: TreeName) throws(ServerError) {
+    guard value.count <= ServerLimits.value else {
+      throw .valueTooLong(count: value.count, limit: ServerLimits.value)
+    }
+    try write(key, KeyWrite(payload: .bytes(value)), in: name, kind: .records)
+  }
+
+  /// Deletes a record; one that is not there stays so.
+  package func delete(_ key: [UInt8], in name: TreeName) throws(ServerError) {
+    try write(key, KeyWrite(), in: name, kind: .records)
+  }
+
+  /// Sets the payload of an entry. A record that this transaction writes is `.record(writtenBy: 0)`.
+  package func insert(_ key: [UInt8], _ payload: ServerPayload = .none, in name: TreeName) throws(ServerError) {
+    if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
+      throw .valueTooLong(count: bytes.count, limit: Limits.payload)
+    }
+    try write(key, KeyWrite(payload: payload), in: name, kind: .entries)
+  }
+
+  /// Takes an entry out; one that is not there stays so.
+  package func remove(_ key: [UInt8], in name: TreeName) throws(ServerError) {
+    try write(key, KeyWrite(), in: name, kind: .entries)
+  }
+
+  /// Gives a key the state that an older commit has for it: nothing is written but that it is back.
+  package func restore(_ key: [UInt8], to entry: ServerEntry?, in name: TreeName) throws(ServerError) {
+    try write(key, KeyWrite(payload: entry?.payload, written: entry?.written), in: name, kind: nil)
+  }
+
+  private func write(
+    _ key: [UInt8], _ write: KeyWrite, in name: TreeName, kind: TreeKind?
+  ) throws(ServerError) {
+    guard key.count <= ServerLimits.key else { throw .keyTooLong(count: key.count, limit: ServerLimits.key) }
+    _ = try existing(name, kind: kind)
+    try locked { state throws(ServerError) in state.trees[name]?.writes[key] = write }
+  }
+
+  // MARK: Savepoints and leases
+
+  /// A moment to go back to.
+  package struct Savepoint: Sendable {
+    let trees: [TreeName: TreeDraft]
+  }
+
+  package func savepoint() throws(ServerError) -> Savepoint { try locked { Savepoint(trees: $0.trees) } }
+
+  /// Undoes every change since the savepoint. What was read since stays remembered: the caller may have gone by it.
+  package func rollback(to savepoint: Savepoint) throws(ServerError) { try locked { $0.trees = savepoint.trees } }
+
+  /// Commits only while a lease is still held.
+  package func requires(_ lease: Lease) throws(ServerError) { try locked { $0.lease = lease.claim } }
+
+  // MARK: Ending
+
+  /// Whether `commit` would write anything.
+  package var isChanged: Bool { state.withLock { Self.hasChanges($0) } }
+
+  private static func hasChanges(_ state: State) -> Bool {
+    state.trees.values.contains { tree in
+      !tree.writes.isEmpty || (tree.stored == nil) != tree.isGone || tree.dropped != nil || tree.hasNewAttributes
+    }
+  }
+
+  /// Forgets all changes.
+  package func cancel() { state.withLock { $0.hasEnded = true } }
+
+  /// Commits, holding the thread until the commit is durable. Nil where nothing was changed.
+  @discardableResult
+  package func commit(_ info: ServerCommitInfo = ServerCommitInfo()) throws(ServerError) -> ServerCommit? {
+    guard let draft = try end(info) else { return nil }
+    let outcome = Mutex<CommitQueue.Outcome?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    store.commits.submit(draft, of: store) { result in
+      outcome.withLock { $0 = result }
+      done.signal()
+    }
+    done.wait()
+    return try outcome.withLock { $0 }?.get()
+  }
+
+  /// Commits, without holding a thread.
+  @discardableResult
+  package nonisolated(nonsending) func commitAsync(
+    _ info: ServerCommitInfo = ServerCommitInfo()
+  ) async throws(ServerError) -> ServerCommit? {
+    guard let draft = try end(info) else { return nil }
+    let outcome = await withCheckedContinuation { continuation in
+      store.commits.submit(draft, of: store) { continuation.resume(returning: $0) }
+    }
+    return try outcome.get()
+  }
+
+  private func end(_ info: ServerCommitInfo) throws(ServerError) -> CommitDraft? {
+    for (name, number) in info.names {
+      guard !name.isEmpty, name != "head", name.utf8.count <= Limits.name, !name.utf8.contains(0) else {
+        throw .invalidText(what: "name of a commit")
+      }
+      if let number, number > 0 { _ = try store.commit(number) }
+    }
+    return try locked { state throws(ServerError) in
+      state.hasEnded = true
+      guard Self.hasChanges(state) || !info.names.isEmpty || info.restores != nil else { return nil }
+      return Self.draft(state, asOf: view.asOf, info)
+    }
+  }
+
+  private static func draft(_ state: State, asOf: UInt64, _ info: ServerCommitInfo) -> CommitDraft {
+    var draft = CommitDraft(
+      asOf: asOf, keysRead: state.keysRead, rangesRead: state.rangesRead, treesRead: state.treesRead,
+      readsCatalog: state.readsCatalog, lease: state.lease, info: info)
+    for (name, tree) in state.trees.sorted(by: { $0.key < $1.key }) {
+      if let dropped = tree.dropped { draft.treeChanges.append(.drop(dropped)) }
+      if tree.isGone {
+        if let stored = tree.stored { draft.treeChanges.append(.drop(stored.tree)) }
+        continue
+      }
+      if tree.stored == nil {
+        draft.treeChanges.append(.create(tree.tree, name, tree.kind, attributes: tree.attributes))
+      } else if tree.hasNewAttributes {
+        draft.treeChanges.append(.setAttributes(tree.tree, name, tree.kind, tree.attributes))
+      }
+      for (key, write) in tree.writes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+        draft.writes.append((TreeKey(tree: tree.tree, key: key), write, tree.kind == .records))
+      }
+    }
+    return draft
+  }
+}
+
+extension ServerStore {
+  /// A number for a tree. One that is not used in the end stays unused.
+  func newTreeNumber() throws(ServerError) -> Int32 {
+    let rows = try pool.with { connection throws(ServerError) in
+      try connection.exchange([
+        tables.statement("update {store} set next_tree = next_tree + 1 where one returning next_tree - 1")
+      ])
+    }
+    guard rows[0].count == 1 else { throw .damaged(what: "the row of the store is missing") }
+    return Int32(truncatingIfNeeded: rows[0].int(0, 0))
+  }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import PostgresStore
+import StorageEngine
+import Testing
+
+/// Faults of the network and the server. They have a server of their own, which they may stop.
+@Suite("Faults of a server", .serialized, .enabled(if: TestServer.isThere, TestServer.missing))
+struct FaultTests {
+  private static let records = TreeName([1])
+  private static let breakable = TestServer()
+
+  private func filled(_ folder: String? = nil) throws -> ServerStore {
+    let server = try #require(Self.breakable)
+    let store = try ServerStore.open(
+      server.url(folder: folder), creates: true, options: ServerOptions(program: "tests", author: "ada", patience: 60))
+    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    return store
+  }
+
+  @Test(
+    "a connection that is cut at any byte of a commit, on the way there or back, leaves it committed once",
+    arguments: [true, false])
+  func cuts(_ isToServer: Bool) throws {
+    let server = try #require(Self.breakable)
+    let proxy = try #require(CuttingProxy(to: server))
+    defer { proxy.close() }
+    let store = try filled(proxy.folder)
+    func commit(_ number: Int) throws -> ServerCommit {
+      let transaction = try store.begin()
+      try transaction.put(.key(number), [UInt8(number & 255)], in: Self.records)
+      return try #require(try transaction.commit(ServerCommitInfo(action: "\(number)")))
+    }
+    // A commit sends some 1,500 bytes and is answered in some 700; beyond its end the cut comes with the next one.
+    let step = ProcessInfo.processInfo.environment["STRATA_SOAK"] == nil ? (isToServer ? 23 : 11) : 1
+    var number = 0
+    for bytes in stride(from: 1, through: isToServer ? 2_400 : 1_000, by: step) {
+      // The connection is warm again: what is cut is a commit, and not the preparing of its statements.
+      for _ in 0..<2 {
+        _ = try commit(number)
+        number += 1
+      }
+      proxy.arm(CuttingProxy.Cut(isToServer: isToServer, bytes: bytes))
+      let made = try commit(number)
+      #expect(made.action == "\(number)")
+      number += 1
+    }
+    #expect(proxy.cutCount > 40)
+    let direct = try ServerStore.open(server.url(store.url.schema))
+    let commits = try direct.commits(upTo: direct.head.asOf, limit: 10_000)
+    #expect(commits.dropLast().reversed().map(\.action) == (0..<number).map { "\($0)" })
+    #expect(try direct.head.tree(Self.records)?.count() == UInt64(number))
+  }
+
+  @Test(
+    "when server processes are killed and the server is stopped as by a power cut, acknowledged commits are there once")
+  func kills() throws {
+    let server = try #require(Self.breakable)
+    let store = try filled()
+    let acknowledged = Box<[Int]>([])
+    let isOver = Box(false)
+    let done = DispatchGroup()
+    for worker in 0..<4 {
+      done.enter()
+      Thread.detachNewThread {
+        var step = 0
+        while !isOver.value {
+          let number = step * 4 + worker
+          step += 1
+          do {
+            let transaction = try store.begin()
+            try transaction.put(.key(number), [1], in: Self.records)
+            if try transaction.commit(ServerCommitInfo(action: "\(number)")) != nil {
+              acknowledged.change { $0.append(number) }
+            }
+          } catch {
+            Issue.record(error)
+          }
+        }
+        done.leave()
+      }
+    }
+    var dice = Dice(7)
+    for round in 0..<6 {
+      let before = acknowledged.value.count
+      var isAhead = false
+      for _ in 0..<120_000 where !isAhead {
+        isAhead = acknowledged.value.count > before + 20 + dice.roll(40)
+        usleep(500)
+      }
+      #expect(isAhead, "commits go on after a fault")
+      if round % 2 == 0 {
+        let processes = server.query(
+          "select pid from pg_stat_activity where backend_type = 'client backend' and query not like '%pg_stat%'")
+        if !processes.isEmpty { kill(Int32(processes[dice.roll(processes.count)]) ?? 0, SIGKILL) }
+      } else {
+        #expect(server.stopImmediately())
+        #expect(server.start())
+      }
+    }
+    isOver.change { $0 = true }
+    done.wait()
+    var isBack = false
+    for _ in 0..<100 where !isBack {
+      isBack = (try? store.refresh()) != nil
+      if !isBack { usleep(100_000) }
+    }
+    let actions = try store.commits(upTo: store.refresh().asOf, limit: 1_000_000).map(\.action).filter { !$0.isEmpty }
+    #expect(Set(actions).count == actions.count, "one is there twice")
+    #expect(Set(actions) == Set(acknowledged.value.map { "\($0)" }))
+    #expect(try store.head.tree(Self.records)?.count() == UInt64(actions.count))
+  }
+
+  @Test("a server that is gone for longer than it is waited for is told of in a sentence, and nothing is written")
+  func gone() throws {
+    let server = try #require(TestServer.shared)
+    let proxy = try #require(CuttingProxy(to: server))
+    let url = try server.url(folder: proxy.folder)
+    let store = try ServerStore.open(url, creates: true, options: ServerOptions(patience: 0.3))
+    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    let transaction = try store.begin()
+    try transaction.put([1], [1], in: Self.records)
+    proxy.arm(CuttingProxy.Cut(isToServer: true, bytes: 10))
+    proxy.close()
+    let error = try #require(#expect(throws: ServerError.self) { try transaction.commit() })
+    // A notification of the commit before may have met the cut: then nothing of this one was sent.
+    switch error {
+    case .unknownOutcome, .unreachable, .connectionLost: break
+    default: Issue.record("another error: \(error)")
+    }
+    #expect(!error.description.contains("\n"))
+    let direct = try ServerStore.open(server.url(url.schema))
+    #expect(try direct.head.tree(Self.records)?.count() == 0)
+  }
+}

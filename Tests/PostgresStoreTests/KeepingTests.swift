@@ -1,0 +1,116 @@
+import Foundation
+import PostgresStore
+import StorageEngine
+import Testing
+
+@Suite("Keeping a store on a server", .enabled(if: TestServer.isThere, TestServer.missing))
+struct KeepingTests {
+  private static let records = TreeName([1])
+
+  private func filled() throws -> ServerStore {
+    let store = try TestServer.store()
+    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    return store
+  }
+
+  @Test("one of two programs gets a lease; when its holder is silent it is taken over, and the late one writes nothing")
+  func leases() throws {
+    let store = try filled()
+    let other = try ServerStore.open(store.url, options: ServerOptions(program: "other"))
+    let lease = try #require(try store.lease("warm-up City"))
+    #expect(try other.lease("warm-up City") == nil)
+    try lease.tell(Array("7 of 9".utf8), isDueNow: true)
+    let holder = try #require(try other.leases().first)
+    #expect(holder.program == "tests" && holder.progress == Array("7 of 9".utf8))
+    let transaction = try store.begin()
+    try transaction.requires(lease)
+    try transaction.put([1], [1], in: Self.records)
+    try transaction.commit()
+    // Ten seconds pass for the server.
+    let late = try store.begin()
+    try late.requires(lease)
+    try late.put([1], [2], in: Self.records)
+    let server = try #require(TestServer.shared)
+    var taken: Lease?
+    for _ in 0..<20 where taken == nil {
+      server.psql("update \(store.url.schema).lease set heartbeat = heartbeat - interval '11 seconds'")
+      taken = try other.lease("warm-up City")
+    }
+    #expect(taken != nil)
+    #expect(throws: ServerError.leaseLost(what: "warm-up City")) { try late.commit() }
+    #expect(try lease.beat() == false)
+    #expect(lease.isLost)
+    #expect(try store.refresh().tree(Self.records)?.find([1])?.payload == .bytes([1]))
+    try taken?.release()
+    #expect(try store.leases().isEmpty)
+  }
+
+  @Test("who follows a store hears of commits of others")
+  func following() async throws {
+    let store = try filled()
+    let (changes, told) = AsyncStream<Void>.makeStream()
+    let following = store.follow { told.yield() }
+    let other = try ServerStore.open(store.url)
+    try other.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
+    for await _ in changes { break }
+    #expect(try store.refresh().commit.number == 2)
+    withExtendedLifetime(following) {}
+  }
+
+  @Test("pruning takes away what only older commits have, but not what a named one needs, and an older view says so")
+  func pruning() throws {
+    let store = try filled()
+    let big = [UInt8](repeating: 7, count: 5_000)
+    for number in 0..<10 {
+      let transaction = try store.begin()
+      try transaction.put([1], big + [UInt8(number)], in: Self.records)
+      try transaction.put(.key(number), [1], in: Self.records)
+      if number > 0 { try transaction.delete(.key(number - 1), in: Self.records) }
+      try transaction.commit(ServerCommitInfo(names: number == 3 ? ["kept": 0] : [:]))
+    }
+    let named = try #require(try store.names()["kept"])
+    let newest = store.head.commit.number
+    let oldView = try store.view(at: newest - 4)
+    let keptView = try store.view(at: named)
+    let pruned = try store.prune(before: newest - 2)
+    #expect(pruned.commits == Int(newest) - 4)
+    #expect(pruned.values == 6)
+    #expect(throws: ServerError.prunedCommit(number: newest - 4, oldest: newest - 2)) {
+      try oldView.tree(Self.records)?.find([1])
+    }
+    #expect(throws: ServerError.prunedCommit(number: newest - 4, oldest: newest - 2)) { try store.view(at: newest - 4) }
+    #expect(try keptView.tree(Self.records)?.find([1])?.payload == .bytes(big + [3]))
+    #expect(
+      try keptView.tree(Self.records)?.page(limit: 10).map(\.key)
+        == [.key(3), [1]].sorted { $0.lexicographicallyPrecedes($1) })
+    for number in (newest - 2)...newest {
+      let value = UInt8(number - (newest - 9))
+      #expect(try store.view(at: number).tree(Self.records)?.find([1])?.payload == .bytes(big + [value]))
+    }
+    #expect(try store.commitCount() == 4)
+  }
+
+  @Test("people with psql read a datastore's records as documents")
+  func reportingViews() throws {
+    let store = try filled()
+    try store.change { transaction throws(ServerError) in
+      // As Int 300, −1, −70000 and 0 lie in keys, and version "1".
+      for (key, text) in [
+        ([0x16, 0x01, 0x2C], #"{"name":"London"}"#), ([0x13, 0xFE], #"{"name":"below"}"#),
+        ([0x11, 0xFE, 0xEE, 0x8F], #"{"name":"far"}"#), ([0x14], #"{"name":"zero"}"#),
+      ] as [([UInt8], String)] {
+        try transaction.put(key, [1, 0x31] + Array(text.utf8), in: Self.records)
+      }
+    }
+    let tree = try #require(try store.head.tree(Self.records))
+    let view = ReportingView(name: "City", tree: tree.identifier, identifier: .integer, isJSON: true)
+    try store.setReportingViews([view])
+    try store.setReportingViews([view])
+    let server = try #require(TestServer.shared)
+    let rows = server.query(
+      "select identifier, version, document->>'name' from \(store.url.schema).\"City\" order by identifier")
+    #expect(rows == ["-70000|1|far", "-1|1|below", "0|1|zero", "300|1|London"])
+    // The store is one still.
+    #expect(try ServerStore.open(store.url).head.commit == store.head.commit)
+  }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import PostgresStore
+import StorageEngine
+import Testing
+
+@Suite("Opening a store on a server", .enabled(if: TestServer.isThere, TestServer.missing))
+struct OpeningTests {
+  private func server() throws -> TestServer { try #require(TestServer.shared) }
+
+  private func failure(_ url: ServerURL, creates: Bool = false) throws -> ServerError {
+    try #require(#expect(throws: ServerError.self) { try ServerStore.open(url, creates: creates) })
+  }
+
+  @Test("a store is made once, and found again; two that make it at once get the same")
+  func creation() throws {
+    let server = try server()
+    let schema = "We \"shall\" see"
+    let url = try server.url(schema.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")
+    #expect(try failure(url) == .noStore(schema: schema))
+    let identities = Box<[[UInt8]]>([])
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      do {
+        let store = try ServerStore.open(url, creates: true)
+        identities.change { $0.append(store.identity) }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    #expect(Set(identities.value).count == 1 && identities.value.count == 4)
+    #expect(try ServerStore.open(url).head.commit.number == 0)
+    server.psql("drop schema \"We \"\"shall\"\" see\" cascade")
+  }
+
+  @Test("no server, a wrong password, TLS that the server has not: a sentence each, and no password in it")
+  func unreachable() throws {
+    let server = try server()
+    let nobody = try failure(try ServerURL(parsing: "postgres://ada:hush@/x?host=\(server.folder)/nowhere"))
+    #expect(nobody.description.contains("no connection to postgres://ada@/x"))
+    let wrong = try failure(
+      try ServerURL(parsing: "postgres://locked:hush@/postgres?host=\(server.folder)&port=\(server.port)"))
+    #expect(wrong.description.contains("password authentication failed"))
+    let tls = try failure(
+      try ServerURL(parsing: "postgres://strata:hush@127.0.0.1:\(server.port)/postgres?sslmode=require"))
+    #expect(tls.description.contains("SSL"))
+    for error in [nobody, wrong, tls] {
+      #expect(!error.description.contains("hush"))
+      #expect(!error.description.contains("\n"))
+      #expect(error.exitStatus == 1)
+    }
+    let right = try failure(
+      try ServerURL(parsing: "postgres://locked:sesame@/postgres?host=\(server.folder)&port=\(server.port)"))
+    #expect(right == .noStore(schema: "strata"))
+  }
+
+  @Test("a role without rights is told which; one that may only read gets a store that can be read")
+  func rights() throws {
+    let server = try server()
+    let schema = TestServer.newSchema()
+    let store = try ServerStore.open(server.url(schema), creates: true)
+    try store.change { transaction throws(ServerError) in try transaction.createTree(TreeName([1]), kind: .records) }
+    let reader = try server.url(schema, user: "reader")
+    guard case .noRights(let reason) = try failure(reader) else {
+      Issue.record("no error of rights")
+      return
+    }
+    #expect(reason.contains(schema))
+    server.psql("grant usage on schema \(schema) to reader; grant select on all tables in schema \(schema) to reader")
+    let readOnly = try ServerStore.open(reader)
+    #expect(try readOnly.head.trees() == [TreeName([1])])
+    let error = try #require(#expect(throws: ServerError.self) { try readOnly.begin() })
+    #expect("\(error)".contains("the role may not write"))
+    // One that may not make a schema.
+    guard case .noRights = try failure(try server.url(user: "reader"), creates: true) else {
+      Issue.record("no error of rights")
+      return
+    }
+  }
+
+  @Test("a schema of something else, and one of a newer format, are left alone")
+  func others() throws {
+    let server = try server()
+    let schema = TestServer.newSchema()
+    server.psql("create schema \(schema); create table \(schema).orders (id integer)")
+    #expect(try failure(try server.url(schema), creates: true) == .notAStore(schema: schema, tables: ["orders"]))
+    let store = try TestServer.store()
+    server.psql("update \(store.url.schema).store set format = 2")
+    let newer = try failure(store.url)
+    #expect(newer == .newerFormat(version: 2, features: 0))
+    #expect(newer.exitStatus == 3)
+    server.psql("update \(store.url.schema).store set format = 1, features = 4")
+    #expect(try failure(store.url).description.contains("0x4"))
+    server.psql("update \(store.url.schema).store set features = 0, magic = 'other'")
+    guard case .notAStore = try failure(store.url) else {
+      Issue.record("taken for a store")
+      return
+    }
+  }
+
+  @Test("where a pooler keeps no prepared statements, everything works without them")
+  func unprepared() throws {
+    let url = try #require(TestServer.shared).url(more: "&prepared=no")
+    let store = try ServerStore.open(url, creates: true)
+    try store.change { transaction throws(ServerError) in
+      try transaction.createTree(TreeName([1]), kind: .records)
+      try transaction.put([1], [2], in: TreeName([1]))
+    }
+    #expect(try ServerStore.open(url).head.tree(TreeName([1]))?.find([1])?.payload == .bytes([2]))
+  }
+}

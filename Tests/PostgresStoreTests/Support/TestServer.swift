@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+
+/// A server of the tests' own, in a temporary folder, gone with the process. Never one that is there.
+final class TestServer: Sendable {
+  let folder: String
+  let port: Int
+  private let binaries: String
+  private let user: String?
+  /// Closed when this process ends, however it ends; a shell that waits for it takes the server away.
+  private let leash: FileHandle
+
+  /// The server that most tests share; nil where none can be had.
+  static let shared: TestServer? = TestServer()
+
+  /// Why tests of servers are left out.
+  static let missing: Comment =
+    "no PostgreSQL server can be started here: install postgresql (Debian) to run the tests of stores on a server"
+
+  static var isThere: Bool { shared != nil }
+
+  init?() {
+    guard let binaries = Self.findBinaries() else { return nil }
+    self.binaries = binaries
+    // A server refuses to run as root.
+    user = getuid() == 0 ? (getpwnam("postgres") != nil ? "postgres" : "nobody") : nil
+    folder = NSTemporaryDirectory() + "strata-server-\(UInt32.random(in: 0 ... .max))"
+    port = Int.random(in: 20_000...55_000)
+    let pipe = Pipe()
+    leash = pipe.fileHandleForWriting
+    _ = fcntl(leash.fileDescriptor, F_SETFD, FD_CLOEXEC)
+    guard (try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)) != nil else {
+      return nil
+    }
+    if let user, run("/bin/chown", [user, folder], asUser: false) != 0 { return nil }
+    let data = folder + "/data"
+    guard run("\(binaries)/initdb", ["-D", data, "-U", "strata", "-A", "trust", "-N", "--locale=C", "-E", "UTF8"]) == 0
+    else { return nil }
+    guard
+      run(
+        "/bin/sh",
+        [
+          "-c",
+          "printf 'local all locked scram-sha-256\\nhost all locked all scram-sha-256\\nlocal all all trust\\nhost all all all trust\\n' > '\(data)/pg_hba.conf'",
+        ]) == 0
+    else { return nil }
+    let isWatched = ChildProgram.start(
+      "/bin/sh",
+      [
+        "-c",
+        "read line; \(asUserPrefix)\(binaries)/pg_ctl -D '\(data)' -m immediate stop >/dev/null 2>&1; rm -rf '\(folder)'",
+      ], input: pipe.fileHandleForReading.fileDescriptor)
+    guard isWatched != nil else { return nil }
+    try? pipe.fileHandleForReading.close()
+    guard start() else { return nil }
+    guard psql("create role locked login password 'sesame'; create role reader login") == 0 else { return nil }
+  }
+
+  private static func findBinaries() -> String? {
+    let debian = "/usr/lib/postgresql"
+    let versions = ((try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? [])
+    var folders = versions.sorted { (Int($0) ?? 0) > (Int($1) ?? 0) }.map { "\(debian)/\($0)/bin" }
+    folders += (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    folders += ["/usr/local/opt/postgresql/bin", "/opt/homebrew/opt/postgresql/bin"]
+    return folders.first { folder in
+      ["initdb", "pg_ctl", "psql"].allSatisfy { FileManager.default.isExecutableFile(atPath: "\(folder)/\($0)") }
+    }
+  }
+
+  private var asUserPrefix: String { user.map { "setpriv --reuid=\($0) --regid=$(id -g \($0)) --clear-groups " } ?? "" }
+
+  /// The socket's folder is the server's own, so no other server is ever met.
+  func start() -> Bool {
+    run(
+      "\(binaries)/pg_ctl",
+      [
+        "-D", folder + "/data", "-w", "-l", folder + "/log", "-o",
+        "-k '\(folder)' -p \(port) -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=200", "start",
+      ]) == 0
+  }
+
+  /// Stops as a power cut does, but for the disk's cache, and starts again.
+  func stopImmediately() -> Bool {
+    run("\(binaries)/pg_ctl", ["-D", folder + "/data", "-w", "-m", "immediate", "stop"]) == 0
+  }
+
+  @discardableResult
+  func psql(_ sql: String) -> Int32 {
+    run(
+      "\(binaries)/psql",
+      ["-h", folder, "-p", "\(port)", "-U", "strata", "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-c", sql])
+  }
+
+  /// What psql prints of a query: rows of fields with “|” between.
+  func query(_ sql: String) -> [String] {
+    let file = NSTemporaryDirectory() + "strata-query-\(UInt64.random(in: 0 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    let words = ["-h", folder, "-p", "\(port)", "-U", "strata", "-d", "postgres", "-A", "-t", "-q", "-c", sql]
+    guard ChildProgram.run("\(binaries)/psql", words, output: file) == 0 else { return [] }
+    return ((try? String(contentsOfFile: file, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)
+  }
+
+  private func run(_ program: String, _ arguments: [String], asUser: Bool = true) -> Int32 {
+    guard let user, asUser else { return ChildProgram.run(program, arguments) }
+    let command = "cd /; exec setpriv --reuid=\(user) --regid=$(id -g \(user)) --clear-groups \"$@\""
+    return ChildProgram.run("/bin/sh", ["-c", command, "sh", program] + arguments)
+  }
+
+  // MARK: Stores
+
+  /// The URL of a schema that nobody else has.
+  func location(
+    _ schema: String = TestServer.newSchema(), user: String = "strata", folder: String? = nil, more: String = ""
+  ) -> String {
+    "postgres://\(user)@/postgres?host=\(folder ?? self.folder)&port=\(port)&schema=\(schema)\(more)"
+  }
+
+  static func newSchema() -> String { "t\(UInt64.random(in: 0 ... .max))" }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import PostgresStore
+import StorageEngine
+import Synchronization
+import Testing
+
+@Suite("Transactions on a server", .enabled(if: TestServer.isThere, TestServer.missing))
+struct TransactionTests {
+  private static let records = TreeName([1])
+
+  private func filled(_ count: Int = 0) throws -> ServerStore {
+    let store = try TestServer.store()
+    try store.change { transaction throws(ServerError) in
+      try transaction.createTree(Self.records, kind: .records)
+      for number in 0..<count { try transaction.put(.key(number), [0], in: Self.records) }
+    }
+    return store
+  }
+
+  private func value(_ entry: ServerEntry?) -> Int {
+    guard case .bytes(let bytes)? = entry?.payload else { return 0 }
+    return bytes.reduce(0) { $0 << 8 | Int($1) }
+  }
+
+  private func bytes(_ number: Int) -> [UInt8] {
+    [UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255)]
+  }
+
+  @Test("a transaction sees its own changes, and nobody else does before it is committed")
+  func ownChanges() throws {
+    let store = try filled(10)
+    let transaction = try store.begin()
+    try transaction.put(.key(3), [3], in: Self.records)
+    try transaction.put(.key(20), [20], in: Self.records)
+    try transaction.delete(.key(5), in: Self.records)
+    let savepoint = try transaction.savepoint()
+    try transaction.delete(.key(0), in: Self.records)
+    try transaction.rollback(to: savepoint)
+    let page = try transaction.page(limit: 100, in: Self.records)
+    #expect(page.map(\.key) == [0, 1, 2, 3, 4, 6, 7, 8, 9, 20].map { .key($0) })
+    #expect(page[3].payload == .bytes([3]))
+    #expect(
+      try transaction.page(limit: 3, isReversed: true, in: Self.records).map(\.key) == [20, 9, 8].map { .key($0) })
+    #expect(
+      try transaction.page(KeyRange(from: .key(4)), limit: 2, in: Self.records).map(\.key) == [4, 6].map { .key($0) })
+    #expect(try transaction.count(in: Self.records) == 10)
+    #expect(try transaction.rank(of: .key(6), in: Self.records) == 5)
+    #expect(try transaction.find(.key(5), in: Self.records) == nil)
+    #expect(try store.refresh().tree(Self.records)?.count() == 10)
+    #expect(try store.head.tree(Self.records)?.find(.key(20)) == nil)
+    try transaction.commit(ServerCommitInfo(action: "three", names: ["one": 0]))
+    #expect(try store.head.tree(Self.records)?.find(.key(20)) != nil)
+    #expect(throws: ServerError.transactionEnded) { try transaction.put([1], [1], in: Self.records) }
+    let commit = store.head.commit
+    #expect(commit.action == "three" && commit.author == "ada" && commit.program == "tests")
+    #expect(commit.parents == [commit.number - 1])
+    #expect(try store.names() == ["one": commit.number])
+    let counts = try #require(try store.changeCounts(of: commit.number...commit.number)[commit.number]?.first)
+    #expect(counts.inserted == 1 && counts.updated == 1 && counts.deleted == 1)
+    // A change of nothing is no commit.
+    #expect(try store.begin().commit() == nil)
+  }
+
+  @Test("what was read and then changed by somebody else is a conflict, and what was not read is none")
+  func conflicts() throws {
+    let store = try filled(100)
+    let other = try ServerStore.open(store.url)
+    func collides(
+      reading: (ServerTransaction) throws -> Void, writing: @escaping (ServerTransaction) throws(ServerError) -> Void
+    ) throws -> TransactionConflict? {
+      let transaction = try store.begin(on: store.refresh())
+      try reading(transaction)
+      try transaction.put(.key(200), [1], in: Self.records)
+      try other.refresh()
+      try other.change(ServerCommitInfo(), writing)
+      do {
+        try transaction.commit()
+        return nil
+      } catch ServerError.conflict(let conflict) {
+        return conflict
+      }
+    }
+    let updatesTen = { (other: ServerTransaction) throws(ServerError) in try other.put(.key(10), [9], in: Self.records)
+    }
+    let found = try collides(reading: { _ = try $0.find(.key(10), in: Self.records) }, writing: updatesTen)
+    #expect(found?.places.first?.key == .key(10))
+    #expect(try collides(reading: { _ = try $0.find(.key(11), in: Self.records) }, writing: updatesTen) == nil)
+    // A range: an update in it, an insertion, a deletion; and one beside it.
+    let range = KeyRange(from: .key(20), to: .key(30))
+    for (write, isConflict) in [
+      ({ (other: ServerTransaction) throws(ServerError) in try other.put(.key(25), [8], in: Self.records) }, true),
+      ({ other throws(ServerError) in try other.put(.key(25) + [1], [8], in: Self.records) }, true),
+      ({ other throws(ServerError) in try other.delete(.key(29), in: Self.records) }, true),
+      ({ other throws(ServerError) in try other.delete(.key(30), in: Self.records) }, false),
+      ({ other throws(ServerError) in try other.put(.key(19), [8], in: Self.records) }, false),
+    ] {
+      let conflict = try collides(reading: { _ = try $0.page(range, limit: 100, in: Self.records) }, writing: write)
+      #expect((conflict != nil) == isConflict)
+    }
+    // Only as much of a range counts as was looked at.
+    let partial = try collides(
+      reading: { _ = try $0.page(KeyRange(from: .key(40)), limit: 5, in: Self.records) },
+      writing: { other throws(ServerError) in try other.put(.key(50), [8], in: Self.records) })
+    #expect(partial == nil)
+    // A count goes by what is there and is not.
+    let count = try collides(
+      reading: { _ = try $0.count(in: Self.records) },
+      writing: { other throws(ServerError) in try other.put(.key(300), [8], in: Self.records) })
+    #expect(count != nil)
+    // The tree itself.
+    let tree = try collides(
+      reading: { _ = try $0.tree(Self.records) },
+      writing: { other throws(ServerError) in try other.setAttributes([5], of: Self.records) })
+    #expect(tree?.places.first?.key == nil && tree?.places.isEmpty == false)
+  }
+
+  @Test("random transactions of keys and ranges from several connections are explained by the order of their commits")
+  func serial() throws {
+    let store = try filled(40)
+    // Each transaction writes sums of what it read, so that any read that was not of its place in the order shows.
+    struct Done: Sendable {
+      var number: UInt64
+      var keys: [Int]
+      var range: Range<Int>
+      var target: Int
+      var sum: Int
+    }
+    let done = Mutex<[Done]>([])
+    let url = store.url
+    let conflicts = Mutex(0)
+    DispatchQueue.concurrentPerform(iterations: 6) { worker in
+      var dice = Dice(UInt64(worker) + 11)
+      do {
+        let own = try ServerStore.open(url)
+        for _ in 0..<40 {
+          let keys = (0..<dice.roll(3)).map { _ in dice.roll(40) }
+          let start = dice.roll(38)
+          let range = start..<(start + dice.roll(6))
+          let target = dice.roll(40)
+          let deletes = dice.roll(6) == 0
+          let transaction = try own.begin(on: own.refresh())
+          var sum = 0
+          for key in keys { sum += value(try transaction.find(.key(key), in: Self.records)) }
+          for entry in try transaction.page(
+            KeyRange(from: .key(range.lowerBound), to: .key(range.upperBound)), limit: 100, in: Self.records)
+          {
+            sum += value(entry) + 1
+          }
+          sum = (sum * 31 + worker + 1) & 0xFFFFFF
+          if deletes {
+            try transaction.delete(.key(target), in: Self.records)
+            sum = -1
+          } else {
+            try transaction.put(.key(target), bytes(sum), in: Self.records)
+          }
+          do {
+            guard let commit = try transaction.commit() else { continue }
+            done.withLock {
+              $0.append(Done(number: commit.number, keys: keys, range: range, target: target, sum: sum))
+            }
+          } catch ServerError.conflict {
+            conflicts.withLock { $0 += 1 }
+          }
+        }
+      } catch {
+        Issue.record(error)
+      }
+    }
+    let order = done.withLock { $0.sorted { $0.number < $1.number } }
+    #expect(Set(order.map(\.number)).count == order.count)
+    #expect(order.count > 60, "too few came through")
+    #expect(conflicts.withLock { $0 } > 0, "nothing collided, so nothing was tried")
+    var model = Dictionary(uniqueKeysWithValues: (0..<40).map { ($0, 0) })
+    for step in order {
+      if step.sum < 0 {
+        model[step.target] = nil
+        continue
+      }
+      var sum = step.keys.reduce(0) { $0 + (model[$1] ?? 0) }
+      for key in step.range { if let value = model[key] { sum += value + 1 } }
+      let workers = (0..<6).map { (sum * 31 + $0 + 1) & 0xFFFFFF }
+      #expect(workers.contains(step.sum), "commit \(step.number) read something else")
+      model[step.target] = step.sum
+    }
+    let final = try #require(try store.refresh().tree(Self.records)).page(limit: 100)
+    #expect(final.map { value($0) } == model.keys.sorted().map { model[$0] ?? -1 })
+  }
+
+  @Test("many tasks that add to the same counters lose none, and those of one process share flushes")
+  func counters() async throws {
+    let store = try filled(4)
+    let count = store.roundTrips
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<16 {
+        group.addTask {
+          for step in 0..<5 {
+            while true {
+              let transaction = try store.begin()
+              let key = [UInt8].key((task + step) % 4)
+              let old = value(try transaction.find(key, in: Self.records))
+              try transaction.put(key, bytes(old + 1), in: Self.records)
+              do {
+                try await transaction.commitAsync()
+                break
+              } catch ServerError.conflict {
+                try store.refresh()
+              }
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    let sum = try #require(try store.refresh().tree(Self.records)).page(limit: 10).reduce(0) { $0 + value($1) }
+    #expect(sum == 80)
+    // Those that have nothing to do with each other go together: far fewer flushes than commits.
+    let before = store.roundTrips
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<64 {
+        group.addTask {
+          for step in 0..<4 {
+            let transaction = try store.begin()
+            try transaction.put(.key(1_000 + task * 4 + step), [1], in: Self.records)
+            try await transaction.commitAsync()
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(store.roundTrips - before < 128)
+    #expect(try store.refresh().tree(Self.records)?.count() == 4 + 256)
+    #expect(before > count)
+    // Each of them is a commit of its own, made on the one before.
+    let commits = try store.commits(upTo: store.head.asOf, limit: 300)
+    #expect(commits.count == 300 || commits.last?.number == 1)
+    for (commit, parent) in zip(commits, commits.dropFirst()) { #expect(commit.parents == [parent.number]) }
+  }
+}

@@ -1,0 +1,207 @@
+import PostgresStore
+import StorageEngine
+import Testing
+
+@Suite("Trees on a server", .enabled(if: TestServer.isThere, TestServer.missing))
+struct TreeTests {
+  private static let records = TreeName([1])
+  private static let entries = TreeName([2])
+
+  private typealias Model = [[UInt8]: [UInt8]]
+
+  @Test(
+    "random changes leave at every commit what a dictionary has, whichever way it is read",
+    arguments: [1, 2, 3] as [UInt64])
+  func model(_ seed: UInt64) throws {
+    let store = try TestServer.store()
+    var dice = Dice(seed)
+    var model: Model = [:]
+    var index: Set<[UInt8]> = []
+    var states: [(model: Model, index: Set<[UInt8]>, number: UInt64)] = []
+    try store.change { transaction throws(ServerError) in
+      try transaction.createTree(Self.records, kind: .records, attributes: [7])
+      try transaction.createTree(Self.entries, kind: .entries)
+    }
+    for _ in 0..<40 {
+      let transaction = try store.begin()
+      for _ in 0...dice.roll(12) {
+        let key = [UInt8].key(dice.roll(60))
+        if dice.roll(3) == 0 {
+          try transaction.delete(key, in: Self.records)
+          model[key] = nil
+        } else {
+          // Some lie in a table of their own.
+          let value = [UInt8](repeating: UInt8(dice.roll(256)), count: dice.roll(5) == 0 ? 3_000 : dice.roll(40))
+          try transaction.put(key, value, in: Self.records)
+          model[key] = value
+        }
+        let entry = [UInt8].key(dice.roll(300))
+        if dice.roll(2) == 0 {
+          try transaction.insert(entry, in: Self.entries)
+          index.insert(entry)
+        } else {
+          try transaction.remove(entry, in: Self.entries)
+          index.remove(entry)
+        }
+      }
+      let commit = try #require(try transaction.commit(ServerCommitInfo(action: "step")))
+      states.append((model, index, commit.number))
+    }
+    for (place, state) in states.enumerated() {
+      let view = try store.view(at: state.number)
+      let tree = try #require(try view.tree(Self.records))
+      let keys = state.model.keys.sorted { $0.lexicographicallyPrecedes($1) }
+      let entries = try tree.page(limit: 1_000)
+      #expect(entries.map(\.key) == keys)
+      #expect(entries.map(\.payload) == keys.map { .bytes(state.model[$0] ?? []) })
+      #expect(try tree.count() == UInt64(keys.count))
+      #expect(try tree.page(limit: 1_000, isReversed: true).map(\.key) == keys.reversed())
+      // By pages, both ways, through a range.
+      var cursor = tree.cursor(page: 3)
+      try cursor.seekToStart()
+      var walked: [[UInt8]] = []
+      while let entry = cursor.current {
+        walked.append(entry.key)
+        try cursor.next()
+      }
+      #expect(walked == keys)
+      var back: [[UInt8]] = []
+      try cursor.previous()
+      while let entry = cursor.current {
+        back.append(entry.key)
+        try cursor.previous()
+      }
+      #expect(back == keys.reversed())
+      let probe = [UInt8].key(dice.roll(60))
+      let before = keys.prefix { $0.lexicographicallyPrecedes(probe) }
+      #expect(try tree.rank(of: probe) == UInt64(before.count))
+      #expect(try tree.find(probe)?.payload == state.model[probe].map { .bytes($0) })
+      let rank = dice.roll(keys.count + 2)
+      #expect(try tree.page(rank: UInt64(rank), limit: 4).map(\.key) == Array(keys.dropFirst(rank).prefix(4)))
+      let range = KeyRange(from: .key(20), to: .key(40))
+      #expect(try tree.page(range, limit: 5).map(\.key) == Array(keys.filter(range.contains).prefix(5)))
+      #expect(try tree.count(range) == UInt64(keys.filter(range.contains).count))
+      let indexKeys = state.index.sorted { $0.lexicographicallyPrecedes($1) }
+      #expect(try #require(try view.tree(Self.entries)).page(limit: 1_000).map(\.key) == indexKeys)
+      // The difference to some other commit, either way.
+      let other = states[dice.roll(states.count)]
+      let (from, to) = (try store.view(at: other.number), view)
+      var difference = try #require(try ServerDifferenceCursor(from: from, to: to, tree: Self.records, page: 7))
+      var seen: [[UInt8]: (old: [UInt8]?, new: [UInt8]?)] = [:]
+      while let next = try difference.next() {
+        func value(_ entry: ServerEntry?) -> [UInt8]? {
+          if case .bytes(let bytes)? = entry?.payload { bytes } else { nil }
+        }
+        seen[next.key] = (value(next.old), value(next.new))
+      }
+      for key in Set(other.model.keys).union(state.model.keys) where other.model[key] != state.model[key] {
+        #expect(seen[key]?.old == other.model[key], "\(place)")
+        #expect(seen[key]?.new == state.model[key], "\(place)")
+      }
+      for (key, values) in seen {
+        #expect(values.old == other.model[key] && values.new == state.model[key])
+      }
+    }
+    // The versions of each key are what the states tell.
+    for number in 0..<60 {
+      let key = [UInt8].key(number)
+      var expected: [[UInt8]?] = []
+      var last: [UInt8]??
+      for state in states {
+        let now = state.model[key]
+        if last == nil ? now != nil : last != .some(now) { expected.append(now) }
+        last = .some(now)
+      }
+      // A put of the same value is a version too, so neighbours that are equal count once.
+      var versions: [[UInt8]?] = []
+      for version in try store.head.versions(of: key, in: Self.records).reversed() {
+        var value: [UInt8]?
+        if case .bytes(let bytes)? = version.entry?.payload { value = bytes }
+        if versions.last != .some(value) { versions.append(value) }
+      }
+      #expect(versions == expected)
+    }
+  }
+
+  @Test("a load by identifier is one round trip, a page of 100 is one, a commit is one")
+  func roundTrips() throws {
+    let store = try TestServer.store()
+    try store.change { transaction throws(ServerError) in
+      try transaction.createTree(Self.records, kind: .records)
+      for number in 0..<500 { try transaction.put(.key(number), [1, 2, 3], in: Self.records) }
+    }
+    let view = store.head
+    var count = store.roundTrips
+    let tree = try #require(try view.tree(Self.records))
+    #expect(store.roundTrips == count)
+    _ = try tree.find(.key(7))
+    #expect(store.roundTrips == count + 1)
+    #expect(try tree.page(KeyRange(from: .key(100)), limit: 100).count == 100)
+    #expect(store.roundTrips == count + 2)
+    #expect(try tree.find((0..<100).map { .key($0) }).allSatisfy { $0 != nil })
+    #expect(store.roundTrips == count + 3)
+    let transaction = try store.begin()
+    count = store.roundTrips
+    for number in 0..<50 { try transaction.put(.key(number), [4], in: Self.records) }
+    #expect(store.roundTrips == count)
+    try transaction.commit()
+    #expect(store.roundTrips == count + 1)
+    // And what follows needs none to see it.
+    #expect(try store.head.tree(Self.records)?.asOf == store.head.asOf)
+    #expect(store.roundTrips == count + 1)
+  }
+
+  @Test("trees come, change their attributes and go, and every commit has its own")
+  func catalog() throws {
+    let store = try TestServer.store()
+    let (one, two) = (TreeName([0x44, 1]), TreeName([0x44, 2]))
+    try store.change { transaction throws(ServerError) in
+      try transaction.createTree(one, kind: .records, attributes: [1])
+    }
+    let first = store.head
+    try store.change { transaction throws(ServerError) in
+      try transaction.setAttributes([2], of: one)
+      try transaction.createTree(two, kind: .entries)
+      try transaction.insert([9], .bytes([8]), in: two)
+    }
+    let second = store.head
+    try store.change { transaction throws(ServerError) in
+      try transaction.dropTree(two)
+      try transaction.dropTree(one)
+      try transaction.createTree(one, kind: .entries)
+    }
+    let third = store.head
+    #expect(try first.trees(prefix: [0x44]) == [one])
+    #expect(try first.tree(one)?.attributes == [1])
+    #expect(try second.trees(prefix: [0x44]) == [one, two])
+    #expect(try second.tree(one)?.attributes == [2])
+    #expect(try second.tree(two)?.find([9])?.payload == .bytes([8]))
+    #expect(try third.trees() == [one])
+    #expect(try third.tree(one)?.kind == .entries)
+    #expect(try second.tree(two)?.count() == 1)
+    // Another program sees the same.
+    let other = try ServerStore.open(store.url)
+    #expect(try other.view(at: second.commit.number).tree(one)?.attributes == [2])
+    #expect(other.head.commit == store.head.commit)
+  }
+
+  @Test("what a server cannot take is refused before anything is sent")
+  func limits() throws {
+    let store = try TestServer.store()
+    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    let transaction = try store.begin()
+    let count = store.roundTrips
+    #expect(throws: ServerError.keyTooLong(count: 1_001, limit: 1_000)) {
+      try transaction.put([UInt8](repeating: 1, count: 1_001), [], in: Self.records)
+    }
+    let error = #expect(throws: ServerError.self) {
+      try transaction.createTree(TreeName(Array("Icity\0name".utf8)), kind: .entries, order: .caller)
+    }
+    #expect("\(try #require(error))".contains("OrderedKey"))
+    #expect(store.roundTrips == count)
+    try transaction.put([UInt8](repeating: 0xFF, count: 1_000), [1], in: Self.records)
+    try transaction.commit()
+    #expect(try store.head.tree(Self.records)?.page(limit: 10).count == 1)
+    #expect(try store.head.tree(Self.records)?.count() == 1)
+  }
+}
