@@ -10,15 +10,16 @@ extension Program {
     if arguments.has("--print-config") { return printConfiguration() }
     guard let path = arguments.operand(0) else { return try listStores() }
     let isReadOnly = arguments.has("--read-only")
-    var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
+    var configuration = BrowserConfiguration(
+      storePath: shownLocation(path), environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start = .init(
       datastore: arguments.operand(1), identifier: arguments.operand(2), commit: arguments.value("--at"))
     configuration.isReadOnly = configuration.isReadOnly || isReadOnly
     return try await show(path, configuration, arguments) { [configuration] in
       if isDocumentFile(path) { return try openFile(path, configuration) }
       let store = try openStore(path, readOnly: isReadOnly)
-      if !arguments.has("--script") { recentStores?.note(path) }
-      return .init(store: store, configuration: configuration, files: stateFiles(path))
+      if !arguments.has("--script"), !isServer(path) { recentStores?.note(path) }
+      return .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path)))
     }
   }
 

@@ -10,10 +10,12 @@ import StorageEngine
   import Foundation
 #endif
 
-/// Opens whatever lies at a path: one of our stores, a folder of the original library, or, in memory, a file of documents.
+/// Opens whatever lies at a path: one of our stores, a folder of the original library, in memory a file of documents, or the store on a
+/// server that a URL names.
 ///
 /// - Throws: `ModelError` with one sentence: nothing there, no store, a newer format, damage, no permission.
 func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any ReadableStore {
+  if isServer(path) { return try openServer(path) }
   if OriginalFolder.exists(at: path) { return try FolderStore(at: path) }
   if isDocumentFile(path) {
     guard readOnly else {

@@ -186,7 +186,11 @@ extension Verb {
       summary: "Answer another strata on standard input and output, as ssh starts it."),
     Verb(
       "copy", [.required("PATH"), .required("NEW")], [.at, .json],
-      summary: "Write a consistent copy of a store that may be in use."),
+      summary: "Write a consistent copy of a store that may be in use.",
+      details: """
+        PATH or NEW may be the URL of a store on PostgreSQL, postgres://USER@HOST/DATABASE?schema=NAME: the copy has \
+        the whole history then, and the schema of NEW must be empty or not there.
+        """),
     Verb(
       "compact", [.required("PATH")],
       [

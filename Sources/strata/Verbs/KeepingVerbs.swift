@@ -39,6 +39,8 @@ extension VerbRun {
   }
 
   func copy() throws -> Int32 {
+    let places = (try required(0), try required(1))
+    if isServer(places.0) || isServer(places.1) { return try copyByServer(places.0, places.1) }
     let store = try ownStore(store())
     let newPath = try required(1)
     let commit = try arguments.value("--at").map { try store.resolve($0) }
@@ -56,6 +58,7 @@ extension VerbRun {
   /// One of our own stores; folders of the original library are only read.
   func ownStore(_ store: any ReadableStore) throws -> OwnStore {
     if let own = store as? OwnStore { return own }
+    if isServer(store.path), case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     throw ModelError.readOnly(reason: "it is a folder of the original library; strata convert makes a store of it")
   }
 }

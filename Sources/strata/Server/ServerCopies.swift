@@ -1,0 +1,151 @@
+import DatastoreModel
+import Documents
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+import StorageEngine
+import StoreBrowser
+#if PostgreSQL
+  import PostgresStore
+#endif
+
+// Copies between files and servers: copy PATH URL, copy URL PATH.
+
+/// Whether an argument means a store on a server.
+func isServer(_ text: String) -> Bool {
+  #if PostgreSQL
+    ServerURL.isMeant(by: text)
+  #else
+    ["postgres://", "postgresql://"].contains { text.hasPrefix($0) }
+  #endif
+}
+
+/// How a path or URL is shown: a password never is.
+func shownLocation(_ text: String) -> String {
+  #if PostgreSQL
+    isServer(text) ? (try? ServerURL(parsing: text).description) ?? "postgres://…" : text
+  #else
+    isServer(text) ? "postgres://…" : text
+  #endif
+}
+
+/// The store that a URL names, for reading.
+func openServer(_ text: String) throws(ModelError) -> any ReadableStore {
+  #if PostgreSQL
+    return try ServedStore.open(text)
+  #else
+    throw ModelError.refused(reason: "this program was built without PostgreSQL")
+  #endif
+}
+
+extension VerbRun {
+  /// Copies a store with its whole history to a server, from one, or from one to another by a file in memory.
+  func copyByServer(_ from: String, _ to: String) throws -> Int32 {
+    #if PostgreSQL
+      guard arguments.value("--at") == nil else {
+        throw UsageError("a copy to or from a server has the whole history", verb: arguments.verb)
+      }
+      let meter = ProgressMeter("copying")
+      let report: HistoryUpload.Report
+      do {
+        report = try copy(from, to, meter)
+      } catch let error as ServerError {
+        throw ModelError(error)
+      } catch let error as StorageError {
+        throw ModelError(error)
+      }
+      meter.finish()
+      let shown = shownLocation(to)
+      if isJSON {
+        try line([
+          "path": .string(shown), "commits": .count(report.commits), "head": .commit(CommitNumber(report.head)),
+        ])
+      } else {
+        try output.line("\(shown): \(counted(report.commits, "commit")), head is #\(report.head)")
+      }
+      return 0
+    #else
+      throw ModelError.refused(reason: "this program was built without PostgreSQL")
+    #endif
+  }
+}
+
+#if PostgreSQL
+  extension VerbRun {
+    private func copy(_ from: String, _ to: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
+      guard isServer(from) else { return try upload(ownStore(store()).engine, to, meter) }
+      // What cannot be read leaves nothing behind.
+      let server = try ServerStore.open(
+        ServerURL(parsing: from), isReadOnly: true, options: ServerOptions(program: "strata"))
+      if isServer(to) {
+        let store = OwnStore.memory(program: "strata", author: currentUser())
+        _ = try download(server, store.engine, meter)
+        return try upload(store.engine, to, meter)
+      }
+      guard !FileManager.default.fileExists(atPath: to) else {
+        throw ModelError.refused(reason: "\(to) is there already")
+      }
+      let store = try OwnStore.open(path: to, program: "strata", author: currentUser(), creates: true)
+      do {
+        let report = try download(server, store.engine, meter)
+        try store.engine.close()
+        return report
+      } catch {
+        removeStore(to)
+        throw error
+      }
+    }
+
+    private func upload(_ source: Store, _ url: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
+      let server = try ServerStore.open(
+        ServerURL(parsing: url), creates: true, options: ServerOptions(program: "strata", author: currentUser()))
+      let report = try HistoryUpload.run(from: source, to: server) { meter.report($0, $1) }
+      try server.setReportingViews(ReportingView.all(of: server.head))
+      return report
+    }
+
+    private func download(
+      _ server: ServerStore, _ target: Store, _ meter: ProgressMeter
+    ) throws -> HistoryUpload.Report {
+      try HistoryDownload.run(
+        from: server, to: target,
+        record: { tree, key in
+          guard let (datastore, _) = tree.indexName, let split = key.withUnsafeBytes({ EntryKey.split($0) }) else {
+            return nil
+          }
+          return (.records(of: datastore), split.identifier)
+        }, progress: { meter.report($0, $1) })
+    }
+  }
+
+  extension ReportingView {
+    /// One for each datastore of a view.
+    static func all(of view: ServerView) throws(ServerError) -> [ReportingView] {
+      var views: [ReportingView] = []
+      for name in try view.trees(prefix: TreeName.records(of: "").bytes) {
+        guard let tree = try view.tree(name), let descriptor = try? DatastoreDescriptor(bytes: tree.attributes) else {
+          continue
+        }
+        views.append(
+          ReportingView(
+            name: descriptor.key, tree: tree.identifier, identifier: Identifier(descriptor.identifierType),
+            isJSON: descriptor.coding == .json))
+      }
+      return views
+    }
+  }
+
+  extension ReportingView.Identifier {
+    /// By the name of a Swift type; wider integers than a column holds are shown as their bytes.
+    init(_ type: String) {
+      switch type {
+      case "Int", "Int64", "Int32", "Int16", "Int8", "UInt32", "UInt16", "UInt8": self = .integer
+      case "String": self = .text
+      case "UUID": self = .uuid
+      default: self = .other
+      }
+    }
+  }
+#endif
