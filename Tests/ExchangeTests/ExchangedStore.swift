@@ -85,7 +85,7 @@ struct ExchangedStore {
     let graph = try graph
     var bytes: [UInt8] = []
     try CommitSender(own, graph) { bytes += $0 }.send(
-      CommitSender.missing(graph, heads: [head], haves: haves), since: haves)
+      graph.numbers(in: [head], butNotIn: haves), since: haves)
     return bytes.split(separator: UInt8(ascii: "\n")).map(Array.init)
   }
 

@@ -223,7 +223,9 @@ struct MergeTests {
     try theirs.put(#"{"id":2,"name":"same"}"#)
     let head = ours.own.head.commit
     try ours.fetch(theirs)
-    #expect(throws: ModelError.self) { try ours.merge(theirs.head) }
+    let merged = try ours.merge(theirs.head)
+    #expect(merged.head == nil && merged.plan.open.count == 1)
+    #expect(try #require(merged.plan.open.first).sentence.contains("1 and 2"))
     #expect(ours.own.head.commit == head)
   }
 
@@ -284,7 +286,7 @@ extension ExchangedStore {
   var exchange: StoreExchange { StoreExchange(own, now: LocalTime.now) }
 
   @discardableResult
-  func fetch(_ other: ExchangedStore) throws -> (received: Int, heads: [CommitIdentity]) {
+  func fetch(_ other: ExchangedStore) throws -> StoreExchange.Fetched {
     try exchange.fetch(StorePeer(other.own, name: other.own.path, now: LocalTime.now), as: other.own.path)
   }
 

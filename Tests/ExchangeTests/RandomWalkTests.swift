@@ -148,8 +148,10 @@ private final class CutPeer: Peer {
   func heads() throws -> [CommitIdentity] { try peer.heads() }
   func haves() throws -> [Have] { try peer.haves() }
 
-  func fetch(haves: [Have], wants: [CommitIdentity], take: ([UInt8]) throws -> Void) throws {
-    try peer.fetch(haves: haves, wants: wants) { line in try take(cut(line)) }
+  func fetch(
+    haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
+  ) throws {
+    try peer.fetch(haves: haves, wants: wants, of: tips) { line in try take(cut(line)) }
     if left == 0 { throw Cut() }
   }
 

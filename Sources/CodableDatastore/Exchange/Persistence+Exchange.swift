@@ -8,6 +8,7 @@ import Expressions
   import Foundation
 #endif
 import StorageEngine
+import Synchronization
 
 extension Persistence where AccessMode == ReadWrite {
   /// The other copies of this store that were added.
@@ -37,51 +38,67 @@ extension Persistence where AccessMode == ReadWrite {
 
   /// Brings the commits of another copy that are missing here, without merging them. Its head is named `remotes/NAME`.
   ///
+  /// - Parameter progress: Hears how far it is.
   /// - Returns: How many commits came.
   /// - Throws: ``StoreError`` of kind `refused` within a transaction, and where there is no remote of this name or it
-  ///   cannot be reached, with the remote's own words.
+  ///   cannot be reached, with the remote's own words; `CancellationError` where the task was cancelled. What came whole stays, beside the
+  ///   history, and the next fetch goes on from there.
   @discardableResult
-  public func fetch(from name: String) async throws -> Int {
-    try await _store.exchanging { try $0.exchange.fetch($0.peer(name), as: name).received }
+  public func fetch(from name: String, progress: ExchangeProgressHandler? = nil) async throws -> Int {
+    try await _store.exchanging(progress) { try $0.fetch(name).received }
   }
 
   /// What merging the head that was fetched from a remote would do. Writes nothing.
   ///
   /// - Throws: ``StoreError`` where nothing was fetched from a remote of this name, or the store cannot be read.
-  public func planMerge(with name: String, settling settlement: MergeSettlement = .ask) async throws -> MergeReport {
-    try await _store.exchanging { try $0.merge(name, settlement, isDryRun: true) }
+  public func planMerge(
+    with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil
+  ) async throws -> MergeReport {
+    try await _store.exchanging { try $0.merge(name, settlement, choose, isDryRun: true) }
   }
 
   /// Merges the head that was fetched from a remote, field by field, in one commit with two parents; where a conflict is open, nothing is
   /// written, and the report tells it.
   ///
+  /// - Parameter choose: Asked about each field, or record, that the settlement leaves open.
   /// - Throws: ``StoreError`` of kind `refused` within a transaction, and where nothing was fetched from a remote of this
   ///   name or the store cannot be written.
   @discardableResult
-  public func merge(with name: String, settling settlement: MergeSettlement = .ask) async throws -> MergeReport {
-    try await _store.exchanging { try $0.merge(name, settlement, isDryRun: false) }
+  public func merge(
+    with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil
+  ) async throws -> MergeReport {
+    try await _store.exchanging { try $0.merge(name, settlement, choose, isDryRun: false) }
   }
 
   /// Sends commits to another copy, and moves its head where nothing of its history is lost by that.
   ///
+  /// - Parameter progress: Hears how far it is.
   /// - Returns: How many commits were sent.
-  /// - Throws: ``StoreError`` of kind `refused` where it has commits that are not merged here: fetch and merge first.
+  /// - Throws: ``StoreError`` of kind `refused` where it has commits that are not merged here: fetch and merge first. `CancellationError`
+  ///   where the task was cancelled.
   @discardableResult
-  public func push(to name: String) async throws -> Int {
-    try await _store.exchanging { try $0.exchange.push($0.peer(name), as: name) }
+  public func push(to name: String, progress: ExchangeProgressHandler? = nil) async throws -> Int {
+    try await _store.exchanging(progress) { try $0.push($0.peer(name), name) }
   }
 
   /// Fetches, merges and pushes: afterwards both copies have the same, unless a conflict is open, which the report tells.
   ///
-  /// - Throws: As ``fetch(from:)``, ``merge(with:settling:)`` and ``push(to:)``; what was done before it stays.
+  /// - Parameters:
+  ///   - choose: Asked about each field, or record, that the settlement leaves open.
+  ///   - progress: Hears how far it is.
+  /// - Throws: As ``fetch(from:progress:)``, ``merge(with:settling:choosing:)`` and ``push(to:progress:)``; what was done before it stays.
   @discardableResult
-  public func exchange(with name: String, settling settlement: MergeSettlement = .ask) async throws -> MergeReport {
-    try await _store.exchanging { work in
+  public func exchange(
+    with name: String, settling settlement: MergeSettlement = .ask, choosing choose: MergeChooser? = nil,
+    progress: ExchangeProgressHandler? = nil
+  ) async throws -> MergeReport {
+    try await _store.exchanging(progress) { work in
       let peer = try work.peer(name)
-      let heads = try work.exchange.fetch(peer, as: name).heads
+      let fetched = try work.fetch(peer, name)
       var report = MergeReport(commit: nil, mergedRecords: 0, conflicts: [], notes: [])
-      if !heads.isEmpty { report = try work.merge(name, settlement, isDryRun: false) }
-      if !report.isOpen { _ = try work.exchange.push(peer, as: name) }
+      if !fetched.heads.isEmpty { report = try work.merge(name, settlement, choose, isDryRun: false) }
+      report.notes = fetched.notes + report.notes
+      if !report.isOpen { _ = try work.push(peer, name) }
       return report
     }
   }
@@ -92,9 +109,13 @@ struct ExchangeWork {
   let model: OwnStore
   let exchange: StoreExchange
   private let now: Int64
+  private let progress: ExchangeProgressHandler?
+  private let isCancelled: @Sendable () -> Bool
 
-  init(_ model: OwnStore) {
+  init(_ model: OwnStore, _ progress: ExchangeProgressHandler?, isCancelled: @escaping @Sendable () -> Bool) {
     self.model = model
+    self.progress = progress
+    self.isCancelled = isCancelled
     now = LocalTime.now
     exchange = StoreExchange(model, now: now)
   }
@@ -102,16 +123,35 @@ struct ExchangeWork {
   var remotes: RemotesFile { RemotesFile(storeAt: model.path) }
 
   func peer(_ name: String) throws -> any Peer {
-    let folder = model.path.lastIndex(of: "/").map { String(model.path[..<$0]) } ?? "."
-    return try RemotePeers(
-      program: StoreConnection.programName, author: "", now: now,
+    try RemotePeers(
+      program: StoreConnection.programName, author: StoreConnection.userName, now: now,
       ssh: ProcessInfo.processInfo.environment["STRATA_SSH"]
-    ).open(remotes.remote(name).location, name: name, from: folder.isEmpty ? "/" : folder)
+    ).open(remotes.remote(name), of: model)
   }
 
-  func merge(_ name: String, _ settlement: MergeSettlement, isDryRun: Bool) throws -> MergeReport {
-    let prefix = StoreExchange.name(of: name)
-    let pins = try model.pins.filter { $0.name == prefix || $0.name.hasPrefix(prefix + "/") }
+  private func report(_ step: ExchangeProgress.Step) -> WorkProgress {
+    { [progress, isCancelled] done, total in
+      progress?(ExchangeProgress(step: step, done: done, total: total))
+      return !isCancelled()
+    }
+  }
+
+  func fetch(_ name: String) throws -> StoreExchange.Fetched { try fetch(peer(name), name) }
+
+  func fetch(_ peer: any Peer, _ name: String) throws -> StoreExchange.Fetched {
+    try exchange.fetch(peer, as: name, progress: report(.fetching))
+  }
+
+  func push(_ peer: any Peer, _ name: String) throws -> Int {
+    let sent = try exchange.push(peer, as: name, progress: report(.sending))
+    exchange.noteExchange(with: name)
+    return sent
+  }
+
+  func merge(
+    _ name: String, _ settlement: MergeSettlement, _ choose: MergeChooser?, isDryRun: Bool
+  ) throws -> MergeReport {
+    let pins = StoreExchange.heads(of: name, in: try model.pins)
     guard !pins.isEmpty else { throw ModelError.refused(reason: "nothing was fetched from \(name) yet") }
     var report = MergeReport(commit: nil, mergedRecords: 0, conflicts: [], notes: [])
     let policy: MergePolicy =
@@ -123,10 +163,12 @@ struct ExchangeWork {
       }
     for pin in pins where !report.isOpen {
       guard let head = try exchange.graph().identity(of: pin.commit.rawValue) else { continue }
-      let merged = try exchange.merge(head, policy: policy, isDryRun: isDryRun, named: "Merge \(name)")
+      let merged = try exchange.merge(head, policy: policy, isDryRun: isDryRun, named: "Merge \(name)") { conflict in
+        if let choose { try conflict.choose(by: choose) }
+      }
       report.commit = merged.head.map { Commit.Number($0.rawValue) }
       report.mergedRecords += merged.plan.cleanCount
-      report.notes += merged.plan.notes
+      report.notes += merged.plan.notes + merged.plan.dangling.map(\.sentence)
       report.conflicts += merged.plan.conflicts.map { conflict in
         MergeReport.Conflict(
           datastore: DatastoreKey(conflict.place.datastore), identifier: conflict.place.identifier.description,
@@ -138,9 +180,40 @@ struct ExchangeWork {
   }
 }
 
+extension MergeConflict {
+  /// Asks about each field, or about the record.
+  fileprivate mutating func choose(by choose: MergeChooser) throws {
+    func ask(_ field: String?, _ base: String?, _ ours: String?, _ theirs: String?) -> MergeSide? {
+      let conflict = MergeReport.FieldConflict(
+        datastore: DatastoreKey(place.datastore), identifier: place.identifier.description, field: field, base: base,
+        ours: ours, theirs: theirs)
+      return switch choose(conflict) {
+      case .base: .base
+      case .ours: .mine
+      case .theirs: .theirs
+      case .open: nil
+      }
+    }
+    func text(_ content: RecordContent?) -> String? { content.map { String(decoding: $0.bytes, as: UTF8.self) } }
+    func text(_ value: Document?) -> String? { value.map { String(decoding: $0.json(.compact), as: UTF8.self) } }
+    if fields.isEmpty {
+      if let side = ask(nil, text(base), text(ours), text(theirs)) { self.choose(side) }
+      return
+    }
+    for field in fields {
+      guard let side = ask(field.path.description, text(field.base), text(field.mine), text(field.theirs)) else {
+        continue
+      }
+      try self.choose(.side(side), for: field.path)
+    }
+  }
+}
+
 extension _StoreHandle {
   /// Runs what exchanges, in the writer's turn and on a thread that may wait; observers hear what it changed.
-  func exchanging<R: Sendable>(_ body: @escaping @Sendable (ExchangeWork) throws -> R) async throws -> R {
+  func exchanging<R: Sendable>(
+    _ progress: ExchangeProgressHandler? = nil, _ body: @escaping @Sendable (ExchangeWork) throws -> R
+  ) async throws -> R {
     if Transactions.scope(for: self) != nil { throw StoreError.withinTransaction("A store cannot be exchanged") }
     try await prepare()
     guard let model = try model(forWriting: true) else { throw StoreError.closed }
@@ -148,18 +221,25 @@ extension _StoreHandle {
     defer { connection.turns.pass() }
     let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
     let connection = connection
-    return try await onThread {
-      defer {
-        let after = model.engine.head
-        if after.commit.number != before.commit.number { connection.publication.publish(after, madeOn: before) }
+    let cancelled = Mutex(Task.isCancelled)
+    return try await withTaskCancellationHandler {
+      try await onThread {
+        defer {
+          let after = model.engine.head
+          if after.commit.number != before.commit.number { connection.publication.publish(after, madeOn: before) }
+        }
+        do {
+          return try body(ExchangeWork(model, progress) { cancelled.withLock { $0 } })
+        } catch ModelError.cancelled {
+          throw CancellationError()
+        } catch let error as ModelError {
+          return try throwingModelErrors { () throws(ModelError) in throw error }
+        } catch let error as ExchangeError {
+          throw StoreError(.refused, error.description)
+        }
       }
-      do {
-        return try body(ExchangeWork(model))
-      } catch let error as ModelError {
-        return try throwingModelErrors { () throws(ModelError) in throw error }
-      } catch let error as ExchangeError {
-        throw StoreError(.refused, error.description)
-      }
+    } onCancel: {
+      cancelled.withLock { $0 = true }
     }
   }
 }

@@ -35,9 +35,14 @@ extension OwnStore {
     _ merge: MergedChanges, _ info: CommitInfo, options: EditOptions
   ) throws(ModelError) -> CommitNumber? {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
+    // What proves the rules is read before the lock is taken, and only where records are written and not just taken over.
+    let (first, second) = (try ownView(at: merge.first), try ownView(at: merge.second))
     for key in Set(merge.edits.changes.map(\.datastore)).union(merge.adopted.keys).sorted() {
-      guard let datastore = try ownView(at: merge.first).ownDatastore(key) else { continue }
-      _ = try RecordIndexing(datastore, progress: options.progress)
+      guard let ours = try first.ownDatastore(key) else { continue }
+      let isWritten = merge.edits.changes.contains { $0.datastore == key }
+      let theirs = try second.ownDatastore(key)
+      let isTakenOver = theirs.map { MergeApplication.hasSameIndexes(ours.descriptor, $0.descriptor) } ?? false
+      if isWritten || !isTakenOver { _ = try RecordIndexing(ours, progress: options.progress) }
     }
     defer { if !keepsLock { engine.releaseLock() } }
     let transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
@@ -133,7 +138,7 @@ private struct MergeApplication {
     try DatastoreWriter.store(merged, in: transaction)
   }
 
-  private static func hasSameIndexes(_ left: DatastoreDescriptor, _ right: DatastoreDescriptor) -> Bool {
+  static func hasSameIndexes(_ left: DatastoreDescriptor, _ right: DatastoreDescriptor) -> Bool {
     func shape(_ descriptor: DatastoreDescriptor) -> [String] {
       descriptor.indexes.map { "\($0.name) \($0.kind) \($0.storage) \($0.encoding) \($0.isStale)" }
     }

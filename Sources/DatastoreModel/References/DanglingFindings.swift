@@ -44,7 +44,7 @@ extension OwnView {
 extension KeyEncoding {
   /// The encoding of the identifiers that values of this one name; nil where their order is only the app's, or where they cannot
   /// be identifiers of the target.
-  fileprivate func ofReference(to target: DatastoreDescriptor?) -> KeyEncoding? {
+  func ofReference(to target: DatastoreDescriptor?) -> KeyEncoding? {
     let own = unwrapped
     guard own.isByteOrdered, own == (target?.identifierEncoding ?? own) else { return nil }
     return own

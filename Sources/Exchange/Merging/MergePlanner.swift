@@ -10,6 +10,11 @@ package struct MergePlanner {
   private let store: OwnStore
   private let graph: CommitGraph
 
+  /// So many references that would dangle are named.
+  private static let mostDangling = 20
+  /// References of more changes than these are not looked at: `strata verify` finds what dangles in all of a store.
+  private static let mostChangesLookedAt = 20_000
+
   package init(_ store: OwnStore, _ graph: CommitGraph) {
     self.store = store
     self.graph = graph
@@ -23,10 +28,9 @@ package struct MergePlanner {
   ) throws -> MergePlan {
     guard let second = graph.number(of: theirs) else { throw ModelError.noSuchCommit(theirs.text) }
     let head = store.engine.head.commit
-    let first = CommitNumber(head.number)
     var plan = MergePlan(
       kind: .merge, ours: head.number == 0 ? nil : head.identity, theirs: theirs, bases: [],
-      changes: MergedChanges(first: first, second: CommitNumber(second)))
+      first: CommitNumber(head.number), second: CommitNumber(second))
     guard let ours = plan.ours else {
       plan.kind = .fastForward
       return plan
@@ -39,15 +43,41 @@ package struct MergePlanner {
       plan.kind = .fastForward
       return plan
     }
+    if try areTwins(ours, theirs) {
+      plan.kind = .twin
+      return plan
+    }
     plan.bases = graph.nearestCommonAncestors(ours, theirs)
     if plan.bases.isEmpty, !unrelated { throw ExchangeError.unrelated }
-    let numbers = plan.bases.compactMap { graph.number(of: $0) }
+    let numbers = plan.bases.compactMap { graph.number(of: $0) }.map { CommitNumber($0) }
     plan.isTwoWay = numbers.count < plan.bases.count
-    let sides = Sides(ours: ours, theirs: theirs, first: first, second: plan.changes.second)
-    for key in try datastores(of: sides) {
-      try merge(key, sides, numbers.map { CommitNumber($0) }, policy, &plan)
+    if plan.isTwoWay {
+      plan.notes.append("the common ancestor's content is kept on neither side: every difference is a conflict")
     }
+    guard let sides = Sides(plan) else { return plan }
+    for key in try datastores(of: sides) { try merge(key, sides, numbers, policy, &plan) }
+    try noteDangling(sides, &plan)
     return plan
+  }
+
+  /// Whether two commits hold the same, and the history of each has nothing that the other's has not but merges of the same commits.
+  package func areTwins(_ left: CommitIdentity, _ right: CommitIdentity) throws -> Bool {
+    guard graph.differsInMergesOnly(left, right), let first = graph.number(of: left),
+      let second = graph.number(of: right)
+    else { return false }
+    let (one, other) = (CommitNumber(first), CommitNumber(second))
+    for key in Set(try keys(at: one)).union(try keys(at: other)) {
+      guard try store.isSame(key, in: one, and: other) else { return false }
+    }
+    return true
+  }
+
+  /// Settles what is open by a policy, as far as it settles it.
+  package func settle(_ plan: inout MergePlan, by policy: MergePolicy) throws {
+    guard let sides = Sides(plan) else { return }
+    for position in plan.conflicts.indices where !plan.conflicts[position].isSettled {
+      try settle(&plan.conflicts[position], sides, policy)
+    }
   }
 
   private struct Sides {
@@ -57,14 +87,20 @@ package struct MergePlanner {
     var second: CommitNumber
     /// Whether ours counts as the first where the order matters.
     var isOursFirst: Bool { ours < theirs }
+
+    /// Nil where there is no head yet.
+    init?(_ plan: MergePlan) {
+      guard let ours = plan.ours else { return nil }
+      (self.ours, theirs, first, second) = (ours, plan.theirs, plan.first, plan.second)
+    }
+  }
+
+  private func keys(at commit: CommitNumber) throws -> [String] {
+    try store.view(at: commit).datastores.map(\.descriptor.key)
   }
 
   private func datastores(of sides: Sides) throws -> [String] {
-    var keys: Set<String> = []
-    for commit in [sides.first, sides.second] {
-      keys.formUnion(try store.view(at: commit).datastores.map(\.descriptor.key))
-    }
-    return keys.sorted()
+    Set(try keys(at: sides.first)).union(try keys(at: sides.second)).sorted()
   }
 
   // MARK: Datastores
@@ -80,13 +116,13 @@ package struct MergePlanner {
       let isUntouched =
         bases.isEmpty ? ours == nil : bases.count == 1 ? try store.isSame(key, in: bases[0], and: sides.first) : false
       if isUntouched {
-        plan.changes.whole.append(key)
+        plan.clean.whole.append(key)
         plan.cleanCount += try count(of: key, from: bases.first, to: sides.second)
         return
       }
     }
     guard let ours else {
-      plan.changes.whole.append(key)
+      plan.clean.whole.append(key)
       plan.notes.append("\(key) was dropped here and edited there: it is kept")
       return
     }
@@ -96,9 +132,12 @@ package struct MergePlanner {
     }
     let base = try bases.first.flatMap { try store.descriptor(of: key, at: $0) }
     if let merged = DescriptorMerge(base: base, ours: ours, theirs: theirs).merged(&plan.notes) {
-      plan.changes.descriptors.append(merged)
+      plan.clean.descriptors.append(merged)
     }
     try mergeRecords(of: key, ours, sides, bases, policy, &plan)
+    if ours.indexes.contains(where: { $0.isUnique && !$0.isStale }) {
+      try findCollisions(in: key, ours, sides, policy, &plan)
+    }
   }
 
   private func count(of key: String, from base: CommitNumber?, to commit: CommitNumber) throws -> Int {
@@ -123,7 +162,7 @@ package struct MergePlanner {
       let theirs = there[identifier] ?? nil
       let isChangedHere = here[identifier] != nil
       if !isChangedHere, bases.count == 1, !plan.isTwoWay {
-        plan.changes.adopted[key, default: []].insert(identifier)
+        plan.clean.adopted[key, default: []].insert(identifier)
         plan.cleanCount += 1
         continue
       }
@@ -179,17 +218,17 @@ package struct MergePlanner {
     case .mine, .theirs:
       plan.cleanCount += 1
       guard (outcome == .theirs) == sides.isOursFirst else { return }
-      plan.changes.adopted[place.datastore, default: []].insert(place.identifier)
+      plan.clean.adopted[place.datastore, default: []].insert(place.identifier)
     case .merged(let content):
       plan.cleanCount += 1
-      plan.changes.edits.changes.append(
+      plan.clean.edits.changes.append(
         RecordEdit(datastore: place.datastore, identifier: place.identifier, old: ours, new: content))
     case .conflict(let fields):
       var conflict = MergeConflict(
-        place: place, base: base, ours: ours, theirs: theirs,
-        fields: fields.map { sides.isOursFirst ? $0 : $0.mirrored })
-      try settle(&conflict, merge, sides, policy, plan.bases)
-      plan.add(conflict)
+        place: place, base: base, ours: ours, theirs: theirs, fields: fields, merge: merge,
+        isOursFirst: sides.isOursFirst)
+      try settle(&conflict, sides, policy)
+      plan.conflicts.append(conflict)
     }
   }
 
@@ -197,37 +236,92 @@ package struct MergePlanner {
     if case .conflict(let fields) = outcome { fields } else { [] }
   }
 
+  // MARK: What the records are not alone in
+
+  /// Records that would have a value of a unique index that another has too: what came of them is a conflict after all.
+  private func findCollisions(
+    in key: String, _ descriptor: DatastoreDescriptor, _ sides: Sides, _ policy: MergePolicy, _ plan: inout MergePlan
+  ) throws {
+    let changes = try merged(plan, sides).filter { $0.key.datastore == key }
+    let set = try ChangeSet(
+      changes: changes.map { place, content in
+        RecordEdit(
+          datastore: key, identifier: place.identifier, old: try record(place.identifier, of: key, at: sides.first),
+          new: content)
+      })
+    let preview = try store.preview(set, options: EditOptions(bringsBackContents: true, detailLimit: 0))
+    for collision in preview.uniqueness where collision.isEnforced {
+      for identifier in collision.identifiers {
+        let place = RecordPlace(datastore: key, identifier: identifier)
+        guard changes[place] != nil, plan.clean.takeOut(place) else { continue }
+        plan.cleanCount -= 1
+        let (ours, theirs) = try (
+          record(identifier, of: key, at: sides.first), record(identifier, of: key, at: sides.second)
+        )
+        var conflict = MergeConflict(
+          place: place, base: nil, ours: ours, theirs: theirs, fields: [],
+          merge: RecordMerge(descriptor, base: nil, mine: ours, theirs: theirs), isOursFirst: true,
+          reason: "\(key)/\(identifier): \(collision.sentence)")
+        try settle(&conflict, sides, policy)
+        plan.conflicts.append(conflict)
+      }
+    }
+  }
+
+  private func noteDangling(_ sides: Sides, _ plan: inout MergePlan) throws {
+    guard try store.hasReferences(at: sides.first) else { return }
+    var changes = try merged(plan, sides)
+    for key in plan.clean.whole {
+      let reader = try store.changes(from: sides.first, to: sides.second)
+      while changes.count < Self.mostChangesLookedAt, case let found = try reader.next(512), !found.isEmpty {
+        for change in found where change.datastore == key {
+          changes.updateValue(
+            change.new?.stored, forKey: RecordPlace(datastore: key, identifier: change.identifier))
+        }
+      }
+    }
+    guard changes.count < Self.mostChangesLookedAt else { return }
+    plan.dangling = try store.danglingReferences(after: changes, at: sides.first, limit: Self.mostDangling)
+  }
+
+  /// What records become, of datastores that both sides changed.
+  private func merged(_ plan: MergePlan, _ sides: Sides) throws -> [RecordPlace: RecordContent?] {
+    var changes: [RecordPlace: RecordContent?] = [:]
+    for (key, identifiers) in plan.clean.adopted {
+      for identifier in identifiers {
+        changes.updateValue(
+          try record(identifier, of: key, at: sides.second),
+          forKey: RecordPlace(datastore: key, identifier: identifier))
+      }
+    }
+    for edit in plan.changes.edits.changes { changes.updateValue(edit.new, forKey: edit.place) }
+    return changes
+  }
+
   // MARK: Policies
 
-  private func settle(
-    _ conflict: inout MergeConflict, _ merge: RecordMerge, _ sides: Sides, _ policy: MergePolicy,
-    _ bases: [CommitIdentity]
-  ) throws {
-    let isOursWhole: Bool
+  private func settle(_ conflict: inout MergeConflict, _ sides: Sides, _ policy: MergePolicy) throws {
     switch policy {
     case .ask: return
-    case .ours: isOursWhole = true
-    case .theirs: isOursWhole = false
+    case .ours: conflict.choose(.mine)
+    case .theirs: conflict.choose(.theirs)
     case .later:
-      if conflict.ours == nil || conflict.theirs == nil {
-        isOursWhole = conflict.theirs == nil
-      } else {
-        isOursWhole = try isLater(sides, conflict.place, nil)
+      guard conflict.ours != nil, conflict.theirs != nil else {
+        // An edit beats a delete.
+        return conflict.choose(conflict.theirs == nil ? .mine : .theirs)
+      }
+      let later = try isLater(sides, conflict.place, nil) ? MergeSide.mine : .theirs
+      conflict.choose(later)
+      for field in conflict.fields {
+        let side = try isLater(sides, conflict.place, field.path) ? MergeSide.mine : .theirs
+        do throws(ModelError) {
+          try conflict.choose(.side(side), for: field.path)
+        } catch {
+          // Not every choice of fields is a record.
+          return conflict.choose(later)
+        }
       }
     }
-    guard conflict.ours != nil, conflict.theirs != nil, !conflict.fields.isEmpty else {
-      return conflict.settle(as: isOursWhole ? conflict.ours : conflict.theirs)
-    }
-    var failure: (any Error)?
-    let settled = merge.settled { field in
-      var isOurs = isOursWhole
-      if policy == .later {
-        do { isOurs = try isLater(sides, conflict.place, field.path) } catch { failure = error }
-      }
-      return isOurs == sides.isOursFirst ? .mine : .theirs
-    }
-    if let failure { throw failure }
-    conflict.settle(as: settled ?? (isOursWhole ? conflict.ours : conflict.theirs))
   }
 
   /// Whether ours changed a field (nil: the record) later than theirs.
@@ -242,11 +336,12 @@ package struct MergePlanner {
   /// How many versions of a record are looked at for who changed a field last.
   private static let mostVersions = 1_000
 
+  /// Who changed a field last. A commit that only rewrote records, as a migration does, changed nothing.
   private func change(
     of place: RecordPlace, _ field: DocumentPath?, from newest: CommitNumber
   ) throws -> (date: Int64, identity: CommitIdentity) {
     let versions = try store.versions(
-      of: place.identifier, in: place.datastore, from: newest, limit: field == nil ? 1 : Self.mostVersions)
+      of: place.identifier, in: place.datastore, from: newest, limit: Self.mostVersions)
     var number = versions.first?.commit.number ?? newest
     if let field {
       let wanted = try versions.first?.record?.document()[field]
@@ -254,17 +349,21 @@ package struct MergePlanner {
         guard try version.record?.document()[field] == wanted else { break }
         number = version.commit.number
       }
+    } else if let edit = versions.first(where: { !$0.commit.isMaintenance }) {
+      number = edit.commit.number
     }
     let commit = try store.engine.commit(number.rawValue)
     return (commit.date, commit.identity)
   }
 }
 
-extension FieldConflict {
-  fileprivate var mirrored: FieldConflict {
-    var mirrored = self
-    (mirrored.mine, mirrored.theirs) = (theirs, mine)
-    return mirrored
+extension MergedChanges {
+  /// Leaves a record as the first side has it; answers whether it was to be another.
+  fileprivate mutating func takeOut(_ place: RecordPlace) -> Bool {
+    if adopted[place.datastore]?.remove(place.identifier) != nil { return true }
+    guard let position = edits.changes.firstIndex(where: { $0.place == place }) else { return false }
+    edits.changes.remove(at: position)
+    return true
   }
 }
 
@@ -308,7 +407,7 @@ private struct BaseContents {
       case .mine: break
       case .theirs: merged = other
       case .merged(let content): merged = content
-      case .conflict: merged = merge.settled { _ in nil }
+      case .conflict: merged = merge.settled { _ in .value(nil) }
       }
     }
     return merged

@@ -69,11 +69,20 @@ final class ChildProcess {
     isInputOpen = false
   }
 
-  /// Waits for its end; the status that it ended with.
+  /// Waits for its end; the status that it ended with. One that does not end within seconds is ended.
   func wait() -> Int32 {
     var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0, errno == EINTR {}
-    hasEnded = true
+    for (signal, seconds) in [(nil, 5), (SIGTERM, 2), (SIGKILL, 2)] as [(Int32?, Int)] where !hasEnded {
+      if let signal { kill(process, signal) }
+      for _ in 0..<(seconds * 100) {
+        let ended = waitpid(process, &status, WNOHANG)
+        if ended == process || ended < 0 && errno != EINTR {
+          hasEnded = true
+          break
+        }
+        usleep(10_000)
+      }
+    }
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + (status & 0x7F)
   }
 

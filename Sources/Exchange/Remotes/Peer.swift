@@ -2,20 +2,43 @@ package import DatastoreModel
 import Documents
 package import StorageEngine
 
-/// Another copy of a store, whatever way leads to it.
+/// Another copy of a store, whatever way leads to it. One thread at a time calls it.
 package protocol Peer: AnyObject {
   /// For sentences.
   var name: String { get }
   /// Its head; several where it is a folder that several stores write to, none where it has no commit.
   func heads() throws -> [CommitIdentity]
-  /// Calls `take` with the lines of the commits of its heads that one who has `haves` lacks, and, whole, those of
-  /// `wants`, which are lacking though they are in the history of what is not.
-  func fetch(haves: [Have], wants: [CommitIdentity], take: ([UInt8]) throws -> Void) throws
+  /// Its names but `head` and those of its own remotes.
+  func pins() throws -> [PeerPin]
+  /// Calls `take` with the lines of the commits of its heads, and of `tips`, that one who has `haves` lacks, and, whole, those of
+  /// `wants`, which are lacking though they are in the history of what is not. What `take` throws ends it.
+  func fetch(haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void) throws
   /// What it has, as far as it takes to find out what it lacks.
   func haves() throws -> [Have]
   /// Sends the lines that `write` hands to its sink, and then asks for its head to be moved; answers whether it was, which it is where
   /// nothing of it is lost.
   func push(_ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void) throws -> Bool
+}
+
+extension Peer {
+  package func pins() throws -> [PeerPin] { [] }
+}
+
+/// A name that another copy has given to a commit.
+package struct PeerPin: Hashable, Sendable {
+  package var name: String
+  package var commit: CommitIdentity
+
+  package init(name: String, commit: CommitIdentity) {
+    self.name = name
+    self.commit = commit
+  }
+
+  /// Whether it may stand behind `remotes/NAME/` and be told from what an exchange keeps there.
+  var isPlain: Bool {
+    name != "common" && UInt(name) == nil && 1...200 ~= name.utf8.count
+      && !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F || $0 == "/" }
+  }
 }
 
 /// A commit that a store has, with its digest, by which a clone is noticed.
@@ -43,12 +66,12 @@ package struct Have: Hashable, Sendable {
 package final class StorePeer: Peer {
   package let name: String
   private let store: OwnStore
-  private let now: Int64
+  private let exchange: StoreExchange
 
   package init(_ store: OwnStore, name: String, now: Int64) {
     self.store = store
     self.name = name
-    self.now = now
+    exchange = StoreExchange(store, now: now)
   }
 
   package func heads() throws -> [CommitIdentity] {
@@ -57,27 +80,33 @@ package final class StorePeer: Peer {
     return head.number == 0 ? [] : [head.identity]
   }
 
-  package func fetch(haves: [Have], wants: [CommitIdentity], take: ([UInt8]) throws -> Void) throws {
-    let heads = try heads()
-    let graph = try onStorage { () throws(StorageError) in try CommitGraph(store.engine) }
-    let known = try StoreExchange.known(haves, in: graph, of: store)
-    let missing = CommitSender.missing(graph, heads: heads, haves: known)
+  package func pins() throws -> [PeerPin] {
+    let graph = try exchange.graph()
+    return try store.pins.filter { !$0.name.hasPrefix("remotes/") }.compactMap { pin in
+      graph.identity(of: pin.commit.rawValue).map { PeerPin(name: pin.name, commit: $0) }
+    }
+  }
+
+  package func fetch(
+    haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
+  ) throws {
+    let heads = try heads() + tips
+    let graph = try exchange.graph()
+    let known = try exchange.known(haves, in: graph)
+    let missing = graph.numbers(in: heads, butNotIn: known)
     try withoutActuallyEscaping(take) { take in
       let lines = LineSplitter { try take($0) }
       try CommitSender(store, graph) { try lines.add($0) }.send(missing, since: known, whole: wants)
     }
   }
 
-  package func haves() throws -> [Have] {
-    _ = try store.refresh()
-    let graph = try onStorage { () throws(StorageError) in try CommitGraph(store.engine) }
-    return try StoreExchange.haves(graph, of: store)
-  }
+  package func haves() throws -> [Have] { try exchange.haves(exchange.graph()) }
 
   package func push(
     _ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void
   ) throws -> Bool {
     let receiver = try receiver()
+    defer { exchange.releaseLock() }
     let lines = LineSplitter { try receiver.take($0) }
     do {
       try write { try lines.add($0) }
@@ -91,15 +120,14 @@ package final class StorePeer: Peer {
 
   /// What takes in commits for this store.
   func receiver() throws -> CommitReceiver {
-    if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
-    _ = try store.refresh()
-    return CommitReceiver(store, try onStorage { () throws(StorageError) in try CommitGraph(store.engine) }, now: now)
+    try exchange.requireWritable()
+    return CommitReceiver(store, try exchange.graph(), now: exchange.now)
   }
 
   /// Moves head to a commit that is here, where nothing of head's history is lost by it.
   func propose(_ head: CommitIdentity) throws -> Bool {
-    defer { if !store.keepsLock { store.engine.releaseLock() } }
-    return try StoreExchange(store, now: now).moveHead(to: head)
+    defer { exchange.releaseLock() }
+    return try exchange.moveHead(to: head)
   }
 }
 

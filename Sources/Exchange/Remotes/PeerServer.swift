@@ -8,6 +8,8 @@ import StorageEngine
 /// |---|---|
 /// | (nothing) | `{"serve":1,"store":…,"head":…}` |
 /// | `{"fetch":["identity digest",…],"wants":["identity",…]}` | the stream of what is lacking, then `{"done":n}` |
+/// | the same with `"tips":["identity",…]` | also what is lacking of these |
+/// | `{"pins":true}` | `{"pins":{"NAME":"identity",…}}` |
 /// | `{"haves":true}` | `{"haves":["identity digest",…]}` |
 /// | `{"receive":true}`, a stream, `{"done":true}` | `{"received":n}` |
 /// | `{"propose":"identity"}` | `{"serve":1,…,"moved":true}`, or `false` where head has what the proposed has not |
@@ -20,6 +22,11 @@ package struct PeerServer {
   private let now: Int64
 
   private static let mostHaves = 10_000
+  private static let mostPins = 1_000
+  /// Requests are lines of at most so many bytes.
+  private static let requestLimit = 4 << 20
+  /// A client that says nothing for so many milliseconds has gone, as where a network was cut without a word.
+  package static let patience: Int32 = 600_000
 
   package init(_ store: OwnStore, isReadOnly: Bool, now: Int64) {
     self.store = store
@@ -34,15 +41,19 @@ package struct PeerServer {
       try writer.flush()
     }
     try say(greeting())
-    while let bytes = try reader.next() {
+    while let bytes = try reader.next(limit: Self.requestLimit) {
       do {
         guard let line = StreamLine(bytes) else { throw ExchangeError.peer(name: "strata serve", reason: "no request") }
         switch line.kind {
         case "fetch":
           let haves = (line.texts("fetch") ?? []).prefix(Self.mostHaves).compactMap(Have.init(text:))
           let wants = (line.texts("wants") ?? []).prefix(Self.mostHaves).compactMap(CommitIdentity.init(text:))
-          try peer.fetch(haves: haves, wants: wants) { try writer.add($0 + [UInt8(ascii: "\n")]) }
+          let tips = (line.texts("tips") ?? []).prefix(Self.mostPins).compactMap(CommitIdentity.init(text:))
+          try peer.fetch(haves: haves, wants: wants, of: tips) { try writer.add($0 + [UInt8(ascii: "\n")]) }
           try say([.init("done", .bool(true))])
+        case "pins":
+          let pins = try peer.pins().prefix(Self.mostPins)
+          try say([.init("pins", .object(pins.map { .init($0.name, .string($0.commit.text)) }))])
         case "haves": try say([.init("haves", .array(peer.haves().map { .string($0.text) }))])
         case "receive": try say([.init("received", .number(NumberText(receive(reader))))])
         case "propose":

@@ -10,16 +10,23 @@ package final class PipePeer: Peer {
   private let reader: LineReader
   private let writer: LineWriter
   private var greeting: StreamLine?
+  /// Set where an answer was not read to its end: nothing that comes now answers what is asked.
+  private var isBroken = false
+  /// Requests that waited for an answer, and bytes both ways, for those who count.
+  package private(set) var roundTrips = 0
+  package var byteCount: Int { reader.byteCount + writer.byteCount }
 
   private static let patience: Int32 = 60_000
   private static let mostHaves = 10_000
+  /// Answers but streams are lines of at most so many bytes.
+  private static let answerLimit = 4 << 20
 
   /// Starts a program that serves a store on its standard input and output.
   package init(_ words: [String], name: String) throws {
     self.name = name
     child = try ChildProcess(words)
     reader = LineReader(descriptor: child.output, name: name, patience: Self.patience)
-    writer = LineWriter(descriptor: child.input, name: name)
+    writer = LineWriter(descriptor: child.input, name: name, patience: Self.patience)
   }
 
   /// The words that run `strata serve` on another machine. `STRATA_SSH` names a program in the place of ssh, as a test does.
@@ -50,16 +57,37 @@ package final class PipePeer: Peer {
     return line
   }
 
-  package func fetch(haves: [Have], wants: [CommitIdentity], take: ([UInt8]) throws -> Void) throws {
+  package func fetch(
+    haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
+  ) throws {
     _ = try greet()
-    try ask([
+    var request: [Document.Member] = [
       .init("fetch", .array(haves.map { .string($0.text) })), .init("wants", .array(wants.map { .string($0.text) })),
-    ])
+    ]
+    if !tips.isEmpty { request.append(.init("tips", .array(tips.map { .string($0.text) }))) }
+    try ask(request)
+    isBroken = true
     while true {
       guard let bytes = try reader.next() else { throw gone() }
-      if bytes.starts(with: Array("{\"done\":".utf8)) { return }
-      if bytes.starts(with: Array("{\"error\":".utf8)) { throw refusal(bytes) }
+      if bytes.starts(with: Array("{\"done\":".utf8)) {
+        isBroken = false
+        return
+      }
+      if bytes.starts(with: Array("{\"error\":".utf8)) {
+        isBroken = false
+        throw refusal(bytes)
+      }
       try take(bytes)
+    }
+  }
+
+  package func pins() throws -> [PeerPin] {
+    _ = try greet()
+    try ask([.init("pins", .bool(true))])
+    guard case .object(let members)? = try answer().document("pins") else { throw wrong("it does not say its names") }
+    return members.prefix(Self.mostHaves).compactMap { member in
+      guard case .string(let text) = member.value, let commit = CommitIdentity(text: text) else { return nil }
+      return PeerPin(name: member.name, commit: commit)
     }
   }
 
@@ -78,8 +106,10 @@ package final class PipePeer: Peer {
   ) throws -> Bool {
     _ = try greet()
     try ask([.init("receive", .bool(true))])
+    isBroken = true
     do {
       try write { try self.writer.add($0) }
+      isBroken = false
     } catch let error as ExchangeError {
       // Why it went away it may have said.
       if case .peer = error { throw gone() }
@@ -97,12 +127,16 @@ package final class PipePeer: Peer {
   }
 
   private func ask(_ members: [Document.Member]) throws {
+    if isBroken { throw wrong("what it was asked before was not read to its end") }
+    roundTrips += 1
     try writer.add(StreamLine.bytes(members))
-    try writer.flush()
+    do {
+      try writer.flush()
+    } catch { throw gone() }
   }
 
   private func answer() throws -> StreamLine {
-    guard let bytes = try reader.next() else { throw gone() }
+    guard let bytes = try reader.next(limit: Self.answerLimit) else { throw gone() }
     guard let line = StreamLine(bytes) else {
       throw wrong("it says what is no line of the stream: “\(Self.shown(bytes))”")
     }

@@ -1,4 +1,4 @@
-import DatastoreModel
+package import DatastoreModel
 
 /// Opens the other copy that a location leads to.
 package struct RemotePeers {
@@ -13,6 +13,14 @@ package struct RemotePeers {
     self.author = author
     self.now = now
     self.ssh = ssh
+  }
+
+  /// Opens a remote of a store; relative paths begin in the folder that the store lies in.
+  ///
+  /// - Throws: `ExchangeError`, or `ModelError` where a path leads to no store. What ssh says when it fails comes with the first call.
+  package func open(_ remote: Remote, of store: OwnStore) throws -> any Peer {
+    let folder = store.path.lastIndex(of: "/").map { String(store.path[..<$0]) } ?? "."
+    return try open(remote.location, name: remote.name, from: folder.isEmpty ? "/" : folder)
   }
 
   /// - Parameter folder: where relative paths begin: the folder that the store lies in.

@@ -13,20 +13,20 @@ package struct Remote: Hashable, Sendable {
   package var name: String
   /// As the user wrote it.
   package var location: String
-  /// When something was fetched from it or sent to it last, in nanoseconds since 1970; nil: never, or before this was kept.
-  package var exchangedAt: Int64?
+  /// When an exchange with it came to its end last, in nanoseconds since 1970.
+  package var exchanged: Int64?
 
-  package init(name: String, location: String, exchangedAt: Int64? = nil) {
+  package init(name: String, location: String, exchanged: Int64? = nil) {
     self.name = name
     self.location = location
-    self.exchangedAt = exchangedAt
+    self.exchanged = exchanged
   }
 }
 
 /// The file `remotes` in a store's folder: names and locations of other copies. It is no part of the history.
 ///
 ///     strata remotes 1 1f3a0c77
-///     {"name":"laptop","location":"../laptop.strata","exchanged":"2026-11-20T16:00:00.000000000Z"}
+///     {"name":"laptop","location":"../laptop.strata","exchanged":"2026-11-20T13:55:35.544123456Z"}
 ///
 /// The first line has the CRC-32C of all that follows. The file is written under another name and renamed.
 package struct RemotesFile {
@@ -49,8 +49,7 @@ package struct RemotesFile {
         throw ModelError.unreadable(what: path, where: "line \(remotes.count + 2) is no remote")
       }
       remotes.append(
-        Remote(
-          name: name, location: location, exchangedAt: parsed.text("exchanged").flatMap { StreamDate.nanoseconds($0) }))
+        Remote(name: name, location: location, exchanged: parsed.text("exchanged").flatMap(StreamDate.nanoseconds)))
     }
     guard String(decoding: first, as: UTF8.self) == Self.head + Self.text(check) else {
       throw ModelError.unreadable(
@@ -72,11 +71,11 @@ package struct RemotesFile {
       var members: [Document.Member] = [
         .init("name", .string(remote.name)), .init("location", .string(remote.location)),
       ]
-      if let moment = remote.exchangedAt { members.append(.init("exchanged", .string(StreamDate.text(moment)))) }
+      if let date = remote.exchanged { members.append(.init("exchanged", .string(StreamDate.text(date)))) }
       lines += StreamLine.bytes(members)
     }
     let bytes = Array((Self.head + Self.text(crc32c(0, lines)) + "\n").utf8) + lines
-    try DurableFile.write(bytes, to: path)
+    try DurableFile.replace(path, with: bytes)
   }
 
   private static func text(_ check: UInt32) -> String { String(Hexadecimal.text(of: UInt64(check)).suffix(8)) }
@@ -98,11 +97,11 @@ package struct RemotesFile {
     try write(remotes + [remote])
   }
 
-  /// Keeps when something was fetched from a remote, or sent to it; nothing where the file has no such remote.
-  func noteExchange(with name: String, at moment: Int64) throws {
+  /// Notes when an exchange with a remote came to its end.
+  func note(_ date: Int64, of name: String) throws {
     var remotes = try read()
     guard let position = remotes.firstIndex(where: { $0.name == name }) else { return }
-    remotes[position].exchangedAt = moment
+    remotes[position].exchanged = date
     try write(remotes)
   }
 
@@ -121,49 +120,5 @@ package struct RemotesFile {
     guard isPlain, 1...60 ~= name.utf8.count, !name.hasPrefix("-"), !name.hasPrefix(".") else {
       throw .invalidRemote(name, reason: "a remote's name has 1 to 60 letters, digits, “-”, “_” and “.”")
     }
-  }
-}
-
-/// Files that are there whole or not at all.
-enum DurableFile {
-  static func write(_ bytes: [UInt8], to path: String) throws {
-    let temporary = path + ".new"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw failure("open", temporary) }
-    var written = 0
-    while written < bytes.count {
-      let count = bytes.withUnsafeBytes { bytes in
-        Self.write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else {
-        let error = failure("write", temporary)
-        close(descriptor)
-        unlink(temporary)
-        throw error
-      }
-      written += count
-    }
-    let isSynced = fsync(descriptor) == 0
-    close(descriptor)
-    guard isSynced, rename(temporary, path) == 0 else {
-      let error = failure("rename", path)
-      unlink(temporary)
-      throw error
-    }
-    let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    try? SystemDisk().syncDirectory(folder.isEmpty ? "/" : folder)
-  }
-
-  private static func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    #if canImport(Darwin)
-      Darwin.write(descriptor, bytes, count)
-    #else
-      Glibc.write(descriptor, bytes, count)
-    #endif
-  }
-
-  private static func failure(_ operation: String, _ path: String) -> ModelError {
-    .storage("\(operation) of \(path) failed: \(String(cString: strerror(errno)))", kind: .failed)
   }
 }

@@ -17,9 +17,15 @@ package final class CommitReceiver {
   package private(set) var received: [UInt64] = []
   /// The last commit that came whole, or was there already.
   package private(set) var newest: CommitIdentity?
+  /// Commits whose end came, also of those that were here before.
+  package private(set) var ended = 0
+  /// How many the stream says that it has; nil where it does not say.
+  package private(set) var announced: Int?
+  /// The line that was taken last, from 1.
+  private(set) var line = 0
   private let now: Int64
-  private var line = 0
   private var hasHeader = false
+  private var blankLines = 0
   private var commit: Incoming?
   private var last: PendingCommit?
 
@@ -27,6 +33,8 @@ package final class CommitReceiver {
   private static let mostWaiting = 16 << 20
   private static let dayAhead: Int64 = 86_400_000_000_000
   private static let mostSquashed: UInt64 = 10_000_000
+  /// Of what says nothing, as a peer sends it that floods.
+  private static let mostBlankLines = 1_000
 
   /// A commit of which the end has not come.
   private struct Incoming {
@@ -52,7 +60,11 @@ package final class CommitReceiver {
   /// Takes the next line, without its end.
   package func take(_ bytes: [UInt8]) throws {
     line += 1
-    if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) { return }
+    if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0D || $0 == 0x09 }) {
+      blankLines += 1
+      guard blankLines <= Self.mostBlankLines else { throw wrong("there are more than 1,000 blank lines") }
+      return
+    }
     guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object on one line") }
     if !hasHeader { return try takeHeader(parsed) }
     switch parsed.kind {
@@ -67,6 +79,7 @@ package final class CommitReceiver {
     try settle()
     if let commit { throw wrong("the stream ends within commit \(commit.identity.text)") }
     if !hasHeader { throw wrong("the stream is empty") }
+    if let announced, ended < announced { throw wrong("the stream ends after \(ended) of \(announced) commits") }
   }
 
   /// Makes durable what has come whole.
@@ -83,12 +96,14 @@ package final class CommitReceiver {
     }
     guard version == 1 else { throw wrong("this is a stream of version \(version); this program knows version 1") }
     hasHeader = true
+    announced = header.number("commits").flatMap { Int(exactly: $0) }
   }
 
   // MARK: Commits
 
   private func begin(_ line: StreamLine) throws {
     if let commit { throw wrong("commit \(commit.identity.text) has no end") }
+    if let announced, ended >= announced { throw wrong("more commits come than the \(announced) that were announced") }
     guard let identity = line.text("commit").flatMap(CommitIdentity.init(text:)) else {
       throw wrong("the commit has no identity")
     }
@@ -105,7 +120,7 @@ package final class CommitReceiver {
     guard line.text("digest") == digest else { throw wrong("the digest of \(identity.text) is another one") }
     var incoming = Incoming(
       identity: identity, isKnown: false, check: crc32c(0, line.bytes + [UInt8(ascii: "\n")]))
-    if let number = graph.number(of: identity), let node = graph.nodes[identity] {
+    if let number = graph.number(of: identity), let node = graph[identity] {
       let known = try onStorage { () throws(StorageError) in try store.engine.commit(number) }
       guard CommitDigest.text(of: known, node) == digest else { throw ExchangeError.cloned(identity) }
       incoming.isKnown = true
@@ -268,6 +283,7 @@ package final class CommitReceiver {
       throw wrong("the check of commit \(incoming.identity.text) is another one: something was garbled on the way")
     }
     commit = nil
+    ended += 1
     guard !incoming.isKnown else {
       newest = incoming.identity
       return

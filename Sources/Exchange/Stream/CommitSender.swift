@@ -21,13 +21,6 @@ package struct CommitSender {
     self.sink = sink
   }
 
-  /// Numbers of the commits that `heads` consist of and one that has `haves` lacks; each after its parents.
-  package static func missing(
-    _ graph: CommitGraph, heads: [CommitIdentity], haves: [CommitIdentity]
-  ) -> [UInt64] {
-    graph.ancestry(of: heads).subtracting(graph.ancestry(of: haves)).compactMap { graph.number(of: $0) }.sorted()
-  }
-
   /// - Parameter whole: commits that are sent with all that they hold, because the other side lacks what they were made on.
   /// - Returns: How many commits were written.
   @discardableResult
@@ -42,7 +35,7 @@ package struct CommitSender {
     try sink(
       StreamLine.bytes([
         .init("strata", .number(NumberText(1))), .init("store", .string(name)),
-        .init("since", .array(since.map { .string($0.text) })),
+        .init("since", .array(since.map { .string($0.text) })), .init("commits", .number(NumberText(numbers.count))),
       ]))
     for (done, number) in numbers.enumerated() {
       try send(number, isWhole: wanted.contains(number))
@@ -54,7 +47,7 @@ package struct CommitSender {
   private func send(_ number: UInt64, isWhole: Bool) throws {
     let view = try onStorage { () throws(StorageError) in try store.view(at: number) }
     let commit = view.commit
-    guard let node = graph.nodes[commit.identity] else { throw ModelError.noSuchCommit("#\(number)") }
+    guard let node = graph[commit.identity] else { throw ModelError.noSuchCommit("#\(number)") }
     let parent = try onStorage { () throws(StorageError) in
       isWhole ? nil : try commit.parents.first.map { parent throws(StorageError) in try store.view(at: parent) }
     }

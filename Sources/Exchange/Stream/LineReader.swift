@@ -15,8 +15,11 @@ package final class LineReader {
   private var ahead: [UInt8] = []
   private var at = 0
   private var isAtEnd = false
+  /// Bytes that were read.
+  package private(set) var byteCount = 0
 
-  private static let lineLimit = 256 << 20
+  /// The longest line of a stream: a record of 128 MiB as base64, and what stands around it.
+  package static let lineLimit = 256 << 20
   private static let chunk = 1 << 16
 
   /// Takes over an open descriptor, and closes it in the end.
@@ -27,18 +30,20 @@ package final class LineReader {
   }
 
   /// Opens a file; `-` is standard input.
-  package convenience init(path: String) throws {
+  package convenience init(path: String, patience: Int32 = -1) throws {
     let descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
       throw ModelError.noSuchStore(path: path, reason: String(cString: strerror(errno)))
     }
-    self.init(descriptor: descriptor, name: path == "-" ? "standard input" : path)
+    self.init(descriptor: descriptor, name: path == "-" ? "standard input" : path, patience: patience)
   }
 
   deinit { close(descriptor) }
 
   /// The next line, without its end; nil at the end. What follows the last end of a line is a line too.
-  package func next() throws -> [UInt8]? {
+  ///
+  /// - Parameter limit: A longer line is an error; not much more than so many bytes are held.
+  package func next(limit: Int = lineLimit) throws -> [UInt8]? {
     var searched = at
     while true {
       if let end = ahead[searched...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -46,8 +51,8 @@ package final class LineReader {
         return Array(ahead[at..<end])
       }
       searched = ahead.count
-      guard searched - at < Self.lineLimit else {
-        throw ExchangeError.peer(name: name, reason: "a line is longer than 256 MiB")
+      guard searched - at < limit else {
+        throw ExchangeError.peer(name: name, reason: "a line is longer than \(limit >> 20) MiB")
       }
       if isAtEnd {
         guard at < ahead.count else { return nil }
@@ -69,7 +74,7 @@ package final class LineReader {
       let ready = poll(&poller, 1, patience)
       if ready > 0 { break }
       if ready == 0 {
-        throw ExchangeError.peer(name: name, reason: "no answer for \(patience / 1000) seconds")
+        throw ExchangeError.peer(name: name, reason: "nothing came for \(patience / 1000) seconds")
       }
       guard errno == EINTR else { throw failure() }
     }
@@ -79,6 +84,7 @@ package final class LineReader {
       read(descriptor, bytes.baseAddress.map { $0 + start }, Self.chunk)
     }
     ahead.removeLast(Self.chunk - max(0, count))
+    byteCount += max(0, count)
     if count == 0 { isAtEnd = true }
     if count < 0, errno != EINTR { throw failure() }
   }

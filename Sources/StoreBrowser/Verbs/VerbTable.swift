@@ -154,20 +154,27 @@ extension Verb {
       "remote", [.required("PATH"), .optional("add|remove"), .optional("NAME"), .optional("LOCATION")], [.json],
       summary: "Print the other copies of a store, or add or remove one.",
       details: """
-        LOCATION is the path of another store, as seen from the folder that this one lies in, ssh://[user@]host[:port]/path \
-        host:path, or folder:PATH. Remotes are kept beside the store and are no part of its history.
+        LOCATION is the path of another store, as seen from the folder that this one lies in, ssh://[user@]host[:port]/path, \
+        host:path, or folder:PATH, a folder that something else carries. Remotes are kept beside the store and are no part of its history. \
+        Printed with each is how many commits this store is ahead and behind of what was fetched last.
         """),
     Verb(
-      "fetch", [.required("PATH"), .optional("NAME")], [.json],
+      "fetch", [.required("PATH"), .optional("NAME")],
+      [Option(name: "--pins", value: nil, summary: "Bring the other side's names too, as remotes/NAME/PIN."), .json],
       summary: "Bring the commits of other copies that are missing here, without merging them.",
       details: "Without NAME, of all remotes. Their heads are named remotes/NAME, and can be looked at like any commit."
     ),
     Verb(
-      "merge", [.required("PATH"), .optional("NAME|COMMIT")], [.ours, .theirs, .later, .unrelated, .dryRun, .json],
+      "merge", [.required("PATH"), .optional("NAME|COMMIT")],
+      [
+        .ours, .theirs, .later, .unrelated, .dryRun,
+        Option(name: "--step-back", value: nil, summary: "Put head back over a merge that no other copy has."), .json,
+      ],
       summary: "Merge what was fetched into head, field by field.",
       details: """
         Where both sides changed the same field of a record, nothing is written, the conflicts are printed and the status \
-        is 1, unless --ours, --theirs or --later says how to settle them. Without NAME, all remotes are merged.
+        is 1, unless --ours, --theirs or --later says how to settle them. Without NAME, all remotes are merged. While a merge was \
+        not sent, --step-back puts head back to what it was before; undo takes the other side's work back everywhere.
         """),
     Verb(
       "push", [.required("PATH"), .optional("NAME")], [.json],

@@ -18,21 +18,12 @@ extension VerbRun {
     let file = RemotesFile(storeAt: store.path)
     switch arguments.operand(1) {
     case nil:
-      for remote in try file.read() {
-        if isJSON {
-          try line(["name": .string(remote.name), "location": .string(remote.location)])
-        } else {
-          try output.line("\(remote.name)  \(remote.location)")
-        }
-      }
+      for state in try StoreExchange(store, now: LocalTime.now).remotes() { try tell(state) }
     case "add": try file.add(Remote(name: required(2), location: required(3)))
     case "remove":
       let name = try required(2)
       try file.remove(name)
-      let own = try editableOwnStore()
-      for pin in try own.pins where pin.name == StoreExchange.name(of: name) || pin.name.hasPrefix("remotes/\(name)/") {
-        try own.pin(pin.name, to: nil)
-      }
+      try exchange(of: editableOwnStore()).forget(name)
     case let word?: throw UsageError("it is add or remove, not “\(word)”", verb: arguments.verb)
     }
     return 0
@@ -42,24 +33,47 @@ extension VerbRun {
     let store = try editableOwnStore()
     let exchange = exchange(of: store)
     for remote in try remotes(of: store, arguments.operands(from: 1)) {
-      let fetched = try exchange.fetch(peer(remote, of: store), as: remote.name)
-      try tell(remote, "fetched", fetched.received, of: store)
+      try fetch(peers.open(remote, of: store), remote, exchange)
     }
     return 0
+  }
+
+  @discardableResult
+  private func fetch(
+    _ peer: any Peer, _ remote: Remote, _ exchange: StoreExchange
+  ) throws -> StoreExchange.Fetched {
+    let meter = ProgressMeter("fetching from \(remote.name)")
+    let fetched = try exchange.fetch(
+      peer, as: remote.name, pins: arguments.has("--pins"), progress: meter.report)
+    meter.finish()
+    try tell(remote, "fetched", fetched.received, of: exchange.store)
+    for note in fetched.notes { complain(note) }
+    return fetched
   }
 
   func push() throws -> Int32 {
     let store = try editableOwnStore()
     let exchange = exchange(of: store)
     for remote in try remotes(of: store, arguments.operands(from: 1)) {
-      try tell(remote, "sent", exchange.push(peer(remote, of: store), as: remote.name), of: store)
+      try push(peers.open(remote, of: store), remote, exchange)
     }
     return 0
+  }
+
+  private func push(_ peer: any Peer, _ remote: Remote, _ exchange: StoreExchange) throws {
+    let meter = ProgressMeter("sending to \(remote.name)")
+    let sent = try exchange.push(peer, as: remote.name, progress: meter.report)
+    meter.finish()
+    exchange.noteExchange(with: remote.name)
+    try tell(remote, "sent", sent, of: exchange.store)
   }
 
   func merge() throws -> Int32 {
     let store = try editableOwnStore()
     let exchange = exchange(of: store)
+    if arguments.has("--step-back") {
+      return try printCommit(exchange.stepBack(over: store.head.commit))
+    }
     for (name, commit) in try commitsToMerge(in: store, exchange) {
       let merged = try exchange.merge(
         commit, policy: policy(), unrelated: arguments.has("--unrelated"), isDryRun: arguments.has("--dry-run"),
@@ -74,19 +88,17 @@ extension VerbRun {
     let store = try editableOwnStore()
     let exchange = exchange(of: store)
     let policy = try policy()
-    let peers = try remotes(of: store, arguments.operands(from: 1)).map { ($0, try peer($0, of: store)) }
+    let peers = try remotes(of: store, arguments.operands(from: 1)).map { ($0, try self.peers.open($0, of: store)) }
     var heads: [(Remote, CommitIdentity)] = []
     for (remote, peer) in peers {
-      let fetched = try exchange.fetch(peer, as: remote.name)
-      try tell(remote, "fetched", fetched.received, of: store)
-      heads += fetched.heads.map { (remote, $0) }
+      heads += try fetch(peer, remote, exchange).heads.map { (remote, $0) }
     }
     for (remote, head) in heads {
       let merged = try exchange.merge(head, policy: policy, named: "Merge \(remote.name)")
       try tell(merged, remote.name)
       if !merged.plan.open.isEmpty { return try refuse(merged.plan) }
     }
-    for (remote, peer) in peers { try tell(remote, "sent", exchange.push(peer, as: remote.name), of: store) }
+    for (remote, peer) in peers { try push(peer, remote, exchange) }
     return 0
   }
 
@@ -101,14 +113,20 @@ extension VerbRun {
       kept = FileManager.default.currentDirectoryPath + "/" + text
     }
     let peer = try peers.open(kept, name: location, from: ".")
-    let head = try peer.heads().first
+    _ = try peer.heads()
     let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
     do {
       let exchange = exchange(of: store)
-      let fetched = try exchange.fetch(peer, as: "origin")
-      if let head { _ = try exchange.moveHead(to: head) }
-      try RemotesFile(storeAt: path).add(Remote(name: "origin", location: kept))
-      try tell(Remote(name: "origin", location: kept), "fetched", fetched.received, of: store)
+      let origin = Remote(name: "origin", location: kept)
+      let fetched = try fetch(peer, origin, exchange)
+      // A folder may hold the heads of many.
+      for (place, head) in fetched.heads.enumerated() {
+        if place == 0 { _ = try exchange.moveHead(to: head) }
+        let merged = try exchange.merge(head, policy: .ask, named: "Merge origin")
+        if !merged.plan.open.isEmpty { try tell(merged, "origin") }
+      }
+      try RemotesFile(storeAt: path).add(origin)
+      exchange.noteExchange(with: origin.name)
     } catch {
       removeStore(path)
       throw error
@@ -119,8 +137,9 @@ extension VerbRun {
   func serve() throws -> Int32 {
     let isReadOnly = arguments.has("--read-only")
     let store = try ownStore(openStore(required(0), readOnly: isReadOnly))
-    try PeerServer(store, isReadOnly: isReadOnly, now: LocalTime.now)
-      .serve(LineReader(path: "-"), LineWriter(descriptor: 1, name: "standard output"))
+    try PeerServer(store, isReadOnly: isReadOnly, now: LocalTime.now).serve(
+      LineReader(path: "-", patience: PeerServer.patience),
+      LineWriter(descriptor: 1, name: "standard output", patience: PeerServer.patience))
     return 0
   }
 
@@ -134,11 +153,6 @@ extension VerbRun {
     RemotePeers(
       program: "strata", author: currentUser(), now: LocalTime.now,
       ssh: ProcessInfo.processInfo.environment["STRATA_SSH"])
-  }
-
-  private func peer(_ remote: Remote, of store: OwnStore) throws -> any Peer {
-    let folder = store.path.lastIndex(of: "/").map { String(store.path[..<$0]) } ?? "."
-    return try peers.open(remote.location, name: remote.name, from: folder.isEmpty ? "/" : folder)
   }
 
   /// The remotes that names mean, or all.
@@ -170,19 +184,13 @@ extension VerbRun {
     }
     let pins = try store.pins
     if let name = arguments.operand(1) {
-      let heads = Self.heads(of: name, in: pins)
+      let heads = StoreExchange.heads(of: name, in: pins).map(\.commit)
       return try (heads.isEmpty ? [store.resolve(name)] : heads).map { (name, try identity($0)) }
     }
     let names = try RemotesFile(storeAt: store.path).read().map(\.name)
-    let heads = names.flatMap { name in Self.heads(of: name, in: pins).map { (name, $0) } }
+    let heads = names.flatMap { name in StoreExchange.heads(of: name, in: pins).map { (name, $0.commit) } }
     if heads.isEmpty { throw ModelError.refused(reason: "nothing was fetched yet") }
     return try heads.map { ($0.0, try identity($0.1)) }
-  }
-
-  /// What was fetched from a remote last.
-  private static func heads(of remote: String, in pins: [Pin]) -> [CommitNumber] {
-    let name = StoreExchange.name(of: remote)
-    return pins.filter { $0.name == name || $0.name.hasPrefix(name + "/") }.map(\.commit)
   }
 
   // MARK: What they print
@@ -195,6 +203,19 @@ extension VerbRun {
     }
   }
 
+  private func tell(_ state: RemoteState) throws {
+    let remote = state.remote
+    if isJSON {
+      return try line([
+        "name": .string(remote.name), "location": .string(remote.location),
+        "heads": .array(state.heads.map { .commit($0.commit) }), "ahead": .count(state.ahead),
+        "behind": .count(state.behind), "exchanged": remote.exchanged.map { .string(Clock.iso8601($0)) } ?? .null,
+      ])
+    }
+    let distance = state.heads.isEmpty ? "nothing fetched yet" : "\(state.ahead) ahead, \(state.behind) behind"
+    try output.line("\(remote.name)  \(remote.location)  \(distance)")
+  }
+
   private func tell(_ merged: StoreExchange.Merged, _ name: String) throws {
     let plan = merged.plan
     if isJSON {
@@ -202,18 +223,22 @@ extension VerbRun {
         switch plan.kind {
         case .nothing: "nothing"
         case .fastForward: "fast-forward"
+        case .twin: "same"
         case .merge: "merge"
         }
+      let notes = plan.notes + plan.dangling.map(\.sentence)
       try line([
         "merge": .string(name), "kind": .string(kind), "clean": .count(plan.cleanCount),
         "conflicts": .count(plan.conflicts.count), "open": .count(plan.open.count),
-        "notes": .array(plan.notes.map { .string($0) }), "commit": merged.head.map(Document.commit) ?? .null,
+        "notes": .array(notes.map { .string($0) }), "commit": merged.head.map(Document.commit) ?? .null,
       ])
+      for conflict in plan.conflicts where conflict.isSettled { try tell(conflict) }
       return
     }
-    for note in plan.notes { try output.line(note) }
+    for note in plan.notes + plan.dangling.map(\.sentence) { try output.line(note) }
     switch plan.kind {
     case .nothing: try output.line("\(name): nothing to merge")
+    case .twin: try output.line("\(name): holds the same; nothing to merge")
     case .fastForward: try output.line("\(name): head moved to \(merged.head?.description ?? "its head")")
     case .merge:
       let settled = plan.conflicts.count - plan.open.count
@@ -226,33 +251,7 @@ extension VerbRun {
 
   /// Prints what nobody has settled, and how to.
   private func refuse(_ plan: MergePlan) throws -> Int32 {
-    for conflict in plan.open {
-      guard isJSON else {
-        try output.line(conflict.sentence)
-        for field in conflict.fields {
-          func text(_ document: Document?) -> String { document?.compactJSON ?? "—" }
-          try output.line(
-            "    \(field.path): base \(text(field.base)), ours \(text(field.mine)), theirs \(text(field.theirs))")
-        }
-        continue
-      }
-      var members: [Document.Member] = [
-        .init("conflict", .string(conflict.sentence)), .init("datastore", .string(conflict.place.datastore)),
-        .init("id", .identifier(conflict.place.identifier)),
-      ]
-      members.append(
-        .init(
-          "fields",
-          .array(
-            conflict.fields.map { field in
-              var members: [Document.Member] = [.init("field", .string(field.path.description))]
-              if let base = field.base { members.append(.init("base", base)) }
-              if let ours = field.mine { members.append(.init("ours", ours)) }
-              if let theirs = field.theirs { members.append(.init("theirs", theirs)) }
-              return .object(members)
-            })))
-      try line(.object(members))
-    }
+    for conflict in plan.open { try tell(conflict) }
     try output.flush()
     if arguments.has("--dry-run") {
       complain("\(counted(plan.open.count, "conflict")) to settle, by --ours, --theirs or --later")
@@ -260,6 +259,34 @@ extension VerbRun {
       complain(ExchangeError.unsettled(plan.open.count).description)
     }
     return 1
+  }
+
+  private func tell(_ conflict: MergeConflict) throws {
+    guard isJSON else {
+      try output.line(conflict.sentence)
+      for field in conflict.fields {
+        func text(_ document: Document?) -> String { document?.compactJSON ?? "—" }
+        try output.line(
+          "    \(field.path): base \(text(field.base)), ours \(text(field.mine)), theirs \(text(field.theirs))")
+      }
+      return
+    }
+    var members: [Document.Member] = [
+      .init("conflict", .string(conflict.sentence)), .init("datastore", .string(conflict.place.datastore)),
+      .init("id", .identifier(conflict.place.identifier)), .init("settled", .bool(conflict.isSettled)),
+    ]
+    members.append(
+      .init(
+        "fields",
+        .array(
+          conflict.fields.map { field in
+            var members: [Document.Member] = [.init("field", .string(field.path.description))]
+            if let base = field.base { members.append(.init("base", base)) }
+            if let ours = field.mine { members.append(.init("ours", ours)) }
+            if let theirs = field.theirs { members.append(.init("theirs", theirs)) }
+            return .object(members)
+          })))
+    try line(.object(members))
   }
 
   /// Takes away a store that was made for nothing.

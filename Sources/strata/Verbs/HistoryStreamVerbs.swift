@@ -22,7 +22,7 @@ extension VerbRun {
     }
     let heads = try identity(view(of: store).commit)
     let since = try arguments.value("--since").map { try identity(store.resolve($0)) } ?? []
-    let missing = CommitSender.missing(graph, heads: heads, haves: since)
+    let missing = graph.numbers(in: heads, butNotIn: since)
     try CommitSender(store, graph) { try self.output.bytes($0) }.send(missing, since: since)
     return 0
   }
@@ -37,7 +37,9 @@ extension VerbRun {
     let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
-    let outcome = try StoreExchange(store, now: LocalTime.now).takeIn(reader)
+    let meter = ProgressMeter("taking in")
+    let outcome = try StoreExchange(store, now: LocalTime.now).takeIn(reader, progress: meter.report)
+    meter.finish()
     if isJSON {
       try line([
         "received": .count(outcome.received), "head": .commit(store.head.commit), "moved": .bool(outcome.movedHead),

@@ -1,5 +1,7 @@
-import Documents
 import DatastoreModel
+import Documents
+import Exchange
+import Expressions
 import StoreBrowser
 
 // The verbs that change a store by one commit and print its number: delete, undo, redo, restore, pin.
@@ -41,6 +43,9 @@ extension VerbRun {
     let named = try arguments.operand(1).map { try store.resolve($0) }
     guard let commit = try named ?? store.undoCandidate() else {
       throw ModelError.refused(reason: "there is no commit left to take back")
+    }
+    if let own = store as? OwnStore, let merge = try StoreExchange(own, now: LocalTime.now).undo(of: commit) {
+      complain("\(commit) is a merge: \(merge.sentence)" + (merge.canStepBack ? ": strata merge --step-back" : ""))
     }
     return try printCommit(store.undo(commit, named: "undo \(commit)"))
   }

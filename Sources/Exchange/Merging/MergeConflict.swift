@@ -1,0 +1,132 @@
+package import DatastoreModel
+package import Documents
+
+/// A record that both sides changed in ways that exclude one another, and what was chosen for it so far.
+package struct MergeConflict: Sendable {
+  package let place: RecordPlace
+  package let base: RecordContent?
+  package let ours: RecordContent?
+  package let theirs: RecordContent?
+  /// Fields that both changed, `mine` being ours; none where one side deleted the record, or the contents cannot be put together field by
+  /// field.
+  package let fields: [FieldConflict]
+  /// Why it is one, where the records themselves do not tell: a value that a unique index has already, as a sentence.
+  package let reason: String?
+  /// What was chosen for fields.
+  package private(set) var choices: [DocumentPath: FieldChoice] = [:]
+  private var whole: Whole?
+  private let merge: RecordMerge
+  private let isOursFirst: Bool
+
+  private enum Whole: Sendable, Hashable {
+    case side(MergeSide)
+    case content(RecordContent?)
+  }
+
+  init(
+    place: RecordPlace, base: RecordContent?, ours: RecordContent?, theirs: RecordContent?, fields: [FieldConflict],
+    merge: RecordMerge, isOursFirst: Bool, reason: String? = nil
+  ) {
+    self.place = place
+    self.base = base
+    self.ours = ours
+    self.theirs = theirs
+    self.fields = isOursFirst ? fields : fields.map(\.mirrored)
+    self.merge = merge
+    self.isOursFirst = isOursFirst
+    self.reason = reason
+  }
+
+  // MARK: Choosing
+
+  /// Takes one side for all that conflicts: every field that both changed, what one side alone changed staying as it is; or the record as a
+  /// whole, where there are no such fields. `mine` is ours.
+  package mutating func choose(_ side: MergeSide) {
+    whole = nil
+    choices = Dictionary(fields.map { ($0.path, .side(side)) }) { first, _ in first }
+    if fields.isEmpty || result == nil { whole = .side(side) }
+  }
+
+  /// Takes a side, or a value, for one field that both changed.
+  ///
+  /// - Throws: `ModelError.refused` where the record cannot hold it.
+  package mutating func choose(_ choice: FieldChoice, for field: DocumentPath) throws(ModelError) {
+    guard fields.contains(where: { $0.path == field }) else {
+      throw .refused(reason: "\(field) does not conflict in \(place.datastore)/\(place.identifier)")
+    }
+    let (known, before) = (choices, whole)
+    whole = nil
+    choices[field] = choice
+    if merge.settled({ self.choice($0.path) }) == nil {
+      (choices, whole) = (known, before)
+      throw .refused(reason: "\(place.datastore)/\(place.identifier) cannot hold this \(field)")
+    }
+  }
+
+  /// Takes a content that somebody wrote; nil deletes the record.
+  package mutating func choose(content: RecordContent?) {
+    whole = .content(content)
+    choices = [:]
+  }
+
+  /// Forgets what was chosen.
+  package mutating func reopen() {
+    whole = nil
+    choices = [:]
+  }
+
+  mutating func takeChoices(of other: MergeConflict) -> Bool {
+    guard other.whole != nil || !other.choices.isEmpty, other.ours == ours, other.theirs == theirs, other.base == base
+    else { return false }
+    (choices, whole) = (other.choices, other.whole)
+    return true
+  }
+
+  // MARK: What comes of it
+
+  package var isSettled: Bool { whole != nil || !fields.isEmpty && fields.allSatisfy { choices[$0.path] != nil } }
+
+  /// What comes out, where it is settled; nil deletes the record.
+  package var result: RecordContent? { isSettled ? preview : nil }
+
+  /// What would come out, with ours for what nobody has chosen.
+  package var preview: RecordContent? {
+    switch whole {
+    case .content(let content): return content
+    case .side(.base): return base
+    case .side(.mine): return ours
+    case .side(.theirs): return theirs
+    case nil: return fields.isEmpty ? ours ?? theirs : merge.settled { choice($0.path) }
+    }
+  }
+
+  /// As the merge has it, whose sides may be the other way round.
+  private func choice(_ field: DocumentPath) -> FieldChoice {
+    switch choices[field] ?? .side(.mine) {
+    case .side(.mine): .side(isOursFirst ? .mine : .theirs)
+    case .side(.theirs): .side(isOursFirst ? .theirs : .mine)
+    case let other: other
+    }
+  }
+
+  package var sentence: String {
+    if let reason { return reason }
+    let name = "\(place.datastore)/\(place.identifier)"
+    switch (ours, theirs) {
+    case (nil, _): return "\(name) was deleted here and edited there"
+    case (_, nil): return "\(name) was edited here and deleted there"
+    default:
+      return fields.isEmpty
+        ? "\(name) was changed on both sides"
+        : "\(name) was changed on both sides in \(fields.map(\.path.description).joined(separator: ", "))"
+    }
+  }
+}
+
+extension FieldConflict {
+  fileprivate var mirrored: FieldConflict {
+    var mirrored = self
+    (mirrored.mine, mirrored.theirs) = (theirs, mine)
+    return mirrored
+  }
+}

@@ -1,0 +1,215 @@
+package import DatastoreModel
+import Documents
+package import StorageEngine
+
+extension StoreExchange {
+  // MARK: A file
+
+  /// What came in.
+  package struct Taken: Sendable, Hashable {
+    /// Commits that were not here before.
+    package var received = 0
+    /// The newest one of what came, whether it was here before or not.
+    package var newest: CommitNumber?
+    package var movedHead = false
+  }
+
+  /// Takes in a stream, and moves head where nothing of its history is lost by it.
+  package func takeIn(_ lines: LineReader, progress: WorkProgress? = nil) throws -> Taken {
+    try requireWritable()
+    let receiver = CommitReceiver(store, try graph(), now: now)
+    defer { releaseLock() }
+    try Self.read(receiver) { while let line = try lines.next() { try Self.take(line, receiver, progress) } }
+    var taken = Taken(received: receiver.received.count)
+    guard let newest = receiver.newest, let number = receiver.graph.number(of: newest) else { return taken }
+    taken.newest = CommitNumber(number)
+    taken.movedHead = try moveHead(to: newest)
+    return taken
+  }
+
+  // MARK: Fetch
+
+  /// What a fetch brought.
+  package struct Fetched: Sendable, Hashable {
+    /// Commits that were not here before.
+    package var received = 0
+    /// The heads that are there to be merged.
+    package var heads: [CommitIdentity] = []
+    /// Names of the other side that are here now as `remotes/NAME/PIN`.
+    package var pins = 0
+    /// What a person may want to know, as sentences.
+    package var notes: [String] = []
+  }
+
+  /// Brings the commits that are missing here, and names the peer's head `remotes/NAME`; of a folder with several, the others
+  /// `remotes/NAME/2` and so on. Head stays where it is. What came whole stays also where it fails or is cancelled, beside every history, and
+  /// the next fetch goes on from there.
+  ///
+  /// - Parameters:
+  ///   - pins: Brings the other side's names too.
+  ///   - progress: Hears, from this thread, how many commits have come and how many are announced; answers whether to go on, and
+  ///     `ModelError.cancelled` is thrown where not.
+  package func fetch(
+    _ peer: any Peer, as remote: String, pins: Bool = false, progress: WorkProgress? = nil
+  ) throws -> Fetched {
+    try requireWritable()
+    defer { releaseLock() }
+    let heads = try peer.heads()
+    var graph = try graph()
+    var fetched = Fetched()
+    let theirPins = pins ? try peer.pins() : []
+    if (heads + theirPins.map(\.commit)).contains(where: { graph.number(of: $0) == nil }) {
+      if let folder = peer as? FolderPeer {
+        try folder.fetch(
+          into: { lines in
+            try receive(&graph, &fetched) { receiver in
+              while let line = try lines.next() { try Self.take(line, receiver, progress) }
+            }
+          }, isKnown: { graph.number(of: $0) != nil })
+      } else {
+        try Self.asking { wants in
+          let haves = try haves(graph)
+          let missing = theirPins.map(\.commit).filter { graph.number(of: $0) == nil }
+          try receive(&graph, &fetched) { receiver in
+            try peer.fetch(haves: haves, wants: wants, of: missing) { try Self.take($0, receiver, progress) }
+          }
+        }
+        if let missing = heads.first(where: { graph.number(of: $0) == nil }) {
+          throw ExchangeError.peer(name: peer.name, reason: "its head \(missing.text) did not come")
+        }
+      }
+    }
+    fetched.heads = graph.newest(of: heads.filter { graph.number(of: $0) != nil })
+    fetched.notes = try clockNotes(fetched.heads, graph, peer.name)
+    fetched.pins = try note(remote, fetched.heads, graph, pins: theirPins)
+    try (peer as? FolderPeer)?.sign(graph, reader: store.identity, now: now)
+    return fetched
+  }
+
+  private func receive(
+    _ graph: inout CommitGraph, _ fetched: inout Fetched, _ body: (CommitReceiver) throws -> Void
+  ) throws {
+    let receiver = CommitReceiver(store, graph, now: now)
+    defer {
+      fetched.received += receiver.received.count
+      graph = receiver.graph
+    }
+    try Self.read(receiver) { try body(receiver) }
+  }
+
+  private static func take(_ line: [UInt8], _ receiver: CommitReceiver, _ progress: WorkProgress?) throws {
+    let before = receiver.ended
+    try receiver.take(line)
+    guard let progress, receiver.ended != before || receiver.line % 1_024 == 0 else { return }
+    if !progress(receiver.ended, max(receiver.announced ?? 0, receiver.ended)) { throw ModelError.cancelled }
+  }
+
+  /// Reads a stream to its end; what came whole stays also where it fails.
+  private static func read(_ receiver: CommitReceiver, _ body: () throws -> Void) throws {
+    do {
+      try body()
+      try receiver.finish()
+    } catch {
+      try receiver.settle()
+      throw error
+    }
+  }
+
+  /// Sends or fetches, and again with what turns out to be lacking: what one side has pruned the other may have.
+  private static func asking(_ body: (_ wants: [CommitIdentity]) throws -> Void) throws {
+    var wants: [CommitIdentity] = []
+    while true {
+      do {
+        return try body(wants)
+      } catch ExchangeError.missing(let commit, let line) {
+        guard !wants.contains(commit), wants.count < 1_000 else { throw ExchangeError.missing(commit, line: line) }
+        wants.append(commit)
+      }
+    }
+  }
+
+  /// A clock that goes ahead poisons the dates of all that is made later, and who changed a field last.
+  private func clockNotes(_ heads: [CommitIdentity], _ graph: CommitGraph, _ name: String) throws -> [String] {
+    var notes: [String] = []
+    for head in heads {
+      guard let number = graph.number(of: head) else { continue }
+      let ahead = try onStorage { () throws(StorageError) in try store.engine.commit(number).date } - now
+      guard ahead > Self.toleratedAhead else { continue }
+      notes.append(
+        "\(name): its newest commit is dated \(ahead / 60_000_000_000) minutes ahead of this machine's clock; set the clocks right"
+      )
+    }
+    return notes
+  }
+
+  private static let toleratedAhead: Int64 = 300_000_000_000
+  /// So many names of another side are taken over.
+  private static let mostPins = 1_000
+
+  /// Names a remote's heads, its pins, and what the first head and ours have in common, which compaction then keeps for the merge; answers
+  /// how many pins there are.
+  @discardableResult
+  private func note(
+    _ remote: String, _ heads: [CommitIdentity], _ graph: CommitGraph, pins: [PeerPin]? = nil
+  ) throws -> Int {
+    let name = Self.name(of: remote)
+    let known = try onStorage { () throws(StorageError) in try store.engine.names }
+    var names: [String: UInt64?] = [:]
+    for pin in (pins ?? []).prefix(Self.mostPins) {
+      guard let number = graph.number(of: pin.commit), pin.isPlain else { continue }
+      names.updateValue(number, forKey: "\(name)/\(pin.name)")
+    }
+    let pinCount = names.count
+    for (place, head) in heads.enumerated() {
+      names[place == 0 ? name : "\(name)/\(place + 1)"] = .some(graph.number(of: head))
+    }
+    if let theirs = heads.first, let ours = graph.identity(of: store.engine.head.commit.number) {
+      let common = graph.nearestCommonAncestors(ours, theirs).compactMap { graph.number(of: $0) }.first
+      names[name + "/common"] = .some(common)
+    }
+    for old in known.keys where old == name || old.hasPrefix(name + "/") {
+      let isPin = old != name && old != name + "/common" && UInt(old.dropFirst(name.utf8.count + 1)) == nil
+      // Pins stay where nobody asked for them this time.
+      if names[old] == nil, !isPin || pins?.isEmpty == false { names.updateValue(nil, forKey: old) }
+    }
+    let changes = names.filter { known[$0.key] != $0.value }
+    if !changes.isEmpty { _ = try keepBook(on: nil) { $0.names = changes } }
+    return pinCount
+  }
+
+  // MARK: Push
+
+  /// Sends what the peer lacks of head, and moves its head where nothing of it is lost.
+  ///
+  /// - Parameter progress: As for `fetch`; of commits that were sent. Where it ends the work, the other side keeps what came whole.
+  /// - Returns: How many commits were sent.
+  package func push(_ peer: any Peer, as remote: String, progress: WorkProgress? = nil) throws -> Int {
+    let graph = try graph()
+    guard let head = graph.identity(of: store.engine.head.commit.number) else { return 0 }
+    let theirs = try peer.heads()
+    var sent = 0
+    if !theirs.contains(head) {
+      for other in theirs where try !graph.contains(other, in: head) && !isReplacing(other, by: head, graph) {
+        throw ExchangeError.fetchFirst(peer.name)
+      }
+      let known = try peer is FolderPeer ? theirs : known(peer.haves(), in: graph)
+      let missing = graph.numbers(in: [head], butNotIn: known)
+      var isMoved = false
+      try Self.asking { wants in
+        isMoved = try peer.push(head) { sink in
+          try CommitSender(store, graph, sink: sink).send(missing, since: known, whole: wants, progress: progress)
+        }
+      }
+      guard isMoved else { throw ExchangeError.fetchFirst(peer.name) }
+      sent = missing.count
+    }
+    guard case .readWrite = store.access else { return sent }
+    defer { releaseLock() }
+    try note(remote, [head], graph)
+    if let folder = peer as? FolderPeer {
+      try folder.tidy(store, graph, now: now)
+      try folder.sign(graph, reader: store.identity, now: now)
+    }
+    return sent
+  }
+}

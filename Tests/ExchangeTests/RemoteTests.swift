@@ -1,0 +1,327 @@
+import DatastoreModel
+import Documents
+import StorageEngine
+import Synchronization
+import Testing
+
+@testable import Exchange
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Other copies, and the way to them")
+struct RemoteTests {
+  private func peer(_ store: ExchangedStore) -> StorePeer {
+    StorePeer(store.own, name: store.own.path, now: LocalTime.now)
+  }
+
+  @Test("a fetch tells how far it is; where it is ended whole commits stay, head too, and the next one goes on")
+  func progress() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    for number in 2...6 { try theirs.put(#"{"id":\#(number),"name":"n"}"#) }
+    let head = ours.own.head.commit
+    let heard = Mutex<[[Int]]>([])
+    #expect(throws: ModelError.cancelled) {
+      try ours.exchange.fetch(peer(theirs), as: "bob") { done, total in
+        heard.withLock { $0.append([done, total]) }
+        return done < 2
+      }
+    }
+    #expect(heard.withLock { $0 } == [[1, 5], [2, 5]])
+    #expect(ours.own.head.commit == head)
+    #expect(try ours.exchange.fetch(peer(theirs), as: "bob").received == 3)
+    let sent = Mutex<[[Int]]>([])
+    try ours.fetchAndMerge(theirs)
+    try ours.put(#"{"id":7,"name":"n"}"#)
+    #expect(
+      try ours.exchange.push(peer(theirs), as: "bob") { done, total in
+        sent.withLock { $0.append([done, total]) }
+        return true
+      } == 1)
+    #expect(sent.withLock { $0 } == [[1, 1]])
+  }
+
+  @Test("what is missing between two long histories is found by a few words, however long they are")
+  func haves() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    for number in 0..<1_500 { try ours.put(1, bytes: "{\"id\":1,\"n\":\(number)}") }
+    try theirs.fetchAndMerge(ours)
+    for number in 0..<10 {
+      try ours.put(2, bytes: "{\"id\":2,\"n\":\(number)}")
+      try theirs.put(3, bytes: "{\"id\":3,\"n\":\(number)}")
+    }
+    let counting = CountingPeer(peer(theirs))
+    #expect(try ours.exchange.fetch(counting, as: "bob").received == 10)
+    // Heads, and what one lacks; the words of a request are as many as the history has binary digits.
+    #expect(counting.calls <= 2)
+    #expect(counting.haves < 40)
+    #expect(counting.lines < 10 * 8 + 100)
+    try ours.merge(theirs.head)
+    let sending = CountingPeer(peer(theirs))
+    #expect(try ours.exchange.push(sending, as: "bob") == 11)
+    #expect(sending.calls <= 4)
+  }
+
+  @Test("remotes tell how many commits this store is ahead and behind of what was fetched last")
+  func states() throws {
+    let folder = "/tmp/strata-remotes-\(UInt64.random(in: 0 ... .max))"
+    defer { try? removeFolder(folder) }
+    let own = try OwnStore.open(path: folder, program: "test", author: "ada", creates: true)
+    let ours = ExchangedStore(own)
+    try own.engine.change { try DatastoreWriter.create(ExchangedStore.descriptor, in: $0) }
+    let theirs = try ExchangedStore("bob", isEmpty: true)
+    try theirs.fetchAndMerge(ours)
+    try RemotesFile(storeAt: folder).add(Remote(name: "bob", location: "/nowhere"))
+    let exchange = StoreExchange(own, now: LocalTime.now)
+    #expect(try exchange.remotes().map { [$0.heads.count, $0.ahead, $0.behind] } == [[0, 0, 0]])
+    try ours.put(#"{"id":1,"name":"b"}"#)
+    for number in 2...4 { try theirs.put(#"{"id":\#(number),"name":"n"}"#) }
+    _ = try exchange.fetch(peer(theirs), as: "bob")
+    exchange.noteExchange(with: "bob")
+    let state = try #require(try exchange.remotes().first)
+    #expect([state.heads.count, state.ahead, state.behind] == [1, 1, 3])
+    #expect(state.remote.exchanged != nil && state.remote.location == "/nowhere")
+    try exchange.forget("bob")
+    #expect(try own.pins.isEmpty)
+  }
+
+  @Test("names of the other side come when they are asked for, under the remote's, and never over ours")
+  func pins() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    try ours.own.pin("good", to: ours.own.head.commit)
+    let mine = try ours.own.pins
+    try theirs.put(#"{"id":2,"name":"two"}"#)
+    for name in ["good", "common", "2"] { try theirs.own.pin(name, to: theirs.own.head.commit) }
+    #expect(try ours.fetch(theirs).pins == 0)
+    #expect(try ours.own.pins.map(\.name) == ["good", "remotes/bob"])
+    #expect(try ours.exchange.fetch(peer(theirs), as: "bob", pins: true).pins == 1)
+    #expect(try ours.own.pins.map(\.name) == ["good", "remotes/bob", "remotes/bob/good"])
+    #expect(try ours.own.pins.contains(mine[0]))
+    #expect(StoreExchange.heads(of: "bob", in: try ours.own.pins).map(\.name) == ["remotes/bob"])
+  }
+
+  @Test("a head that is dated ahead of this machine's clock is told of")
+  func clocks() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    try theirs.put(#"{"id":2,"name":"two"}"#)
+    let late = StoreExchange(ours.own, now: LocalTime.now - 3_600_000_000_000)
+    #expect(try late.fetch(peer(theirs), as: "bob").notes.contains { $0.contains("60 minutes ahead") })
+    #expect(try ours.fetch(theirs).notes.isEmpty)
+  }
+
+  @Test(
+    "many files of a store in a folder become one, and go when all who read there have it; a newcomer gets everything")
+  func folder() throws {
+    let path = "/tmp/strata-folder-\(UInt64.random(in: 0 ... .max))"
+    mkdir(path, 0o755)
+    defer { try? removeFolder(path) }
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    func folder() throws -> FolderPeer { try FolderPeer(path, name: "stick") }
+    func files(_ suffix: String) throws -> Int { try SystemDisk().list(path).count { $0.hasSuffix(suffix) } }
+    _ = try theirs.exchange.fetch(folder(), as: "stick")
+    for number in 0..<18 {
+      try ours.put(#"{"id":2,"name":"n\#(number)"}"#)
+      _ = try ours.exchange.push(folder(), as: "stick")
+    }
+    // The reader knows none of them yet: nothing may go.
+    #expect(try files(".jsonl") >= 18)
+    #expect(try files(".seen") == 2)
+    let fetched = try theirs.exchange.fetch(folder(), as: "stick")
+    #expect(fetched.heads == [ours.head])
+    try ours.put(#"{"id":2,"name":"last"}"#)
+    for _ in 0..<3 {
+      _ = try ours.exchange.push(folder(), as: "stick")
+      try theirs.exchange.merge(#require(theirs.exchange.fetch(folder(), as: "stick").heads.first), policy: .ask)
+      try ours.put(#"{"id":2,"name":"more"}"#)
+      try ours.put(#"{"id":2,"name":"last"}"#)
+    }
+    _ = try ours.exchange.push(folder(), as: "stick")
+    #expect(try files(".jsonl") < 18)
+    #expect(try files(".new") == 0)
+    let newcomer = try ExchangedStore("eve", isEmpty: true)
+    let heads = try newcomer.exchange.fetch(folder(), as: "stick").heads
+    #expect(heads == [ours.head])
+    try newcomer.merge(ours.head)
+    #expect(try newcomer.contents() == ours.contents())
+    try newcomer.expectSound()
+  }
+
+  @Test("a stream that announces more commits than it has, or fewer, or nothing but blank lines, is refused")
+  func announced() throws {
+    let source = try ExchangedStore("ada")
+    try source.put(#"{"id":1,"name":"b"}"#)
+    var lines = try source.stream()
+    #expect(lines[0].text.contains(#""commits":2"#))
+    func refusal() throws -> String {
+      let target = try ExchangedStore("bob", isEmpty: true)
+      do {
+        try target.receive(lines)
+        return "nothing"
+      } catch { return "\(error)" }
+    }
+    let header = lines[0]
+    lines[0] = Array(header.text.replacing(#""commits":2"#, with: #""commits":3"#).utf8)
+    #expect(try refusal().contains("the stream ends after 2 of 3 commits"))
+    lines[0] = Array(header.text.replacing(#""commits":2"#, with: #""commits":1"#).utf8)
+    #expect(try refusal().contains("more commits come than the 1 that were announced"))
+    lines = [header] + Array(repeating: [0x20], count: 2_000)
+    #expect(try refusal() == "line 1002: there are more than 1,000 blank lines")
+  }
+
+  // MARK: strata serve
+
+  /// What a server answers to these bytes, and what it ends with.
+  private func serve(_ request: String, to store: ExchangedStore, keepsOpen: Bool = false) throws -> (
+    String, (any Error)?
+  ) {
+    var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
+    try #require(pipe(&input) == 0 && pipe(&output) == 0)
+    let bytes = Array(request.utf8)
+    #expect(write(input[1], bytes, bytes.count) == bytes.count)
+    if !keepsOpen { close(input[1]) }
+    var failure: (any Error)?
+    do {
+      try PeerServer(store.own, isReadOnly: false, now: LocalTime.now).serve(
+        LineReader(descriptor: input[0], name: "client", patience: 30),
+        LineWriter(descriptor: output[1], name: "client"))
+    } catch { failure = error }
+    if keepsOpen { close(input[1]) }
+    close(output[1])
+    let reader = LineReader(descriptor: output[0], name: "server")
+    var text = ""
+    while let line = try reader.next() { text += line.text + "\n" }
+    return (text, failure)
+  }
+
+  @Test("a server does not wait for ever for a client that says nothing")
+  func silence() throws {
+    let (_, failure) = try serve("", to: ExchangedStore("ada"), keepsOpen: true)
+    #expect(failure as? ExchangeError == .peer(name: "client", reason: "nothing came for 0 seconds"))
+  }
+
+  @Test("whatever a client asks, a server answers each request with a line, and its store stays as it was")
+  func nonsense() throws {
+    let store = try ExchangedStore("ada")
+    try store.put(#"{"id":1,"name":"b"}"#)
+    let head = store.head
+    let requests = [
+      "hello", "{}", #"{"fetch":7}"#, #"{"fetch":["x"],"wants":["y"],"tips":[1]}"#, #"{"propose":"x"}"#,
+      #"{"propose":"00000000000000aa:7"}"#, String(repeating: "[", count: 50_000), #"{"haves":true}"#,
+      #"{"pins":true}"#,
+    ]
+    for request in requests {
+      let (answer, failure) = try serve(request + "\n", to: store)
+      #expect(failure == nil, "\(request.prefix(40))")
+      #expect(answer.split(separator: "\n").count >= 2, "\(request.prefix(40)): \(answer)")
+    }
+    // A stream that is none, then cut; and one that is cut at once.
+    #expect(try serve("{\"receive\":true}\nhello\n{\"done\":true}\n", to: store).0.contains("no JSON object"))
+    #expect(try serve("{\"receive\":true}\n", to: store).1 != nil)
+    #expect(store.head == head)
+    try store.expectSound()
+  }
+
+  @Test("bytes that chance wrote are refused by a server and by a receiver, whatever they are")
+  func random() throws {
+    var random = Xorshift(7)
+    let store = try ExchangedStore("ada")
+    try store.put(#"{"id":1,"name":"b"}"#)
+    let lines = try store.stream()
+    let head = store.head
+    for _ in 0..<60 {
+      // Lines of a stream with some bytes changed, in any order.
+      var request = "{\"receive\":true}\n"
+      for _ in 0..<6 {
+        var line = lines[random.next(below: lines.count)]
+        if !line.isEmpty { line[random.next(below: line.count)] = UInt8(0x20 + random.next(below: 0x5F)) }
+        request += line.text + "\n"
+      }
+      let (answer, failure) = try serve(request + "{\"done\":true}\n", to: store)
+      #expect(failure == nil && answer.contains("\"error\":"))
+    }
+    #expect(store.head == head)
+    try store.expectSound()
+  }
+
+  @Test("writing to who has gone is an error, and the signal for it stays what it was")
+  func pipes() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    close(ends[0])
+    var before = sigaction()
+    sigaction(SIGPIPE, nil, &before)
+    let writer = LineWriter(descriptor: ends[1], name: "gone")
+    try writer.add(Array("hello\n".utf8))
+    #expect(throws: ExchangeError.self) { try writer.flush() }
+    var after = sigaction()
+    sigaction(SIGPIPE, nil, &after)
+    #expect(before.sa_flags == after.sa_flags)
+    var pending = sigset_t()
+    sigpending(&pending)
+    #expect(sigismember(&pending, SIGPIPE) == 0)
+    close(ends[1])
+  }
+
+  @Test("a line that does not end, and a reader that takes nothing, are errors within their bounds")
+  func floods() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    let flood = [UInt8](repeating: 0x78, count: 60_000)
+    #expect(write(ends[1], flood, flood.count) == flood.count)
+    close(ends[1])
+    let reader = LineReader(descriptor: ends[0], name: "peer")
+    #expect(throws: ExchangeError.self) { try reader.next(limit: 20_000) }
+    try #require(pipe(&ends) == 0)
+    let writer = LineWriter(descriptor: ends[1], name: "peer", patience: 30)
+    #expect(throws: ExchangeError.peer(name: "peer", reason: "it takes nothing for 0 seconds")) {
+      try writer.add([UInt8](repeating: 0x78, count: 1 << 20))
+    }
+    for end in ends { close(end) }
+  }
+}
+
+/// Counts what is asked of a peer.
+private final class CountingPeer: Peer {
+  private let peer: any Peer
+  private(set) var calls = 0
+  private(set) var haves = 0
+  private(set) var lines = 0
+  var name: String { peer.name }
+
+  init(_ peer: any Peer) { self.peer = peer }
+
+  func heads() throws -> [CommitIdentity] {
+    calls += 1
+    return try peer.heads()
+  }
+
+  func haves() throws -> [Have] {
+    calls += 1
+    return try peer.haves()
+  }
+
+  func fetch(
+    haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
+  ) throws {
+    calls += 1
+    self.haves += haves.count
+    try peer.fetch(haves: haves, wants: wants, of: tips) { line in
+      lines += 1
+      try take(line)
+    }
+  }
+
+  func push(_ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void) throws -> Bool
+  {
+    calls += 2
+    return try peer.push(head, write)
+  }
+}
+
+func removeFolder(_ path: String) throws {
+  for name in try SystemDisk().list(path) { unlink(path + "/" + name) }
+  rmdir(path)
+}
