@@ -121,7 +121,8 @@ let package = Package(
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Atlas", "CodableDatastore", "DatastoreModel", "DiskSimulation", "Documents", "StoreBrowser", "strata",
+        "Atlas", "CodableDatastore", "DatastoreModel", "DiskSimulation", "Documents", "StorageEngine", "StoreBrowser",
+        "strata",
       ],
       swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),

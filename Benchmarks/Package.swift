@@ -47,6 +47,10 @@ let package = Package(
       swiftSettings: everyTarget),
     .executableTarget(name: "VerbBench", dependencies: ["Measuring"], swiftSettings: everyTarget),
     .executableTarget(
+      name: "ExchangeBench",
+      dependencies: ["Measuring", "DatastoreModel", "Documents", "Exchange", "Expressions", "StorageEngine"],
+      swiftSettings: everyTarget),
+    .executableTarget(
       name: "TypedBench",
       dependencies: [
         "Measuring", "Atlas", "CAllocations", "CodableDatastore", "DatastoreModel", "StorageEngine",

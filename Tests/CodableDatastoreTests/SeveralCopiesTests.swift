@@ -1,5 +1,6 @@
 import CodableDatastore
 import Foundation
+import Synchronization
 import Testing
 
 @Suite("Several copies of a store")
@@ -123,5 +124,58 @@ struct SeveralCopiesTests {
     await #expect(throws: StoreError.self) { try await here.merge(with: "desk") }
     try await here.removeRemote(named: "desk")
     #expect(try await here.remotes.isEmpty)
+  }
+
+  @Test("an exchange tells how far it is, and ends with its task; what came stays, and the next one goes on")
+  func progress() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let books = BookFormat.datastore(here)
+    for number in 1...5 { try await books.persist(Book(id: number, title: "t\(number)")) }
+    let there = try DiskPersistence(readWriteURL: theirs.url)
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    let steps = Mutex<[ExchangeProgress]>([])
+    let task = Mutex<Task<Int, any Error>?>(nil)
+    let (started, start) = AsyncStream<Void>.makeStream()
+    let fetching = Task {
+      for await _ in started { break }
+      return try await there.fetch(from: "desk") { step in
+        steps.withLock { $0.append(step) }
+        if step.done == 2 { task.withLock { $0?.cancel() } }
+      }
+    }
+    task.withLock { $0 = fetching }
+    start.yield()
+    await #expect(throws: CancellationError.self) { try await fetching.value }
+    let first = try #require(steps.withLock { $0.first })
+    #expect(first.step == .fetching && first.done == 1 && first.total >= 5)
+    #expect(steps.withLock { $0.count } == 2)
+    #expect(try await there.fetch(from: "desk") == first.total - 2)
+    try await there.exchange(with: "desk")
+    #expect(try await BookFormat.datastore(there).load(5)?.title == "t5")
+  }
+
+  @Test("a closure chooses for each field that both copies changed")
+  func choosing() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let books = BookFormat.datastore(here)
+    try await books.persist(Book(id: 1, title: "a", pages: 1))
+    let there = try DiskPersistence(readWriteURL: theirs.url)
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    let copies = BookFormat.datastore(there)
+    try await books.persist(Book(id: 1, title: "b", pages: 2))
+    try await copies.persist(Book(id: 1, title: "c", pages: 3))
+    let asked = Mutex<[MergeReport.FieldConflict]>([])
+    let open = try await there.exchange(with: "desk") { conflict in
+      asked.withLock { $0.append(conflict) }
+      return conflict.field == ".title" ? .theirs : .open
+    }
+    #expect(open.isOpen)
+    let title = try #require(asked.withLock { $0.first { $0.field == ".title" } })
+    #expect([title.base, title.ours, title.theirs] == ["\"a\"", "\"c\"", "\"b\""])
+    #expect(title.identifier == "1")
+    let settled = try await there.exchange(with: "desk") { $0.field == ".title" ? .theirs : .ours }
+    #expect(!settled.isOpen && settled.conflicts.count == 1)
+    for datastore in [books, copies] { #expect(try await datastore.load(1) == Book(id: 1, title: "b", pages: 3)) }
   }
 }

@@ -1,5 +1,6 @@
 import DatastoreModel
 import Documents
+import Expressions
 import StorageEngine
 import Synchronization
 import Testing
@@ -47,17 +48,17 @@ struct RemoteTests {
   @Test("what is missing between two long histories is found by a few words, however long they are")
   func haves() throws {
     let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
-    for number in 0..<1_500 { try ours.put(1, bytes: "{\"id\":1,\"n\":\(number)}") }
+    for number in 0..<1_500 { try ours.put(1, bytes: "{\"id\":1,\"name\":\"\(number)\"}") }
     try theirs.fetchAndMerge(ours)
     for number in 0..<10 {
-      try ours.put(2, bytes: "{\"id\":2,\"n\":\(number)}")
-      try theirs.put(3, bytes: "{\"id\":3,\"n\":\(number)}")
+      try ours.put(2, bytes: "{\"id\":2,\"name\":\"\(number)\"}")
+      try theirs.put(3, bytes: "{\"id\":3,\"name\":\"\(number)\"}")
     }
     let counting = CountingPeer(peer(theirs))
     #expect(try ours.exchange.fetch(counting, as: "bob").received == 10)
     // Heads, and what one lacks; the words of a request are as many as the history has binary digits.
     #expect(counting.calls <= 2)
-    #expect(counting.haves < 40)
+    #expect(counting.haveCount < 40)
     #expect(counting.lines < 10 * 8 + 100)
     try ours.merge(theirs.head)
     let sending = CountingPeer(peer(theirs))
@@ -76,7 +77,7 @@ struct RemoteTests {
     try theirs.fetchAndMerge(ours)
     try RemotesFile(storeAt: folder).add(Remote(name: "bob", location: "/nowhere"))
     let exchange = StoreExchange(own, now: LocalTime.now)
-    #expect(try exchange.remotes().map { [$0.heads.count, $0.ahead, $0.behind] } == [[0, 0, 0]])
+    #expect(try exchange.remotes().map { [$0.heads.count, $0.ahead, $0.behind] } == [[0, 1, 0]])
     try ours.put(#"{"id":1,"name":"b"}"#)
     for number in 2...4 { try theirs.put(#"{"id":\#(number),"name":"n"}"#) }
     _ = try exchange.fetch(peer(theirs), as: "bob")
@@ -94,7 +95,7 @@ struct RemoteTests {
     try ours.own.pin("good", to: ours.own.head.commit)
     let mine = try ours.own.pins
     try theirs.put(#"{"id":2,"name":"two"}"#)
-    for name in ["good", "common", "2"] { try theirs.own.pin(name, to: theirs.own.head.commit) }
+    for name in ["good", "common"] { try theirs.own.pin(name, to: theirs.own.head.commit) }
     #expect(try ours.fetch(theirs).pins == 0)
     #expect(try ours.own.pins.map(\.name) == ["good", "remotes/bob"])
     #expect(try ours.exchange.fetch(peer(theirs), as: "bob", pins: true).pins == 1)
@@ -107,7 +108,7 @@ struct RemoteTests {
   func clocks() throws {
     let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
     try theirs.put(#"{"id":2,"name":"two"}"#)
-    let late = StoreExchange(ours.own, now: LocalTime.now - 3_600_000_000_000)
+    let late = StoreExchange(ours.own, now: LocalTime.now - 3_630_000_000_000)
     #expect(try late.fetch(peer(theirs), as: "bob").notes.contains { $0.contains("60 minutes ahead") })
     #expect(try ours.fetch(theirs).notes.isEmpty)
   }
@@ -134,7 +135,7 @@ struct RemoteTests {
     try ours.put(#"{"id":2,"name":"last"}"#)
     for _ in 0..<3 {
       _ = try ours.exchange.push(folder(), as: "stick")
-      try theirs.exchange.merge(#require(theirs.exchange.fetch(folder(), as: "stick").heads.first), policy: .ask)
+      _ = try theirs.exchange.merge(#require(theirs.exchange.fetch(folder(), as: "stick").heads.first), policy: .ask)
       try ours.put(#"{"id":2,"name":"more"}"#)
       try ours.put(#"{"id":2,"name":"last"}"#)
     }
@@ -219,7 +220,7 @@ struct RemoteTests {
     }
     // A stream that is none, then cut; and one that is cut at once.
     #expect(try serve("{\"receive\":true}\nhello\n{\"done\":true}\n", to: store).0.contains("no JSON object"))
-    #expect(try serve("{\"receive\":true}\n", to: store).1 != nil)
+    #expect(try serve("{\"receive\":true}\n", to: store).0.contains("the stream was cut off"))
     #expect(store.head == head)
     try store.expectSound()
   }
@@ -287,7 +288,7 @@ struct RemoteTests {
 private final class CountingPeer: Peer {
   private let peer: any Peer
   private(set) var calls = 0
-  private(set) var haves = 0
+  private(set) var haveCount = 0
   private(set) var lines = 0
   var name: String { peer.name }
 
@@ -307,7 +308,7 @@ private final class CountingPeer: Peer {
     haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
   ) throws {
     calls += 1
-    self.haves += haves.count
+    haveCount += haves.count
     try peer.fetch(haves: haves, wants: wants, of: tips) { line in
       lines += 1
       try take(line)

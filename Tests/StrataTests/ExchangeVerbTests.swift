@@ -161,7 +161,8 @@ struct ExchangeVerbTests {
     try put(third, #"{"id": 7, "name": "Limmat", "km": 36}"#)
     try run("exchange", first, "stick")
     // As a carrier leaves it that was cut off.
-    let file = try #require(try FileManager.default.contentsOfDirectory(atPath: shared).first)
+    let file = try #require(
+      try FileManager.default.contentsOfDirectory(atPath: shared).first { $0.hasSuffix(".jsonl") })
     let whole = try Data(contentsOf: URL(filePath: shared + "/" + file))
     try whole.prefix(whole.count - 40).write(to: URL(filePath: shared + "/" + file))
     try run("exchange", second, "stick", status: 1)

@@ -14,14 +14,23 @@ struct ProgramRun {
     lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
   }
 
+  /// Has a shell run a script that finds the program as `$STRATA`.
+  init(script: String, environment: [String: String] = [:]) throws {
+    try self.init(
+      ["-c", script], environment: environment.merging(["STRATA": Self.program.path]) { $1 },
+      program: URL(filePath: "/bin/bash"))
+  }
+
   /// Runs the program to its end.
   ///
   /// - Parameters:
   ///   - arguments: What stands after `strata`.
   ///   - input: What standard input holds; nothing without it.
-  init(_ arguments: [String], input: String = "", environment: [String: String] = [:]) throws {
+  init(
+    _ arguments: [String], input: String = "", environment: [String: String] = [:], program: URL = Self.program
+  ) throws {
     let process = Process()
-    process.executableURL = Self.program
+    process.executableURL = program
     process.arguments = arguments
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let folder = try TemporaryFolder()

@@ -19,9 +19,9 @@ struct VerbBench {
 
   static func main() throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
-    guard arguments.count >= 2 else { throw VerbBenchError(description: "VerbBench STRATA CITIES.jsonl [ROUNDS]") }
+    guard arguments.count >= 2 else { throw BenchError(description: "VerbBench STRATA CITIES.jsonl [ROUNDS]") }
     var scratch = Array("/tmp/strata-bench.XXXXXX".utf8CString)
-    guard mkdtemp(&scratch) != nil else { throw VerbBenchError(description: "no folder for the bench") }
+    guard mkdtemp(&scratch) != nil else { throw BenchError(description: "no folder for the bench") }
     let folder = String(decoding: scratch.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     defer { try? ChildProgram(["rm", "-r", folder]).run(output: "/dev/null") }
     let rounds = arguments.dropFirst(2).first.flatMap { Int($0) } ?? 5
@@ -111,7 +111,7 @@ struct VerbBench {
     if comparesLines {
       let lines = (try ours.lineCount(scratch: folder), try theirs.lineCount(scratch: folder))
       guard lines.0 == lines.1 else {
-        throw VerbBenchError(description: "\(work): \(lines.0) lines of ours, \(lines.1) of theirs")
+        throw BenchError(description: "\(work): \(lines.0) lines of ours, \(lines.1) of theirs")
       }
     }
     var row = Row(work: work, rival: rival, ours: [], theirs: [], goal: goal)
@@ -140,13 +140,13 @@ struct VerbBench {
 
   private func bytes(_ path: String) throws -> Int {
     var status = stat()
-    guard stat(path, &status) == 0 else { throw VerbBenchError(description: "there is no \(path)") }
+    guard stat(path, &status) == 0 else { throw BenchError(description: "there is no \(path)") }
     return Int(status.st_size)
   }
 
   private func write(_ text: String, to path: String) throws {
-    guard let file = fopen(path, "w") else { throw VerbBenchError(description: "\(path) cannot be written") }
+    guard let file = fopen(path, "w") else { throw BenchError(description: "\(path) cannot be written") }
     defer { fclose(file) }
-    guard fputs(text, file) >= 0 else { throw VerbBenchError(description: "\(path) cannot be written") }
+    guard fputs(text, file) >= 0 else { throw BenchError(description: "\(path) cannot be written") }
   }
 }

@@ -83,6 +83,9 @@ extension IndexDescriptor {
     if case .compound(let encodings) = encoding, tiers.count == encodings.count { encodings } else { [encoding] }
   }
 
+  /// Whether a rule tells the values of the index.
+  package var hasDeclaredRule: Bool { declaredRule != nil }
+
   /// The declared rule, or nil where there is none or its paths cannot be read.
   var declaredRule: IndexRule? {
     let texts = tiers.isEmpty ? [rule] : tiers.map(\.rule)

@@ -3,7 +3,7 @@ import StorageEngine
 
 /// Finds the index values of records of one datastore: by the app's own types where they are compiled in, otherwise by
 /// the proven rules.
-struct RecordIndexing {
+package struct RecordIndexing {
   let descriptor: DatastoreDescriptor
   let format: (any CompiledFormat)?
   let rules: [String: RuleOutcome]
@@ -23,7 +23,7 @@ struct RecordIndexing {
   }
 
   /// Of a datastore whose indexes all have declared rules.
-  init(declared descriptor: DatastoreDescriptor) {
+  package init(declared descriptor: DatastoreDescriptor) {
     let rules = descriptor.indexes.compactMap { index in index.declaredRule.map { (index.name, RuleOutcome.proven($0)) }
     }
     self.init(descriptor, nil, Dictionary(uniqueKeysWithValues: rules))
@@ -59,7 +59,7 @@ struct RecordIndexing {
 
   /// The encoded values of a record per index, in the order of the descriptor's indexes; throws `ModelError.refused`
   /// where the record does not decode or has no value that an index could hold.
-  func values(of content: RecordContent) throws(ModelError) -> [[[UInt8]]] {
+  package func values(of content: RecordContent) throws(ModelError) -> [[[UInt8]]] {
     guard !descriptor.indexes.isEmpty || format != nil else { return [] }
     if let format {
       let values = try format.keys(of: content).values

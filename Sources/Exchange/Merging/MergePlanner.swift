@@ -67,7 +67,12 @@ package struct MergePlanner {
     else { return false }
     let (one, other) = (CommitNumber(first), CommitNumber(second))
     for key in Set(try keys(at: one)).union(try keys(at: other)) {
-      guard try store.isSame(key, in: one, and: other) else { return false }
+      guard try store.descriptor(of: key, at: one) == store.descriptor(of: key, at: other) else { return false }
+    }
+    // The same content may lie in both, written by each.
+    let reader = try store.changes(from: one, to: other)
+    while case let changes = try reader.next(64), !changes.isEmpty {
+      guard changes.allSatisfy({ $0.old?.stored == $0.new?.stored }) else { return false }
     }
     return true
   }

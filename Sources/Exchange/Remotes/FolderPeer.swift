@@ -169,23 +169,35 @@ package final class FolderPeer: Peer {
     }
   }
 
-  /// Puts a store's files together, where it has many here, and takes away those whose commits all others have by another one.
+  /// Where a store has many files here, puts those together that no other has all of, and takes away those that another one has all of
+  /// which everybody knows. Reads them.
   func tidy(_ store: OwnStore, _ graph: CommitGraph, now: Int64) throws {
-    let own = try files().filter { isOwn($0, of: store) }
-    guard own.count > 1 else { return }
+    let files = try files()
+    guard files.count > Self.mostFiles else { return }
+    let own = files.filter { isOwn($0, of: store) }
+    guard own.count > Self.mostFiles else { return }
     let held = try own.map { (file: $0, commits: try commits(in: $0)) }
-    let together = held.reduce(into: Set<CommitIdentity>()) { $0.formUnion($1.commits) }
-    guard let whole = held.first(where: { $0.commits == together }) else {
-      let numbers = together.compactMap { graph.number(of: $0) }.sorted()
-      // What this store has pruned since stays in the files that it wrote.
-      guard own.count > Self.mostFiles, numbers.count == together.count,
-        let newest = graph.newest(of: Array(together)).first
-      else { return }
-      return try add(newest) { sink in try CommitSender(store, graph, sink: sink).send(numbers, since: []) }
-    }
     let others = notes().filter { $0.reader != store.identity && now - $0.date < Self.forgottenAfter }
-    guard others.allSatisfy({ $0.heads.contains(whole.file.head.text) }) else { return }
-    for small in own where small.name != whole.file.name { unlink(small.path) }
+    var lone = Set<CommitIdentity>()
+    var count = 0
+    for (file, commits) in held {
+      let cover = held.first {
+        $0.file.name != file.name
+          && (commits.isStrictSubset(of: $0.commits) || commits == $0.commits && $0.file.name < file.name)
+      }
+      guard let cover else {
+        lone.formUnion(commits)
+        count += 1
+        continue
+      }
+      if others.allSatisfy({ $0.heads.contains(cover.file.head.text) }) { unlink(file.path) }
+    }
+    let numbers = lone.compactMap { graph.number(of: $0) }.sorted()
+    // What this store has pruned since stays in the files that it wrote.
+    guard count > Self.mostFiles, numbers.count == lone.count, let newest = graph.newest(of: Array(lone)).first else {
+      return
+    }
+    try add(newest) { sink in try CommitSender(store, graph, sink: sink).send(numbers, since: []) }
   }
 
   private func isOwn(_ file: File, of store: OwnStore) -> Bool {

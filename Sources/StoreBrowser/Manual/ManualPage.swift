@@ -47,6 +47,7 @@ package enum ManualPage {
     page.section("ENVIRONMENT")
     for (name, meaning) in [
       ("VISUAL, EDITOR", "The editor for values and records."),
+      ("STRATA_SSH", "The program that is run in the place of ssh, with the host and the command."),
       ("NO_COLOR", "Anything but nothing: no colours."),
       ("XDG_CONFIG_HOME", "Where strata/config lies; ~/.config without it."),
       ("XDG_STATE_HOME", "Where columns, bookmarks and staged changes are kept; ~/.local/state without it."),

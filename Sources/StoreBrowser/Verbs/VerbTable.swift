@@ -91,6 +91,9 @@ extension Verb {
           name: "--history", value: nil,
           summary: "Print all commits, for import --history; of entities, with what each property was before."),
         Option(name: "--since", value: "COMMIT", summary: "Of a history, only what came after a commit."),
+        Option(
+          name: "--interchange", value: nil,
+          summary: "Print the store without its history as one JSON document, for import --interchange."),
         .filter, .at,
       ],
       summary: "Print whole datastores, the records of one that a filter keeps, or a store with its history.",
@@ -117,6 +120,9 @@ extension Verb {
         Option(
           name: "--history", value: "FILE",
           summary: "Take in commits that export --history printed; head moves where nothing of it is lost."),
+        Option(
+          name: "--interchange", value: "FILE",
+          summary: "Make the datastores that export --interchange printed, in one commit."),
         Option(name: "--id", value: "FIELD", summary: "The field that is the identifier."),
         Option(
           name: "--index", value: "NAME=FIELDPATH[:KIND]",

@@ -5,7 +5,7 @@ import Expressions
 import StorageEngine
 import StoreBrowser
 
-// A store with its history as a stream: export --history, import --history.
+// A store as a text: with its history as a stream (export --history, import --history), and without (--interchange).
 
 extension VerbRun {
   func exportHistory() throws -> Int32 {
@@ -49,6 +49,42 @@ extension VerbRun {
       if !outcome.movedHead, let newest = outcome.newest {
         try output.line("they lie beside it: strata merge \(path) \(newest)")
       }
+    }
+    return 0
+  }
+
+  func exportDocument() throws -> Int32 {
+    guard arguments.operand(1) == nil, !arguments.has("--where"), !arguments.has("--format") else {
+      throw UsageError("an interchange document holds the whole store, in a form of its own", verb: arguments.verb)
+    }
+    try StoreDocument.write(view(of: store())) { try self.output.bytes($0) }
+    return 0
+  }
+
+  func importDocument() throws -> Int32 {
+    guard arguments.operand(1) == nil, let file = arguments.value("--interchange") else {
+      throw UsageError("an interchange document goes into a store, not into a datastore", verb: arguments.verb)
+    }
+    let reader = try LineReader(path: file)
+    var bytes: [UInt8] = []
+    while let line = try reader.next() { bytes += line + [UInt8(ascii: "\n")] }
+    let path = try required(0)
+    let isNew = !Store.exists(at: path, disk: SystemDisk())
+    let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
+    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
+    let taken = try StoreDocument.read(
+      bytes, into: store, named: arguments.value("--name") ?? "import \(file == "-" ? "standard input" : file)")
+    for index in taken.staleIndexes {
+      complain("\(index) is filled by the app's first warm-up: no rule tells its values")
+    }
+    if isJSON {
+      try line([
+        "datastores": .array(taken.datastores.map { .string($0) }), "records": .count(taken.records),
+        "commit": .commit(taken.commit),
+      ])
+    } else {
+      try output.line(
+        "\(counted(taken.datastores.count, "datastore")), \(counted(taken.records, "record")): \(taken.commit)")
     }
     return 0
   }

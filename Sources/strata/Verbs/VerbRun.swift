@@ -30,13 +30,17 @@ struct VerbRun {
     case "export":
       status =
         arguments.has("--entities")
-        ? try await exportEntities() : arguments.has("--history") ? try exportHistory() : try export()
+        ? try await exportEntities()
+        : arguments.has("--history")
+          ? try exportHistory() : arguments.has("--interchange") ? try exportDocument() : try export()
     case "references": status = try references()
     case "watch": status = try watch()
     case "import":
       status =
         arguments.has("--entities")
-        ? try await importEntities() : arguments.has("--history") ? try importHistory() : try importFile()
+        ? try await importEntities()
+        : arguments.has("--history")
+          ? try importHistory() : arguments.has("--interchange") ? try importDocument() : try importFile()
     case "put": status = try put()
     case "delete": status = try delete()
     case "undo": status = try undo()

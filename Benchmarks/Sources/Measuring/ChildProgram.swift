@@ -1,26 +1,25 @@
 import Glibc
-import Measuring
 
 /// A program that is run to its end, with nothing of ours in its time but the start of it.
-struct ChildProgram {
-  let words: [String]
+package struct ChildProgram {
+  package let words: [String]
   /// What it reads from standard input.
-  var input: String?
+  package var input: String?
 
-  init(_ words: [String], input: String? = nil) {
+  package init(_ words: [String], input: String? = nil) {
     self.words = words
     self.input = input
   }
 
   /// The seconds that it runs; what it prints is thrown away.
-  func seconds() throws -> Double { try time { try run(output: "/dev/null") } }
+  package func seconds() throws -> Double { try time { try run(output: "/dev/null") } }
 
   /// How many lines it prints.
-  func lineCount(scratch: String) throws -> Int {
+  package func lineCount(scratch: String) throws -> Int {
     let path = scratch + "/output"
     try run(output: path)
     defer { unlink(path) }
-    guard let file = fopen(path, "r") else { throw VerbBenchError(description: "\(path) cannot be read") }
+    guard let file = fopen(path, "r") else { throw BenchError(description: "\(path) cannot be read") }
     defer { fclose(file) }
     var count = 0
     var block = [UInt8](repeating: 0, count: 1 << 16)
@@ -31,7 +30,9 @@ struct ChildProgram {
     }
   }
 
-  func run(output: String) throws {
+  /// - Returns: The most memory that it had at once, in bytes: `ru_maxrss` of `wait4(2)`.
+  @discardableResult
+  package func run(output: String = "/dev/null") throws -> UInt64 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -41,15 +42,19 @@ struct ChildProgram {
     defer { for argument in arguments { free(argument) } }
     var process = pid_t()
     let code = posix_spawnp(&process, words[0], &actions, nil, &arguments, environ)
-    guard code == 0 else { throw VerbBenchError(description: "\(words[0]): \(String(cString: strerror(code)))") }
+    guard code == 0 else { throw BenchError(description: "\(words[0]): \(String(cString: strerror(code)))") }
     var status: Int32 = 0
-    while waitpid(process, &status, 0) < 0 {}
+    var usage = rusage()
+    while wait4(process, &status, 0, &usage) < 0 {}
     guard status == 0 else {
-      throw VerbBenchError(description: "\(words.joined(separator: " ")) ended with status \(status)")
+      throw BenchError(description: "\(words.joined(separator: " ")) ended with status \(status)")
     }
+    return UInt64(usage.ru_maxrss) * 1024
   }
 }
 
-struct VerbBenchError: Error, CustomStringConvertible {
-  var description: String
+package struct BenchError: Error, CustomStringConvertible {
+  package var description: String
+
+  package init(description: String) { self.description = description }
 }

@@ -1,0 +1,229 @@
+import DatastoreModel
+import Foundation
+import StorageEngine
+import Testing
+
+/// What keeps an exchange from its end: one sentence, a status, nothing lost, and head where it was.
+@Suite("Exchanges that cannot be done")
+struct ExchangeRefusalTests {
+  private let folder: TemporaryFolder
+  private var first: String { folder.path("First.strata") }
+  private var second: String { folder.path("Second.strata") }
+
+  /// Two stores that have the same, and then an edit on each side.
+  init() throws {
+    folder = try TemporaryFolder()
+    let rivers = (1...60).map { "{\"id\": \($0), \"name\": \"River \($0)\", \"km\": \($0)}" }.joined(separator: "\n")
+    try run(
+      "import", first, "River", folder.file("rivers.jsonl", rivers), "--id", "id", "--index", "name=name")
+    try run("clone", first, second)
+    try run("put", first, "River", input: #"{"id": 1, "name": "Rhine", "km": 1}"#)
+    try run("put", second, "River", input: #"{"id": 2, "name": "Aare", "km": 2}"#)
+  }
+
+  @discardableResult
+  private func run(
+    _ words: String..., input: String = "", environment: [String: String] = [:], status: Int32 = 0,
+    _ place: SourceLocation = #_sourceLocation
+  ) throws -> ProgramRun {
+    let run = try ProgramRun(words, input: input, environment: environment)
+    #expect(run.status == status, "\(words): \(run.output)\(run.complaint)", sourceLocation: place)
+    return run
+  }
+
+  private func heads() throws -> [String] {
+    try [first, second].map { try ProgramRun(["history", $0, "--json"]).lines.first ?? "" }
+  }
+
+  /// Does something that fails, and looks whether all is as before, and whether an exchange then goes through.
+  private func expectRefused(
+    _ complaint: String, _ place: SourceLocation = #_sourceLocation, by body: () throws -> ProgramRun
+  ) throws {
+    let before = try heads()
+    let refused = try body()
+    #expect(refused.complaint.contains(complaint), "\(refused.complaint)", sourceLocation: place)
+    #expect(refused.complaint.split(separator: "\n").count == 1, "\(refused.complaint)", sourceLocation: place)
+    #expect(try heads() == before, sourceLocation: place)
+    try run("exchange", second)
+    for path in [first, second] {
+      let verified = try ProgramRun(["verify", path])
+      #expect(verified.status == 0, "\(verified.output)\(verified.complaint)", sourceLocation: place)
+      #expect(try ProgramRun(["get", path, "River", "1"]).output.contains("Rhine"), sourceLocation: place)
+      #expect(try ProgramRun(["get", path, "River", "2"]).output.contains("Aare"), sourceLocation: place)
+    }
+  }
+
+  @Test("a folder that takes nothing", .enabled(if: FileManager.default.fileExists(atPath: "/sys/kernel")))
+  func readOnlyFolder() throws {
+    try run("remote", second, "add", "stick", "folder:/sys/kernel")
+    try expectRefused("/sys/kernel failed") { try run("push", second, "stick", status: 1) }
+  }
+
+  @Test("a folder that is full")
+  func fullFolder() throws {
+    let shared = folder.path("shared")
+    try FileManager.default.createDirectory(atPath: shared, withIntermediateDirectories: true)
+    try run("remote", second, "add", "stick", "folder:\(shared)")
+    try expectRefused("shared failed: File too large") {
+      let run = try ProgramRun(script: "trap '' XFSZ; ulimit -f 2; exec \"$STRATA\" push \(second) stick")
+      #expect(run.status == 1)
+      return run
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: shared).isEmpty)
+  }
+
+  @Test("a store that has no room for what comes")
+  func fullStore() throws {
+    let big = (100...900).map { "{\"id\": \($0), \"name\": \"River \($0)\", \"km\": \($0)}" }.joined(separator: "\n")
+    try run("put", first, "River", input: big)
+    let size = try #require(
+      FileManager.default.attributesOfItem(atPath: second + "/data")[.size] as? Int)
+    try expectRefused("File too large") {
+      let run = try ProgramRun(script: "trap '' XFSZ; ulimit -f \(size / 1024 + 8); exec \"$STRATA\" fetch \(second)")
+      #expect(run.status == 1)
+      return run
+    }
+  }
+
+  @Test("a remote that a newer program wrote, by path and over ssh")
+  func newerFormat() throws {
+    let data = URL(filePath: first + "/data")
+    let whole = try Data(contentsOf: data)
+    var newer = whole
+    newer[8] = 200
+    try newer.write(to: data)
+    #expect(try run("fetch", second, status: 3).complaint.contains("newer"))
+    try run("remote", second, "add", "far", "host:\(first)")
+    let environment = try standIn()
+    #expect(try run("fetch", second, "far", environment: environment, status: 1).complaint.contains("newer"))
+    try whole.write(to: data)
+    try run("exchange", second)
+  }
+
+  @Test("a merge, and a push, while another program writes")
+  func locked() throws {
+    try run("fetch", second)
+    for (path, verb) in [(second, "merge"), (first, "exchange")] {
+      let before = try heads()
+      let writing = try OwnStore.open(path: path, program: "the app", author: "ada")
+      let transaction = try writing.engine.beginBlocking()
+      let refused = try run(verb, second, status: 4)
+      #expect(refused.complaint.contains("the app"), "\(refused.complaint)")
+      transaction.cancel()
+      writing.engine.releaseLock()
+      if verb == "merge" { #expect(try heads() == before) }
+    }
+    try expectRefused("no remote laptop") {
+      try run("push", second, "laptop", status: 1)
+    }
+  }
+
+  @Test("a stream of another store, of which nothing fits")
+  func otherStore() throws {
+    let third = folder.path("Third.strata")
+    try run(
+      "import", third, "Lake", folder.file("lakes.jsonl", #"{"id": 1, "name": "Thun"}"#), "--id", "id")
+    let part = try run("export", first, "--history", "--since", "head~1").output
+    let file = try folder.file("part.jsonl", part)
+    let before = try run("history", third, "--json").output
+    #expect(try run("import", third, "--history", file, status: 1).complaint.contains("is missing"))
+    #expect(try run("history", third, "--json").output == before)
+    // All of it fits, and is merged when that is asked for.
+    let whole = try folder.file("whole.jsonl", run("export", first, "--history").output)
+    #expect(try run("import", third, "--history", whole).output.contains("they lie beside it"))
+    #expect(try run("history", third, "--json").output == before)
+    try run("remote", third, "add", "rivers", first)
+    try run("fetch", third)
+    #expect(try run("merge", third, status: 1).complaint.contains("--unrelated"))
+    try run("merge", third, "--unrelated")
+    #expect(try run("get", third, "River", "1").output.contains("Rhine"))
+  }
+
+  /// A program in the place of ssh that runs the command here.
+  private func standIn(_ script: String = #"shift 2; exec sh -c "$1""#) throws -> [String: String] {
+    let path = try folder.file("ssh-\(UUID().uuidString)", "#!/bin/bash\n\(script)\n")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    let programs = ProgramRun.program.deletingLastPathComponent().path
+    let known = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    return ["STRATA_SSH": path, "PATH": "\(programs):\(known)"]
+  }
+
+  @Test("a line that is cut at any byte, there or back", arguments: [0, 40, 90, 700, 1_500, 4_000])
+  func cut(bytes: Int) throws {
+    try run("remote", second, "add", "far", "host:\(first)")
+    for script in [#"bash -c "$1" | head -c \#(bytes)"#, #"head -c \#(bytes) | bash -c "$1""#] {
+      let before = try heads()[1]
+      let run = try ProgramRun(["fetch", second, "far"], environment: standIn("shift 2; " + script))
+      if run.status != 0 {
+        #expect(run.status == 1 && run.complaint.split(separator: "\n").count == 1, "\(run.complaint)")
+      }
+      #expect(try heads()[1] == before)
+    }
+    try expectRefused("no remote nobody") { try self.run("push", second, "nobody", status: 1) }
+  }
+
+  @Test("a peer that floods, lies, or says nothing that means anything")
+  func hostile() throws {
+    try run("remote", second, "add", "far", "host:\(first)")
+    let greeting = #"echo '{"serve":1,"store":"x","head":"00000000000000aa:7"}'; "#
+    let peers = [
+      ("tr '\\0' x < /dev/zero", "a line is longer than 4 MiB"),
+      (greeting + "yes '{}'", "line 1: a stream of commits begins with"),
+      (greeting + "yes ''", "blank lines"),
+      (greeting + #"echo '{"strata":1,"commits":0}'; yes '{"commit":"00000000000000aa:7","parents":[]}'"#, "announced"),
+      (greeting + "head -c 400000 /dev/urandom", "far: "),
+      (greeting + #"echo '{"strata":1}'; echo '{"done":true}'"#, "its head 00000000000000aa:7 did not come"),
+      (#"echo '{"serve":2}'; cat > /dev/null"#, "does not speak the language of strata serve"),
+      (#"echo '{"serve":1,"head":7}'; cat > /dev/null"#, ""),
+    ]
+    for (script, complaint) in peers {
+      let before = try heads()[1]
+      let run = try ProgramRun(["fetch", second, "far"], environment: standIn(script))
+      #expect(run.status <= 1 && run.complaint.contains(complaint), "\(script): \(run.status) \(run.complaint)")
+      #expect(try heads()[1] == before)
+    }
+    try expectRefused("no remote nobody") { try self.run("push", second, "nobody", status: 1) }
+  }
+
+  @Test("an interchange document comes out as it went in, and one that does not fit writes nothing")
+  func interchange() throws {
+    let text = try run("export", first, "--interchange").output
+    #expect(text.hasPrefix(#"{"strata":1,"datastores":["#))
+    #expect(try JSONSerialization.jsonObject(with: Data(text.utf8)) is [String: Any])
+    let third = folder.path("Third.strata")
+    let taken = try run("import", third, "--interchange", folder.file("store.json", text))
+    #expect(taken.lines == ["1 datastore, 60 records: #1"])
+    #expect(try run("export", third, "--interchange").output == text)
+    #expect(try run("records", third, "River", "--where", "name == 'Rhine'", "--json").lines.count == 1)
+    try run("verify", third)
+    let before = try run("history", third, "--json").output
+    let again = try run("import", third, "--interchange", folder.path("store.json"), status: 1)
+    #expect(again.complaint.contains("there is a datastore River already"))
+    #expect(try run("history", third, "--json").output == before)
+    let fourth = folder.path("Fourth.strata")
+    for (bad, complaint) in [
+      ("", "does not parse"), ("{}", "no document of export --interchange"),
+      (text.replacingOccurrences(of: #""id":3,"version""#, with: #""id":"x","version""#), "record 3 of River: its id"),
+      (
+        text.replacingOccurrences(of: #""id":3,"version""#, with: #""id":2,"version""#),
+        "record 3 of River: its identifier"
+      ),
+    ] {
+      let file = try folder.file("bad.json", bad)
+      #expect(
+        try run("import", fourth, "--interchange", file, status: 1).complaint.contains(complaint), "\(complaint)")
+      #expect(!FileManager.default.fileExists(atPath: fourth))
+    }
+  }
+
+  @Test(
+    "five stores, edited by five processes that are killed, with transfers cut at random bytes, end equal and sound")
+  func fiveProcesses() throws {
+    let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "Scripts/exchange-soak").path
+    let seed = ProcessInfo.processInfo.environment["STRATA_SEED"] ?? "7"
+    let run = try ProgramRun(script: "exec \(script) \(seed) 5")
+    #expect(run.status == 0, "\(run.output)\(run.complaint)")
+    #expect(run.output.contains("seed \(seed)") && !run.output.contains(" 0 edits acknowledged"))
+  }
+}
