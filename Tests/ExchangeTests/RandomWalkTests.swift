@@ -61,7 +61,7 @@ struct RandomWalkTests {
     mutating func step() throws {
       let place = random.next(below: stores.count)
       let store = stores[place]
-      switch random.next(below: 12) {
+      switch random.next(below: 13) {
       case 0..<5: try edit(store)
       case 5:
         if let commit = try store.own.undoCandidate(), commit.rawValue > 8,
@@ -71,6 +71,7 @@ struct RandomWalkTests {
         }
       case 6: _ = try store.own.engine.compact(random.next(below: 2) == 0 ? .all : .last(2 + random.next(below: 4)))
       case 7: try exchange(store, cutting: true)
+      case 12: try changeIndex(of: store)
       default: try exchange(store, cutting: false)
       }
     }
@@ -91,6 +92,23 @@ struct RandomWalkTests {
         try store.put(document.json(.compact).text)
       }
       if store.head != before { acknowledged.append(store.head) }
+    }
+
+    /// Adds an index, drops it, or fills it anew where a merge has left it to be filled.
+    private mutating func changeIndex(of store: ExchangedStore) throws {
+      let datastore = try #require(try store.own.head.datastore("City"))
+      if let index = datastore.descriptor.index("b") {
+        if index.isStale {
+          _ = try store.own.rebuildIndex("b", of: "City", options: EditOptions())
+        } else {
+          _ = try store.own.dropIndex("b", of: "City")
+        }
+      } else {
+        _ = try store.own.addIndex(
+          IndexDescriptor(name: "b", kind: .oneToMany, encoding: .optional(.integer), valueType: "Int?", rule: ".b"),
+          to: "City", options: EditOptions())
+      }
+      acknowledged.append(store.head)
     }
 
     /// Fetch, merge, push, with one of the others.

@@ -44,7 +44,7 @@ struct ExchangeRefusalTests {
     #expect(refused.complaint.contains(complaint), "\(refused.complaint)", sourceLocation: place)
     #expect(refused.complaint.split(separator: "\n").count == 1, "\(refused.complaint)", sourceLocation: place)
     #expect(try heads() == before, sourceLocation: place)
-    try run("exchange", second)
+    try run("exchange", second, "origin")
     for path in [first, second] {
       let verified = try ProgramRun(["verify", path])
       #expect(verified.status == 0, "\(verified.output)\(verified.complaint)", sourceLocation: place)
@@ -97,7 +97,7 @@ struct ExchangeRefusalTests {
     let environment = try standIn()
     #expect(try run("fetch", second, "far", environment: environment, status: 1).complaint.contains("newer"))
     try whole.write(to: data)
-    try run("exchange", second)
+    try run("exchange", second, "origin")
   }
 
   @Test("a merge, and a push, while another program writes")
@@ -151,9 +151,13 @@ struct ExchangeRefusalTests {
   @Test("a line that is cut at any byte, there or back", arguments: [0, 40, 90, 700, 1_500, 4_000])
   func cut(bytes: Int) throws {
     try run("remote", second, "add", "far", "host:\(first)")
-    for script in [#"bash -c "$1" | head -c \#(bytes)"#, #"head -c \#(bytes) | bash -c "$1""#] {
+    let scripts = [
+      #"exec dd bs=1 count=\#(bytes) status=none < <(bash -c "$1" <&3)"#,
+      #"exec bash -c "$1" < <(dd bs=1 count=\#(bytes) status=none <&3)"#,
+    ]
+    for script in scripts {
       let before = try heads()[1]
-      let run = try ProgramRun(["fetch", second, "far"], environment: standIn("shift 2; " + script))
+      let run = try ProgramRun(["fetch", second, "far"], environment: standIn("shift 2; exec 3<&0; " + script))
       if run.status != 0 {
         #expect(run.status == 1 && run.complaint.split(separator: "\n").count == 1, "\(run.complaint)")
       }

@@ -109,8 +109,11 @@ extension VerbRun {
     }
     // Seen from here now, and from the new store's folder later.
     var kept = location
-    if case .path(let text) = try RemoteLocation(parsing: location), !text.hasPrefix("/") {
-      kept = FileManager.default.currentDirectoryPath + "/" + text
+    let here = FileManager.default.currentDirectoryPath
+    switch try RemoteLocation(parsing: location) {
+    case .path(let text) where !text.hasPrefix("/"): kept = here + "/" + text
+    case .folder(let text) where !text.hasPrefix("/"): kept = "folder:" + here + "/" + text
+    default: break
     }
     let peer = try peers.open(kept, name: location, from: ".")
     _ = try peer.heads()
@@ -239,10 +242,13 @@ extension VerbRun {
     switch plan.kind {
     case .nothing: try output.line("\(name): nothing to merge")
     case .twin: try output.line("\(name): holds the same; nothing to merge")
-    case .fastForward: try output.line("\(name): head moved to \(merged.head?.description ?? "its head")")
+    case .fastForward:
+      try output.line(
+        merged.head.map { "\(name): head moved to \($0)" } ?? "\(name): head would move to \(plan.second)")
     case .merge:
       let settled = plan.conflicts.count - plan.open.count
-      var text = "\(name): \(counted(plan.cleanCount, "change")) merged"
+      let isDone = merged.head != nil
+      var text = "\(name): \(counted(plan.cleanCount, "change")) \(isDone ? "merged" : "would be merged")"
       if settled > 0 { text += ", \(counted(settled, "conflict")) settled" }
       if let head = merged.head { text += ", \(head)" }
       if plan.open.isEmpty { try output.line(text) }
