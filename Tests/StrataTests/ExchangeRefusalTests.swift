@@ -91,6 +91,9 @@ struct ExchangeRefusalTests {
     let whole = try Data(contentsOf: data)
     var newer = whole
     newer[8] = 200
+    withUnsafeBytes(of: crc32c(0, Array(newer[0..<508])).littleEndian) {
+      newer.replaceSubrange(508..<512, with: $0)
+    }
     try newer.write(to: data)
     #expect(try run("fetch", second, status: 3).complaint.contains("newer"))
     try run("remote", second, "add", "far", "host:\(first)")
