@@ -1,4 +1,4 @@
-package import DatastoreModel
+import DatastoreModel
 import Documents
 import Expressions
 import StorageEngine

@@ -23,7 +23,7 @@ struct VerbBench {
     var scratch = Array("/tmp/strata-bench.XXXXXX".utf8CString)
     guard mkdtemp(&scratch) != nil else { throw BenchError(description: "no folder for the bench") }
     let folder = String(decoding: scratch.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    defer { try? ChildProgram(["rm", "-r", folder]).run(output: "/dev/null") }
+    defer { _ = try? ChildProgram(["rm", "-r", folder]).run(output: "/dev/null") }
     let rounds = arguments.dropFirst(2).first.flatMap { Int($0) } ?? 5
     try VerbBench(program: arguments[0], cities: arguments[1], rounds: rounds, folder: folder).run()
   }
