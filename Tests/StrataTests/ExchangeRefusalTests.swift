@@ -74,7 +74,7 @@ struct ExchangeRefusalTests {
 
   @Test("a store that has no room for what comes")
   func fullStore() throws {
-    let big = (100...900).map { "{\"id\": \($0), \"name\": \"River \($0)\", \"km\": \($0)}" }.joined(separator: "\n")
+    let big = (100...6_000).map { "{\"id\": \($0), \"name\": \"River \($0)\", \"km\": \($0)}" }.joined(separator: "\n")
     try run("put", first, "River", input: big)
     let size = try #require(
       FileManager.default.attributesOfItem(atPath: second + "/data")[.size] as? Int)
@@ -179,7 +179,7 @@ struct ExchangeRefusalTests {
       (greeting + "yes ''", "blank lines"),
       (greeting + #"echo '{"strata":1,"commits":0}'; yes '{"commit":"00000000000000aa:7","parents":[]}'"#, "announced"),
       (greeting + "head -c 400000 /dev/urandom", "far: "),
-      (greeting + #"echo '{"strata":1}'; echo '{"done":true}'"#, "its head 00000000000000aa:7 did not come"),
+      (greeting + #"echo '{"strata":1}'; echo '{"done":true}'; cat > /dev/null"#, "its head 00000000000000aa:7 did not come"),
       (#"echo '{"serve":2}'; cat > /dev/null"#, "does not speak the language of strata serve"),
       (#"echo '{"serve":1,"head":7}'; cat > /dev/null"#, ""),
     ]

@@ -57,10 +57,7 @@ final class ChildProcess {
 
   deinit {
     closeInput()
-    if !hasEnded {
-      kill(process, SIGTERM)
-      _ = wait()
-    }
+    if !hasEnded { _ = wait([(SIGTERM, 1), (SIGKILL, 1)]) }
     close(errors)
   }
 
@@ -69,10 +66,12 @@ final class ChildProcess {
     isInputOpen = false
   }
 
-  /// Waits for its end; the status that it ended with. One that does not end within seconds is ended.
-  func wait() -> Int32 {
+  /// Waits for its end; the status that it ended with.
+  ///
+  /// - Parameter steps: One that does not end gets these signals in turn, and then has so many seconds.
+  func wait(_ steps: [(signal: Int32?, seconds: Int)] = [(nil, 5), (SIGTERM, 2), (SIGKILL, 2)]) -> Int32 {
     var status: Int32 = 0
-    for (signal, seconds) in [(nil, 5), (SIGTERM, 2), (SIGKILL, 2)] as [(Int32?, Int)] where !hasEnded {
+    for (signal, seconds) in steps where !hasEnded {
       if let signal { kill(process, signal) }
       for _ in 0..<(seconds * 100) {
         let ended = waitpid(process, &status, WNOHANG)

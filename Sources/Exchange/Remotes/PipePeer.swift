@@ -29,6 +29,9 @@ package final class PipePeer: Peer {
     writer = LineWriter(descriptor: child.input, name: name, patience: Self.patience)
   }
 
+  // What still writes ends by that, and then what waits for it.
+  deinit { reader.hangUp() }
+
   /// The words that run `strata serve` on another machine. `STRATA_SSH` names a program in the place of ssh, as a test does.
   package static func words(
     user: String?, host: String, port: Int?, path: String, program: String?

@@ -15,6 +15,7 @@ package final class LineReader {
   private var ahead: [UInt8] = []
   private var at = 0
   private var isAtEnd = false
+  private var hasHungUp = false
   /// Bytes that were read.
   package private(set) var byteCount = 0
 
@@ -38,7 +39,14 @@ package final class LineReader {
     self.init(descriptor: descriptor, name: path == "-" ? "standard input" : path, patience: patience)
   }
 
-  deinit { close(descriptor) }
+  deinit { hangUp() }
+
+  /// Lets go of the descriptor, so that who writes to it hears that nobody reads.
+  func hangUp() {
+    if !hasHungUp { close(descriptor) }
+    hasHungUp = true
+    isAtEnd = true
+  }
 
   /// The next line, without its end; nil at the end. What follows the last end of a line is a line too.
   ///
