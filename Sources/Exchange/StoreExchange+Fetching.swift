@@ -152,6 +152,8 @@ extension StoreExchange {
   private func note(
     _ remote: String, _ heads: [CommitIdentity], _ graph: CommitGraph, pins: [PeerPin]? = nil
   ) throws -> Int {
+    // For people alone: that it cannot be kept fails no exchange.
+    try? RemotesFile(storeAt: store.path).noteExchange(with: remote, at: now)
     let name = Self.name(of: remote)
     let known = try onStorage { () throws(StorageError) in try store.engine.names }
     var names: [String: UInt64?] = [:]

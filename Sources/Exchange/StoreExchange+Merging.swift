@@ -132,11 +132,7 @@ extension StoreExchange {
     guard let undo = try undo(of: commit), undo.canStepBack else {
       throw ModelError.refused(reason: "\(commit) is no merge at head that was kept to this store")
     }
-    defer { releaseLock() }
-    let parents = try onStorage { () throws(StorageError) in try store.engine.commit(commit.rawValue).parents }
-    guard try keepBook(on: commit.rawValue, { $0.head = parents[0] }) else {
-      throw ModelError.refused(reason: "head moved meanwhile; nothing was changed")
-    }
+    try stepBack(from: commit)
     return store.head.commit
   }
 }

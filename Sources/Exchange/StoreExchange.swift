@@ -56,6 +56,9 @@ package struct StoreExchange {
     return try commit < head && MergePlanner(store, graph).areTwins(head, commit)
   }
 
+  /// Moves head whatever is lost of its history by that; false where it is not the commit any more that it was.
+  func setHead(to commit: UInt64, from head: UInt64) throws -> Bool { try keepBook(on: head) { $0.head = commit } }
+
   /// Makes a commit that stands beside all histories; false where head is another one by now.
   func keepBook(on head: UInt64?, _ change: (inout CommitInfo) -> Void) throws -> Bool {
     var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)

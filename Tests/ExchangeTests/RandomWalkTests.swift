@@ -139,7 +139,8 @@ struct RandomWalkTests {
     /// One round with the first, twice, makes all equal where nobody edits.
     mutating func settle() throws {
       if cuts == 0 {
-        try edit(stores[1])
+        try stores[1].put(#"{"id":7,"name":"to be cut"}"#)
+        acknowledged.append(stores[1].head)
         let peer = CutPeer(StorePeer(stores[1].own, name: "two", now: LocalTime.now), after: 100)
         #expect(throws: (any Error).self) { try stores[0].exchange.fetch(peer, as: "two") }
         cuts += 1

@@ -81,10 +81,9 @@ struct RemoteTests {
     try ours.put(#"{"id":1,"name":"b"}"#)
     for number in 2...4 { try theirs.put(#"{"id":\#(number),"name":"n"}"#) }
     _ = try exchange.fetch(peer(theirs), as: "bob")
-    exchange.noteExchange(with: "bob")
     let state = try #require(try exchange.remotes().first)
     #expect([state.heads.count, state.ahead, state.behind] == [1, 1, 3])
-    #expect(state.remote.exchanged != nil && state.remote.location == "/nowhere")
+    #expect(state.remote.exchangedAt != nil && state.remote.location == "/nowhere")
     try exchange.forget("bob")
     #expect(try own.pins.isEmpty)
   }

@@ -144,7 +144,6 @@ struct ExchangeWork {
 
   func push(_ peer: any Peer, _ name: String) throws -> Int {
     let sent = try exchange.push(peer, as: name, progress: report(.sending))
-    exchange.noteExchange(with: name)
     return sent
   }
 

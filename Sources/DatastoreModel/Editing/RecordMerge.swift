@@ -47,18 +47,38 @@ package struct RecordMerge {
     return encoded(merge).map { .merged($0) } ?? .conflict([])
   }
 
-  /// The merge with each overlap decided; nil where the contents cannot be merged field by field.
-  package func settled(_ choose: (FieldConflict) -> FieldChoice) -> RecordContent? {
+  /// The merge with each overlap decided, nil leaving the field out; nil where the contents cannot be merged field by field.
+  package func settled(_ choose: (FieldConflict) -> MergeSide?) -> RecordContent? {
+    withValues { field in
+      switch choose(field) {
+      case .mine: field.mine
+      case .theirs: field.theirs
+      case .base: field.base
+      case nil: nil
+      }
+    }
+  }
+
+  /// The merge with each overlap decided by a side or by a value; nil where the contents cannot be merged field by field.
+  package func withChoices(_ choose: (FieldConflict) -> FieldChoice) -> RecordContent? {
+    withValues { field in
+      switch choose(field) {
+      case .side(.mine): field.mine
+      case .side(.theirs): field.theirs
+      case .side(.base): field.base
+      case .value(let given): given
+      }
+    }
+  }
+
+  /// The merge with a value for each overlap, nil leaving the field out; nil where the contents cannot be merged field by field.
+  package func withValues(_ value: (FieldConflict) -> Document?) -> RecordContent? {
     guard var merge = documents else { return nil }
     for overlap in merge.overlaps {
-      let value: Document?
-      switch choose(FieldConflict(overlap)) {
-      case .side(.mine): continue
-      case .side(.theirs): value = overlap.theirs
-      case .side(.base): value = overlap.base
-      case .value(let given): value = given
-      }
-      guard let next = try? merge.choosing(value, at: overlap.path) else { return nil }
+      let chosen = value(FieldConflict(overlap))
+      // What is mine stands there already.
+      guard chosen != overlap.mine else { continue }
+      guard let next = try? merge.choosing(chosen, at: overlap.path) else { return nil }
       merge = next
     }
     return encoded(merge)

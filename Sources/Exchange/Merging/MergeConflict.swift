@@ -57,7 +57,7 @@ package struct MergeConflict: Sendable {
     let (known, before) = (choices, whole)
     whole = nil
     choices[field] = choice
-    if merge.settled({ self.choice($0.path) }) == nil {
+    if merge.withChoices({ self.choice($0.path) }) == nil {
       (choices, whole) = (known, before)
       throw .refused(reason: "\(place.datastore)/\(place.identifier) cannot hold this \(field)")
     }
@@ -96,7 +96,7 @@ package struct MergeConflict: Sendable {
     case .side(.base): return base
     case .side(.mine): return ours
     case .side(.theirs): return theirs
-    case nil: return fields.isEmpty ? ours ?? theirs : merge.settled { choice($0.path) }
+    case nil: return fields.isEmpty ? ours ?? theirs : merge.withChoices { choice($0.path) }
     }
   }
 
@@ -120,6 +120,14 @@ package struct MergeConflict: Sendable {
         ? "\(name) was changed on both sides"
         : "\(name) was changed on both sides in \(fields.map(\.path.description).joined(separator: ", "))"
     }
+  }
+}
+
+/// Two are equal where the records and what conflicts in them are, whatever was chosen.
+extension MergeConflict: Equatable {
+  package static func == (left: Self, right: Self) -> Bool {
+    left.place == right.place && left.base == right.base && left.ours == right.ours && left.theirs == right.theirs
+      && left.fields == right.fields
   }
 }
 

@@ -50,6 +50,22 @@ package struct MergePlan: Sendable {
   /// Conflicts that nobody has settled.
   package var open: [MergeConflict] { conflicts.filter { !$0.isSettled } }
 
+  /// Settles open conflicts as a person has decided; those for which `decide` answers nil stay open.
+  package mutating func settle(_ decide: (MergeConflict) throws -> Settlement?) rethrows {
+    for position in conflicts.indices where !conflicts[position].isSettled {
+      guard let settlement = try decide(conflicts[position]) else { continue }
+      conflicts[position].choose(content: settlement.result)
+    }
+  }
+
+  /// What becomes of a record in conflict.
+  package struct Settlement: Hashable, Sendable {
+    /// Nil deletes the record.
+    package var result: RecordContent?
+
+    package init(result: RecordContent?) { self.result = result }
+  }
+
   /// All that is changed: what is clean, and what came of the conflicts that are settled.
   package var changes: MergedChanges {
     var changes = clean

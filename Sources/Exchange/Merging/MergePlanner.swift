@@ -412,7 +412,7 @@ private struct BaseContents {
       case .mine: break
       case .theirs: merged = other
       case .merged(let content): merged = content
-      case .conflict: merged = merge.settled { _ in .value(nil) }
+      case .conflict: merged = merge.settled { _ in nil }
       }
     }
     return merged

@@ -38,9 +38,4 @@ extension StoreExchange {
     defer { releaseLock() }
     _ = try keepBook(on: nil) { info in info.names = Dictionary(uniqueKeysWithValues: names.map { ($0, nil) }) }
   }
-
-  /// Remembers beside the store that an exchange with a remote came to its end.
-  package func noteExchange(with remote: String) {
-    try? RemotesFile(storeAt: store.path).note(now, of: remote)
-  }
 }

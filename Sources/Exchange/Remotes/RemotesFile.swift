@@ -14,12 +14,12 @@ package struct Remote: Hashable, Sendable {
   /// As the user wrote it.
   package var location: String
   /// When an exchange with it came to its end last, in nanoseconds since 1970.
-  package var exchanged: Int64?
+  package var exchangedAt: Int64?
 
-  package init(name: String, location: String, exchanged: Int64? = nil) {
+  package init(name: String, location: String, exchangedAt: Int64? = nil) {
     self.name = name
     self.location = location
-    self.exchanged = exchanged
+    self.exchangedAt = exchangedAt
   }
 }
 
@@ -49,7 +49,7 @@ package struct RemotesFile {
         throw ModelError.unreadable(what: path, where: "line \(remotes.count + 2) is no remote")
       }
       remotes.append(
-        Remote(name: name, location: location, exchanged: parsed.text("exchanged").flatMap(StreamDate.nanoseconds)))
+        Remote(name: name, location: location, exchangedAt: parsed.text("exchanged").flatMap(StreamDate.nanoseconds)))
     }
     guard String(decoding: first, as: UTF8.self) == Self.head + Self.text(check) else {
       throw ModelError.unreadable(
@@ -71,7 +71,7 @@ package struct RemotesFile {
       var members: [Document.Member] = [
         .init("name", .string(remote.name)), .init("location", .string(remote.location)),
       ]
-      if let date = remote.exchanged { members.append(.init("exchanged", .string(StreamDate.text(date)))) }
+      if let date = remote.exchangedAt { members.append(.init("exchanged", .string(StreamDate.text(date)))) }
       lines += StreamLine.bytes(members)
     }
     let bytes = Array((Self.head + Self.text(crc32c(0, lines)) + "\n").utf8) + lines
@@ -98,10 +98,10 @@ package struct RemotesFile {
   }
 
   /// Notes when an exchange with a remote came to its end.
-  func note(_ date: Int64, of name: String) throws {
+  func noteExchange(with name: String, at moment: Int64) throws {
     var remotes = try read()
     guard let position = remotes.firstIndex(where: { $0.name == name }) else { return }
-    remotes[position].exchanged = date
+    remotes[position].exchangedAt = moment
     try write(remotes)
   }
 

@@ -30,8 +30,15 @@ package final class WatchedPeer: Peer {
     return try peer.haves()
   }
 
-  package func fetch(haves: [Have], wants: [CommitIdentity], take: ([UInt8]) throws -> Void) throws {
-    try peer.fetch(haves: haves, wants: wants) { line in
+  package func pins() throws -> [PeerPin] {
+    try passed(lines)
+    return try peer.pins()
+  }
+
+  package func fetch(
+    haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
+  ) throws {
+    try peer.fetch(haves: haves, wants: wants, of: tips) { line in
       lines += 1
       try passed(lines)
       try take(line)

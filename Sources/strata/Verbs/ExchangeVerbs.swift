@@ -64,7 +64,6 @@ extension VerbRun {
     let meter = ProgressMeter("sending to \(remote.name)")
     let sent = try exchange.push(peer, as: remote.name, progress: meter.report)
     meter.finish()
-    exchange.noteExchange(with: remote.name)
     try tell(remote, "sent", sent, of: exchange.store)
   }
 
@@ -129,7 +128,6 @@ extension VerbRun {
         if !merged.plan.open.isEmpty { try tell(merged, "origin") }
       }
       try RemotesFile(storeAt: path).add(origin)
-      exchange.noteExchange(with: origin.name)
     } catch {
       removeStore(path)
       throw error
@@ -212,7 +210,7 @@ extension VerbRun {
       return try line([
         "name": .string(remote.name), "location": .string(remote.location),
         "heads": .array(state.heads.map { .commit($0.commit) }), "ahead": .count(state.ahead),
-        "behind": .count(state.behind), "exchanged": remote.exchanged.map { .string(Clock.iso8601($0)) } ?? .null,
+        "behind": .count(state.behind), "exchanged": remote.exchangedAt.map { .string(Clock.iso8601($0)) } ?? .null,
       ])
     }
     let distance = state.heads.isEmpty ? "nothing fetched yet" : "\(state.ahead) ahead, \(state.behind) behind"

@@ -244,8 +244,8 @@ struct MergeCommitRequest: Question {
       guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
       switch plan.kind {
       case .nothing: return MergeCommitReply(head: context.store.head.commit, plan: plan)
-      case .fastForward:
-        if try exchange.moveHead(to: plan.theirs) {
+      case .fastForward, .twin:
+        if try exchange.commit(plan, named: name) != nil {
           return MergeCommitReply(head: try context.store.refresh().commit, plan: plan)
         }
       case .merge:
@@ -267,6 +267,7 @@ struct MergeCommitReply: Sendable {
     switch plan.kind {
     case .nothing: return "everything was merged already"
     case .fastForward: return "the head is \(head) now: nothing of ours was beside it"
+    case .twin: return "both hold the same: the head is \(head)"
     case .merge:
       let settled =
         plan.conflicts.isEmpty ? "" : ", \(NumberFormat.counted(plan.conflicts.count, "conflict")) settled"
