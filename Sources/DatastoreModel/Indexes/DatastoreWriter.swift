@@ -164,9 +164,9 @@ package final class DatastoreWriter: @unchecked Sendable {
     }
     sorters.reverse()
     try workingAhead(by: 1) { queue in
-      while var (position, sorter) = sorters.popLast() {
-        sorter.sort()
-        if !queue.put((position, sorter)) { return }
+      while var next = sorters.popLast() {
+        next.sorter.sort()
+        if !queue.put(next) { return }
       }
     } use: { queue in
       while let (position, sorter) = queue.take() {
