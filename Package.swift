@@ -132,7 +132,8 @@ let package = Package(
     .testTarget(
       name: "TerminalTests",
       dependencies: [
-        "CCurses", "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser", "TerminalKit",
+        "CCurses", "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser",
+        "TerminalKit",
         "PseudoTerminal",
       ],
       swiftSettings: everyTarget),
