@@ -90,6 +90,36 @@ struct GuideTests {
     #expect(try await plants.count == 1)
   }
 
+  @Test("several copies")
+  func severalCopies() async throws {
+    struct NoteFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable, Sendable { case first = 1 }
+      struct Note: Codable, Identifiable, Equatable, Sendable {
+        var id: Int
+        var title: String
+        var pages: Int
+      }
+      typealias Instance = Note
+      static let defaultKey: DatastoreKey = "Notes"
+      static let currentVersion = Version.first
+    }
+    let elsewhere = TemporaryPlace()
+    let desk = try DiskPersistence(readWriteURL: elsewhere.url)
+    let there = desk.datastore(NoteFormat.self)
+    try await there.persist(NoteFormat.Note(id: 1, title: "a", pages: 1))
+    let persistence = try DiskPersistence(readWriteURL: url)
+    try await persistence.addRemote(RemoteStore(name: "desk", location: elsewhere.url.path(percentEncoded: false)))
+    try await persistence.exchange(with: "desk")
+    let here = persistence.datastore(NoteFormat.self)
+    try await there.persist(NoteFormat.Note(id: 1, title: "b", pages: 1))
+    try await here.persist(NoteFormat.Note(id: 1, title: "c", pages: 3))
+
+    try await persistence.exchange(with: "desk") { conflict in
+      conflict.field == ".title" ? .theirs : .open
+    }
+    #expect(try await here.load(1) == NoteFormat.Note(id: 1, title: "b", pages: 3))
+  }
+
   @Test("indexes")
   func indexes() async throws {
     let cities = CityFormat.Datastore.JSONStore(
