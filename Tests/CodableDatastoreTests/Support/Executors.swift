@@ -29,13 +29,16 @@ final class CountingExecutor: SerialExecutor {
 }
 
 extension TimeSlices {
-  /// Those of a clock on which each look takes a tenth of a slice.
-  static func ofTenLooks() -> TimeSlices {
+  /// Those of a clock on which each look takes a tenth of a slice; a yield takes one look.
+  static func ofTenLooks() -> TimeSlices { ofLooks(10) }
+
+  /// Those of a clock on which each look takes such a part of a slice.
+  static func ofLooks(_ parts: UInt64) -> TimeSlices {
     let looks = Mutex<UInt64>(0)
     return TimeSlices {
       looks.withLock { looks in
         looks += 1
-        return looks * (length / 10)
+        return looks * (length / parts)
       }
     }
   }
