@@ -84,12 +84,14 @@ struct Place {
   }
 }
 
-/// What record a number stands for, at its so-manieth edit; about 200 bytes.
+/// What record a number stands for, at its so-manieth edit; about 200 bytes. Between the two fields that are edited stand others, for
+/// changes of neighbouring lines are a conflict to `git`.
 func document(_ number: Int, edit: Int = 0, field: Int = 0) -> String {
   let (first, second) = (field == 0 ? edit : 0, field == 1 ? edit : 0)
   return
-    "{\"id\":\(number),\"name\":\"record \(number)\",\"population\":\(number * 7 + first),\"elevation\":\(number % 977 + second),"
-    + "\"country\":\"C\(number % 250)\",\"timezone\":\"Zone/\(number % 400)\",\"remark\":\"\(number &* 2_654_435_761 % 1_000_003) and so on, and so on\"}"
+    "{\"id\":\(number),\"name\":\"record \(number)\",\"population\":\(number * 7 + first),\"country\":\"C\(number % 250)\","
+    + "\"timezone\":\"Zone/\(number % 400)\",\"elevation\":\(number % 977 + second),"
+    + "\"remark\":\"\(number &* 2_654_435_761 % 1_000_003) and so on, and so on\"}"
 }
 
 /// The file that git keeps a record in: a field a line, as a diff by lines wants it.

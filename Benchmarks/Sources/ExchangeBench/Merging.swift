@@ -26,7 +26,7 @@ struct Merging {
     tree.rival = "`git merge-tree --write-tree`, which writes no files"
     tree.goal = "–"
     for round in 0..<place.rounds {
-      try place.copy("ours.strata", "merged.strata")
+      try place.copy("mine.strata", "merged.strata")
       try place.git("work", "reset", "-q", "--hard", "mine").run()
       try place.git("work", "status", "--porcelain").run()
       let ours = place.strata("merge", place.path("merged.strata"), "theirs")
@@ -43,10 +43,10 @@ struct Merging {
   private func makeStores() throws {
     let store = try Stores.make(at: place.path("theirs-merge.strata"), records: records)
     try store.engine.close()
-    try place.strata("clone", place.path("theirs-merge.strata"), place.path("ours.strata")).run()
+    try place.strata("clone", place.path("theirs-merge.strata"), place.path("mine.strata")).run()
     let theirs = try OwnStore.open(path: place.path("theirs-merge.strata"), program: "bench", author: "theirs")
     try Stores.put(Self.theirs, edit: 3, field: 1, in: theirs)
-    let ours = try OwnStore.open(path: place.path("ours.strata"), program: "bench", author: "ours")
+    let ours = try OwnStore.open(path: place.path("mine.strata"), program: "bench", author: "ours")
     try Stores.put(Self.mine, edit: 5, field: 0, in: ours)
     let exchange = StoreExchange(ours, now: LocalTime.now)
     _ = try exchange.fetch(StorePeer(theirs, name: "theirs", now: LocalTime.now), as: "theirs")
