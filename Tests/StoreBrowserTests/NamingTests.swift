@@ -200,6 +200,14 @@ struct NamingTests {
     ] as [(Document, String?)])
   func labels(document: Document, label: String?) { #expect(document.label() == label) }
 
+  @Test("a label is one short line, however long the text is that it is made of")
+  func longLabel() {
+    let text = "\n\nten megabytes" + String(repeating: " of text", count: 1_000_000)
+    let label = Document.object([.init("note", .string(text))]).label()
+    #expect(label?.count == 80 && label?.hasPrefix("ten megabytes of text") == true && label?.hasSuffix("…") == true)
+    #expect(Document.object([.init("note", "first\nsecond")]).label() == "first")
+  }
+
   // MARK: Entities
 
   static func entity(_ id: String, _ type: String, _ properties: [(String, String, Document)]) -> Document {

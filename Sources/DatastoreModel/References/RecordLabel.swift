@@ -28,7 +28,9 @@ extension Document {
       if case .string(let text)? = self[member: name], !text.isEmpty { return Self.line(text) }
     }
     for member in members {
-      guard case .string(let text) = member.value, text.count > 3, !Self.isCode(member.name) else { continue }
+      guard case .string(let text) = member.value, !text.dropFirst(3).isEmpty, !Self.isCode(member.name) else {
+        continue
+      }
       return Self.line(text)
     }
     return nil
@@ -42,8 +44,12 @@ extension Document {
     ["id", "identifier", "uuid", "type"].contains(name.lowercased())
   }
 
+  private static let longest = 80
+
+  /// The first line of a text that is not empty, cut; costs what the label does, however long the text is.
   private static func line(_ text: String) -> String {
-    let line = text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
-    return line.count > 80 ? String(line.prefix(79)) + "…" : line
+    let beginning = text.drop(while: \.isNewline).prefix(longest + 1)
+    let line = beginning.prefix { !$0.isNewline }
+    return line.count > longest ? line.prefix(longest - 1) + "…" : String(line)
   }
 }
