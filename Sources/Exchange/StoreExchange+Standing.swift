@@ -42,6 +42,11 @@ extension StoreExchange {
     return try MergePlanner(store, graph).plan(theirs, policy: policy)
   }
 
+  /// Values of unique indexes that several records would have after a plan as it is settled so far: committing it would be refused.
+  package func collisions(after plan: MergePlan) throws -> [UniquenessConflict] {
+    try MergePlanner(store, graph()).collisions(after: plan)
+  }
+
   /// A commit by its lasting identity; nil where it does not lie here.
   package func commit(_ identity: CommitIdentity) throws -> Commit? {
     try graph().number(of: identity).map { try store.commit(CommitNumber($0)) }

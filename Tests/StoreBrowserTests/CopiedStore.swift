@@ -13,11 +13,15 @@ final class CopiedStore {
   let laptop: OwnStore
 
   /// Both have the cities of the sample.
-  init() throws {
+  ///
+  /// - Parameter uniqueNames: whether a name may belong to one city alone.
+  init(uniqueNames: Bool = false) throws {
     TestFile.makeFolder(folder)
     here = try OwnStore.open(path: folder + "/here.strata", program: "tests", author: "ada", creates: true)
     laptop = try OwnStore.open(path: folder + "/laptop.strata", program: "tests", author: "bob", creates: true)
-    try Sample.add(Sample.cities.flatMap { $0 }, to: here, Sample.cityPlan(), "import cities")
+    var plan = try Sample.cityPlan()
+    plan.indexes[0].isUnique = uniqueNames
+    try Sample.add(Sample.cities.flatMap { $0 }, to: here, plan, "import cities")
     try RemotesFile(storeAt: here.path).add(Remote(name: "laptop", location: "laptop.strata"))
     try RemotesFile(storeAt: laptop.path).add(Remote(name: "here", location: "here.strata"))
     let exchange = StoreExchange(laptop, now: LocalTime.now)

@@ -176,6 +176,49 @@ struct RemotesTests {
     #expect(try copies.here.verifyModel(at: copies.here.head.commit).isClean)
   }
 
+  @Test(
+    "a value that two records would share is told in the merge, and what was decided is looked at before it is written")
+  func collisions() throws {
+    let copies = try CopiedStore(uniqueNames: true)
+    // Two records take one name, each on one side: nothing but the index says that this cannot be.
+    try Sample.change(copies.here, "City", "2661552", ".name", to: "Aarau")
+    try Sample.change(copies.laptop, "City", "2661604", ".name", to: "Aarau")
+    let driver = Self.driver(copies)
+    let head = copies.here.head.commit
+    driver.press("7 g f w")
+    let reply = try #require(try Self.merge(driver).reply)
+    #expect(reply.conflicts.map(\.place.identifier.description) == ["2661604"])
+    #expect(driver.shows("name \"Aarau\" would belong to 2661552 and 2661604"), "\(driver.screen)")
+    #expect(!driver.shows("x opens a decision"))
+    // With theirs both would be Aarau: that is said at once, and nothing is written.
+    driver.press("g g t c")
+    #expect(driver.status.contains("would belong to 2661552 and 2661604; x opens"), "\(driver.status)")
+    #expect(copies.here.head.commit == head)
+    driver.press("g g m c Enter")
+    #expect(copies.here.head.commit > head, "\(driver.screen)")
+    #expect(try CopiedStore.value(copies.here, "2661552", ".name") == "Aarau")
+    #expect(try CopiedStore.value(copies.here, "2661604", ".name") == "Basel")
+    #expect(try copies.here.verifyModel(at: copies.here.head.commit).isClean)
+  }
+
+  @Test("pane 7 and the merge are at each size as they were", arguments: [false, true])
+  func pictures(isASCII: Bool) throws {
+    for size in [Size(columns: 80, rows: 24), Size(columns: 120, rows: 40), Size(columns: 160, rows: 48)] {
+      let copies = try CopiedStore.edited()
+      let driver = Driver(copies.here, size: size, start: .init(datastore: "City")) {
+        // Every commit was made at 09:14 on the same day, wherever and whenever the test runs.
+        $0.time = TimeText { time in Int(1_795_166_042 - time / 1_000_000_000) }
+        $0.theme.isASCII = isASCII
+      }
+      driver.press("7 g f")
+      for (name, keys) in [("remotes", ""), ("merge", "w"), ("merge-settled", "m t")] {
+        driver.press(keys)
+        let grid = isASCII ? driver.grid.asciiOnly() : driver.grid
+        try Snapshot.check(grid, named: "\(name)-\(size)\(isASCII ? "-ascii" : "")")
+      }
+    }
+  }
+
   @Test("the rest is settled by who was later, as the policy of the verbs settles it")
   func later() throws {
     let (copies, others) = (try CopiedStore.edited(), try CopiedStore.edited())

@@ -140,9 +140,7 @@ package struct MergePlanner {
       plan.clean.descriptors.append(merged)
     }
     try mergeRecords(of: key, ours, sides, bases, policy, &plan)
-    if ours.indexes.contains(where: { $0.isUnique && !$0.isStale }) {
-      try findCollisions(in: key, ours, sides, policy, &plan)
-    }
+    try openCollisions(in: key, ours, sides, policy, &plan)
   }
 
   private func count(of key: String, from base: CommitNumber?, to commit: CommitNumber) throws -> Int {
@@ -243,19 +241,39 @@ package struct MergePlanner {
 
   // MARK: What the records are not alone in
 
-  /// Records that would have a value of a unique index that another has too: what came of them is a conflict after all.
-  private func findCollisions(
-    in key: String, _ descriptor: DatastoreDescriptor, _ sides: Sides, _ policy: MergePolicy, _ plan: inout MergePlan
-  ) throws {
-    let changes = try merged(plan, sides).filter { $0.key.datastore == key }
+  /// Values of unique indexes that several records would have after a plan as it is settled so far.
+  package func collisions(after plan: MergePlan) throws -> [UniquenessConflict] {
+    guard let sides = Sides(plan) else { return [] }
+    let changes = try merged(plan, sides)
+    var found: [UniquenessConflict] = []
+    for key in Set(changes.keys.map(\.datastore)).sorted() {
+      guard let descriptor = try store.descriptor(of: key, at: sides.first) else { continue }
+      found += try collisions(in: key, descriptor, among: changes, sides)
+    }
+    return found
+  }
+
+  private func collisions(
+    in key: String, _ descriptor: DatastoreDescriptor, among changes: [RecordPlace: RecordContent?], _ sides: Sides
+  ) throws -> [UniquenessConflict] {
+    guard descriptor.hasUniqueIndex else { return [] }
     let set = try ChangeSet(
-      changes: changes.map { place, content in
+      changes: changes.filter { $0.key.datastore == key }.map { place, content in
         RecordEdit(
           datastore: key, identifier: place.identifier, old: try record(place.identifier, of: key, at: sides.first),
           new: content)
       })
-    let preview = try store.preview(set, options: EditOptions(bringsBackContents: true, detailLimit: 0))
-    for collision in preview.uniqueness where collision.isEnforced {
+    let options = EditOptions(bringsBackContents: true, detailLimit: 0)
+    return try store.preview(set, options: options).uniqueness.filter(\.isEnforced)
+  }
+
+  /// Records that would have a value of a unique index that another has too: what came of them is a conflict after all.
+  private func openCollisions(
+    in key: String, _ descriptor: DatastoreDescriptor, _ sides: Sides, _ policy: MergePolicy, _ plan: inout MergePlan
+  ) throws {
+    guard descriptor.hasUniqueIndex else { return }
+    let changes = try merged(plan, sides)
+    for collision in try collisions(in: key, descriptor, among: changes, sides) {
       for identifier in collision.identifiers {
         let place = RecordPlace(datastore: key, identifier: identifier)
         guard changes[place] != nil, plan.clean.takeOut(place) else { continue }
@@ -422,4 +440,9 @@ private struct BaseContents {
     guard let number = graph.number(of: commit) else { return nil }
     return try store.view(at: CommitNumber(number)).datastore(key)?.record(identifier)?.stored
   }
+}
+
+extension DatastoreDescriptor {
+  /// Whether some value may belong to one record alone.
+  fileprivate var hasUniqueIndex: Bool { indexes.contains { $0.isUnique && !$0.isStale } }
 }

@@ -20,7 +20,7 @@ struct TypeAhead: Sendable {
     entries = keys.map { Entry(event: .key($0), isReplayed: true) } + entries
   }
 
-  mutating func take() -> Entry? { entries.popFirst() }
+  mutating func removeNext() -> Entry? { entries.popFirst() }
   mutating func forget() { entries = [] }
 }
 
@@ -28,7 +28,7 @@ extension Browser {
   /// Answers that the next key builds on: what it reaches must be what was shown when it was pressed.
   private static let awaited: Set<WorkSlot> = [
     .outline, .table, .resolve, .review, .commit, .gather, .place, .identify, .range, .mergePlan,
-    .mergeCommit,
+    .mergeCheck, .mergeCommit,
   ]
 
   /// Work that goes on beside the screens, for which not even a macro waits.
@@ -43,22 +43,22 @@ extension Browser {
     switch event {
     case .key(let chord) where chord == KeyChord(.escape) || chord == KeyChord(.character("c"), .control):
       typeAhead.forget()
-      receive(event)
+      act(on: event)
     case .key, .paste, .mouse:
-      if !typeAhead.isEmpty || isAwaiting(replay: false) { typeAhead.wait(event) } else { receive(event) }
-    default: receive(event)
+      if !typeAhead.isEmpty || isAwaiting(replay: false) { typeAhead.wait(event) } else { act(on: event) }
+    default: act(on: event)
     }
   }
 
   /// Hands on what waits, as far as its screens are there.
   mutating func handOnTypeAhead() {
     while let next = typeAhead.next, !isAwaiting(replay: next.isReplayed) {
-      _ = typeAhead.take()
+      _ = typeAhead.removeNext()
       if confirmsReview(next.event) {
         session.warn("Enter was pressed before the review was there; look, and press it again")
         continue
       }
-      receive(next.event)
+      act(on: next.event)
       settle()
     }
   }

@@ -7,7 +7,7 @@ import TerminalKit
 /// out, and what merges by itself. What was decided is kept as a draft until it is committed.
 struct MergePane: ListPane, KeptPane {
   static let entry = PaneEntry(
-    .merge, name: "Merge", work: [.mergePlan, .mergeCommit],
+    .merge, name: "Merge", work: [.mergePlan, .mergeCheck, .mergeCommit],
     footer: [
       .takeMine, .takeTheirs, .takeBase, .edit, .settleRest, .searchNext, .commitMerge, .takeBack, .help, .close,
     ],
@@ -38,6 +38,9 @@ struct MergePane: ListPane, KeptPane {
   /// What was decided; kept as a draft.
   private(set) var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
   private(set) var lines: [Line] = []
+  /// Why what was decided cannot be in one store, as sentences; nil until everything is decided and that was looked at.
+  private var collisions: [String]?
+  private var checked: [RecordPlace: [DocumentPath: MergeDecision]]?
   private var theirs: CommitNumber?
   private var asked: MergePlanRequest?
 
@@ -59,16 +62,34 @@ struct MergePane: ListPane, KeptPane {
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard frame != .hidden, let theirs, !isCommitting else { return }
+    checkDecisions(of: theirs, in: &session)
     let request = MergePlanRequest(theirs: theirs, head: session.head, naming: session.naming)
     guard request != asked else { return }
     asked = request
     session.start(.mergePlan, .ask(request), label: "merge \(theirs)")
   }
 
+  /// Looks, once nothing is open, whether what was decided can be in one store.
+  private mutating func checkDecisions(of theirs: CommitNumber, in session: inout Session) {
+    guard let reply, !reply.conflicts.isEmpty, checked != decisions else { return }
+    if collisions?.isEmpty == false {
+      collisions = nil
+      rebuild(reply)
+    }
+    (collisions, checked) = (nil, nil)
+    guard openCount == 0 else { return }
+    checked = decisions
+    let merge = DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts)
+    session.start(.mergeCheck, .ask(MergeCheckRequest(merge: merge)))
+  }
+
   mutating func answered(_ answer: Answer, in session: inout Session) {
     guard case .reply(let reply) = answer else { return }
     switch reply {
-    case let reply as MergePlanReply where reply.request == asked: take(reply, in: &session)
+    case let found as MergeCheckReply where found.decisions == checked:
+      collisions = found.collisions
+      self.reply.map { rebuild($0) }
+    case let reply as MergePlanReply where reply.request == asked: show(reply, in: &session)
     case let reply as MergeCommitReply:
       isCommitting = false
       session.remembered.merge = nil
@@ -81,7 +102,7 @@ struct MergePane: ListPane, KeptPane {
     }
   }
 
-  private mutating func take(_ reply: MergePlanReply, in session: inout Session) {
+  private mutating func show(_ reply: MergePlanReply, in session: inout Session) {
     let isFirst = self.reply == nil
     self.reply = reply
     problem = nil
@@ -95,7 +116,11 @@ struct MergePane: ListPane, KeptPane {
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     isCommitting = false
-    if slot == .mergePlan { problem = error.description } else { asked = nil }
+    switch slot {
+    case .mergePlan: problem = error.description
+    case .mergeCheck: collisions = []
+    default: asked = nil
+    }
     session.complain(error.description)
   }
 
@@ -109,7 +134,9 @@ struct MergePane: ListPane, KeptPane {
     for (position, row) in reply.conflicts.enumerated() {
       lines.append(.conflict(position))
       lines += row.fields.indices.map { .field(position, $0) }
+      if let reason = row.conflict.reason { lines.append(.note(reason)) }
     }
+    lines += (collisions ?? []).map { .note($0) }
     if !lines.isEmpty { lines.append(.blank) }
     if reply.plan.kind == .fastForward {
       lines.append(.note("nothing of ours lies beside it: the head moves to \(reply.theirs.number), without a commit"))
@@ -176,7 +203,7 @@ struct MergePane: ListPane, KeptPane {
     step(1)
   }
 
-  mutating func take(_ value: Document, from editor: ValueEditor, in session: inout Session) {
+  mutating func settle(_ value: Document, from editor: ValueEditor, in session: inout Session) {
     decisions[editor.place, default: [:]][editor.path] = .value(value)
     keepDraft(in: &session)
     step(1)
@@ -204,7 +231,7 @@ struct MergePane: ListPane, KeptPane {
     session.say("the rest is settled: \(policy.rawValue); x opens a decision again")
   }
 
-  private mutating func takeBack(in session: inout Session) {
+  private mutating func unsettle(in session: inout Session) {
     guard let (row, field) = selected else { return }
     if let field { decisions[row.place]?[field.path] = nil } else { decisions[row.place] = nil }
     keepDraft(in: &session)
@@ -244,6 +271,8 @@ struct MergePane: ListPane, KeptPane {
       if open > 0 {
         return "\(NumberFormat.counted(open, "conflict")) to settle first: n goes there, a settles the rest"
       }
+      if reply?.conflicts.isEmpty == false, collisions == nil { return "what was decided is being looked at" }
+      if let collision = collisions?.first { return "\(collision); x opens a decision again" }
     default: break
     }
     return nil
@@ -268,7 +297,7 @@ struct MergePane: ListPane, KeptPane {
     case .takeMine: decide(.mine, in: &session)
     case .takeTheirs: decide(.theirs, in: &session)
     case .takeBase: decide(.base, in: &session)
-    case .takeBack: takeBack(in: &session)
+    case .takeBack: unsettle(in: &session)
     case .searchNext: step(1)
     case .searchPrevious: step(-1)
     case .edit: edit(frame, in: &session)
@@ -293,9 +322,9 @@ struct MergePane: ListPane, KeptPane {
         MenuOverlay(
           title: "Settle \(open)",
           items: [
-            .init(title: "by who was later", detail: "", choice: .perform(.settleRest, argument: "later")),
-            .init(title: "as it is here", detail: "ours", choice: .perform(.settleRest, argument: "ours")),
-            .init(title: "as it is there", detail: "theirs", choice: .perform(.settleRest, argument: "theirs")),
+            .init(title: "by who was later", detail: "", choice: .run(.settleRest, argument: "later")),
+            .init(title: "as it is here", detail: "ours", choice: .run(.settleRest, argument: "ours")),
+            .init(title: "as it is there", detail: "theirs", choice: .run(.settleRest, argument: "theirs")),
             .init(title: "one by one", detail: "", choice: .nothing),
           ])))
   }
@@ -335,8 +364,8 @@ struct MergePane: ListPane, KeptPane {
       .mergeCommit,
       .ask(
         MergeCommitRequest(
-          theirs: theirs, name: name.trimmed.isEmpty ? "Merge" : name.trimmed, decisions: decisions,
-          rows: reply.conflicts)),
+          merge: DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts),
+          name: name.trimmed.isEmpty ? "Merge" : name.trimmed)),
       label: "merge")
   }
 
@@ -438,5 +467,6 @@ extension PaneID {
 
 extension WorkSlot {
   static let mergePlan = WorkSlot("merge-plan", isLong: true)
+  static let mergeCheck = WorkSlot("merge-check")
   static let mergeCommit = WorkSlot("merge-commit", isLong: true, isKept: true)
 }

@@ -218,13 +218,46 @@ struct MergedRow: Sendable, Hashable {
   var isBoth: Bool
 }
 
-/// Commits a merge as it was decided; the plan is made again, since the head may have moved.
-struct MergeCommitRequest: Question {
+/// A merge as a person decided it.
+struct DecidedMerge: Sendable {
   var theirs: CommitNumber
-  var name: String
   var decisions: [RecordPlace: [DocumentPath: MergeDecision]]
   /// The conflicts that were looked at, with the contents that they were decided on.
   var rows: [MergeRow]
+
+  /// Its plan on the head of now, settled as far as it was decided on what is there.
+  func plan(by exchange: StoreExchange) throws -> MergePlan {
+    let known = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
+    var plan = try exchange.plan(merging: theirs)
+    plan.settle { conflict in
+      // What was decided on other contents is to be looked at again.
+      guard let row = known[conflict.place], row.conflict == conflict else { return nil }
+      return row.settlement(decisions[conflict.place] ?? [:])
+    }
+    return plan
+  }
+}
+
+/// Whether what was decided can be in one store: records that would share a value of a unique index cannot.
+struct MergeCheckRequest: Question {
+  var merge: DecidedMerge
+
+  func reply(in context: WorkContext) throws(ModelError) -> MergeCheckReply {
+    let exchange = try context.exchange()
+    let found = try onExchange { try exchange.collisions(after: merge.plan(by: exchange)) }
+    return MergeCheckReply(decisions: merge.decisions, collisions: found.map(\.sentence))
+  }
+}
+
+struct MergeCheckReply: Sendable {
+  var decisions: [RecordPlace: [DocumentPath: MergeDecision]]
+  var collisions: [String]
+}
+
+/// Commits a merge as it was decided; the plan is made again, since the head may have moved.
+struct MergeCommitRequest: Question {
+  var merge: DecidedMerge
+  var name: String
 
   func reply(in context: WorkContext) throws(ModelError) -> MergeCommitReply {
     let exchange = try context.exchange()
@@ -232,15 +265,9 @@ struct MergeCommitRequest: Question {
   }
 
   private func commit(_ exchange: StoreExchange, _ context: WorkContext) throws -> MergeCommitReply {
-    let known = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
     for _ in 0..<8 {
       try context.goOn()
-      var plan = try exchange.plan(merging: theirs)
-      plan.settle { conflict in
-        // What was decided on other contents is to be looked at again.
-        guard let row = known[conflict.place], row.conflict == conflict else { return nil }
-        return row.settlement(decisions[conflict.place] ?? [:])
-      }
+      let plan = try merge.plan(by: exchange)
       guard plan.open.isEmpty else { throw ModelError.refused(reason: "the head moved: look at the conflicts again") }
       switch plan.kind {
       case .nothing: return MergeCommitReply(head: context.store.head.commit, plan: plan)

@@ -86,7 +86,7 @@ struct RemotesPane: ListPane, KeptPane {
       session.say(reply.sentence)
       session.intend(.look)
       if let open = reply.unsettled {
-        session.intend(.perform(.merge, argument: "\(open)"))
+        session.intend(.run(.merge, argument: "\(open)"))
         session.warn(
           "\(reply.sentence); \(NumberFormat.counted(reply.unsettledCount, "conflict")) to settle, then X again")
       }
@@ -160,7 +160,7 @@ struct RemotesPane: ListPane, KeptPane {
     case .merge where argument != nil: return false
     case .merge, .open:
       guard let head = selected?.standing?.head else { return false }
-      session.intend(.perform(.merge, argument: "\(head)"))
+      session.intend(.run(.merge, argument: "\(head)"))
     case .fetchCommits: transfer(.fetch, in: &session)
     case .exchange: transfer(.exchange, in: &session)
     case .sendCommits:
@@ -207,7 +207,7 @@ struct RemotesPane: ListPane, KeptPane {
         MenuOverlay(
           title: "Send \(count) to \(selected.name)?",
           items: [
-            .init(title: "send", detail: selected.location, choice: .perform(.sendCommits, argument: selected.name)),
+            .init(title: "send", detail: selected.location, choice: .run(.sendCommits, argument: selected.name)),
             .init(title: "leave it", detail: "", choice: .nothing),
           ])))
   }
