@@ -61,6 +61,7 @@ void strata_cursor(int row, int column) {
 }
 
 void strata_repaint(void) {
+  strata_forget_look();
   cursor_is_visible = -1;
   clearok(curscr, TRUE);
 }

@@ -25,6 +25,7 @@
 // Of <term.h>, which would make `columns`, `lines` and two hundred other words macros.
 extern int setupterm(const char *name, int file, int *found);
 extern char *tigetstr(const char *capability);
+extern int tigetflag(const char *capability);
 
 volatile sig_atomic_t strata_screen_is_ours = 0;
 
@@ -33,6 +34,7 @@ static int terminal = -1;  // a copy of standard output that everything goes to
 static int canvas = -1;    // another that only ncurses writes to; memory while it draws a picture
 static int memory = -1;
 static bool updates_are_synchronized;
+static struct strata_wire wire;
 static int nowhere = -1;   // /dev/null, put in its place when the process is dying
 static struct termios termios_before;
 static bool knows_modes, mouse_is_on, colours_are_on;
@@ -102,6 +104,9 @@ static void send_text(const char *text) { send_all(terminal, text, strlen(text))
 #define UPDATE_BEGINS "\033[?2026h"
 #define UPDATE_ENDS "\033[?2026l"
 #define ASK_FOR_SYNCHRONIZED_UPDATES "\033[?2026$p"
+// Four spaces on the empty picture, three of them repeated, and where the cursor is then: many terminals say that they are an xterm
+// and do not know all that it knows. Row 2, as the answer of row 1 would be a function key.
+#define ASK_FOR_REPEATING "\033[2;1H \033[3b\033[6n\033[H"
 #define MOUSE_ON "\033[?1000h\033[?1006h"
 #define MOUSE_OFF "\033[?1006l\033[?1000l"
 
@@ -164,6 +169,18 @@ static bool may_know_synchronized_updates(void) {
   return knows_modes && name != NULL && strncmp(name, "linux", 5) != 0;
 }
 
+static bool has_capability(const char *name) {
+  char *text = tigetstr(name);
+  return text != NULL && text != (char *)-1;
+}
+
+static void learn_wire(void) {
+  wire = (struct strata_wire){0};
+  char *column = tigetstr("hpa");
+  wire.moves_along_rows =
+      tigetflag("xenl") > 0 && column != NULL && column != (char *)-1 && strcmp(column, "\033[%i%p1%dG") == 0;
+}
+
 static void set_up_keys(void) {
   raw();
   noecho();
@@ -221,6 +238,8 @@ int strata_screen_open(bool colours) {
   // What a terminal shows that does not know the question is cleared by what follows.
   if (may_know_synchronized_updates()) send_text(ASK_FOR_SYNCHRONIZED_UPDATES);
   refresh();
+  learn_wire();
+  if (knows_modes && has_capability("rep")) send_text(ASK_FOR_REPEATING);
   turn_modes_on();
   return STRATA_SCREEN_OK;
 }
@@ -239,6 +258,7 @@ void strata_screen_enter(void) {
   tcgetattr(STDIN_FILENO, &termios_before);
   keep_errors_aside();
   strata_screen_is_ours = 1;
+  strata_forget_look();
   reset_prog_mode();
   set_up_keys();
   clearok(curscr, TRUE);
@@ -283,13 +303,20 @@ bool strata_send(const uint8_t *bytes, size_t count) { return send_all(terminal,
 
 void strata_synchronize_updates(bool on) { updates_are_synchronized = on; }
 
+void strata_repeat_characters(void) { wire.repeats = true; }
+
+void strata_forget_look(void) { wire.knows_look = false; }
+
 // ncurses hands its buffer over whenever that is full, so that a terminal may show half a picture. Here it draws into
 // memory, and the picture goes out in one write.
 void strata_draw(void (*draw)(void)) {
   static const size_t before = sizeof UPDATE_BEGINS - 1, after = sizeof UPDATE_ENDS - 1;
   static char *frame;
   static size_t capacity;
-  if (memory < 0 || lseek(memory, 0, SEEK_SET) < 0 || dup2(memory, canvas) < 0) return draw();
+  if (memory < 0 || lseek(memory, 0, SEEK_SET) < 0 || dup2(memory, canvas) < 0) {
+    strata_forget_look();
+    return draw();
+  }
   draw();
   dup2(terminal, canvas);
   off_t length = lseek(memory, 0, SEEK_CUR);
@@ -297,7 +324,7 @@ void strata_draw(void (*draw)(void)) {
   size_t needed = before + (size_t)length + after;
   if (needed > capacity) {
     // What ncurses wrote, and behind it what goes out.
-    char *larger = realloc(frame, needed + STRATA_LOOKS_GROWTH * needed);
+    char *larger = realloc(frame, needed + STRATA_WIRE_GROWTH * needed);
     if (larger == NULL) return strata_repaint();
     frame = larger;
     capacity = needed;
@@ -309,7 +336,7 @@ void strata_draw(void (*draw)(void)) {
   }
   char *shortened = frame + length;
   memcpy(shortened, UPDATE_BEGINS, before);
-  size_t count = strata_shorten_looks(frame, (size_t)length, shortened + before);
+  size_t count = strata_shorten(&wire, frame, (size_t)length, shortened + before);
   if (count == 0) {
     memcpy(shortened + before, frame, (size_t)length);
     count = (size_t)length;

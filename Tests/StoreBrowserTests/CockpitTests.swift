@@ -119,6 +119,35 @@ struct CockpitTests {
     #expect(driver.shows("0 orphans, 0 missing"))
   }
 
+  @Test("the cockpit at work is at each size as it was", arguments: [false, true])
+  func pictures(isASCII: Bool) throws {
+    for size in [Size(columns: 80, rows: 24), Size(columns: 120, rows: 40), Size(columns: 160, rows: 48)] {
+      let clock = SetClock()
+      let driver = Driver(try Sample.store(), size: size, start: .init(datastore: "City")) {
+        $0.clock = { clock.now }
+        $0.time = TimeText { time in Int(1_795_166_042 - time / 1_000_000_000) }
+        $0.theme.isASCII = isASCII
+      }
+      driver.isHolding = true
+      try driver.play(":add-index zone=timezone")
+      let id = try #require(driver.browser.session.running[.warmUp]?.id)
+      for tick in 0..<40 {
+        // Quick at first, then in waves.
+        let done = tick < 10 ? tick * 4_000 : 40_000 + (tick - 10) * 1_500 + tick % 5 * 200
+        driver.tell(
+          .work(
+            id,
+            .progress(activity([("learn the types", 1_000, 1_000), ("evaluate", done, 148_896), ("name", 0, 148_896)])))
+        )
+        clock.pass(seconds: 0.25)
+      }
+      driver.tell(.tick(WorkFigures(memory: 50_000_000, temporary: 0, store: 10_000_000)))
+      driver.tell(.tick(WorkFigures(memory: 61_000_000, temporary: 12_000_000, store: 18_100_000)))
+      let grid = isASCII ? driver.grid.asciiOnly() : driver.grid
+      try Snapshot.check(grid, named: "picture-cockpit-\(size)\(isASCII ? "-ascii" : "")")
+    }
+  }
+
   @Test("an index is filled in steps that can be told apart: learnt, evaluated, written")
   func engineSteps() throws {
     let store = try Sample.large(2_000)
@@ -148,7 +177,7 @@ struct CockpitTests {
       if case .activity(let activity) = progress.found { heard.with { $0.append(activity) } }
     }
     let change = try IndexChange(adding: "timezone=timezone")
-    _ = try Work.changeIndex(change, datastore: "City", leavingOut: [], mending: []).perform(in: context)
+    _ = try Work.changeIndex(change, datastore: "City", leavingOut: [], mending: []).answer(in: context)
     let later = heard.with { $0 }.filter { $0.steps.contains { $0.title == "evaluate" } }
     #expect(!later.isEmpty)
     for activity in later {

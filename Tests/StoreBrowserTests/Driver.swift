@@ -49,7 +49,7 @@ final class Driver {
     for character in text { tell(.event(.key(KeyChord(writing: character)))) }
   }
 
-  func tell(_ message: Message) { run(browser.receive(message)) }
+  func tell(_ message: Message) { run(browser.update(with: message)) }
 
   func resize(_ size: Size) {
     self.size = size
@@ -61,14 +61,14 @@ final class Driver {
     isHolding = false
     let waiting = held
     held = []
-    for (id, work) in waiting { perform(work, id) }
+    for (id, work) in waiting { answer(work, id) }
   }
 
   /// Does the oldest of what is held back; what follows from it is held back again.
   func releaseOne() {
     guard !held.isEmpty else { return }
     let (id, work) = held.removeFirst()
-    perform(work, id)
+    answer(work, id)
   }
 
   private func run(_ effects: [Effect]) {
@@ -76,18 +76,18 @@ final class Driver {
       switch effect {
       case .start(let id, let work):
         works.append(work)
-        if isHolding { held.append((id, work)) } else { perform(work, id) }
+        if isHolding { held.append((id, work)) } else { answer(work, id) }
       case .cancel(let id): held.removeAll { $0.0 == id }
       default: outward.append(effect)
       }
     }
   }
 
-  private func perform(_ work: Work, _ id: WorkID) {
+  private func answer(_ work: Work, _ id: WorkID) {
     let progress = Collected()
     let context = WorkContext(store: store, files: files, warmUp: warmUp, report: { progress.add($0) })
     let report: WorkReport
-    do throws(ModelError) { report = .finished(try work.perform(in: context)) } catch { report = .failed(error) }
+    do throws(ModelError) { report = .finished(try work.answer(in: context)) } catch { report = .failed(error) }
     for found in progress.all { tell(.work(id, .progress(found))) }
     tell(.work(id, report))
   }

@@ -28,6 +28,25 @@ struct LiveFilterTests {
     #expect(driver.shows("of 10"), "an empty line filters nothing")
   }
 
+  @Test("the title keeps the plan and the count of a filter, however long that is and however narrow the screen")
+  func planInTitle() throws {
+    for size in [Size(columns: 80, rows: 24), Size(columns: 120, rows: 40)] {
+      for (filter, standing) in [
+        ("population > 1000000", "INDEX population · 4 records"),
+        ("countrycode = \"JP\" and timezone = \"Asia/Tokyo\"", "SCAN · 4 records"),
+      ] {
+        let driver = try driver()
+        driver.resize(size)
+        driver.press("f")
+        driver.type(filter)
+        driver.press("Enter")
+        let title = driver.lines[1]
+        #expect(title.contains(standing) && title.contains("City"), "\(title)")
+        #expect(title.contains(filter.prefix(5)), "\(title)")
+      }
+    }
+  }
+
   @Test("Enter takes what is shown without reading anything again; Esc brings back what was there")
   func ending() throws {
     let driver = try driver()
@@ -37,7 +56,7 @@ struct LiveFilterTests {
     let before = scans()
     driver.press("Enter")
     #expect(scans() == before)
-    #expect(driver.shows("filter countrycode = \"CH\"") && driver.shows("of 4"))
+    #expect(driver.browser.table.source?.filter == "countrycode = \"CH\"" && driver.shows("of 4"))
     driver.press("f ^u Up")
     #expect(driver.status.contains("filter countrycode = \"CH\""), "what was typed before is there again")
     driver.press("Esc ^o")
@@ -95,6 +114,18 @@ struct LiveFilterTests {
     driver.type("name ")
     driver.press("Tab Esc")
     #expect(driver.browser.overlays.last is Prompt, "Esc closes the list first")
+    driver.press("Esc")
+    #expect(driver.browser.overlays.isEmpty)
+    // Also where Tab chose nothing.
+    driver.press("f ^u")
+    driver.type("name ")
+    #expect(driver.shows("between  "), "\(driver.screen)")
+    driver.press("Esc")
+    #expect(driver.browser.overlays.last is Prompt && !driver.shows("between  "))
+    driver.type("=")
+    #expect((driver.browser.overlays.last as? Prompt)?.field.text == "name =", "the line goes on")
+    driver.press("Esc Esc : Esc")
+    #expect(driver.browser.overlays.last is Prompt, "the commands are a list too")
     driver.press("Esc")
     #expect(driver.browser.overlays.isEmpty)
   }

@@ -184,4 +184,24 @@ struct MigrationTests {
     #expect(meter.remaining(of: 500) == 0.5...0.5)
     #expect(RateMeter().remaining(of: 1) == nil)
   }
+
+  @Test("the scale of rates grows at once, and shrinks where for ten seconds none came near it")
+  func scale() {
+    var meter = RateMeter()
+    var (done, seconds) = (0, 0)
+    func note(_ rate: Int) -> Double {
+      done += rate
+      meter.note(done: done, at: Int64(seconds) * 1_000_000_000)
+      seconds += 1
+      return meter.scale
+    }
+    _ = note(0)
+    #expect(note(10_000) == 10_000)
+    for _ in 0..<9 { #expect(note(1_000) == 10_000, "after \(seconds) seconds") }
+    #expect(note(1_000) == 1_000)
+    #expect(note(4_000) == 4_000)
+    // Another step is another rate in the same picture.
+    meter.beginStep()
+    #expect(meter.rate == nil && meter.scale == 4_000 && meter.course.max() == 10_000)
+  }
 }

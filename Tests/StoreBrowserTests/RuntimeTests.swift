@@ -26,14 +26,14 @@ struct RuntimeTests {
     func settle() {
       while !program.isIdle {
         wake.wait()
-        _ = program.receivePosted()
+        _ = program.respondToAnswers()
       }
     }
 
     func press(_ keys: String) -> [TerminalAction] {
       var actions: [TerminalAction] = []
       for chord in KeyChord.sequence(keys) ?? [] {
-        actions += program.receive(.key(chord))
+        actions += program.respond(to: .key(chord))
         settle()
       }
       return actions
@@ -62,7 +62,7 @@ struct RuntimeTests {
     // The follower may have spoken already; otherwise it will.
     while !session.screen.contains("HEAD #5") {
       session.wake.wait()
-      _ = session.program.receivePosted()
+      _ = session.program.respondToAnswers()
       session.settle()
     }
     #expect(session.screen.contains("42"))
@@ -91,7 +91,7 @@ struct RuntimeTests {
     let text = try TestFile.text(path)
     #expect(try TestFile.permissions(path) == 0o600)
     try TestFile.write(text.replacing("1049498", with: "5"), to: path)
-    _ = session.program.receive(.editorEnded(.exited(status: 0)))
+    _ = session.program.respond(to: .editorEnded(.exited(status: 0)))
     session.settle()
     #expect(session.screen.contains("1049498 → 5"))
     #expect(!TestFile.exists(path))

@@ -110,6 +110,19 @@ struct FixtureVerbTests {
     }
   }
 
+  @Test("conversion says as many commits as info counts, in the folder and in the new store", arguments: Fixture.all)
+  func commits(fixture: Fixture) throws {
+    let folder = try TemporaryFolder()
+    let path = try fixture.unpack(into: folder)
+    let newPath = folder.path("Converted.strata")
+    let converted = try ProgramRun(["convert", path, newPath, "--json"])
+    let said = try #require(converted.objects.first?["commits"] as? Int)
+    for store in [path, newPath] {
+      let info = try ProgramRun(["info", store, "--json"])
+      #expect(info.objects.first?["commits"] as? Int == said, "\(store)")
+    }
+  }
+
   @Test("the history has every iteration but the registrations", arguments: Fixture.all)
   func history(fixture: Fixture) throws {
     let folder = try TemporaryFolder()

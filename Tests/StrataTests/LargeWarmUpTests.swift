@@ -82,13 +82,13 @@ final class ProgramSession {
   /// Presses a key by its name: `j`, `^c`, `PageDown`.
   func press(_ name: String) {
     guard let key = KeyChord(name) else { return }
-    perform(program.receive(.key(key)))
+    perform(program.respond(to: .key(key)))
   }
 
   /// Waits until background work has something to say and hears it; false where nothing came for half a minute.
   func waitForNews() -> Bool {
     guard news.wait(timeout: .now() + 30) == .success else { return false }
-    perform(program.receivePosted())
+    perform(program.respondToAnswers())
     return true
   }
 

@@ -31,13 +31,13 @@ final class TestCard: TerminalProgram {
     return []
   }
 
-  func receivePosted() -> [TerminalAction] { [] }
+  func respondToAnswers() -> [TerminalAction] { [] }
 
   var isIdle: Bool { true }
 
   func finish() -> String? { nil }
 
-  func receive(_ event: TerminalEvent) -> [TerminalAction] {
+  func respond(to event: TerminalEvent) -> [TerminalAction] {
     note(event)
     switch event {
     case .interrupt: return [.quit(status: 0)]
@@ -45,7 +45,7 @@ final class TestCard: TerminalProgram {
       surroundings.size = size
       return []
     case .key(let chord): return press(chord.description)
-    case .paste, .mouse, .resumed, .editorEnded, .synchronizesUpdates: return []
+    case .paste, .mouse, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters: return []
     }
   }
 
@@ -99,6 +99,7 @@ final class TestCard: TerminalProgram {
     case .interrupt(let reason): note("asked to end: \(reason)")
     case .resumed: note("resumed")
     case .editorEnded(let end): note("editor \(end)")
+    case .repeatsCharacters: note("repeats characters")
     case .synchronizesUpdates: note("synchronized updates")
     }
   }

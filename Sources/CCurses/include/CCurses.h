@@ -91,11 +91,27 @@ void strata_cursor(int row, int column);
 void strata_repaint(void);
 /// Sends what differs, in one write.
 void strata_flush(void);
-/// Rewrites a picture's bytes so that looks are set as late and as shortly as can be; the picture is the same.
-/// @param out  has room for STRATA_LOOKS_GROWTH times as many bytes.
+/// A look as SGR writes it: 30…37, 90…97, 256 + n of the 256 colours, 39 the terminal's own; of the ground 10 more, or 256 + n, or 49.
+struct strata_look {
+  int ink, paper, attributes;
+};
+/// What is known of a terminal, for the bytes of one picture to build on those before.
+struct strata_wire {
+  /// Whether it goes to a column of the same row (`CSI n G`), and stays in its last column until the next character.
+  bool moves_along_rows;
+  /// Whether it repeats a character (`CSI n b`).
+  bool repeats;
+  /// Whether `look` is the one that the bytes before have left.
+  bool knows_look;
+  struct strata_look look;
+};
+/// Rewrites a picture's bytes so that looks, moves and runs of one character take as few as can be; the picture is the same.
+/// @param out  has room for STRATA_WIRE_GROWTH times as many bytes.
 /// @return how many bytes it is then; 0 where something in it is not known, and `out` is not to be used.
-size_t strata_shorten_looks(const char *bytes, size_t count, char *out);
-#define STRATA_LOOKS_GROWTH 16
+size_t strata_shorten(struct strata_wire *wire, const char *bytes, size_t count, char *out);
+#define STRATA_WIRE_GROWTH 16
+/// The terminal repeats characters; it is asked when the screen is opened, where its description says so.
+void strata_repeat_characters(void);
 /// Whether the terminal shows what is sent between two marks at once (mode 2026); it is asked when the screen is opened.
 void strata_synchronize_updates(bool on);
 /// Sends bytes that leave the picture as it is (clipboard). False: they could not be written.

@@ -25,7 +25,7 @@ package struct TerminalLoop {
   private var expectsOwnContinuation = false
   private var screenshots: [String] = []
   private var asked: ArraySlice<TerminalAction> = []
-  private var isPerforming = false
+  private var isCarryingOut = false
   /// What was typed ahead, while the program waits for something that it builds on.
   private var waiting: ArraySlice<TerminalEvent> = []
 
@@ -46,7 +46,7 @@ package struct TerminalLoop {
 
   /// Runs until the program quits or is made to. The screen is still open afterwards.
   package mutating func run() -> Ending {
-    perform(program.start(screen.surroundings) { strata_wake() })
+    carryOut(program.start(screen.surroundings) { strata_wake() })
     paint()
     while ending == nil {
       tellIdle()
@@ -62,7 +62,7 @@ package struct TerminalLoop {
   private mutating func turn() {
     let patience = input.patience
     let found = Int(strata_wait(STDIN_FILENO, patience))
-    if found == 0, patience >= 0 { receive(input.giveUpWaiting()) }
+    if found == 0, patience >= 0 { deliver(input.giveUpWaiting()) }
     handle(found)
     awaitQuickAnswers()
   }
@@ -84,20 +84,20 @@ package struct TerminalLoop {
     if found != 0 { idleSignal?.interrupt() }
     if found & STRATA_RESIZED != 0 { adoptSize() }
     if found & STRATA_CONTINUED != 0 { comeBack() }
-    if found & STRATA_INPUT != 0 { receive(input.readAll()) }
+    if found & STRATA_INPUT != 0 { deliver(input.readAll()) }
     if found & STRATA_INPUT_ENDED != 0 { input.end() }
     if found & STRATA_WOKEN != 0 {
-      perform(program.receivePosted())
-      receive([])
+      carryOut(program.respondToAnswers())
+      deliver([])
     }
     if found & STRATA_STOP != 0 { suspend() }
-    if found & STRATA_INTERRUPTED != 0 { receive([.key(KeyChord(.character("c"), .control))]) }
+    if found & STRATA_INTERRUPTED != 0 { deliver([.key(KeyChord(.character("c"), .control))]) }
     if found & STRATA_TERMINATE != 0 { end(.terminate, by: SIGTERM) }
     if found & STRATA_HANGUP != 0 || input.hasEnded { end(.hangup, by: SIGHUP) }
   }
 
   /// Hands on what a person did, in its order, as long as the program is ready for the next.
-  private mutating func receive(_ events: [TerminalEvent]) {
+  private mutating func deliver(_ events: [TerminalEvent]) {
     waiting += events
     while ending == nil, let event = waiting.first, !program.awaitsAnswer {
       waiting = waiting.dropFirst()
@@ -117,8 +117,9 @@ package struct TerminalLoop {
   private mutating func tell(_ event: TerminalEvent) {
     guard ending == nil else { return }
     if event == .synchronizesUpdates { return screen.synchronizeUpdates() }
+    if event == .repeatsCharacters { return screen.repeatCharacters() }
     recorder?.add(event)
-    perform(program.receive(event))
+    carryOut(program.respond(to: event))
   }
 
   /// Lets the program say goodbye; a second time, or when the terminal is gone, there is nobody to wait for.
@@ -149,15 +150,15 @@ package struct TerminalLoop {
 
   /// Does what the program asks, and what it asks when it hears how that went: one after the other, however often an
   /// editor is opened again.
-  private mutating func perform(_ actions: [TerminalAction]) {
+  private mutating func carryOut(_ actions: [TerminalAction]) {
     asked += actions
-    guard !isPerforming else { return }
-    isPerforming = true
-    while let action = asked.popFirst() { perform(action) }
-    isPerforming = false
+    guard !isCarryingOut else { return }
+    isCarryingOut = true
+    while let action = asked.popFirst() { carryOut(action) }
+    isCarryingOut = false
   }
 
-  private mutating func perform(_ action: TerminalAction) {
+  private mutating func carryOut(_ action: TerminalAction) {
     switch action {
     case .quit(let status): ending = isToldToEnd.map { .signal($0) } ?? .quit(status: status)
     case .suspend: suspend()

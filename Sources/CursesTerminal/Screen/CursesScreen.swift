@@ -81,6 +81,9 @@ package final class CursesScreen {
   /// Sends each picture between marks, so that the terminal shows it at once.
   package func synchronizeUpdates() { strata_synchronize_updates(true) }
 
+  /// Sends runs of one character as one and how often.
+  package func repeatCharacters() { strata_repeat_characters() }
+
   /// Rings.
   package func ring() { strata_bell() }
 

@@ -14,7 +14,7 @@ package struct ScriptPlayer {
   private(set) var status: Int32?
   private var screenshots: [String] = []
   private var asked: ArraySlice<TerminalAction> = []
-  private var isPerforming = false
+  private var isCarryingOut = false
 
   /// A player for `program`.
   ///
@@ -42,7 +42,7 @@ package struct ScriptPlayer {
     guard strata_events_open() else { throw .system(Environment.lastError) }
     var surroundings = TerminalSurroundings(size: size, isASCII: isASCII)
     surroundings.isReadAsLines = isReadAsLines
-    perform(program.start(surroundings) { strata_wake() })
+    carryOut(program.start(surroundings) { strata_wake() })
     return try settle()
   }
 
@@ -50,7 +50,7 @@ package struct ScriptPlayer {
   mutating func play(_ step: Script.Step, after picture: CellGrid) throws(TerminalProblem) -> CellGrid {
     switch step {
     case .event(let event):
-      receive(event)
+      deliver(event)
       return try settle()
     case .saveScreen(let path):
       try save(picture, to: path)
@@ -61,7 +61,7 @@ package struct ScriptPlayer {
   /// Waits until nothing is left to do, and draws.
   private mutating func settle() throws(TerminalProblem) -> CellGrid {
     while true {
-      perform(program.receivePosted())
+      carryOut(program.respondToAnswers())
       if program.isIdle || status != nil { break }
       _ = strata_wait(-1, -1)
     }
@@ -76,25 +76,25 @@ package struct ScriptPlayer {
     guard ScreenFile.save(picture, to: path) else { throw .script("\(path): \(Environment.lastError)") }
   }
 
-  private mutating func receive(_ event: TerminalEvent) {
+  private mutating func deliver(_ event: TerminalEvent) {
     if case .resize(let size) = event { self.size = size }
-    perform(program.receive(event))
+    carryOut(program.respond(to: event))
   }
 
-  private mutating func perform(_ actions: [TerminalAction]) {
+  private mutating func carryOut(_ actions: [TerminalAction]) {
     asked += actions
-    guard !isPerforming else { return }
-    isPerforming = true
-    while let action = asked.popFirst() { perform(action) }
-    isPerforming = false
+    guard !isCarryingOut else { return }
+    isCarryingOut = true
+    while let action = asked.popFirst() { carryOut(action) }
+    isCarryingOut = false
   }
 
-  private mutating func perform(_ action: TerminalAction) {
+  private mutating func carryOut(_ action: TerminalAction) {
     switch action {
     case .quit(let status): self.status = status
-    case .edit(let path, _, _): receive(.editorEnded(ForegroundEditor.editWithoutTerminal(path)))
+    case .edit(let path, _, _): deliver(.editorEnded(ForegroundEditor.editWithoutTerminal(path)))
     case .saveScreen(let path): screenshots.append(path)
-    case .suspend: receive(.resumed)
+    case .suspend: deliver(.resumed)
     case .copy, .bell, .mouse, .repaint, .record, .stopRecording: break
     }
   }

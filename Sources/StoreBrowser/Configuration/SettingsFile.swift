@@ -44,7 +44,7 @@ package struct SettingsFile: Sendable {
       let content = Self.withoutComment(String(line)).trimmed
       guard !content.isEmpty else { continue }
       do {
-        try take(content, line: number + 1)
+        try read(content, line: number + 1)
       } catch {
         problems.append(SettingsProblem(file: path, line: number + 1, reason: error.reason))
       }
@@ -60,7 +60,7 @@ package struct SettingsFile: Sendable {
     return text
   }
 
-  private mutating func take(_ line: String, line number: Int) throws(Refusal) {
+  private mutating func read(_ line: String, line number: Int) throws(Refusal) {
     guard let equals = line.firstIndex(of: "=") else { throw Refusal(reason: "expected NAME = VALUE") }
     let words = line[..<equals].split(whereSeparator: \.isWhitespace).map(String.init)
     let value = String(line[line.index(after: equals)...]).trimmed

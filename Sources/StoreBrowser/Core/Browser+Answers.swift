@@ -3,11 +3,11 @@ import TerminalKit
 
 /// What work reports, and who hears it.
 extension Browser {
-  mutating func receive(_ report: WorkReport, of id: WorkID) {
+  mutating func hear(_ report: WorkReport, of id: WorkID) {
     guard session.running[id.slot]?.id == id else { return }
     switch report {
     case .progress(let progress):
-      session.running[id.slot]?.take(progress, at: session.now)
+      session.running[id.slot]?.note(progress, at: session.now)
       session.noteRun(id, progress)
       for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
     case .finished(let answer):
@@ -44,9 +44,9 @@ extension Browser {
     case .reply(let saved as LeaveReply): hasLeft(saved)
     case .reply(let reply as ImportReply): imported(reply)
     case .reply(let explained as ExplainRequest.Reply): show(explained)
-    case .outline(let outline, let standing): take(outline, standing)
-    case .refreshed(let answer): take(answer)
-    case .resolved(let commit, let purpose): take(commit, for: purpose)
+    case .outline(let outline, let standing): show(outline, standing)
+    case .refreshed(let answer): follow(answer)
+    case .resolved(let commit, let purpose): go(to: commit, for: purpose)
     case .identified(let place):
       select(place)
       if focus != .table { focusPane(.table) }
@@ -130,8 +130,8 @@ extension Browser {
 
   // MARK: The store
 
-  private mutating func take(_ outline: Outline, _ standing: StoreStanding) {
-    take(standing)
+  private mutating func show(_ outline: Outline, _ standing: StoreStanding) {
+    note(standing)
     guard outline.commit.number == session.shown else { return }
     session.outline = outline
     if let words = table.settleOrder(of: outline) { session.warn(words) }
@@ -156,7 +156,7 @@ extension Browser {
     }
   }
 
-  private mutating func take(_ standing: StoreStanding) {
+  private mutating func note(_ standing: StoreStanding) {
     let hadWriter = session.facts.writer != nil
     session.facts.access = standing.access
     session.facts.writer = standing.writer
@@ -170,8 +170,8 @@ extension Browser {
     session.say("the lock is free again")
   }
 
-  private mutating func take(_ answer: RefreshAnswer) {
-    take(answer.standing)
+  private mutating func follow(_ answer: RefreshAnswer) {
+    note(answer.standing)
     guard answer.head != session.head else { return }
     guard adopt(head: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else {
@@ -197,7 +197,7 @@ extension Browser {
     return true
   }
 
-  private mutating func take(_ commit: CommitNumber, for purpose: ResolvePurpose) {
+  private mutating func go(to commit: CommitNumber, for purpose: ResolvePurpose) {
     switch purpose {
     case .travel: travel(to: commit)
     case .pin(let name): session.start(.pin, .pin(name, commit), label: "pin")

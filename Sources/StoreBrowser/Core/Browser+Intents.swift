@@ -31,7 +31,7 @@ extension Browser {
     case .choose(let choice): choose(choice)
     case .stageField(let editor, let value):
       if focus == .merge {
-        with(MergePane.self) { $0.take(value, from: editor, in: &$1) }
+        with(MergePane.self) { $0.settle(value, from: editor, in: &$1) }
       } else {
         stageField(editor, value)
       }
@@ -42,7 +42,7 @@ extension Browser {
     case .clearMarks: table.clearMarks()
     case .reviewStaged: if !session.staged.isEmpty { openReview() }
     case .startMigration(let edits): with(MigrationPane.self) { $0.start(mending: edits, in: &$1) }
-    case .perform(let command, let argument): perform(asked: command, argument)
+    case .run(let command, let argument): runAsked(command, argument)
     case .ask(let command): ask(for: command)
     case .look:
       // Names may have changed though the head has not.
@@ -58,7 +58,7 @@ extension Browser {
   }
 
   /// What a pane asks for is done as if typed, but for steps of the table that a record pane asks for.
-  private mutating func perform(asked command: Command, _ argument: String?) {
+  private mutating func runAsked(_ command: Command, _ argument: String?) {
     switch command {
     case .nextRecord: table.list.move(by: 1, count: table.count(session))
     case .previousRecord: table.list.move(by: -1, count: table.count(session))

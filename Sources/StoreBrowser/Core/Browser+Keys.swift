@@ -6,16 +6,16 @@ extension Browser {
   /// The pane that has the keys: the topmost overlay, or else the focused pane.
   var target: PaneID { overlays.last?.id ?? focus }
 
-  mutating func receive(_ event: TerminalEvent) {
+  mutating func act(on event: TerminalEvent) {
     switch event {
     case .key(let chord): press(chord)
     case .paste(let text): paste(text)
-    case .mouse(let mouse): receive(mouse)
+    case .mouse(let mouse): act(on: mouse)
     case .resize(let size): session.size = size
     // A signal is not asked back.
     case .interrupt: session.emit(.quit(status: 0, farewell: farewell))
     case .resumed: session.emit(.repaint)
-    case .editorEnded, .synchronizesUpdates: break
+    case .editorEnded, .synchronizesUpdates, .repeatsCharacters: break
     }
   }
 
@@ -78,7 +78,7 @@ extension Browser {
 
   // MARK: Mouse
 
-  private mutating func receive(_ mouse: MouseEvent) {
+  private mutating func act(on mouse: MouseEvent) {
     guard session.isMouseOn else { return }
     let layout = layout
     if case .press(button: 1) = mouse.kind, mouse.point.row == layout.keys.top, target != .prompt {

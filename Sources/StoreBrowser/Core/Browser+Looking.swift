@@ -20,7 +20,7 @@ extension Browser {
       table.setRange(nil)
       return
     }
-    takeFilter(text.isEmpty ? nil : text)
+    keepFilter(text.isEmpty ? nil : text)
   }
 
   mutating func nameView(_ name: String) {
@@ -219,7 +219,7 @@ extension Browser {
     case .export(let request):
       session.start(.export, .export(request), label: "export to \(request.file)")
     case .exportElsewhere: ask(for: .export)
-    case .perform(let command, let argument): run(command, argument: argument)
+    case .run(let command, let argument): run(command, argument: argument)
     case .setField(let place, let path, let value): stageField(place, path, value)
     case .select(let place): select(place)
     case .leave(let how): leave(how)

@@ -76,7 +76,7 @@ extension Browser {
   }
 
   /// Takes the filter that was typed; what the preview has found already stays, and its work goes on.
-  mutating func takeFilter(_ filter: String?) {
+  mutating func keepFilter(_ filter: String?) {
     let place = preview.map(\.place) ?? here
     preview = nil
     table.isTyping = false

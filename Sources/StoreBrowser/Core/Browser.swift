@@ -6,7 +6,7 @@ package import TerminalKit
 ///
 ///     var browser = Browser(configuration: BrowserConfiguration(), store: store)
 ///     for effect in browser.start(size: Size(columns: 80, rows: 24)) { runtime.run(effect) }
-///     for effect in browser.receive(.event(.key(KeyChord("j")))) { runtime.run(effect) }
+///     for effect in browser.update(with: .event(.key(KeyChord("j")))) { runtime.run(effect) }
 ///     painter.paint(browser.draw(size: size))
 package struct Browser: Sendable {
   var session: Session
@@ -77,16 +77,16 @@ package struct Browser: Sendable {
     }
     settle()
     setClock()
-    return session.takeEffects()
+    return session.drainEffects()
   }
 
   /// One message, and everything that follows from it.
-  package mutating func receive(_ message: Message) -> [Effect] {
+  package mutating func update(with message: Message) -> [Effect] {
     session.now = session.configuration.clock()
     switch message {
     case .event(let event): hear(event)
     case .command(let command, let argument): run(command, argument: argument)
-    case .work(let id, let report): receive(report, of: id)
+    case .work(let id, let report): hear(report, of: id)
     case .storeStirred: look()
     case .tick(let figures): if let figures { session.noteRuns(figures) }
     case .editorClosed(let outcome): editorClosed(outcome)
@@ -94,7 +94,7 @@ package struct Browser: Sendable {
     settle()
     handOnTypeAhead()
     setClock()
-    return session.takeEffects()
+    return session.drainEffects()
   }
 
   /// While something runs a clock ticks, so that what is stalled is told from what is slow.
@@ -158,7 +158,7 @@ package struct Browser: Sendable {
   @discardableResult
   mutating func with<Result>(_ id: PaneID, _ body: (inout any Pane, inout Session) -> Result) -> Result? {
     if let top = overlays.lastIndex(where: { $0.id == id }) { return body(&overlays[top], &session) }
-    guard var pane = panes.take(id) else { return nil }
+    guard var pane = panes.remove(id) else { return nil }
     defer { panes.put(pane) }
     return body(&pane, &session)
   }
@@ -174,7 +174,7 @@ package struct Browser: Sendable {
   mutating func settle() {
     for _ in 0..<8 {
       var hadIntent = false
-      while let intent = session.takeIntent() {
+      while let intent = session.removeNextIntent() {
         hadIntent = true
         fulfil(intent)
       }

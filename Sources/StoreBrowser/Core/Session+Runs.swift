@@ -20,7 +20,7 @@ extension Session {
 
   mutating func noteRun(_ id: WorkID, _ progress: Progress) {
     guard let position = runs.lastIndex(where: { $0.id == id }) else { return }
-    runs[position].take(progress, at: now)
+    runs[position].note(progress, at: now)
   }
 
   mutating func endRun(_ id: WorkID, _ ending: WorkRun.Ending) {
@@ -31,7 +31,7 @@ extension Session {
   /// What is taken while this browser's work runs.
   mutating func noteRuns(_ figures: WorkFigures) {
     for position in runs.indices where runs[position].isRunning && runs[position].id != nil {
-      runs[position].take(figures)
+      runs[position].note(figures)
     }
   }
 
@@ -45,7 +45,7 @@ extension Session {
       return
     }
     if let theirs, runs[theirs].isContinued(by: activity) {
-      runs[theirs].take(activity, at: now)
+      runs[theirs].note(activity, at: now)
     } else {
       if let theirs { runs[theirs].end(nil, at: now) }
       runs.append(WorkRun(activity, at: now))

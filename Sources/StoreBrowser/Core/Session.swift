@@ -117,12 +117,12 @@ struct Session: Sendable {
     running.values.filter { $0.id.slot.isLong }.sorted { $0.id.serial > $1.id.serial }
   }
 
-  mutating func takeEffects() -> [Effect] {
+  mutating func drainEffects() -> [Effect] {
     defer { effects = [] }
     return effects
   }
 
-  mutating func takeIntent() -> Intent? { intents.isEmpty ? nil : intents.removeFirst() }
+  mutating func removeNextIntent() -> Intent? { intents.isEmpty ? nil : intents.removeFirst() }
 
   /// How the columns of a datastore are arranged: by hand, or by the config file.
   func columnChoice(_ datastore: String) -> ColumnChoice {
@@ -219,7 +219,7 @@ struct RunningWork: Sendable, Hashable {
     self.movedAt = movedAt
   }
 
-  mutating func take(_ progress: Progress, at now: Int64) {
+  mutating func note(_ progress: Progress, at now: Int64) {
     if progress.done != self.progress?.done || progress.total != self.progress?.total { movedAt = now }
     self.progress = progress
   }
@@ -259,7 +259,7 @@ enum Intent: Sendable {
   /// Opens the review of what is staged, where something is.
   case reviewStaged
   case startMigration(mending: [RecordEdit])
-  case perform(Command, argument: String?)
+  case run(Command, argument: String?)
   /// Asks for the argument of a command.
   case ask(Command)
   /// Looks for commits that are not seen yet.

@@ -14,9 +14,9 @@ struct ValueText: Sendable, Hashable {
 
   var isTrailing: Bool { kind == .number }
 
-  /// In a table, where a column is of one kind and numbers stand to the right, only what is no plain value is told apart:
-  /// a colour for each number would cost as many bytes as the numbers.
-  var tableRole: Role { kind == .number ? .text : role }
+  /// In a table and in a record, where numbers stand to the right or bare beside texts in quotes, only what is no plain value is told
+  /// apart: a colour for each number would cost as many bytes as the numbers.
+  var cellRole: Role { kind == .number ? .text : role }
 
   var role: Role {
     switch kind {

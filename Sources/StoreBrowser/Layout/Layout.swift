@@ -90,8 +90,8 @@ package struct Layout: Sendable, Hashable {
 
   /// From 140×39 on: also history, difference and index.
   private static func everything(in body: Area, focus: PaneID) -> Arranged {
-    // As high as its histogram needs.
-    let indexHeight = max(9, min(16, body.height / 5))
+    // As high as its histogram needs, and with the keys as high as that and its keys.
+    let indexHeight = focus == .index ? max(14, min(18, body.height / 3)) : max(9, min(12, body.height / 5))
     let historyHeight = max(8, body.height / 5)
     let (upper, rest) = body.rows(body.height - indexHeight - historyHeight)
     let (middle, lower) = rest.rows(historyHeight)

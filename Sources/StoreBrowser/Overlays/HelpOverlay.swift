@@ -88,7 +88,7 @@ struct HelpOverlay: ListPane {
       session.warn("\(selected.entry.name): not here: \(reason)")
     } else {
       session.intend(.dismiss)
-      session.intend(.perform(selected.entry.command, argument: nil))
+      session.intend(.run(selected.entry.command, argument: nil))
     }
     return true
   }

@@ -79,11 +79,11 @@ struct ImportOverlay: ListPane {
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
     guard case .reply(let reply) = answer else { return }
-    if let reply = reply as? SurveyReply, reply.request.file == file { take(reply.survey) }
+    if let reply = reply as? SurveyReply, reply.request.file == file { propose(from: reply.survey) }
     if let reply = reply as? ImportReply, reply.request.plan.isDryRun { preview = reply }
   }
 
-  private mutating func take(_ survey: FileSurvey) {
+  private mutating func propose(from survey: FileSurvey) {
     self.survey = survey
     identifier = survey.fields.firstIndex { $0.path == survey.identifier } ?? 0
     if survey.fields.isEmpty { problem = "no documents were found in \(file)" }

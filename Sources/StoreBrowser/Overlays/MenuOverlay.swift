@@ -21,7 +21,7 @@ struct MenuOverlay: ListPane {
     case format(ValueFormat, path: String)
     case export(ExportRequest)
     case exportElsewhere
-    case perform(Command, argument: String?)
+    case run(Command, argument: String?)
     case nothing
   }
 

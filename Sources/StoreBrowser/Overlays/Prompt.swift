@@ -109,13 +109,19 @@ struct Prompt: Pane {
       complete()
       session.intend(.promptChanged(self))
     case .open: session.intend(.submit(self))
-    case .escape where choice != nil:
+    case .escape where showsList(above: frame.rect):
       choice = nil
       (suggestions, completions) = ([], [])
     default: return false
     }
     return true
   }
+
+  /// Whether a list of what may be meant is shown; Esc closes it before it leaves the line.
+  private func showsList(above status: Rect) -> Bool { !shown.isEmpty && status.top >= Self.leastRowsAbove }
+
+  /// Rows above the line that leave room for a list.
+  private static let leastRowsAbove = 10
 
   private mutating func edit(_ chord: KeyChord) -> Bool {
     switch chord.description {
@@ -246,8 +252,8 @@ struct Prompt: Pane {
   }
 
   private func drawSuggestions(on grid: inout CellGrid, above status: Rect, theme: Theme) {
+    guard showsList(above: status) else { return }
     let shown = shown
-    guard !shown.isEmpty, status.top >= 10 else { return }
     let width = min(status.columns, 66)
     let top = status.top - shown.count
     for (row, item) in shown.enumerated() {

@@ -83,7 +83,7 @@ struct DescribePane: ListPane, KeptPane {
     case .open,
       .frequency where argument == nil:
       guard let path = selected.path else { return false }
-      session.intend(.perform(.frequency, argument: path.description))
+      session.intend(.run(.frequency, argument: path.description))
     case .copyValue: session.copy(selected.name, what: "field")
     default: return false
     }

@@ -16,8 +16,11 @@ struct IndexHistogram: Sendable, Equatable {
 
   var histogram: Histogram? { reply?.histogram }
 
-  /// Rows of bars that a pane has room for; 0 is none.
-  static func bars(_ frame: PaneFrame) -> Int { frame.rows < 7 ? 0 : min(8, max(2, (frame.rows - 3) * 2 / 5)) }
+  /// Rows of bars that a pane has room for; 0 is none. Beside the table it is all picture, and the keys come with the focus.
+  static func bars(_ frame: PaneFrame) -> Int {
+    guard frame.rows >= 7 else { return 0 }
+    return frame.isFocused ? min(8, max(2, (frame.rows - 3) * 2 / 5)) : min(8, frame.rows - 2)
+  }
 
   // MARK: Work
 
@@ -108,8 +111,10 @@ struct IndexHistogram: Sendable, Equatable {
   /// - Parameters:
   ///   - range: the entries of the range that is set; nil for none.
   ///   - rank: where the selected key's entries begin.
+  ///   - hasKeys: whether the pane has the keys, which are told then.
   func draw(
-    in rect: Rect, range: Range<Int>?, interval: KeyInterval?, rank: Int?, on grid: inout CellGrid, session: Session
+    in rect: Rect, range: Range<Int>?, interval: KeyInterval?, rank: Int?, hasKeys: Bool, on grid: inout CellGrid,
+    session: Session
   ) {
     let theme = session.theme
     guard let histogram, histogram.count > 0, rect.rows > 1, reply?.request.commit == session.shown else { return }
@@ -153,7 +158,7 @@ struct IndexHistogram: Sendable, Equatable {
     if picture.columns < rect.columns {
       drawWords(
         in: rect.split(right: Self.textColumns).right, histogram, range: range, interval: interval, current: current,
-        on: &grid, session: session)
+        hasKeys: hasKeys, on: &grid, session: session)
     }
   }
 
@@ -222,7 +227,7 @@ struct IndexHistogram: Sendable, Equatable {
   }
 
   private func drawWords(
-    in rect: Rect, _ histogram: Histogram, range: Range<Int>?, interval: KeyInterval?, current: Int?,
+    in rect: Rect, _ histogram: Histogram, range: Range<Int>?, interval: KeyInterval?, current: Int?, hasKeys: Bool,
     on grid: inout CellGrid, session: Session
   ) {
     let theme = session.theme
@@ -244,8 +249,11 @@ struct IndexHistogram: Sendable, Equatable {
           .text
         ))
     }
-    if rect.rows >= lines.count + 1 { lines.append(("h l by a bin   ( ) set the ends", .dim)) }
-    if rect.rows >= lines.count + 1 { lines.append(("\(theme.enterKey) table  gl log  ge equal parts", .dim)) }
+    let keys =
+      hasKeys
+      ? ["h l by a bin   ( ) set the ends", "\(theme.enterKey) table  gl log  ge equal parts"]
+      : ["5 its keys and its range"]
+    lines += keys.map { ($0, .dim) }
     for (row, line) in lines.prefix(rect.rows).enumerated() {
       grid.write(
         line.0, at: Point(column: rect.left + 1, row: rect.top + row), width: rect.columns - 2,

@@ -256,7 +256,7 @@ struct IndexPane: KeptPane, Equatable {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: 5, title: title(session), footer: footer(session), theme: theme)
+    grid.border(frame, digit: 5, title: title(session), footer: frame.isFocused ? footer(session) : "", theme: theme)
     let inside = frame.inside
     if let problem {
       grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
@@ -267,7 +267,8 @@ struct IndexPane: KeptPane, Equatable {
       return
     }
     let header = Self.headerRows(frame)
-    drawHeader(in: inside, rows: header, on: &grid, session: session)
+    drawHeader(in: inside, rows: header, hasKeys: frame.isFocused, on: &grid, session: session)
+    guard header < inside.rows else { return }
     for row in 0..<max(0, inside.rows - header) where rows.indices.contains(top + row) {
       let rect = Rect(column: inside.left, row: inside.top + header + row, columns: inside.columns, rows: 1)
       draw(rows[top + row], before: top + row > 0 ? rows[top + row - 1] : nil, in: rect, on: &grid, session: session)
@@ -301,7 +302,7 @@ struct IndexPane: KeptPane, Equatable {
     return "entry \(NumberFormat.count(selected.rank + 1)) of \(NumberFormat.count(total))"
   }
 
-  private func drawHeader(in inside: Rect, rows: Int, on grid: inout CellGrid, session: Session) {
+  private func drawHeader(in inside: Rect, rows: Int, hasKeys: Bool, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     var spans = [
       Span("range  ", theme.style(.dim)), Span(range?.description ?? "all", theme.style(.title)),
@@ -319,7 +320,9 @@ struct IndexPane: KeptPane, Equatable {
     if let verified { drawVerified(verified, at: inside.top, in: inside, on: &grid, session) }
     histogram.draw(
       in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: rows - 2),
-      range: range == nil ? nil : bounds, interval: range, rank: selected?.rank, on: &grid, session: session)
+      range: range == nil ? nil : bounds, interval: range, rank: selected?.rank, hasKeys: hasKeys, on: &grid,
+      session: session)
+    guard rows < inside.rows else { return }
     let titles = inside.top + rows - 1
     grid.write("  key", at: Point(column: inside.left, row: titles), width: inside.columns, style: theme.style(.header))
     grid.write(

@@ -33,7 +33,7 @@ extension ListPane {
     guard point.row >= headerRows(frame), point.row < headerRows(frame) + visibleRows(frame),
       line < lineCount(session)
     else { return }
-    if line == list.selection { session.intend(.perform(.open, argument: nil)) }
+    if line == list.selection { session.intend(.run(.open, argument: nil)) }
     list.selection = line
   }
 

@@ -106,7 +106,7 @@ struct PaneSet: Sendable {
   }
 
   /// Takes a pane out, so that what it holds has one owner while it is changed; nil where there is none of this name.
-  mutating func take(_ id: PaneID) -> (any Pane)? { panes.removeValue(forKey: id) }
+  mutating func remove(_ id: PaneID) -> (any Pane)? { panes.removeValue(forKey: id) }
 
   mutating func put(_ pane: any Pane) { panes[pane.id] = pane }
 }

@@ -40,15 +40,17 @@ package final class BrowserProgram: TerminalProgram {
     return configuration.settings.mouse ? actions : actions + [.mouse(false)]
   }
 
-  package func receive(_ event: TerminalEvent) -> [TerminalAction] {
+  package func respond(to event: TerminalEvent) -> [TerminalAction] {
     if case .key = event { keyTime = .now }
-    if case .editorEnded(let end) = event { return actions(for: browser.receive(.editorClosed(editorOutcome(end)))) }
-    return actions(for: browser.receive(.event(event)))
+    if case .editorEnded(let end) = event {
+      return actions(for: browser.update(with: .editorClosed(editorOutcome(end))))
+    }
+    return actions(for: browser.update(with: .event(event)))
   }
 
-  package func receivePosted() -> [TerminalAction] {
+  package func respondToAnswers() -> [TerminalAction] {
     var result: [TerminalAction] = []
-    for message in runtime.takePosted() { result += actions(for: browser.receive(message)) }
+    for message in runtime.drainMessages() { result += actions(for: browser.update(with: message)) }
     return result
   }
 
@@ -103,8 +105,8 @@ package final class BrowserProgram: TerminalProgram {
     editorFile?.remove()
     guard let file = EditorFile(request) else {
       actions += self.actions(
-        for: browser.receive(
-          .editorClosed(EditorOutcome(text: nil, problem: "no temporary file can be written for the editor"))))
+        for: browser.update(
+          with: .editorClosed(EditorOutcome(text: nil, problem: "no temporary file can be written for the editor"))))
       return
     }
     editorFile = file

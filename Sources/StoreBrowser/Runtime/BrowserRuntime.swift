@@ -46,7 +46,7 @@ package final class BrowserRuntime: Sendable {
   }
 
   /// Takes what was posted since the last call.
-  package func takePosted() -> [Message] {
+  package func drainMessages() -> [Message] {
     state.withLock { state in
       var posted = state.posted
       state.posted = []
@@ -129,10 +129,10 @@ package final class BrowserRuntime: Sendable {
     }
     guard !isStopped else { return }
     let queue = id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot.isSlow ? long : quick
-    queue.async { [self] in perform(work, id, cancellation) }
+    queue.async { [self] in answer(work, id, cancellation) }
   }
 
-  private func perform(_ work: Work, _ id: WorkID, _ cancellation: Cancellation) {
+  private func answer(_ work: Work, _ id: WorkID, _ cancellation: Cancellation) {
     guard !cancellation.isCancelled || id.slot.isKept else {
       finish(id, .cancelled)
       return
@@ -146,7 +146,7 @@ package final class BrowserRuntime: Sendable {
     context.typingPause = 150
     do throws(ModelError) {
       if id.slot.isInCockpit { measure(id) }
-      let answer = try work.perform(in: context)
+      let answer = try work.answer(in: context)
       throttle.flush()
       if id.slot.isInCockpit { measure(id) }
       finish(id, .finished(answer))

@@ -62,8 +62,8 @@ package final class OpeningProgram: TerminalProgram {
     return configuration.settings.mouse ? [] : [.mouse(false)]
   }
 
-  package func receive(_ event: TerminalEvent) -> [TerminalAction] {
-    if let program { return program.receive(event) }
+  package func respond(to event: TerminalEvent) -> [TerminalAction] {
+    if let program { return program.respond(to: event) }
     switch event {
     case .resize(let size):
       surroundings.size = size
@@ -73,9 +73,9 @@ package final class OpeningProgram: TerminalProgram {
     }
   }
 
-  package func receivePosted() -> [TerminalAction] {
-    if let program { return program.receivePosted() }
-    switch outcome.take() {
+  package func respondToAnswers() -> [TerminalAction] {
+    if let program { return program.respondToAnswers() }
+    switch outcome.collect() {
     case .success(let opened)?:
       let program = opened.program
       self.program = program
@@ -107,7 +107,7 @@ private final class Outcome: Sendable {
 
   func set(_ value: Result<OpeningProgram.Opened, any Error>) { result.withLock { $0 = value } }
 
-  func take() -> Result<OpeningProgram.Opened, any Error>? {
+  func collect() -> Result<OpeningProgram.Opened, any Error>? {
     result.withLock { result in
       defer { result = nil }
       return result
@@ -116,16 +116,10 @@ private final class Outcome: Sendable {
 }
 
 extension Browser {
-  /// The panes, still empty.
+  /// The title alone: the panes come with what they show, so that none is drawn twice.
   static func openingPicture(size: Size, name: String, theme: Theme) -> CellGrid {
     var grid = CellGrid(size: size)
-    let layout = Layout(size: size, view: .main, focus: .table, mode: .normal)
-    guard !layout.isTooSmall else { return grid }
-    for placed in layout.panes {
-      grid.border(
-        PaneFrame(rect: placed.rect, isFocused: placed.pane == .table), digit: placed.pane.digit,
-        title: placed.pane.rawValue.prefix(1).uppercased() + placed.pane.rawValue.dropFirst(), footer: "", theme: theme)
-    }
+    guard size.columns >= Layout.smallest.columns, size.rows >= Layout.smallest.rows else { return grid }
     let state = "opening…"
     let width = min(SafeText.width(state), size.columns / 2)
     grid.write(name, at: Point(column: 1, row: 0), width: size.columns - width - 3, style: theme.style(.title))

@@ -10,6 +10,8 @@ package enum TerminalEvent: Hashable, Sendable {
   case resize(Size)
   /// The terminal shows what is sent between two marks at once (mode 2026). For the loop; no program hears it.
   case synchronizesUpdates
+  /// The terminal repeats a character when it is told to (`CSI n b`). For the loop; no program hears it.
+  case repeatsCharacters
   /// The system asks the program to end. It has a moment to say goodbye.
   case interrupt(Interruption)
   /// The program is back on the screen after it was stopped or another one had the screen.

@@ -2,7 +2,7 @@
 ///
 /// The loop is the only one that calls it, always on the same thread, and never waits for anything but the next event.
 /// Whatever takes time runs elsewhere; when it has something to say it calls `wake`, and the loop then calls
-/// `receivePosted()`. After every turn the loop calls `draw` once and paints what differs from the picture before.
+/// `respondToAnswers()`. After every turn the loop calls `draw` once and paints what differs from the picture before.
 ///
 ///     loop:  wait for a key, a signal or wake → receive… until nothing waits → draw → paint the difference
 package protocol TerminalProgram: AnyObject {
@@ -10,14 +10,14 @@ package protocol TerminalProgram: AnyObject {
   ///
   /// - Parameters:
   ///   - surroundings: what the terminal can do.
-  ///   - wake: makes the loop call `receivePosted()` soon. May be called from any thread, any number of times; cheap.
+  ///   - wake: makes the loop call `respondToAnswers()` soon. May be called from any thread, any number of times; cheap.
   func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction]
 
   /// One event of the terminal.
-  func receive(_ event: TerminalEvent) -> [TerminalAction]
+  func respond(to event: TerminalEvent) -> [TerminalAction]
 
   /// Takes what background work has posted since the last call.
-  func receivePosted() -> [TerminalAction]
+  func respondToAnswers() -> [TerminalAction]
 
   /// The picture of now, of exactly this size. Must not wait.
   func draw(size: Size) -> CellGrid

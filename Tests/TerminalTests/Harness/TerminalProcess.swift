@@ -14,6 +14,7 @@ final class TerminalProcess {
   private let master: Int32
   private let slave: Int32
   private var sentBytes = 0
+  private let answersQuestions: Bool
   private var end: Int32?
 
   /// Seconds after which something is taken never to happen.
@@ -27,10 +28,12 @@ final class TerminalProcess {
   ///   - environment: what differs from a plain UTF-8 xterm.
   ///   - size: of the terminal.
   ///   - directory: the working directory.
+  ///   - answersQuestions: whether it answers where its cursor is, as terminals do.
   init(
     _ program: String, _ arguments: [String] = [], environment: [String: String?] = [:],
-    size: Size = Size(columns: 80, rows: 24), directory: String? = nil
+    size: Size = Size(columns: 80, rows: 24), directory: String? = nil, answersQuestions: Bool = false
   ) throws {
+    self.answersQuestions = answersQuestions
     screen = TerminalScreen(size: size)
     var name = [CChar](repeating: 0, count: 128)
     master = pseudo_terminal_open(&name, name.count)
@@ -255,6 +258,11 @@ final class TerminalProcess {
       let count = read(master, &bytes, bytes.count)
       guard count > 0 else { return }
       screen.feed(bytes[..<count])
+      if answersQuestions, !screen.answers.isEmpty {
+        let taken = screen.answers.withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
+        sentBytes += max(0, taken)
+      }
+      screen.answers = []
     }
   }
 

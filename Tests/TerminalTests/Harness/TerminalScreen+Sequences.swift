@@ -34,6 +34,9 @@ extension TerminalScreen {
     case "r": setRegion(sequence.parameters)
     case "h", "l": setModes(sequence)
     case "t", "q", "c", "g": break
+    case "n" where sequence.parameters == [6]:
+      cursorQuestions += 1
+      answers += "\u{1B}[\(cursor.row + 1);\(cursor.column + 1)R".utf8
     case "p" where sequence.parameters == [2026]: questions += 1
     default: unknown.append("CSI \(sequence.intermediate)\(sequence.parameters)\(sequence.final)")
     }

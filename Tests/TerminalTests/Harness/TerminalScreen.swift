@@ -42,6 +42,10 @@ struct TerminalScreen {
   var timesOff: [Int: Int] = [:]
   /// How often it was asked whether it knows synchronized updates.
   var questions = 0
+  /// How often it was asked where its cursor is.
+  var cursorQuestions = 0
+  /// What a terminal would have answered.
+  var answers: [UInt8] = []
   /// Bells outside of any sequence.
   var bells = 0
   /// Everything after `OSC 52 ; c ;`.

@@ -98,6 +98,31 @@ struct PaintingTests {
     #expect(console.screen.questions == 0)
   }
 
+  @Test("a terminal that repeats characters is sent runs of them; one that was only asked is not")
+  func repeating() throws {
+    let process = try card(size: Size(columns: 160, rows: 48))
+    #expect(process.screen.cursorQuestions == 1)
+    func costOfAll() throws -> Int {
+      let before = process.screen.paintedBytes
+      try process.press("^l")
+      return process.screen.paintedBytes - before
+    }
+    let whole = try costOfAll()
+    try process.send(Array("\u{1B}[2;2R".utf8))
+    try process.waitUntilIdle()
+    let unanswered = try costOfAll()
+    #expect(abs(unanswered - whole) < 100, "where four spaces became one, nothing is repeated")
+    try process.send(Array("\u{1B}[2;5R".utf8))
+    try process.waitUntilIdle()
+    let repeated = try costOfAll()
+    #expect(repeated < whole * 2 / 3, "\(repeated) of \(whole) bytes")
+    let lines = process.screen.lines
+    #expect(lines[0].contains(String(repeating: "─", count: 100)) && lines.allSatisfy { SafeText.width($0) == 160 })
+    #expect(process.screen.unknown == [])
+    // What knows no such thing by its description is not asked.
+    #expect(try card(["TERM": "linux"]).screen.cursorQuestions == 0)
+  }
+
   @Test("a loop with nothing to do waits without a timer")
   func idle() throws {
     let process = try card()

@@ -131,10 +131,12 @@ struct Cockpit {
       return ChartTable(rows: rows).draw(in: rect, on: &grid, theme: theme)
     }
     let greatest = run.rates.course.max() ?? 1
-    let label = NumberFormat.count(Int(greatest))
+    let scale = run.isRunning ? run.rates.scale : greatest
+    let label = NumberFormat.count(Int(scale))
     let margin = max(6, label.count + 2)
     grid.write(
-      "a second, over \(TimeText.duration(seconds: run.seconds(at: now)))",
+      "a second, over \(TimeText.duration(seconds: run.seconds(at: now)))"
+        + (greatest > scale ? ", at first up to \(NumberFormat.count(Int(greatest)))" : ""),
       at: Point(column: rect.left + margin, row: rect.top),
       width: rect.columns - margin, style: theme.style(.dim))
     for (text, row) in [(label, rect.top + 1), ("0", rect.bottom - 1)] {
@@ -146,7 +148,7 @@ struct Cockpit {
         text: theme.isASCII ? "|" : "▏", width: 1, style: theme.style(.dim))
     }
     grid.drawBars(
-      run.rates.course.map { $0 / greatest },
+      run.rates.course.map { min(1, $0 / scale) },
       in: Rect(column: rect.left + margin, row: rect.top + 1, columns: rect.columns - margin, rows: rect.rows - 1),
       form: session.barForm
     ) { _ in theme.style(.bar) }

@@ -58,7 +58,7 @@ struct WorkRun: Sendable, Hashable {
     title = activity.title
     startedAt = activity.startedAt
     movedAt = now
-    take(activity, at: now)
+    note(activity, at: now)
   }
 
   var isRunning: Bool { endedAt == nil }
@@ -78,12 +78,12 @@ struct WorkRun: Sendable, Hashable {
   /// Whether what another program says goes on with this run.
   func isContinued(by activity: Activity) -> Bool { id == nil && isRunning && activity.startedAt == startedAt }
 
-  mutating func take(_ progress: Progress, at now: Int64) {
-    if case .activity(let activity) = progress.found { return take(activity, at: now) }
-    take(Activity(title: title, done: progress.done, total: progress.total ?? 0, startedAt: startedAt), at: now)
+  mutating func note(_ progress: Progress, at now: Int64) {
+    if case .activity(let activity) = progress.found { return note(activity, at: now) }
+    note(Activity(title: title, done: progress.done, total: progress.total ?? 0, startedAt: startedAt), at: now)
   }
 
-  mutating func take(_ activity: Activity, at now: Int64) {
+  mutating func note(_ activity: Activity, at now: Int64) {
     let heard =
       activity.steps.isEmpty
       ? [
@@ -92,15 +92,15 @@ struct WorkRun: Sendable, Hashable {
           isComplete: activity.total > 0 && activity.done == activity.total)
       ] : activity.steps
     let before = current?.title
-    for step in heard { take(step, at: now) }
+    for step in heard { note(step, at: now) }
     title = activity.title
     if activity.done != done || activity.total != total || current?.title != before { movedAt = now }
     (done, total) = (activity.done, activity.total)
-    if current?.title != before { rates = RateMeter(course: rates.course) }
+    if current?.title != before { rates.beginStep() }
     rates.note(done: done, at: now)
   }
 
-  mutating func take(_ figures: WorkFigures) {
+  mutating func note(_ figures: WorkFigures) {
     self.figures = figures
     if firstFigures == nil { firstFigures = figures }
   }
@@ -114,7 +114,7 @@ struct WorkRun: Sendable, Hashable {
   /// The step that is under way, or else the last.
   private var current: Step? { steps.first { !$0.isComplete } ?? steps.last }
 
-  private mutating func take(_ step: Activity.Step, at now: Int64) {
+  private mutating func note(_ step: Activity.Step, at now: Int64) {
     let position = steps.firstIndex { $0.title == step.title } ?? steps.endIndex
     if position == steps.endIndex {
       // A step without a known length is over when another is heard of.

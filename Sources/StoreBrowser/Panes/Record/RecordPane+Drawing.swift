@@ -93,7 +93,7 @@ extension RecordPane {
       let old = before.flatMap(\.self).map { ValueText(literal: $0).text } ?? "(new)"
       spans.append(Span("\(old) \(theme.arrow) ", theme.style(.dim).with(.strike)))
     }
-    var style = theme.style(line.value.role)
+    var style = theme.style(line.value.cellRole)
     if edit?.kind == .delete { style = theme.style(.deleted) }
     if isChanged { style = style.with(.bold) }
     spans.append(Span(line.value.text, style))
@@ -149,7 +149,8 @@ extension RecordPane {
         ])
       }
     }
-    for entry in answer?.entries ?? [] {
+    // Beside the table the fields above say as much, and each step along it would write them again.
+    for entry in isFocused ? answer?.entries ?? [] : [] {
       lines.append([
         Span("index \(entry.index) \(theme.arrow) ", theme.style(.dim)), Span(ValueText(literal: entry.value).text),
       ])

@@ -222,7 +222,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       list.selection = max(0, min(list.selection, count - 1))
       if let waiting {
         self.waiting = nil
-        session.intend(.perform(waiting.command, argument: waiting.argument))
+        session.intend(.run(waiting.command, argument: waiting.argument))
       }
     case .reply(let reply as ReferencesReply) where reply.place == place && reply.commit == session.shown:
       targets = reply.targets
@@ -254,8 +254,8 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     case .open: open(in: &session)
     case .form: nextForm(session)
     case .blame: stepBlame(in: &session)
-    case .nextRecord: session.intend(.perform(.nextRecord, argument: nil))
-    case .previousRecord: session.intend(.perform(.previousRecord, argument: nil))
+    case .nextRecord: session.intend(.run(.nextRecord, argument: nil))
+    case .previousRecord: session.intend(.run(.previousRecord, argument: nil))
     case .copyValue: copyValue(in: &session)
     case .copyPath: session.copy(selectedLine?.path.description ?? ".", what: "path")
     case .copyKey: if let place { session.copy(place.identifier.description, what: "key") }

@@ -35,7 +35,7 @@ struct TableColumns: Sendable, Hashable {
 
   /// Takes in what a window of rows showed. Columns of keys and numbers grow with what is on the screen; the widths of
   /// others stay, so that they do not move under the eye.
-  mutating func take(_ columns: [ColumnSeen], rows: [Row]) {
+  mutating func widen(for columns: [ColumnSeen], rows: [Row]) {
     for column in columns where !seen.contains(where: { $0.path == column.path }) { seen.append(column) }
     for position in seen.indices where seen[position].kind == .null {
       if let column = columns.first(where: { $0.path == seen[position].path }), column.kind != .null {

@@ -43,12 +43,12 @@ extension TablePane {
     case .lowerBound, .upperBound: setBound(command == .lowerBound, in: &session)
     case .hideColumn, .unhideColumns, .narrowColumn, .widenColumn, .freezeColumn, .columnLeft, .columnRight:
       arrange(command, in: &session)
-    default: return performOnRecords(command, in: &session)
+    default: return runOnRecords(command, in: &session)
     }
     return true
   }
 
-  private mutating func performOnRecords(_ command: Command, in session: inout Session) -> Bool {
+  private mutating func runOnRecords(_ command: Command, in session: inout Session) -> Bool {
     switch command {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
     case .copyValue:

@@ -6,7 +6,9 @@ import TerminalKit
 extension TablePane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: 2, title: title(session), footer: footer(frame: frame, session), theme: theme)
+    grid.border(
+      frame, digit: 2, title: title(session, room: frame.rect.columns - 8), footer: footer(frame: frame, session),
+      theme: theme)
     let inside = frame.inside
     guard let source else {
       grid.note(
@@ -95,21 +97,31 @@ extension TablePane {
     return row[right.count] <= 2
   }
 
-  private func title(_ session: Session) -> String {
+  private static let leastOfFilter = 12
+
+  /// What the rows are: the datastore and its order, what narrows it, and how that is found. Where a filter leaves too little room, words
+  /// go that say no more than is seen elsewhere, and then the middle of the filter: the plan and the count stay.
+  private func title(_ session: Session, room: Int) -> String {
     guard let source else { return "Records" }
-    var parts = ["\(source.datastore)", source.index.map { "by \($0)" } ?? "primary"]
+    let separator = " \(session.theme.dot) "
+    var order = source.index.map { "by \($0)" } ?? "primary"
     if session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true {
-      parts[1] += " \(session.theme.warningSign) stale"
+      order += " \(session.theme.warningSign) stale"
     }
-    if areAllOlder(session) { parts.append("an older version, M rewrites") }
-    if let range = source.range { parts.append("range \(range)") }
-    if let filter = source.filter { parts.append("filter \(filter)") }
-    if let found = filterStanding(session), !found.isEmpty { parts.append(found) }
-    if !source.sort.isEmpty {
-      let orders = source.sort.map { "\($0.path.dropFirst())\($0.isDescending ? " ▼" : " ▲")" }
-      parts.append("sorted by \(orders.joined(separator: ", "))")
+    let age = areAllOlder(session) ? "an older version, M rewrites" : nil
+    let range = source.range.map { "range \($0)" }
+    let standing = filterStanding(session).flatMap { $0.isEmpty ? nil : $0 }
+    let orders = source.sort.map { "\($0.path.dropFirst())\($0.isDescending ? " ▼" : " ▲")" }
+    let sort = orders.isEmpty ? nil : "sorted by \(orders.joined(separator: ", "))"
+    func text(_ order: String?, _ age: String?, _ filter: String?) -> String {
+      [source.datastore, order, age, range, filter, standing, sort].compactMap(\.self).joined(separator: separator)
     }
-    return parts.joined(separator: " \(session.theme.dot) ")
+    let whole = text(order, age, source.filter.map { "filter \($0)" })
+    guard let filter = source.filter, SafeText.width(whole) > room else { return whole }
+    let short = text(source.index == nil ? nil : order, nil, "filter \(filter)")
+    guard SafeText.width(short) > room else { return short }
+    let left = room - SafeText.width(text(nil, nil, ""))
+    return text(nil, nil, SafeText.cutInTheMiddle(filter, to: max(Self.leastOfFilter, left)))
   }
 
   private func footer(frame: PaneFrame, _ session: Session) -> String {
@@ -189,7 +201,7 @@ extension TablePane {
       let column = columns[slot.column]
       let value = formatted(
         look.value(column), of: column, width: slot.width, leadingTo: column.path.flatMap { look.targets[$0] }, session)
-      var style = theme.style(isSelected ? .text : value.tableRole)
+      var style = theme.style(isSelected ? .text : value.cellRole)
       if look.isDeleted { style = style.with(Attributes.strike) }
       var text = value.fitting(slot.width)
       if let before = before(of: look.identifier, column) {
@@ -352,12 +364,12 @@ extension TablePane {
     let slot = slots.last { point.column - TableGeometry.signs >= $0.x }
     if let slot { column = slot.column }
     guard point.row > 0 else {
-      session.intend(.perform(.sort, argument: nil))
+      session.intend(.run(.sort, argument: nil))
       return
     }
     let position = list.top + point.row - 1
     guard position < count(session) else { return }
-    if position == list.selection { session.intend(.perform(.open, argument: nil)) }
+    if position == list.selection { session.intend(.run(.open, argument: nil)) }
     list.selection = position
   }
 }

@@ -354,7 +354,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
       changed = reply.changed
       step = reply
     }
-    if case .reply(let reply as OrderRequest.Reply) = answer { take(reply, in: &session) }
+    if case .reply(let reply as OrderRequest.Reply) = answer { adoptOrder(reply, in: &session) }
     if case .reply(let reply as MatchesRequest.Reply) = answer, reply.request.search.text == searchText {
       matches = reply
     }
@@ -362,7 +362,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     case .table(let answer): open(answer, in: &session)
     case .rows(let answer) where answer.request == pendingRows:
       pendingRows = nil
-      take(answer, in: session)
+      fill(with: answer, in: session)
     case .filtered(let answer) where ranksAreFor != nil:
       scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
       guard let source, !source.sort.isEmpty, answer.source == source else { return }
@@ -398,7 +398,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     session.start(.order, .ask(OrderRequest(source: source, commit: session.shown)))
   }
 
-  private mutating func take(_ reply: OrderRequest.Reply, in session: inout Session) {
+  private mutating func adoptOrder(_ reply: OrderRequest.Reply, in session: inout Session) {
     guard let anchor = orderAnchor, var wanted = source, wanted.datastore == reply.request.source.datastore else {
       return
     }
@@ -422,7 +422,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     bounds = answer.bounds
     rows = [:]
     pendingRows = nil
-    take(answer.rows, in: session)
+    fill(with: answer.rows, in: session)
     let position = answer.position
     wantedRank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
     if wasStaged {
@@ -436,12 +436,12 @@ struct TablePane: ListPane, KeptPane, Equatable {
     anchor = nil
   }
 
-  private mutating func take(_ answer: RowsAnswer, in session: Session) {
+  private mutating func fill(with answer: RowsAnswer, in session: Session) {
     var kept: [Int: Row] = [:]
     for row in answer.rows { kept[row.rank] = row }
     rows = kept
     if columns.identifierPath == nil { columns.identifierPath = session.current?.descriptor.identifierPath }
-    columns.take(answer.columns, rows: answer.rows)
+    columns.widen(for: answer.columns, rows: answer.rows)
   }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {

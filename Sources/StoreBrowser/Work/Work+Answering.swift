@@ -2,7 +2,7 @@ package import DatastoreModel
 
 extension Work {
   /// Does the work. Blocks; call it from a thread that may wait.
-  package func perform(in context: WorkContext) throws(ModelError) -> Answer {
+  package func answer(in context: WorkContext) throws(ModelError) -> Answer {
     switch self {
     case .ask(let question): .reply(try question.reply(in: context))
     case .outline(let commit): .outline(try context.outline(at: commit), context.standing)

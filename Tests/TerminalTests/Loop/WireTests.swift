@@ -1,0 +1,116 @@
+import CCurses
+import TerminalKit
+import Testing
+
+@Suite("Pictures in few bytes")
+struct WireTests {
+  private static func shortened(_ bytes: [UInt8], on wire: inout strata_wire) -> [UInt8]? {
+    var out = [CChar](repeating: 0, count: bytes.count * Int(STRATA_WIRE_GROWTH) + 64)
+    let count = bytes.withUnsafeBufferPointer { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { strata_shorten(&wire, $0.baseAddress, $0.count, &out) }
+    }
+    return count == 0 ? nil : out.prefix(count).map { UInt8(bitPattern: $0) }
+  }
+
+  /// What is left of each picture after the ones before.
+  private static func texts(_ pictures: String..., moves: Bool = false, repeats: Bool = false) -> [String?] {
+    var wire = strata_wire()
+    (wire.moves_along_rows, wire.repeats) = (moves, repeats)
+    return pictures.map { picture in
+      shortened(Array(picture.utf8), on: &wire).map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  private static func text(_ bytes: String, moves: Bool = false, repeats: Bool = false) -> String? {
+    texts(bytes, moves: moves, repeats: repeats)[0]
+  }
+
+  @Test("a look is set once, after the cursor has moved and before what shows it")
+  func once() {
+    #expect(
+      Self.text(
+        "\u{1B}(B\u{1B}[m\u{1B}[39m\u{1B}(B\u{1B}[m\u{1B}[5;3H\u{1B}(B\u{1B}[0;1m\u{1B}[33mx\u{1B}(B\u{1B}[0;1m\u{1B}[33my"
+      )
+        == "\u{1B}[m\u{1B}[5;3H\u{1B}[1;33mxy")
+    #expect(Self.text("\u{1B}[mx\u{1B}[1my\u{1B}[mz") == "\u{1B}[mx\u{1B}[1my\u{1B}[mz")
+  }
+
+  @Test("a picture builds on the look that the one before left")
+  func between() {
+    #expect(
+      Self.texts("\u{1B}[m\u{1B}[33mx", "\u{1B}[1;4;33my", "\u{1B}(0x", "\u{1B}[33mz")
+        == ["\u{1B}[m\u{1B}[33mx", "\u{1B}[1;4my", nil, "\u{1B}[33mz"])
+  }
+
+  @Test("a place in the same row, or in the next, is gone to by its column")
+  func moves() {
+    let picture = "\u{1B}[5;3Hx\u{1B}[5;40Hy\u{1B}[6;1Hz\u{1B}[7;9Ha\u{1B}[9;9Hb\u{1B}[9;1Hc"
+    #expect(Self.text(picture) == picture)
+    #expect(
+      Self.text(picture, moves: true)
+        == "\u{1B}[5;3Hx\u{1B}[40Gy\r\nz\n\u{1B}[9Ga\u{1B}[9;9Hb\rc")
+    // Within a region of lines a line feed may move them.
+    let region = "\u{1B}[5;9r\u{1B}[8;1Hx\u{1B}[9;1Hy"
+    #expect(Self.text(region, moves: true) == region)
+  }
+
+  @Test("a run of one character is sent as one and how often, where the terminal repeats")
+  func runs() {
+    let line = String(repeating: "─", count: 40)
+    #expect(Self.text(line) == line)
+    #expect(Self.text(line, repeats: true) == "─\u{1B}[39b")
+    #expect(Self.text("a\(String(repeating: " ", count: 12))b", repeats: true) == "a \u{1B}[11bb")
+    #expect(Self.text("aaaaaaa", repeats: true) == "aaaaaaa", "what it would take as many bytes for")
+    #expect(
+      Self.text("eeeeeeeeee\u{301}", repeats: true) == "e\u{1B}[8be\u{301}", "a mark joins a character of its own")
+    #expect(
+      Self.text("東東東東東東", repeats: true) == "東東東東東東", "wide ones are not repeated alike everywhere")
+  }
+
+  @Test("what is not known is left as it is")
+  func unknown() {
+    for bytes in ["\u{1B}[38;2;1;2;3mx", "\u{1B}(0x", "\u{1B}[1", "\u{1B}7x", "\u{1B}[58mx"] {
+      #expect(Self.text(bytes) == nil, "\(bytes.debugDescription)")
+    }
+  }
+
+  @Test("whatever is sent, the picture is the same, and never longer by more than the last look")
+  func samePicture() {
+    let seed = UInt64.random(in: 0 ... .max)
+    var state = seed
+    func next(_ limit: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % limit
+    }
+    let looks = [
+      "\u{1B}(B\u{1B}[m", "\u{1B}(B\u{1B}[0;7m", "\u{1B}[39m", "\u{1B}[33m", "\u{1B}[38;5;67m", "\u{1B}[39;49m",
+      "\u{1B}[44m",
+      "\u{1B}[1m", "\u{1B}[4m", "\u{1B}[22m", "\u{1B}[24;27m", "\u{1B}(B\u{1B}[0;1;4;7m", "\u{1B}[48;5;200m",
+      "\u{1B}[2;3m",
+    ]
+    let others = [
+      "a", "é", "東", " ", "\u{1B}[3X", "\u{1B}[K", "\u{1B}[2;5H", "\u{1B}[4;9H", "\u{1B}[7G", "\r", "\u{1B}[2d",
+      "\u{1B}[3;9H", "\u{1B}[4;1H", "\u{1B}[2;7H", "\u{1B}[5;6H", "       ", "────────", "\n", "\u{1B}[H",
+    ]
+    for _ in 0..<300 {
+      var bytes = "\u{1B}[m"
+      for _ in 0..<40 { bytes += next(2) == 0 ? looks[next(looks.count)] : others[next(others.count)] }
+      var wire = strata_wire()
+      (wire.moves_along_rows, wire.repeats) = (next(2) == 0, next(2) == 0)
+      var (long, few) = (
+        TerminalScreen(size: Size(columns: 220, rows: 6)), TerminalScreen(size: Size(columns: 220, rows: 6))
+      )
+      // In two pictures, so that the second builds on the first. Like ncurses, no text goes on in the next row.
+      for part in [bytes, "\u{1B}[3;2H\u{1B}[1mx\u{1B}[3;9H\u{1B}[33my"] {
+        guard let short = Self.shortened(Array(part.utf8), on: &wire) else {
+          Issue.record("seed \(seed): \(part.debugDescription)")
+          continue
+        }
+        long.feed(Array(part.utf8))
+        few.feed(short)
+      }
+      #expect(long.places == few.places && long.cursor == few.cursor && long.look == few.look, "seed \(seed)")
+      #expect(few.unknown.isEmpty)
+    }
+  }
+}
