@@ -56,14 +56,17 @@ package final class TimeSlices: Sendable {
   /// Lets others run, and begins another slice: twice as long as the last where nobody did.
   func giveWay() async {
     let slot = slots[TaskIdentity.current & 511]
-    // Asked here: within an operand of && it would be nil.
-    let isMain = #isolation === MainActor.shared
+    let isMain = isMain(#isolation)
     let (length, yielded) = (slot.length.load(ordering: .relaxed), now())
     await Task.yield()
     let now = now()
     let isAlone = now &- yielded < Self.briefest && !isMain
     begin(at: now, length: isAlone ? min(2 * length, Self.longest) : Self.length)
   }
+
+  /// Never inlined: with the comparison in the same function as `#isolation`, the optimizer of Swift 6.3 makes code that it
+  /// refuses itself.
+  @inline(never) private func isMain(_ actor: (any Actor)?) -> Bool { actor === MainActor.shared }
 
   /// Begins a slice: the current task was suspended just now.
   func begin() { begin(at: now(), length: Self.length) }
