@@ -53,10 +53,13 @@ package struct CommitGraph: Sendable {
     let known = newest
     var records: [(record: Slim, pedigree: Pedigree?)] = []
     var latest = known
+    var visited = 0
     try store.forEachCommit { commit, pedigree throws(StorageError) in
       guard commit.number > known else { return false }
       latest = max(latest, commit.number)
       if !commit.flags.contains(.bookkeeping) { records.append((Slim(commit), pedigree)) }
+      visited += 1
+      if visited % CommitSender.commitsHeld == 0 { store.releaseMemory() }
       return true
     }
     newest = latest

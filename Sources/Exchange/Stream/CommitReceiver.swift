@@ -284,6 +284,7 @@ package final class CommitReceiver {
     }
     commit = nil
     ended += 1
+    if ended % CommitSender.commitsHeld == 0 { store.engine.releaseMemory() }
     guard !incoming.isKnown else {
       newest = incoming.identity
       return

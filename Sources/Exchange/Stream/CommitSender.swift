@@ -14,6 +14,8 @@ package struct CommitSender {
 
   /// The longest record that a stream takes, in bytes.
   package static let valueLimit: UInt64 = 128 << 20
+  /// After so many commits the memory of what was read of a file is let go of: a long history is read once, from one end to the other.
+  static let commitsHeld = 4_096
 
   package init(_ store: OwnStore, _ graph: CommitGraph, sink: @escaping ([UInt8]) throws -> Void) {
     self.store = store.engine
@@ -39,6 +41,7 @@ package struct CommitSender {
       ]))
     for (done, number) in numbers.enumerated() {
       try send(number, isWhole: wanted.contains(number))
+      if (done + 1) % Self.commitsHeld == 0 { store.releaseMemory() }
       if let progress, !progress(done + 1, numbers.count) { throw ModelError.cancelled }
     }
     return numbers.count
