@@ -86,6 +86,44 @@ struct ScanTests {
     #expect(driver.browser.table.storedCount == 500)
   }
 
+  @Test(
+    "a condition by an index's name keeps the rows of a loop, where the index answers it and where all are looked through"
+  )
+  func filterByIndexName() throws {
+    let store = OwnStore(Store.memory(options: StoreOptions()), path: "/tmp/Sizes.strata", program: "tests")
+    let documents = (0..<700).map { number -> Document in
+      .object([
+        .init("id", .number(NumberText(number))), .init("population", .number(NumberText(number * 31 % 700))),
+        .init("group", .string("g\(number % 10)")),
+      ])
+    }
+    let size = ImportPlan.Index(name: "size", path: try DocumentPath(parsing: "population"), kind: .oneToMany)
+    try Sample.add(documents, to: store, Sample.plan("Item", "id", [size, Sample.index("group")]), "fill")
+    func driver(_ filter: String) throws -> Driver {
+      let driver = Driver(store, start: .init(datastore: "Item"))
+      driver.press("f")
+      driver.type(filter)
+      driver.press("Enter")
+      return driver
+    }
+    for (filter, holds) in [
+      ("size > 650", { $0 > 650 }), ("size != 31", { $0 != 31 }), ("not (size > 650)", { $0 <= 650 }),
+      ("!size > 650", { $0 <= 650 }),
+    ] as [(String, (Int) -> Bool)] {
+      let driver = try driver(filter)
+      let expected = (0..<700).filter { holds($0 * 31 % 700) }
+      #expect((driver.browser.table.ranks ?? []) == expected, "\(filter)")
+    }
+    let along = Driver(store, start: .init(datastore: "Item"))
+    while along.browser.table.selectedPath(along.browser.session) != ".group" { along.press("l") }
+    along.press("o")
+    #expect(along.browser.table.source?.index == "group")
+    along.press("f")
+    along.type("size != 31")
+    along.press("Enter")
+    #expect(along.browser.table.storedCount == 699)
+  }
+
   @Test("& filters to the rows like this cell, and :view keeps the filter under a name")
   func like() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City", identifier: "2661552"))

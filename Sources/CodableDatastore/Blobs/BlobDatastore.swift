@@ -47,7 +47,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
     get async throws {
       guard let tree = try Transactions.readState(for: store).tree(tree) else { return [] }
       var names: [String] = []
-      var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+      var walk = TreeWalk(tree)
       while let entry = try walk.nextEntry() {
         await store.giveWay()
         if let name = Self.coder.value(of: entry.key.array) { names.append(name) }

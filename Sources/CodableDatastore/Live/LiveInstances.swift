@@ -93,7 +93,7 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
   /// Reads and sorts everything. It runs on no actor, which many instances would hold up.
   @concurrent private func read(_ view: View, into result: inout LiveResult<Format>) async throws {
     guard let tree = try ReadState(view).tree(core.recordsTree) else { return }
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    var walk = TreeWalk(tree)
     while let (key, record) = try walk.next() {
       try Task.checkCancellation()
       await core.store.giveWay()

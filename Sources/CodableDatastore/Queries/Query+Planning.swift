@@ -7,13 +7,6 @@ import DatastoreModel
 import StorageEngine
 
 extension Query {
-  /// What a read of one state needs.
-  struct Planned {
-    var plan: QueryPlan
-    var records: Tree
-    var trees: [String: TypedEntries]
-  }
-
   /// A walk over the answer in the state that is to be read now; nil where there is no datastore yet.
   func run() async throws -> TypedQueryRun<Format>? {
     try check()
@@ -25,7 +18,9 @@ extension Query {
     try check()
     guard let planned = try plan(state) else { return nil }
     try requireServed(planned.plan)
-    return TypedQueryRun(self, planned)
+    return TypedQueryRun(
+      core, planned, predicates: predicates, sorts: sorts,
+      page: .init(most: most ?? .max, offset: offset, after: cursor?.place))
   }
 
   /// Throws for what can never be asked.
@@ -51,7 +46,8 @@ extension Query {
   }
 
   /// The plan for a state; nil where there are no records yet.
-  func plan(_ state: ReadState) throws -> Planned? {
+  func plan(_ state: ReadState) throws -> PlannedQuery? {
+    let state = try state.moment(of: [core.recordsTree] + core.indexes.map(\.tree))
     guard let records = try core.recent.tree(core.recordsTree, of: state) else { return nil }
     var properties = IndexedProperties(Format.Instance.self)
     var trees = ["": TypedEntries(tree: records, order: nil, identifiers: core.identifiers.order)]
@@ -93,7 +89,7 @@ extension Query {
     let plan = try planner.plan(
       conditions.isEmpty ? nil : .all(conditions), sort: sort, need: most == nil ? .all : .first,
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
-    return Planned(plan: plan, records: records, trees: trees)
+    return PlannedQuery(plan: plan, records: records, trees: trees)
   }
 }
 

@@ -98,6 +98,12 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
       }
     }
 
+    /// How the query is answered, as ``Query/explain()`` tells it, and how many instances were read and kept so far; nil before
+    /// the first is asked for.
+    public var explanation: String? {
+      run.map { "\($0.plan.text) · READ \($0.readCount) · KEPT \($0.keptCount)" }
+    }
+
     /// The next instance; throws as ``next(isolation:)``.
     public mutating func next() async throws -> Format.Instance? { try await next(isolation: nil) }
   }
@@ -151,8 +157,7 @@ extension Query {
 
   /// Where an instance stands in the order of the answer.
   func place(of instance: Format.Instance, key: [UInt8]) throws -> QueryPlace {
-    QueryPlace(
-      sortKeys: try sorts.map { sort in try core.ordering(index: nil) { try sort.key(instance) } }, identifier: key)
+    try core.place(of: instance, key: key, in: order)
   }
 }
 

@@ -12,18 +12,8 @@ struct TypedEntries: QueryEntries {
 
   var count: Int { Int(clamping: tree.count) }
 
-  func identifiers(at ranks: Range<Int>) throws(ModelError) -> [StoredKey] {
-    try onStorage { () throws(StorageError) in
-      var keys: [StoredKey] = []
-      keys.reserveCapacity(ranks.count)
-      var cursor = tree.cursor()
-      if !ranks.isEmpty { try cursor.seek(rank: UInt64(ranks.lowerBound)) }
-      while keys.count < ranks.count, let entry = cursor.current {
-        keys.append(StoredKey(bytes: parts(of: entry.key).identifier, value: .null))
-        try cursor.next()
-      }
-      return keys
-    }
+  func cursor(at ranks: Range<Int>, isBackward: Bool) -> any EntryCursor {
+    TypedCursor(tree: tree, isIndex: order != nil, ranks: ranks, isBackward: isBackward)
   }
 
   func ranks(sharingValueAt rank: Int) throws(ModelError) -> Range<Int> {
@@ -75,5 +65,45 @@ struct TypedEntries: QueryEntries {
   private func parts(of key: Bytes) -> (value: [UInt8], identifier: [UInt8]) {
     guard order != nil else { return ([], key.array) }
     return key.withUnsafeBytes { EntryKey.split($0) } ?? ([], [])
+  }
+}
+
+/// Goes along the entries of a tree: one walk, which reads each node once.
+private struct TypedCursor: EntryCursor {
+  private let isIndex: Bool
+  private let isBackward: Bool
+  private let ranks: Range<Int>
+  private var cursor: Cursor
+  private var passed = 0
+  private var entry: [UInt8] = []
+
+  init(tree: Tree, isIndex: Bool, ranks: Range<Int>, isBackward: Bool) {
+    self.isIndex = isIndex
+    self.ranks = ranks
+    self.isBackward = isBackward
+    cursor = tree.cursor()
+  }
+
+  mutating func next() throws(ModelError) -> QueryCandidate? {
+    guard passed < ranks.count else { return nil }
+    try onStorage { () throws(StorageError) in
+      if passed == 0 {
+        try cursor.seek(rank: UInt64(isBackward ? ranks.upperBound - 1 : ranks.lowerBound))
+      } else if isBackward {
+        try cursor.previous()
+      } else {
+        try cursor.next()
+      }
+      try cursor.copyKey(into: &entry)
+    }
+    passed += 1
+    guard let payload = cursor.currentPayload else {
+      throw .unreadable(what: "an index", where: "it is shorter than it says")
+    }
+    guard isIndex else { return QueryCandidate(key: StoredKey(bytes: entry, value: .null), record: payload.record) }
+    guard let identifier = entry.withUnsafeBytes({ EntryKey.identifierRange($0) }) else {
+      throw .unreadable(what: "an entry of an index", where: "its key cannot be taken apart")
+    }
+    return QueryCandidate(key: StoredKey(bytes: Array(entry[identifier]), value: .null), record: payload.record)
   }
 }

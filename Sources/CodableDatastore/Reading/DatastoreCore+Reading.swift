@@ -36,9 +36,9 @@ extension DatastoreCore {
   /// The instances of a range of identifiers.
   func instances(
     _ range: some IndexRangeExpression<Identifier>, order: RangeOrder
-  ) -> StoredInstances<Format, Instance> {
+  ) -> StoredInstances<Format> {
     let order = range.order.combined(with: order)
-    return StoredInstances(self, index: nil, isDescending: order == .descending) { core, tree in
+    return StoredInstances(self, isDescending: order == .descending) { core, tree in
       try core.ranks(of: range, in: tree, key: { try core.key(of: $0) }) { key, after in
         try core.identifiers.order.bound(of: key, after: after)
       }
@@ -48,7 +48,7 @@ extension DatastoreCore {
   /// The instances of a range of an index's values.
   func instances<Value: Indexable, Index: RetrievableIndexRepresentation<Instance, Value>>(
     _ range: some IndexRangeExpression<Value>, order: RangeOrder, from path: KeyPath<Format, Index>
-  ) -> StoredInstances<Format, Instance> {
+  ) -> StoredInstances<Format> {
     let order = range.order.combined(with: order)
     return StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, tree, index in
       guard let coder = index.coder as? KeyCoder<Value> else { throw DatastoreError.missingIndex }
@@ -63,7 +63,7 @@ extension DatastoreCore {
   /// All instances in the order of an index.
   func instances<Index: IndexRepresentation<Instance>>(
     order: RangeOrder, from path: KeyPath<Format, Index>
-  ) -> StoredInstances<Format, Instance> {
+  ) -> StoredInstances<Format> {
     StoredInstances(self, indexAt: path, isDescending: order == .descending) { _, tree, _ in 0..<tree.count }
   }
 

@@ -1,14 +1,6 @@
 import DatastoreModel
 import StorageEngine
 
-/// Which way from an index entry to its record.
-enum RecordSource: Sendable {
-  /// The tree holds the records themselves, or its entries lead straight to them.
-  case itself
-  /// Entries hold identifiers, which are looked up in this tree of records.
-  case records(Tree, KeyOrder)
-}
-
 extension Tree {
   /// The record of an identifier.
   func record(at place: SoughtPlace) throws -> Bytes? {
@@ -28,62 +20,30 @@ extension Tree {
   }
 }
 
-/// A walk over a run of entries and their records.
-struct RecordWalk {
+/// A walk along all entries of a tree, for who looks at the trees themselves: warm-ups and rehearsals.
+struct TreeWalk {
   private let tree: Tree
-  private let source: RecordSource
-  private let isDescending: Bool
   private var cursor: Cursor
   private var isPlaced = false
-  private let ranks: Range<UInt64>
-  /// How many entries are left.
-  private(set) var remaining: UInt64
 
-  init(tree: Tree, source: RecordSource, ranks: Range<UInt64>, isDescending: Bool) {
+  init(_ tree: Tree) {
     self.tree = tree
-    self.source = source
-    self.ranks = ranks
-    self.isDescending = isDescending
-    remaining = UInt64(ranks.count)
     cursor = tree.cursor()
   }
 
-  /// The next entry's key and record; nil at the end.
+  /// The next record and its key, of a tree that holds records; nil at the end.
   mutating func next() throws -> (key: Bytes, record: Bytes)? {
     guard let entry = try nextEntry() else { return nil }
-    return (entry.key, try record(of: entry))
+    guard let reference = entry.payload.record else { throw StoreError(.damaged, "A record leads nowhere.") }
+    return (entry.key, try throwingStoreErrors { () throws(StorageError) in try tree.value(of: reference) })
   }
 
   /// The next entry; nil at the end.
   mutating func nextEntry() throws -> Entry? {
-    guard remaining > 0 else { return nil }
-    remaining -= 1
-    let entry = try throwingStoreErrors { () throws(StorageError) in
-      if !isPlaced {
-        isPlaced = true
-        try cursor.seek(rank: isDescending ? ranks.upperBound - 1 : ranks.lowerBound)
-      } else if isDescending {
-        try cursor.previous()
-      } else {
-        try cursor.next()
-      }
+    try throwingStoreErrors { () throws(StorageError) in
+      if isPlaced { try cursor.next() } else { try cursor.seekToStart() }
+      isPlaced = true
       return cursor.current
     }
-    guard let entry else { throw StoreError(.damaged, "An index is shorter than it says.") }
-    return entry
-  }
-
-  private func record(of entry: Entry) throws -> Bytes {
-    if let reference = entry.payload.record {
-      return try throwingStoreErrors { () throws(StorageError) in try tree.value(of: reference) }
-    }
-    guard case .records(let records, let order) = source else {
-      throw StoreError(.damaged, "An entry of the index leads nowhere.")
-    }
-    let identifier = entry.key.withUnsafeBytes { key in EntryKey.identifierRange(key).map { Array(key[$0]) } }
-    guard let identifier, let record = try records.record(at: order.place(of: identifier)) else {
-      throw StoreError(.damaged, "An entry of the index leads to no record.")
-    }
-    return record
   }
 }

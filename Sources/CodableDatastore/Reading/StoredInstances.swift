@@ -1,39 +1,25 @@
 import DatastoreModel
 import StorageEngine
 
-/// A run of instances as they were when the sequence was made.
+/// A run of instances as they were when the sequence was made: a query whose range is known from the start.
 ///
 /// It may be read several times, by several tasks, or not at all; it holds up nobody. Instances are decoded as they are
 /// asked for.
-struct StoredInstances<Format: DatastoreFormat, Element: Sendable>: AsyncInstances {
-  /// Where the instances lie.
-  struct Run: Sendable {
-    var tree: Tree
-    var source: RecordSource
-    var ranks: Range<UInt64>
-    /// Whether it is a run of an index.
-    var isIndex: Bool
-  }
+struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
+  typealias Element = Format.Instance
 
-  let core: DatastoreCore<Format>
-  private let isDescending: Bool
-  /// The fixed run; nil where the datastore must be warmed first.
-  private let prepared: Result<Run?, any Error>?
+  private let core: DatastoreCore<Format>
+  /// The fixed plan; nil where the datastore must be warmed first.
+  private let prepared: Result<PlannedQuery?, any Error>?
   private let scope: TransactionScope?
-  private let run: @Sendable (ReadState) throws -> Run?
-  private let transform: @Sendable (Format.Instance) throws -> Element
+  private let plan: @Sendable (ReadState) throws -> PlannedQuery?
 
-  fileprivate init(
-    core: DatastoreCore<Format>, isDescending: Bool, run: @escaping @Sendable (ReadState) throws -> Run?,
-    transform: @escaping @Sendable (Format.Instance) throws -> Element
-  ) {
+  fileprivate init(_ core: DatastoreCore<Format>, plan: @escaping @Sendable (ReadState) throws -> PlannedQuery?) {
     self.core = core
-    self.isDescending = isDescending
-    self.run = run
-    self.transform = transform
+    self.plan = plan
     scope = Transactions.scope(for: core.store)
     do {
-      prepared = try core.readyNow().map { state in .success(try run(state)) }
+      prepared = try core.readyNow().map { state in .success(try plan(state)) }
     } catch {
       prepared = .failure(error)
     }
@@ -43,59 +29,47 @@ struct StoredInstances<Format: DatastoreFormat, Element: Sendable>: AsyncInstanc
 
   struct Iterator: AsyncIteratorProtocol {
     private let instances: StoredInstances
-    private let slices: TimeSlices
-    private var walk: RecordWalk?
+    private var run: TypedQueryRun<Format>?
     private var isOpened = false
 
-    fileprivate init(instances: StoredInstances) {
-      self.instances = instances
-      slices = instances.core.store.connection.slices
-    }
+    fileprivate init(instances: StoredInstances) { self.instances = instances }
 
     /// On the caller's own executor: a change of threads takes longer than to read and decode an instance. Others run there
     /// between, after each slice.
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
-      if slices.isUsedUp() { await slices.giveWay() }
       if !isOpened {
-        walk = try await instances.open()
+        run = try await instances.run()
         isOpened = true
       }
-      guard let (_, record) = try walk?.next() else { return nil }
       do {
-        return try instances.transform(try await instances.core.coder.decode(record).instance)
+        return try await run?.next()?.instance
       } catch {
-        walk = nil
+        run = nil
         throw error
       }
     }
   }
 
-  fileprivate func open() async throws -> RecordWalk? { try await openWalk()?.walk }
-
-  /// A walk over the run, and whether its keys are those of an index.
-  func openWalk() async throws -> (walk: RecordWalk, isIndex: Bool)? {
+  /// A walk over the run, with the keys of the identifiers; nil where there is no datastore yet.
+  func run() async throws -> TypedQueryRun<Format>? {
     if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
-    let run =
-      if let prepared { try prepared.get() } else { try self.run(try await core.ready()) }
-    return run.map { run in
-      let walk = RecordWalk(tree: run.tree, source: run.source, ranks: run.ranks, isDescending: isDescending)
-      return (walk, run.isIndex)
-    }
+    let planned = if let prepared { try prepared.get() } else { try plan(try await core.ready()) }
+    return planned.map { TypedQueryRun(core, $0) }
   }
 }
 
-extension StoredInstances where Element == Format.Instance {
+extension StoredInstances {
   /// A run of records in the order of their identifiers.
   init(
-    _ core: DatastoreCore<Format>, index: Never?, isDescending: Bool,
+    _ core: DatastoreCore<Format>, isDescending: Bool,
     ranks: @escaping @Sendable (DatastoreCore<Format>, Tree) throws -> Range<UInt64>
   ) {
-    self.init(core: core, isDescending: isDescending) { state in
+    self.init(core) { state in
       guard let tree = try core.recent.tree(core.recordsTree, of: state) else { return nil }
-      return Run(tree: tree, source: .itself, ranks: try ranks(core, tree), isIndex: false)
-    } transform: {
-      $0
+      let entries = TypedEntries(tree: tree, order: nil, identifiers: core.identifiers.order)
+      return PlannedQuery(
+        along: "", at: try ranks(core, tree), isDescending: isDescending, records: tree, entries: entries)
     }
   }
 
@@ -105,15 +79,28 @@ extension StoredInstances where Element == Format.Instance {
     ranks: @escaping @Sendable (DatastoreCore<Format>, Tree, IndexPlan<Format.Instance>) throws -> Range<UInt64>
   ) {
     let index = Result { try core.index(at: path) }
-    self.init(core: core, isDescending: isDescending) { state in
+    self.init(core) { state in
       let index = try index.get()
       let (records, tree) = try core.trees(of: index, in: state)
       guard let records else { return nil }
       guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
-      let source: RecordSource = index.isDirect ? .itself : .records(records, core.identifiers.order)
-      return Run(tree: tree, source: source, ranks: try ranks(core, tree, index), isIndex: true)
-    } transform: {
-      $0
+      let entries = TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order)
+      return PlannedQuery(
+        along: index.name, at: try ranks(core, tree, index), isDescending: isDescending, records: records,
+        entries: entries)
     }
+  }
+}
+
+extension PlannedQuery {
+  /// The entries of one range, in their order or in the exact reverse of it. An instance with several values comes once for each.
+  fileprivate init(
+    along name: String, at ranks: Range<UInt64>, isDescending: Bool, records: Tree, entries: TypedEntries
+  ) {
+    plan = .entries(
+      of: name, at: Int(clamping: ranks.lowerBound)..<Int(clamping: ranks.upperBound), isReversed: isDescending,
+      rows: Int(clamping: records.count))
+    self.records = records
+    trees = [name: entries]
   }
 }

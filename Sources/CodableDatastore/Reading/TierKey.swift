@@ -62,7 +62,7 @@ extension DatastoreCore {
   /// The instances of an index whose first tiers have given values, and whose next one lies in a range.
   func instances<Index: IndexRepresentation<Instance>>(
     prefix: [TierKey], range: TierRange?, order: RangeOrder, from path: KeyPath<Format, Index>
-  ) -> StoredInstances<Format, Instance> {
+  ) -> StoredInstances<Format> {
     StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, tree, index in
       try core.ordering(index: index.name) {
         guard case .compound(let tiers) = index.descriptor.encoding, index.order.treeOrder == .bytes,

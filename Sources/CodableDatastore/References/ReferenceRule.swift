@@ -71,10 +71,10 @@ extension DatastoreCore {
     of target: DatastoreCore<Target>, besides cascade: Cascade
   ) async throws -> [Identifier] {
     let reference = try reference(path, to: target)
-    let run = instances(IndexRange(only: reference.value(identifier)), order: .ascending, from: path).keyed
+    let instances = instances(IndexRange(only: reference.value(identifier)), order: .ascending, from: path)
     var referring: [Identifier] = []
-    var walk = try await run.makeWalk()
-    while let (key, _) = try await walk?.next() {
+    var run = try await instances.run()
+    while let key = try await run?.next()?.key {
       guard !cascade.deleted.contains(place(of: key)), let identifier = identifiers.value(of: key) else { continue }
       referring.append(identifier)
     }

@@ -26,11 +26,15 @@ enum ReadState: Sendable {
     }
   }
 
-  /// Two trees of one moment.
-  func trees(_ first: TreeName, _ second: TreeName) throws -> (Tree?, Tree?) {
-    guard case .open(let scope) = self else { return (try tree(first), try tree(second)) }
+  /// The state in which some trees are of one moment, whatever a transaction writes meanwhile.
+  func moment(of names: [TreeName]) throws -> ReadState {
+    guard case .open(let scope) = self else { return self }
     return try scope.step { transaction in
-      try throwingStoreErrors { () throws(StorageError) in (try transaction.tree(first), try transaction.tree(second)) }
+      try throwingStoreErrors { () throws(StorageError) in
+        var trees: [TreeName: Tree] = [:]
+        for name in names { trees[name] = try transaction.tree(name) }
+        return .trees(trees)
+      }
     }
   }
 }

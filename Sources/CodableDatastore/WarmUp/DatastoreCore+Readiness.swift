@@ -72,7 +72,7 @@ extension DatastoreCore {
 
   /// The records and an index, of one moment.
   func trees(of index: IndexPlan<Instance>, in state: ReadState) throws -> (records: Tree?, index: Tree?) {
-    guard case .view = state else { return try state.trees(recordsTree, index.tree) }
+    let state = try state.moment(of: [recordsTree, index.tree])
     return (try recent.tree(recordsTree, of: state), try recent.tree(index.tree, of: state))
   }
 

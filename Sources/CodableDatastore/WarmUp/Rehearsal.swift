@@ -53,7 +53,7 @@ extension DatastoreCore {
     rehearsal.total = Int(clamping: tree.count)
     rehearsal.rebuiltIndexes = plan.rebuilt.sorted().map { IndexName(indexes[$0].name) }
     rehearsal.droppedIndexes = plan.dropped.map { IndexName($0) }
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    var walk = TreeWalk(tree)
     var position = 0
     while let (key, record) = try walk.next() {
       try Task.checkCancellation()

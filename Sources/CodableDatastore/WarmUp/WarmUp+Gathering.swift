@@ -52,7 +52,7 @@ extension WarmUp {
     let known = try keysLeftOut()
     if plan.rekeys { try makeEmptyRecords() }
     await report.begin(reportTitle(plan), total: Int(clamping: tree.count))
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    var walk = TreeWalk(tree)
     while true {
       try Task.checkCancellation()
       let instances = try nextInstances(&walk, of: tree)
@@ -84,7 +84,7 @@ extension WarmUp {
       ? Array(core.indexes.indices) : plan.rebuilt.union(plan.evaluated).sorted()
   }
 
-  private func nextInstances(_ walk: inout RecordWalk, of tree: Tree) throws -> [StoredInstance] {
+  private func nextInstances(_ walk: inout TreeWalk, of tree: Tree) throws -> [StoredInstance] {
     var instances: [StoredInstance] = []
     instances.reserveCapacity(batch)
     while instances.count < batch, let entry = try walk.nextEntry() {
@@ -198,7 +198,7 @@ extension WarmUp {
   private func needsDecoding(_ plan: WarmUpPlan, _ tree: Tree) throws -> Bool {
     if !plan.rebuilt.isEmpty || plan.rekeys { return true }
     let limit = plan.rewritesOlderThan
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    var walk = TreeWalk(tree)
     while let (_, record) = try walk.next() {
       guard let tag = core.coder.tag(of: record) else { continue }
       if let limit, isOlder(tag, than: limit) { return true }
@@ -225,7 +225,7 @@ extension WarmUp {
     }
     guard let tree else { return [] }
     var keys: Set<[UInt8]> = []
-    var walk = RecordWalk(tree: tree, source: .itself, ranks: 0..<tree.count, isDescending: false)
+    var walk = TreeWalk(tree)
     while let entry = try walk.nextEntry() { keys.insert(entry.key.array) }
     return keys
   }

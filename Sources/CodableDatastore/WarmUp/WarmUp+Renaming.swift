@@ -40,7 +40,7 @@ extension WarmUp {
     }
     let old = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(name) }
     guard let old else { return }
-    var walk = RecordWalk(tree: old, source: .itself, ranks: 0..<old.count, isDescending: false)
+    var walk = TreeWalk(old)
     while let entry = try walk.nextEntry() {
       let key = entry.key.array
       _ = try index.order.place(of: key).withProbe { probe in

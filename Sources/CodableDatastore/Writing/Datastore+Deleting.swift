@@ -13,7 +13,7 @@ extension Datastore where AccessMode == ReadWrite {
     range: some IndexRangeExpression<IdentifierType>,
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int where IdentifierType: RangedIndexable {
-    try await core.delete(where: condition) { core in core.instances(range, order: .ascending).keyed }
+    try await core.delete(where: condition) { core in core.instances(range, order: .ascending) }
   }
 
   /// Deletes all instances that meet a condition, in one transaction. A scan, for a closure tells no index what it asks:
@@ -29,7 +29,7 @@ extension Datastore where AccessMode == ReadWrite {
     range: Swift.UnboundedRange, where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(WholeRange<IdentifierType>(), order: .ascending).keyed
+      core.instances(WholeRange<IdentifierType>(), order: .ascending)
     }
   }
 
@@ -52,7 +52,7 @@ extension Datastore where AccessMode == ReadWrite {
     range: some IndexRangeExpression<Value>, of index: KeyPath<Format, Index>,
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
-    try await core.delete(where: condition) { core in core.instances(range, order: .ascending, from: index).keyed }
+    try await core.delete(where: condition) { core in core.instances(range, order: .ascending, from: index) }
   }
 
   /// Deletes the instances of one value of an index, all that meet a condition, in one transaction.
@@ -67,7 +67,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(IndexRange(only: value), order: .ascending, from: index).keyed
+      core.instances(IndexRange(only: value), order: .ascending, from: index)
     }
   }
 }
@@ -128,14 +128,14 @@ extension Datastore where AccessMode == ReadWrite {
     _ range: Swift.UnboundedRange, from index: KeyPath<Format, Index>,
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
-    try await core.delete(where: condition) { core in core.instances(order: .ascending, from: index).keyed }
+    try await core.delete(where: condition) { core in core.instances(order: .ascending, from: index) }
   }
 }
 
 extension DatastoreCore {
   /// Deletes what a run of records holds and a condition chooses.
   func delete(
-    where condition: (Instance) async throws -> Bool, _ run: (DatastoreCore) -> KeyedInstances<Format>
+    where condition: (Instance) async throws -> Bool, _ instances: (DatastoreCore) -> StoredInstances<Format>
   ) async throws -> Int {
     try await readyForWriting()
     return try await Transactions.run(
@@ -143,13 +143,13 @@ extension DatastoreCore {
     ) { scope, _ in
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       var deleted = 0
-      var records = try await run(self).makeWalk()
-      while let (key, instance) = try await records?.next() {
+      var run = try await instances(self).run()
+      while let found = try await run?.next() {
         try Task.checkCancellation()
-        guard try await condition(instance) else { continue }
+        guard try await condition(found.instance) else { continue }
         try await scope.turns.take()
         defer { scope.turns.pass() }
-        if try await delete(identifiers.value(of: key), key: key, in: scope) != nil { deleted += 1 }
+        if try await delete(identifiers.value(of: found.key), key: found.key, in: scope) != nil { deleted += 1 }
       }
       return deleted
     }

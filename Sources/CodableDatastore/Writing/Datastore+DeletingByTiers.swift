@@ -14,7 +14,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first)], range: nil, order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first)], range: nil, order: .ascending, from: index)
     }
   }
 
@@ -31,7 +31,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: .ascending, from: index)
     }
   }
 
@@ -49,7 +49,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first), TierKey(second)], range: nil, order: .ascending, from: index)
     }
   }
 
@@ -69,7 +69,7 @@ extension Datastore where AccessMode == ReadWrite {
     try await core.delete(where: condition) { core in
       core.instances(
         prefix: [TierKey(first), TierKey(second), TierKey(third)], range: nil, order: .ascending, from: index
-      ).keyed
+      )
     }
   }
 
@@ -88,7 +88,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index)
     }
   }
 
@@ -107,7 +107,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index)
     }
   }
 
@@ -126,7 +126,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index)
     }
   }
 
@@ -145,7 +145,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first)], range: TierRange(range), order: .ascending, from: index)
     }
   }
 
@@ -166,7 +166,7 @@ extension Datastore where AccessMode == ReadWrite {
     try await core.delete(where: condition) { core in
       core.instances(
         prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: .ascending, from: index
-      ).keyed
+      )
     }
   }
 
@@ -187,7 +187,7 @@ extension Datastore where AccessMode == ReadWrite {
     try await core.delete(where: condition) { core in
       core.instances(
         prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: .ascending, from: index
-      ).keyed
+      )
     }
   }
 
@@ -210,7 +210,7 @@ extension Datastore where AccessMode == ReadWrite {
     try await core.delete(where: condition) { core in
       core.instances(
         prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: .ascending, from: index
-      ).keyed
+      )
     }
   }
 
@@ -233,7 +233,7 @@ extension Datastore where AccessMode == ReadWrite {
     try await core.delete(where: condition) { core in
       core.instances(
         prefix: [TierKey(first), TierKey(second)], range: TierRange(range), order: .ascending, from: index
-      ).keyed
+      )
     }
   }
 
@@ -250,7 +250,7 @@ extension Datastore where AccessMode == ReadWrite {
     where condition: (InstanceType) async throws -> Bool = { _ in true }
   ) async throws -> Int {
     try await core.delete(where: condition) { core in
-      core.instances(prefix: [TierKey(first)], range: nil, order: .ascending, from: index).keyed
+      core.instances(prefix: [TierKey(first)], range: nil, order: .ascending, from: index)
     }
   }
 }

@@ -15,10 +15,21 @@ package struct QueryPlan: Hashable, Sendable {
   package enum Order: Hashable, Sendable {
     /// They are met in it: along an index, or with an empty name by identifier.
     case along(index: String, isDescending: Bool)
+    /// They are met in the exact reverse of an index, or with an empty name of the records: identifiers descend too.
+    case reversed(index: String)
     /// Identifiers are gathered and put in their order.
     case identifiers
     /// Keys are gathered and sorted.
     case sort
+
+    /// Whether records come in the order of their identifiers.
+    package var isByIdentifier: Bool {
+      switch self {
+      case .along(let index, let isDescending): index.isEmpty && !isDescending
+      case .identifiers: true
+      case .reversed, .sort: false
+      }
+    }
   }
 
   package var way: Way
@@ -31,6 +42,17 @@ package struct QueryPlan: Hashable, Sendable {
   package var rows: Int
   /// What the sort is by, as a person reads it.
   package var sort = ""
+
+  /// The entries of one range of an index, or with an empty name of the records: all of them, in their order or in the exact reverse
+  /// of it. What has several values comes once for each.
+  package static func entries(
+    of index: String, at ranks: Range<Int>, isReversed: Bool, rows: Int
+  ) -> QueryPlan {
+    QueryPlan(
+      way: .index(IndexRanges(index: index, ranges: [ranks], shown: "")),
+      order: isReversed ? .reversed(index: index) : .along(index: index, isDescending: false), isTested: false,
+      condition: "", rows: rows)
+  }
 
   /// Entries that are looked at, at most.
   package var entryCount: Int { way.count(rows) }
@@ -52,9 +74,10 @@ package struct QueryPlan: Hashable, Sendable {
     if case .along(let index, let isDescending) = order, way == .scan, !index.isEmpty {
       parts[0] += " along \(index)\(isDescending ? " descending" : "")"
     }
+    if case .reversed(let index) = order { parts[0] += index.isEmpty ? " backwards" : " along \(index) backwards" }
     if isTested { parts.append("KEEP \(condition)") }
     switch order {
-    case .along: parts.append("SORT no")
+    case .along, .reversed: parts.append("SORT no")
     case .identifiers: parts.append("SORT identifiers")
     case .sort: parts.append("SORT \(sort)")
     }

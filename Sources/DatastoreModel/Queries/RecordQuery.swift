@@ -89,7 +89,7 @@ package struct RecordQuery: Sendable {
   }
 
   /// The query with the names of indexes as the paths that they are over, where no field has the name.
-  private func named(in datastore: any ReadableDatastore) -> RecordQuery {
+  func named(in datastore: any ReadableDatastore) -> RecordQuery {
     var paths: [DocumentPath: DocumentPath] = [:]
     let over = Set(datastore.indexes.flatMap { $0.descriptor.subjectPaths ?? [] })
     for index in datastore.indexes {
@@ -109,7 +109,7 @@ package final class FoundRecord {
 
   init(record: Record) { self.record = record }
 
-  fileprivate func matches(_ filter: Filter) -> Bool { document.map { filter.matches($0) } ?? false }
+  func matches(_ filter: Filter) -> Bool { document.map { filter.matches($0) } ?? false }
 }
 
 extension IndexDescriptor {
@@ -186,8 +186,8 @@ private struct ReadableEntries: QueryEntries {
 
   var count: Int { get throws(ModelError) { try index.count } }
 
-  func identifiers(at ranks: Range<Int>) throws(ModelError) -> [StoredKey] {
-    try index.entries(at: ranks).map(\.identifier)
+  func cursor(at ranks: Range<Int>, isBackward: Bool) -> any EntryCursor {
+    WindowedEntries(index: index, ranks: ranks, isBackward: isBackward)
   }
 
   func ranks(sharingValueAt rank: Int) throws(ModelError) -> Range<Int> {
@@ -199,6 +199,40 @@ private struct ReadableEntries: QueryEntries {
 
   func rank(after identifier: StoredKey) throws(ModelError) -> Int {
     try index.rank(of: .after(try index.descriptor.encoding.decode(identifier.bytes)))
+  }
+}
+
+/// Entries that are read some at a time: the more, the longer the walk goes on.
+private struct WindowedEntries: EntryCursor {
+  private let index: any ReadableIndex
+  private var ranks: Range<Int>
+  private let isBackward: Bool
+  private var size = 128
+  private var window: [IndexEntry] = []
+  private var used = 0
+
+  private static let mostInWindow = 4096
+
+  init(index: any ReadableIndex, ranks: Range<Int>, isBackward: Bool) {
+    self.index = index
+    self.ranks = ranks
+    self.isBackward = isBackward
+  }
+
+  mutating func next() throws(ModelError) -> QueryCandidate? {
+    if used == window.count { try fill() }
+    guard used < window.count else { return nil }
+    defer { used += 1 }
+    return QueryCandidate(key: window[isBackward ? window.count - 1 - used : used].identifier)
+  }
+
+  private mutating func fill() throws(ModelError) {
+    let count = min(size, ranks.count)
+    let part = isBackward ? ranks.upperBound - count..<ranks.upperBound : ranks.lowerBound..<ranks.lowerBound + count
+    ranks = isBackward ? ranks.lowerBound..<part.lowerBound : part.upperBound..<ranks.upperBound
+    window = part.isEmpty ? [] : try index.entries(at: part)
+    used = 0
+    size = min(size * 2, Self.mostInWindow)
   }
 }
 

@@ -28,6 +28,36 @@ extension RecordQuery {
   }
 }
 
+extension RecordQuery {
+  /// Tells which rows of a table the filter keeps, reading each record of it: rows are the entries of an index, or the records
+  /// themselves. What is sorted by and what indexes could answer makes no difference.
+  ///
+  /// - Parameters:
+  ///   - index: Whose entries are the rows; nil for the records as they lie.
+  ///   - ranks: Which rows.
+  ///   - read: Hears how many more rows were looked at; throws to end the work.
+  ///   - keep: Hears the ranks of the rows that are kept, ascending.
+  package func forEachRow(
+    of index: (any ReadableIndex)?, at ranks: Range<Int>, in datastore: any ReadableDatastore,
+    read: (Int) throws -> Void, _ keep: (Int) throws -> Void
+  ) throws {
+    let query = named(in: datastore)
+    guard let index else {
+      let scan = try query.scan(datastore, at: ranks)
+      while try scan.advance(read) { try keep(scan.rank()) }
+      return
+    }
+    for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: 128) {
+      let end = min(ranks.upperBound, start + 128)
+      for (offset, entry) in try index.entries(at: start..<end).enumerated() {
+        guard let found = try datastore.record(entry.identifier).map({ FoundRecord(record: $0) }) else { continue }
+        if query.filter.map({ found.matches($0) }) ?? true { try keep(start + offset) }
+      }
+      try read(end - start)
+    }
+  }
+}
+
 /// A walk over records that a filter keeps.
 private protocol RecordWalk: AnyObject {
   /// Goes to the next record that is kept, and tells how many were read for that; false behind the last one.

@@ -17,9 +17,4 @@ struct RowTest: Sendable {
       throw .invalid(text: text, column: error.column + (isInverted ? 1 : 0), reason: error.message)
     }
   }
-
-  func matches(_ identifier: StoredKey, in datastore: any ReadableDatastore) throws(ModelError) -> Bool {
-    guard let record = try datastore.record(identifier), let document = try? record.document() else { return false }
-    return filter.matches(document)
-  }
 }

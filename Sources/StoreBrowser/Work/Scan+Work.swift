@@ -130,39 +130,32 @@ extension WorkContext {
     report(Progress(done: 0, total: plan.entryCount, found: .plan(plan.shortText, count: plan.exactCount)))
     if plan.way != .scan { return try filter(request, query: query, by: plan, in: datastore, base: index) }
     if request.isTyped { try pause() }
-    if request.source.index == nil { return try filterAlong(request, test.filter, in: datastore) }
-    var kept = 0
-    var read = 0
-    for start in stride(from: request.bounds.lowerBound, to: request.bounds.upperBound, by: Self.chunk) {
-      try goOn()
-      var ranks: [Int] = []
-      let end = min(request.bounds.upperBound, start + Self.chunk)
-      for (offset, entry) in try index.entries(at: start..<end).enumerated() {
-        read += 1
-        if try test.matches(entry.identifier, in: datastore) { ranks.append(start + offset) }
-      }
-      kept += ranks.count
-      report(Progress(done: read, total: request.bounds.count, found: .ranks(ranks)))
-    }
-    return ScanAnswer(
-      source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept, plan: "SCAN")
+    return try filterAlong(request, query, in: datastore, base: request.source.index == nil ? nil : index)
   }
 
-  /// Reads the records as they lie.
+  /// Reads the rows as they stand.
   private func filterAlong(
-    _ request: FilterRequest, _ filter: Filter, in datastore: any ReadableDatastore
+    _ request: FilterRequest, _ query: RecordQuery, in datastore: any ReadableDatastore, base: (any ReadableIndex)?
   ) throws(ModelError) -> ScanAnswer {
-    var records = try datastore.records(at: request.bounds)
-    var (read, kept, ranks) = (0, 0, [Int]())
-    while try records.next() {
-      if (try? records.rawRecord()?.meets(filter)) == true { ranks.append(request.bounds.lowerBound + read) }
-      read += 1
-      guard read.isMultiple(of: Self.chunk) || read == request.bounds.count else { continue }
-      try goOn()
-      kept += ranks.count
+    var (read, told, kept, ranks) = (0, 0, 0, [Int]())
+    func tell() {
+      (told, kept) = (read, kept + ranks.count)
       report(Progress(done: read, total: request.bounds.count, found: .ranks(ranks)))
       ranks.removeAll(keepingCapacity: true)
     }
+    do {
+      try query.forEachRow(of: base, at: request.bounds, in: datastore) { count in
+        read += count
+        guard read - told >= Self.chunk else { return }
+        tell()
+        try goOn()
+      } _: { rank in
+        ranks.append(rank)
+      }
+    } catch {
+      throw error as? ModelError ?? .refused(reason: "\(error)")
+    }
+    tell()
     return ScanAnswer(
       source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept, plan: "SCAN")
   }

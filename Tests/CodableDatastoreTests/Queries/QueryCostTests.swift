@@ -22,6 +22,7 @@ struct QueryCostTests {
     static let currentVersion = Version.one
     let value = Index(\.value)
     let group = Index(\.group)
+    @Direct var note = Index(\.note)
   }
 
   private let persistence = MemoryPersistence()
@@ -111,10 +112,81 @@ struct QueryCostTests {
     #expect(second.nodes <= 4)
   }
 
+  /// Nodes that a walk along all entries of a tree reads.
+  private func nodes(along tree: TreeName) throws -> Int {
+    let before = try engine.counts
+    var cursor = try #require(try engine.head.tree(tree)).cursor()
+    try cursor.seekToStart()
+    while cursor.hasEntry { try cursor.next() }
+    return Int(try engine.counts.nodeReads - before.nodeReads)
+  }
+
+  @Test("along a direct index, and along the records, each record is read with its entry: nothing is looked up")
+  func direct() async throws {
+    let items = try await fill(6_000)
+    let direct = try nodes(along: .index("note", of: "Items"))
+    let records = try nodes(along: .records(of: "Items"))
+    let ways = 4 * Self.depth + 4
+    let equal = items.load(where: #Predicate { $0.note == "n4" && $0.value > -1 && $0.group != 7 })
+    let found = try await reads { try await equal.collectInstances(upTo: .infinity) }
+    #expect(found.value.map(\.id) == (0..<6_000).filter { $0 % 9 == 4 && $0 % 50 != 7 })
+    #expect(found.nodes <= direct / 9 + 3 * ways)
+    let sorted = items.load(where: #Predicate { $0.note >= "n1" }).sorted(by: \.note, .descending)
+    let backwards = try await reads { try await sorted.collectInstances(upTo: .infinity) }
+    #expect(backwards.value.map(\.note) == (0..<6_000).map { "n\($0 % 9)" }.filter { $0 != "n0" }.sorted().reversed())
+    #expect(backwards.nodes <= direct + 9 * ways)
+    for order in [RangeOrder.ascending, .descending] {
+      let loaded = try await reads {
+        try await items.load("n2"..."n3", order: order, from: \.note).collectInstances(upTo: .infinity)
+      }
+      let expected = (0..<6_000).filter { $0 % 9 == 2 } + (0..<6_000).filter { $0 % 9 == 3 }
+      #expect(loaded.value.map(\.id) == (order == .ascending ? expected : expected.reversed()))
+      #expect(loaded.nodes <= 2 * direct / 9 + ways)
+      let all = try await reads { try await items.load(..., order: order).collectInstances(upTo: .infinity) }
+      #expect(all.value.map(\.id) == (order == .ascending ? Array(0..<6_000) : (0..<6_000).reversed()))
+      #expect(all.nodes <= records + ways)
+    }
+    let scan = try await reads {
+      try await items.load(where: #Predicate { $0.value % 2 == 0 }).scanning().collectInstances(upTo: .infinity).count
+    }
+    #expect(scan.value == 3_000)
+    #expect(scan.nodes <= records + ways)
+    let top = try await reads {
+      try await items.load(where: #Predicate { $0.id >= 0 }).scanning().sorted(by: \.value, .descending).limit(5)
+        .collectInstances(upTo: .infinity)
+    }
+    #expect(top.value.map(\.value) == [5_999, 5_998, 5_997, 5_996, 5_995])
+  }
+
+  @Test("where matches come by identifier, the records are gone along, not looked up one by one")
+  func ordered() async throws {
+    let items = try await fill(6_000)
+    let records = try nodes(along: .records(of: "Items"))
+    let query = items.load(where: #Predicate { $0.value >= 3_000 })
+    let found = try await reads { try await query.collectInstances(upTo: .infinity) }
+    #expect(found.value.map(\.id) == (0..<6_000).filter { $0 * 7919 % 6_000 >= 3_000 })
+    let entries = try nodes(along: .index("value", of: "Items"))
+    #expect(found.nodes <= records + entries / 2 + 8 * Self.depth)
+  }
+
+  @Test("an answer tells how it is read, and how far it is")
+  func explanation() async throws {
+    let items = try await fill(100)
+    let query = items.load(where: #Predicate { $0.value >= 90 && $0.group < 10_000 && $0.id % 2 == 0 })
+    var answer = query.makeAsyncIterator()
+    #expect(answer.explanation == nil)
+    _ = try await answer.next()
+    let plan = try await query.explain()
+    #expect(answer.explanation?.hasPrefix(plan) == true && answer.explanation?.hasSuffix("KEPT 1") == true)
+    var kept = 1
+    while try await answer.next() != nil { kept += 1 }
+    #expect(answer.explanation == "\(plan) · READ 10 · KEPT \(kept)")
+  }
+
   @Test("a query that no index serves throws before it reads a record")
   func unindexed() async throws {
     let items = try await fill(3_000)
-    let query = items.load(where: #Predicate { $0.note == "n1" })
+    let query = items.load(where: #Predicate { $0.note.count == 1 })
     let before = try engine.counts
     await #expect(throws: UnindexedQueryError.self) { try await query.collectInstances(upTo: .infinity) }
     await #expect(throws: UnindexedQueryError.self) { try await query.count }
