@@ -18,9 +18,17 @@ extension DatastoreCore {
     let isOneMoment = view == nil && target.view == nil
     let targets = try (isOneMoment ? state : seen).tree(target.recordsTree)
 
-    var merge = ReferenceMerge(entries: tree, targets: targets, order: target.identifiers.order) { value in
-      try coder.value(of: value).flatMap(reference.identifier).map { try target.key(of: $0) }
-    }
+    // Where both are kept as bytes alike, a value is the key that it names.
+    let isKey =
+      index.order.value.isBytes && target.identifiers.order.isBytes
+      && index.descriptor.encoding.unwrapped == target.identifiers.encoding
+    var merge = ReferenceMerge(
+      entries: tree, targets: targets, order: target.identifiers.order,
+      naming: isKey
+        ? .key
+        : .translated { value in
+          try coder.value(of: value).flatMap(reference.identifier).map { try target.key(of: $0) }
+        })
     var dangling: [DanglingReference<Identifier, Target.Identifier>] = []
     var last: (key: [UInt8], value: Target.Identifier)?
     while let found = try throwingWriterErrors({ try merge.next() }) {

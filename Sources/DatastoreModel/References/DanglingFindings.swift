@@ -21,10 +21,7 @@ extension OwnView {
     let target = try ownDatastore(key)
     // Where only the app can order identifiers, nobody else can go along them.
     guard let encoding = index.encoding.ofReference(to: target?.descriptor) else { return nil }
-    var merge = ReferenceMerge(entries: entries, targets: target?.tree, order: .bytes) { value in
-      let named = try index.encoding.decode(value)
-      return named == .null ? nil : try encoding.encode(named)
-    }
+    var merge = ReferenceMerge(entries: entries, targets: target?.tree, order: .bytes, naming: .key)
     var (count, first): (Int, [String]) = (0, [])
     while let dangling = try onWriter({ try merge.next() }) {
       count += 1

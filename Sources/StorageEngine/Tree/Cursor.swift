@@ -22,6 +22,9 @@ package struct Cursor: Sendable {
   /// What the entry at the cursor holds beside its key; nil before the first seek, and beyond either end.
   package private(set) var currentPayload: Payload?
 
+  /// Whether the cursor stands at an entry.
+  package var hasEntry: Bool { leaf != nil }
+
   /// The entry at the cursor; nil before the first seek, and beyond either end. Each time it is asked for, the key is copied.
   package var current: Entry? {
     guard let leaf, let payload = currentPayload, let key = try? leaf.view.keyBytes(index) else { return nil }
