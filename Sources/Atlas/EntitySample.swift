@@ -33,8 +33,7 @@ public struct EntitySample: Sendable {
   }
 
   /// Writes the entities into a datastore, in six commits.
-  public func write<Store: Persistence>(to entities: EntityStore<Store>) async throws
-  where Store.AccessMode == ReadWrite {
+  public func write(to entities: EntityStore<ReadWrite>) async throws {
     let persistence = entities.persistence
     try await persistence.perform(actionName: "import \(sample.countries.count) countries") {
       for country in sample.countries { try await entities.add(Self.entity(of: country)) }
@@ -83,10 +82,10 @@ public struct EntitySample: Sendable {
   }
 
   /// Has a country refer to another entity, which is made where it is not there yet.
-  private func relate<Store: Persistence>(
+  private func relate(
     _ country: Country, _ key: EntityKey, to id: String, _ type: String, _ properties: [EntityKey: EntityValue],
-    _ entities: EntityStore<Store>
-  ) async throws where Store.AccessMode == ReadWrite {
+    _ entities: EntityStore<ReadWrite>
+  ) async throws {
     let related = try await entities.relate(
       (.identifier(Self.identifier(of: country.iso)), "country"), key, to: (.identifier(id), type))
     if related.object.isCreated { try await entities.update(id, properties) }

@@ -65,7 +65,7 @@ extension EntityStore {
   }
 }
 
-extension EntityStore where Store.AccessMode == ReadWrite {
+extension EntityStore where AccessMode == ReadWrite {
   /// Takes in entities from their interchange form, in one transaction: all of them, or none.
   ///
   /// Entities that are not there are created. Of those that are, what the file says is said where it differs; what it does

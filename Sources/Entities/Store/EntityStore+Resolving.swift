@@ -50,7 +50,7 @@ extension EntityStore {
   }
 }
 
-extension EntityStore where Store.AccessMode == ReadWrite {
+extension EntityStore where AccessMode == ReadWrite {
   /// The entity that is meant, made where there is none; in one transaction.
   ///
   /// - Parameters:

@@ -33,7 +33,7 @@ extension EntityStore {
   }
 }
 
-extension EntityStore where Store.AccessMode == ReadWrite {
+extension EntityStore where AccessMode == ReadWrite {
   /// Says that entities of a type are of others too, besides what was said of it before. Types that nothing was said of yet come
   /// to be.
   ///

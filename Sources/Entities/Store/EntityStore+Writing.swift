@@ -5,7 +5,7 @@ public import CodableDatastore
   public import Foundation
 #endif
 
-extension EntityStore where Store.AccessMode == ReadWrite {
+extension EntityStore where AccessMode == ReadWrite {
   /// Adds an entity.
   ///
   /// - Returns: The entity.

@@ -15,20 +15,20 @@ public import CodableDatastore
 ///
 /// All calls are those of ``datastore``, which may be used beside them: for queries, history, observation, views of the
 /// past. Those that write are transactions of their own, or part of the one that they are made in.
-public struct EntityStore<Store: Persistence>: Sendable {
+public struct EntityStore<AccessMode: _AccessMode>: Sendable {
   /// The store that it is in.
-  public let persistence: Store
+  public let persistence: any Persistence
   /// The datastore that keeps the entities.
-  public let datastore: Datastore<EntityFormat, Store.AccessMode>
+  public let datastore: Datastore<EntityFormat, AccessMode>
 }
 
-extension EntityStore where Store.AccessMode == ReadWrite {
+extension EntityStore where AccessMode == ReadWrite {
   /// The entities of a store.
   ///
   /// - Parameters:
   ///   - persistence: The store.
   ///   - key: The datastore that keeps them.
-  public init(_ persistence: Store, key: DatastoreKey = EntityFormat.defaultKey) {
+  public init(_ persistence: some Persistence<ReadWrite>, key: DatastoreKey = EntityFormat.defaultKey) {
     self.persistence = persistence
     datastore = .JSONStore(
       persistence: persistence, key: key,
@@ -36,13 +36,13 @@ extension EntityStore where Store.AccessMode == ReadWrite {
   }
 }
 
-extension EntityStore where Store.AccessMode == ReadOnly {
+extension EntityStore where AccessMode == ReadOnly {
   /// The entities of a store that is only read.
   ///
   /// - Parameters:
   ///   - persistence: The store.
   ///   - key: The datastore that keeps them.
-  public init(reading persistence: Store, key: DatastoreKey = EntityFormat.defaultKey) {
+  public init(reading persistence: some Persistence<ReadOnly>, key: DatastoreKey = EntityFormat.defaultKey) {
     self.persistence = persistence
     datastore = .readOnlyJSONStore(
       persistence: persistence, key: key,
@@ -50,12 +50,12 @@ extension EntityStore where Store.AccessMode == ReadOnly {
   }
 }
 
-extension EntityStore where Store.AccessMode == ReadOnly {
-  /// The entities as of a commit, with the same calls.
+extension EntityStore {
+  /// The entities as of a commit, with the same calls for reading.
   ///
   /// - Throws: `StoreError` of kind `noSuchCommit` where there is none, or it was removed from the history.
-  public func view(at commit: Commit.Number) async throws -> Self {
-    Self(persistence: persistence, datastore: try await datastore.view(at: commit))
+  public func view(at commit: Commit.Number) async throws -> EntityStore<ReadOnly> {
+    EntityStore<ReadOnly>(persistence: persistence, datastore: try await datastore.view(at: commit))
   }
 }
 
