@@ -19,7 +19,8 @@ extension StoreExchange {
     try requireWritable()
     let receiver = CommitReceiver(store, try graph(), now: now)
     defer { releaseLock() }
-    try Self.read(receiver) { while let line = try lines.next() { try Self.take(line, receiver, progress) } }
+    let meter = TransferMeter(progress)
+    try Self.read(receiver) { while let line = try lines.next() { try meter.take(line, receiver) } }
     var taken = Taken(received: receiver.received.count)
     guard let newest = receiver.newest, let number = receiver.graph.number(of: newest) else { return taken }
     taken.newest = CommitNumber(number)
@@ -59,11 +60,13 @@ extension StoreExchange {
     var fetched = Fetched()
     let theirPins = pins ? try peer.pins() : []
     if (heads + theirPins.map(\.commit)).contains(where: { graph.number(of: $0) == nil }) {
+      let meter = TransferMeter(progress)
       if let folder = peer as? FolderPeer {
         try folder.fetch(
+          announce: { try meter.announce($0) },
           into: { lines in
             try receive(&graph, &fetched) { receiver in
-              while let line = try lines.next() { try Self.take(line, receiver, progress) }
+              while let line = try lines.next() { try meter.take(line, receiver) }
             }
           }, isKnown: { graph.number(of: $0) != nil })
       } else {
@@ -71,7 +74,7 @@ extension StoreExchange {
           let haves = try haves(graph)
           let missing = theirPins.map(\.commit).filter { graph.number(of: $0) == nil }
           try receive(&graph, &fetched) { receiver in
-            try peer.fetch(haves: haves, wants: wants, of: missing) { try Self.take($0, receiver, progress) }
+            try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.take($0, receiver) }
           }
         }
         if let missing = heads.first(where: { graph.number(of: $0) == nil }) {
@@ -95,13 +98,6 @@ extension StoreExchange {
       graph = receiver.graph
     }
     try Self.read(receiver) { try body(receiver) }
-  }
-
-  private static func take(_ line: [UInt8], _ receiver: CommitReceiver, _ progress: WorkProgress?) throws {
-    let before = receiver.ended
-    try receiver.take(line)
-    guard let progress, receiver.ended != before || receiver.line % 1_024 == 0 else { return }
-    if !progress(receiver.ended, max(receiver.announced ?? 0, receiver.ended)) { throw ModelError.cancelled }
   }
 
   /// Reads a stream to its end; what came whole stays also where it fails.
@@ -213,5 +209,40 @@ extension StoreExchange {
       try folder.sign(graph, reader: store.identity, now: now)
     }
     return sent
+  }
+}
+
+/// Tells who watches a transfer how many commits have come and how many are to come, over all the streams that it consists of.
+private final class TransferMeter {
+  private let progress: WorkProgress?
+  /// Of the streams that came to their end.
+  private var ended = 0
+  private var announced = 0
+  private weak var stream: CommitReceiver?
+  private var endedOfStream = 0
+
+  init(_ progress: WorkProgress?) { self.progress = progress }
+
+  /// Hears how many commits all streams together say that they have, where that is known before the first.
+  func announce(_ count: Int) throws {
+    announced = count
+    try tell(0, of: 0)
+  }
+
+  /// Hands a line to a stream's receiver.
+  func take(_ line: [UInt8], _ receiver: CommitReceiver) throws {
+    if receiver !== stream {
+      ended += endedOfStream
+      (stream, endedOfStream) = (receiver, 0)
+    }
+    try receiver.take(line)
+    guard receiver.ended != endedOfStream || receiver.line % 1_024 == 0 else { return }
+    endedOfStream = receiver.ended
+    try tell(ended + endedOfStream, of: ended + (receiver.announced ?? 0))
+  }
+
+  private func tell(_ done: Int, of total: Int) throws {
+    guard let progress else { return }
+    if !progress(done, max(done, max(total, announced))) { throw ModelError.cancelled }
   }
 }

@@ -21,6 +21,50 @@ extension StoreExchange {
     try MergePlanner(store, graph()).plan(theirs, policy: policy, unrelated: unrelated)
   }
 
+  /// The same of a commit by its number here.
+  package func planMerge(of commit: CommitNumber, policy: MergePolicy = .ask) throws -> MergePlan {
+    guard let theirs = try graph().identity(of: commit.rawValue) else {
+      throw ModelError.noSuchCommit("\(commit)", reason: "there is nothing in it to merge")
+    }
+    return try planMerge(theirs, policy: policy)
+  }
+
+  /// Values of unique indexes that several records would have after a plan as it is settled so far: committing it would be refused.
+  package func collisions(after plan: MergePlan) throws -> [UniquenessConflict] {
+    try MergePlanner(store, graph()).collisions(after: plan)
+  }
+
+  /// What becomes of a record in a merge, where it is no conflict.
+  package enum CleanChange: String, Sendable {
+    /// It becomes what the other side has.
+    case put, delete
+    /// Both sides changed it, and both changes stay.
+    case merge
+  }
+
+  /// Tells what a plan changes without a conflict, record by record; of a fast-forward all that comes.
+  package func forEachChange(of plan: MergePlan, _ body: (RecordPlace, CleanChange) throws -> Void) throws {
+    let isForward = plan.kind == .fastForward
+    guard isForward || plan.kind == .merge else { return }
+    if isForward || !plan.clean.whole.isEmpty {
+      let reader = try store.changes(from: plan.first, to: plan.second)
+      while case let changes = try reader.next(512), !changes.isEmpty {
+        for change in changes where isForward || plan.clean.whole.contains(change.datastore) {
+          let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
+          try body(place, change.new == nil ? .delete : .put)
+        }
+      }
+    }
+    for (key, identifiers) in plan.clean.adopted.sorted(by: { $0.key < $1.key }) {
+      let theirs = try store.view(at: plan.second).datastore(key)
+      for identifier in identifiers.sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
+        let isThere = try theirs?.record(identifier) != nil
+        try body(RecordPlace(datastore: key, identifier: identifier), isThere ? .put : .delete)
+      }
+    }
+    for edit in plan.clean.edits.changes { try body(edit.place, .merge) }
+  }
+
   /// Settles what is open in a plan by a policy.
   package func settle(_ plan: inout MergePlan, by policy: MergePolicy) throws {
     try MergePlanner(store, graph()).settle(&plan, by: policy)
@@ -114,25 +158,35 @@ extension StoreExchange {
     let reader = try store.changes(from: CommitNumber(first), to: commit)
     var records = 0
     while case let changes = try reader.next(512), !changes.isEmpty { records += changes.count }
-    let graph = try graph()
     let isHead = store.engine.head.commit.number == commit.rawValue
-    let remotes = try store.pins.filter { $0.name.hasPrefix("remotes/") }.compactMap {
-      graph.identity(of: $0.commit.rawValue)
-    }
-    return MergeUndo(
-      records: records, canStepBack: isHead && !remotes.contains { graph.contains(record.identity, in: $0) })
+    return MergeUndo(records: records, canStepBack: try isHead && !isSent(commit))
+  }
+
+  /// Whether a remote is known to have a commit.
+  package func isSent(_ commit: CommitNumber) throws -> Bool {
+    let graph = try graph()
+    guard let identity = graph.identity(of: commit.rawValue) else { return true }
+    let heads = try store.pins.filter { $0.name.hasPrefix("remotes/") }
+      .compactMap { graph.identity(of: $0.commit.rawValue) }
+    return graph.ancestry(of: heads).contains(identity)
   }
 
   /// Puts head back to the first parent of a merge that no other copy has, as far as it is known here. The merge stays in the file beside
   /// head's history until a compaction that leaves history out.
   ///
   /// - Returns: Head afterwards.
-  package func stepBack(over commit: CommitNumber) throws -> CommitNumber {
+  @discardableResult
+  package func stepBack(over merge: CommitNumber) throws -> CommitNumber {
     try requireWritable()
-    guard let undo = try undo(of: commit), undo.canStepBack else {
-      throw ModelError.refused(reason: "\(commit) is no merge at head that was kept to this store")
+    let record = try onStorage { () throws(StorageError) in try store.engine.commit(merge.rawValue) }
+    guard store.engine.head.commit.number == merge.rawValue, record.parents.count == 2 else {
+      throw ModelError.refused(reason: "\(merge) is no merge, or not the newest commit any more")
     }
-    try stepBack(from: commit)
+    guard try !isSent(merge) else { throw ModelError.refused(reason: "\(merge) was sent: others have it already") }
+    defer { releaseLock() }
+    guard try setHead(to: record.parents[0], from: merge.rawValue) else {
+      throw ModelError.refused(reason: "\(merge) is not the newest commit any more")
+    }
     return store.head.commit
   }
 }

@@ -34,6 +34,11 @@ package struct StoreExchange {
     return graph
   }
 
+  /// A commit by its lasting identity; nil where it does not lie here.
+  package func commit(_ identity: CommitIdentity) throws -> Commit? {
+    try graph().number(of: identity).map { try store.commit(CommitNumber($0)) }
+  }
+
   // MARK: Head
 
   /// Moves head to a commit that lies here, where it is in the other's history; answers whether head is there now.
@@ -106,14 +111,6 @@ package struct StoreExchange {
   /// The name that a remote's head has here; those of a folder with several have `/2`, `/3` and so on behind it.
   package static func name(of remote: String) -> String { "remotes/\(remote)" }
 
-  /// What was fetched from a remote last, of the names of a store.
-  package static func heads(of remote: String, in pins: [Pin]) -> [Pin] {
-    let name = name(of: remote)
-    return pins.filter { pin in
-      pin.name == name || pin.name.hasPrefix(name + "/") && UInt(pin.name.dropFirst(name.utf8.count + 1)) != nil
-    }
-  }
-
   /// Lets go of the writer's lock, where the store does not keep it.
   func releaseLock() {
     if !store.keepsLock { store.engine.releaseLock() }
@@ -121,5 +118,18 @@ package struct StoreExchange {
 
   func requireWritable() throws {
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
+  }
+}
+
+/// Runs what exchanges, with its errors told as the model's.
+package func onExchange<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+  do {
+    return try body()
+  } catch let error as ModelError {
+    throw error
+  } catch let error as StorageError {
+    throw ModelError(error)
+  } catch {
+    throw .refused(reason: "\(error)")
   }
 }

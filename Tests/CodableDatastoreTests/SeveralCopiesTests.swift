@@ -89,6 +89,77 @@ struct SeveralCopiesTests {
     }
   }
 
+  /// A page of an app's first and second version: the second splits the title off.
+  struct OldNote: Codable, Identifiable, Sendable {
+    var id: Int
+    var text: String
+    var stars: Int
+  }
+
+  struct Note: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var title: String
+    var body: String
+    var stars: Int
+
+    init(id: Int, title: String, body: String, stars: Int) {
+      (self.id, self.title, self.body, self.stars) = (id, title, body, stars)
+    }
+
+    init(_ old: OldNote) {
+      let parts = old.text.split(separator: ":", maxSplits: 1).map(String.init)
+      self.init(id: old.id, title: parts[0], body: parts.count > 1 ? parts[1] : "", stars: old.stars)
+    }
+  }
+
+  struct OldNoteFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case first = 1 }
+    typealias Instance = OldNote
+    static let defaultKey: DatastoreKey = "Notes"
+    static let currentVersion = Version.first
+  }
+
+  struct NoteFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case first = 1, second }
+    typealias Instance = Note
+    static let defaultKey: DatastoreKey = "Notes"
+    static let currentVersion = Version.second
+    let title = Index(\.title)
+  }
+
+  private func notes(_ persistence: DiskPersistence<ReadWrite>) -> Datastore<NoteFormat, ReadWrite> {
+    .JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in Note(try decoder.decode(OldNote.self, from: data)) },
+        .second: { decoder, data in try decoder.decode(Note.self, from: data) },
+      ])
+  }
+
+  @Test("where one side has migrated, the other's edits by the older app are converted first, and merge field by field")
+  func lifted() async throws {
+    let there = try DiskPersistence(readWriteURL: theirs.url)
+    let old = Datastore<OldNoteFormat, ReadWrite>.JSONStore(
+      persistence: there, migrations: [.first: { decoder, data in try decoder.decode(OldNote.self, from: data) }])
+    for id in 1...3 { try await old.persist(OldNote(id: id, text: "T\(id):b\(id)", stars: 0)) }
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    try await here.addRemote(RemoteStore(name: "desk", location: theirs.url.path(percentEncoded: false)))
+    try await here.exchange(with: "desk")
+    let new = notes(here)
+    try await new.migrateEntireStore(ifLessThan: .second)
+    try await new.persist(Note(id: 1, title: "T1", body: "longer", stars: 0))
+    try await old.persist(OldNote(id: 1, text: "T1:b1", stars: 5))
+    try await old.persist(OldNote(id: 2, text: "T2:edited", stars: 0))
+    try await here.fetch(from: "desk")
+    let plan = try await here.planMerge(with: "desk")
+    #expect(plan.conflicts.isEmpty, "\(plan.conflicts.map(\.description))")
+    try await here.merge(with: "desk")
+    #expect(try await new.load(1) == Note(id: 1, title: "T1", body: "longer", stars: 5))
+    #expect(try await new.load(2) == Note(id: 2, title: "T2", body: "edited", stars: 0))
+    #expect(try await new.load(3) == Note(id: 3, title: "T3", body: "b3", stars: 0))
+    #expect(try await new.load("T2", from: \.title).collectInstances(upTo: .infinity).map(\.id) == [2])
+  }
+
   @Test(
     "a save of what was read at a commit is put together with what came since, and never brings back what was deleted")
   func readAt() async throws {

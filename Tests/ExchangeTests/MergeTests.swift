@@ -198,6 +198,42 @@ struct MergeTests {
     #expect(try theirs.contents() == ours.contents())
   }
 
+  @Test(
+    "an index that both define otherwise is a conflict of its own: it keeps no data from merging, and a policy settles it"
+  )
+  func definitions() throws {
+    func add(_ store: ExchangedStore, _ path: String) throws {
+      _ = try store.own.addIndex(
+        IndexDescriptor(name: "n", kind: .oneToMany, encoding: .optional(.integer), valueType: "Int?", rule: path),
+        to: "City", options: EditOptions())
+    }
+    for policy in [MergePolicy.ask, .ours, .theirs] {
+      let (ours, theirs) = try Self.pair(#"{"id":1,"name":"a"}"#)
+      try add(ours, ".n")
+      try add(theirs, ".m")
+      try ours.put(#"{"id":2,"name":"b","n":7}"#)
+      try theirs.put(#"{"id":3,"name":"c","m":7}"#)
+      _ = try ours.fetch(theirs)
+      let plan = try ours.exchange.planMerge(theirs.head, policy: policy)
+      #expect(plan.open.isEmpty)
+      let clash = try #require(plan.definitions.first)
+      #expect(plan.definitions.count == 1 && clash.subject == .index("n") && clash.datastore == "City")
+      #expect(clash.ours?.hasSuffix("over .n") == true && clash.theirs?.hasSuffix("over .m") == true)
+      #expect(clash.isSettled == (policy != .ask))
+      #expect(clash.taken == (policy == .theirs ? .theirs : .mine))
+      #expect(plan.remarks.contains { $0.contains("index n") })
+      var told: [String] = []
+      try ours.exchange.forEachChange(of: plan) { place, kind in told.append("\(place.identifier) \(kind)") }
+      #expect(told == ["3 put"])
+      _ = try ours.exchange.merge(theirs.head, policy: policy)
+      let index = try #require(try ours.own.head.datastore("City")?.descriptor.index("n"))
+      #expect(index.rule == (policy == .theirs ? ".m" : ".n"))
+      if index.isStale { _ = try ours.own.rebuildIndex("n", of: "City", options: EditOptions()) }
+      #expect(try ours.contents().count == 3)
+      try ours.expectSound()
+    }
+  }
+
   @Test("unrelated stores merge only when asked to")
   func unrelated() throws {
     let (ours, theirs) = (try ExchangedStore("ada"), try ExchangedStore("bob"))

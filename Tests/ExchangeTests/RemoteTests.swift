@@ -149,6 +149,56 @@ struct RemoteTests {
     try newcomer.expectSound()
   }
 
+  @Test("a fetch from a folder tells how far it is over all its files, and is ended where that is asked for")
+  func folderProgress() throws {
+    let path = "/tmp/strata-folder-\(UInt64.random(in: 0 ... .max))"
+    mkdir(path, 0o755)
+    defer { try? removeFolder(path) }
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    func folder() throws -> FolderPeer { try FolderPeer(path, name: "stick") }
+    for file in 0..<4 {
+      for number in 0..<3 { try ours.put(#"{"id":2,"name":"n\#(file) \#(number)"}"#) }
+      _ = try ours.exchange.push(folder(), as: "stick")
+    }
+    let heard = Mutex<[[Int]]>([])
+    #expect(throws: ModelError.cancelled) {
+      try theirs.exchange.fetch(folder(), as: "stick") { done, total in
+        heard.withLock { $0.append([done, total]) }
+        return done < 5
+      }
+    }
+    #expect(heard.withLock { $0.last?[0] } == 5)
+    heard.withLock { $0 = [] }
+    let fetched = try theirs.exchange.fetch(folder(), as: "stick") { done, total in
+      heard.withLock { $0.append([done, total]) }
+      return true
+    }
+    #expect(fetched.heads == [ours.head])
+    let told = heard.withLock { $0 }
+    #expect(told.map { $0[0] } == told.map { $0[0] }.sorted() && told.count > 3)
+    #expect(Set(told.map { $0[1] }).count == 1, "the files say at the start how many commits they have")
+    #expect(told.last?[0] == told.last?[1])
+  }
+
+  @Test("a stream that says no count is taken up to a bound, and one that says it whatever its length")
+  func unannounced() throws {
+    let source = try ExchangedStore("ada")
+    for number in 0..<20 { try source.put(#"{"id":\#(number),"name":"b"}"#) }
+    var lines = try source.stream()
+    func receive(_ limit: Int) throws -> Int {
+      let target = try ExchangedStore("bob", isEmpty: true)
+      let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now, mostUnannounced: limit)
+      for line in lines { try receiver.take(line) }
+      try receiver.finish()
+      return receiver.received.count
+    }
+    #expect(try receive(100) == 21)
+    lines[0] = Array(lines[0].text.replacing(#","commits":21"#, with: "").utf8)
+    #expect(try receive(1 << 20) == 21)
+    #expect(throws: ExchangeError.self) { try receive(1_000) }
+    do { _ = try receive(1_000) } catch { #expect("\(error)".contains("does not say how many commits it has")) }
+  }
+
   @Test("a stream that announces more commits than it has, or fewer, or nothing but blank lines, is refused")
   func announced() throws {
     let source = try ExchangedStore("ada")

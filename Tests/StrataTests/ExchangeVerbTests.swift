@@ -59,6 +59,29 @@ struct ExchangeVerbTests {
     for path in [first, second] { #expect(try run("history", path, "River", "1").lines.count >= 2) }
   }
 
+  @Test("a merge tells each change as JSON: what is taken over, what goes, what both sides changed")
+  func changes() throws {
+    try make()
+    try run("clone", first, second)
+    try put(first, #"{"id": 1, "name": "Rhine", "km": 1233}"#)
+    try put(first, #"{"id": 3, "name": "Reuss", "km": 164}"#)
+    try run("delete", first, "River", "2")
+    try put(second, #"{"id": 1, "name": "Rhein", "km": 1230}"#)
+    try run("fetch", second)
+    for isDryRun in [true, false] {
+      let merged =
+        try isDryRun ? run("merge", second, "--json", "--dry-run") : run("merge", second, "--json")
+      let changes = merged.objects.filter { $0["change"] != nil }
+      let told = changes.map { "\($0["datastore"] ?? "") \($0["id"] ?? "") \($0["change"] ?? "")" }
+      #expect(told.sorted() == ["River 1 merge", "River 2 delete", "River 3 put"])
+    }
+    try run("exchange", second)
+    try put(first, #"{"id": 4, "name": "Limmat", "km": 36}"#)
+    try run("fetch", second)
+    let forward = try run("merge", second, "--json").objects.compactMap { $0["id"] as? Int }
+    #expect(forward == [4])
+  }
+
   @Test("a conflict is told with the three values, nothing is written, and an option settles it")
   func conflict() throws {
     try make()

@@ -14,12 +14,29 @@ extension DatastoreCore: CompiledFormat {
   func order(ofIndex name: String) -> EntryOrder { indexes.first { $0.name == name }?.order ?? .bytes }
 
   func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]]) {
-    let record = Bytes(RecordBytes.make(version: content.version, content: content.bytes))
-    do {
-      let (identifier, instance) = try waiting { [coder] in try await coder.decode(record) }
+    try decoding {
+      let (identifier, instance) = try waiting { [coder] in try await coder.decode(Self.record(content)) }
       let key = try self.key(of: identifier)
       let values = try self.values(of: instance, identifier: key)
       return (key, Dictionary(zip(indexes.map(\.name), values)) { first, _ in first })
+    }
+  }
+
+  func lifted(_ content: RecordContent) throws(ModelError) -> RecordContent {
+    let record = try decoding {
+      try waiting { [coder] in try await coder.record(of: coder.decode(Self.record(content)).instance) }
+    }
+    guard let record else { throw .refused(reason: "\(Format.Instance.self) encodes it as nothing") }
+    return RecordContent(version: coder.tag, bytes: coder.content(of: record))
+  }
+
+  private static func record(_ content: RecordContent) -> Bytes {
+    Bytes(RecordBytes.make(version: content.version, content: content.bytes))
+  }
+
+  private func decoding<Value>(_ body: () throws -> Value) throws(ModelError) -> Value {
+    do {
+      return try body()
     } catch {
       let path = DecodingPath.text(of: error)
       throw ModelError.refused(

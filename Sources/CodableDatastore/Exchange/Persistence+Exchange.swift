@@ -167,7 +167,7 @@ struct ExchangeWork {
       }
       report.commit = merged.head.map { Commit.Number($0.rawValue) }
       report.mergedRecords += merged.plan.cleanCount
-      report.notes += merged.plan.notes + merged.plan.dangling.map(\.sentence)
+      report.notes += merged.plan.remarks
       report.conflicts += merged.plan.conflicts.map { conflict in
         MergeReport.Conflict(
           datastore: DatastoreKey(conflict.place.datastore), identifier: conflict.place.identifier.description,

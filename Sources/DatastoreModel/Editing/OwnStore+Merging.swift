@@ -140,7 +140,10 @@ private struct MergeApplication {
 
   static func hasSameIndexes(_ left: DatastoreDescriptor, _ right: DatastoreDescriptor) -> Bool {
     func shape(_ descriptor: DatastoreDescriptor) -> [String] {
-      descriptor.indexes.map { "\($0.name) \($0.kind) \($0.storage) \($0.encoding) \($0.isStale)" }
+      // Of two rules entries may look alike, and are those of other values.
+      descriptor.indexes.map {
+        "\($0.name) \($0.kind) \($0.storage) \($0.encoding) \($0.isStale) \($0.rule ?? "") \($0.keyPathName ?? "")"
+      }
     }
     return shape(left) == shape(right) && left.identifierEncoding == right.identifierEncoding
   }

@@ -14,4 +14,6 @@ package protocol CompiledFormat: Sendable {
   /// The identifier's key and the encoded values per index name of a record; throws `ModelError.refused` with the
   /// decoding path where it does not decode.
   func keys(of content: RecordContent) throws(ModelError) -> (identifier: [UInt8], values: [String: [[UInt8]]])
+  /// The record as the current version writes it; throws `ModelError.refused` with the decoding path where it does not decode.
+  func lifted(_ content: RecordContent) throws(ModelError) -> RecordContent
 }

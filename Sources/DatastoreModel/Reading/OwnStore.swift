@@ -12,7 +12,7 @@ package final class OwnStore: EditableStore {
   /// The program that this store's commits name.
   package let program: String
   /// What the app's own types tell, by datastore; empty in tools without them.
-  let formats: [String: any CompiledFormat]
+  package let formats: [String: any CompiledFormat]
   /// Whether the writer's lock stays taken between commits, as an app's own writer keeps it.
   package let keepsLock: Bool
   /// Whether it is gone with the last reference.

@@ -1,37 +1,95 @@
-import DatastoreModel
+package import DatastoreModel
 
-/// Two changes of a datastore's descriptor, merged member by member and index by index. Where both changed the same, ours stays, and a note
-/// says so: a definition never keeps the data from merging.
+/// A definition that both sides changed in ways that exclude one another. It keeps no data from merging: one side's stands, ours where
+/// no policy says otherwise.
+package struct DefinitionConflict: Hashable, Sendable {
+  /// What is defined.
+  package enum Subject: Hashable, Sendable {
+    case version, type, identifier, rules
+    case index(String)
+    /// Whether the datastore is there at all; what was edited stays.
+    case datastore
+  }
+
+  package var datastore: String
+  package var subject: Subject
+  /// As a person reads it; nil where that side dropped it.
+  package var ours: String?
+  package var theirs: String?
+  /// Whose stands.
+  package var taken: MergeSide
+  /// Whether a policy said so.
+  package var isSettled: Bool
+
+  package var sentence: String {
+    if subject == .datastore {
+      let (here, there) = ours == nil ? ("dropped", "edited") : ("edited", "dropped")
+      return "\(datastore) was \(here) here and \(there) there: it is kept"
+    }
+    let stands = taken == .theirs ? "theirs is taken" : "ours stays"
+    let both = "ours \(ours ?? "dropped"), theirs \(theirs ?? "dropped")"
+    return "\(datastore): both sides changed the \(name) (\(both)); \(stands)"
+  }
+
+  /// `index population`, `version`.
+  package var name: String {
+    switch subject {
+    case .version: "version"
+    case .type: "type"
+    case .identifier: "identifier"
+    case .rules: "rules"
+    case .index(let name): "index \(name)"
+    case .datastore: "datastore"
+    }
+  }
+}
+
+/// Two changes of a datastore's descriptor, merged member by member and index by index.
 struct DescriptorMerge {
   let base: DatastoreDescriptor?
   let ours: DatastoreDescriptor
   let theirs: DatastoreDescriptor
+  let policy: MergePolicy
 
-  /// What comes out; nil where ours stays as it is.
-  func merged(_ notes: inout [String]) -> DatastoreDescriptor? {
-    if theirs == ours || theirs == base { return nil }
+  /// What comes out, nil where ours stays as it is; and what both changed differently.
+  func merged() -> (descriptor: DatastoreDescriptor?, conflicts: [DefinitionConflict]) {
+    if theirs == ours || theirs == base { return (nil, []) }
     var merged = ours
-    func take<Value: Equatable>(_ member: WritableKeyPath<DatastoreDescriptor, Value>) -> Bool {
-      let (mine, other) = (ours[keyPath: member], theirs[keyPath: member])
-      guard mine != other, base?[keyPath: member] != other else { return true }
-      guard base?[keyPath: member] == mine else { return false }
-      merged[keyPath: member] = other
-      return true
+    var conflicts: [DefinitionConflict] = []
+    func clash(_ subject: DefinitionConflict.Subject, _ mine: String?, _ other: String?) {
+      conflicts.append(
+        DefinitionConflict(
+          datastore: ours.key, subject: subject, ours: mine, theirs: other,
+          taken: policy == .theirs ? .theirs : .mine, isSettled: policy == .ours || policy == .theirs))
     }
-    if !take(\.version) { notes.append(note("version")) }
-    if !take(\.versionIsString) || !take(\.instanceType) { notes.append(note("type")) }
-    if !take(\.identifierPath) { notes.append(note("identifier")) }
-    if !take(\.unknown) { notes.append(note("rules")) }
+    func take<Value: Equatable>(
+      _ member: WritableKeyPath<DatastoreDescriptor, Value>, _ subject: DefinitionConflict.Subject,
+      shown: (DatastoreDescriptor) -> String
+    ) {
+      let (mine, other) = (ours[keyPath: member], theirs[keyPath: member])
+      guard mine != other, base?[keyPath: member] != other else { return }
+      let isClash = base?[keyPath: member] != mine
+      if isClash, conflicts.last?.subject != subject { clash(subject, shown(ours), shown(theirs)) }
+      if !isClash || policy == .theirs { merged[keyPath: member] = other }
+    }
+    take(\.version, .version) { $0.version }
+    take(\.versionIsString, .type) { $0.instanceType }
+    take(\.instanceType, .type) { $0.instanceType }
+    take(\.identifierPath, .identifier) { $0.identifierPath ?? "none" }
+    take(\.unknown, .rules) { $0.unknown.keys.sorted().joined(separator: " ") }
     for name in Set(ours.indexes.map(\.name)).union(theirs.indexes.map(\.name)).sorted() {
       let (before, mine, other) = (base?.index(name), ours.index(name), theirs.index(name))
       if mine == other || other == before || Self.isSame(mine, other) { continue }
-      if mine == before {
-        merged.setIndex(name, to: other)
-      } else {
-        notes.append(note("index \(name)"))
-      }
+      if mine != before { clash(.index(name), mine.map(Self.shown), other.map(Self.shown)) }
+      if mine == before || policy == .theirs { merged.setIndex(name, to: other) }
     }
-    return merged == ours ? nil : merged
+    return (merged == ours ? nil : merged, conflicts)
+  }
+
+  /// `one-to-many integer over .population`
+  private static func shown(_ index: IndexDescriptor) -> String {
+    let path = (index.rule ?? index.keyPathName).map { " over \($0)" } ?? ""
+    return "\(index.kind.rawValue) \(index.encoding)\(path)"
   }
 
   /// Whether two differ only in what a warm-up will mend.
@@ -41,9 +99,5 @@ struct DescriptorMerge {
     right.isStale = false
     (left.version, right.version) = ("", "")
     return left == right
-  }
-
-  private func note(_ what: String) -> String {
-    "\(ours.key): both sides changed the \(what); ours stays"
   }
 }

@@ -27,9 +27,11 @@ package struct MergePlan: Sendable {
   /// Records that were changed by one side alone, or that both changed without conflict.
   package var cleanCount = 0
   package var conflicts: [MergeConflict] = []
+  /// Definitions that both sides changed. They keep nothing from being merged.
+  package var definitions: [DefinitionConflict] = []
   /// References that would name what is not there, the first twenty of them. They keep nothing from being merged.
   package var dangling: [DanglingReference] = []
-  /// What else a person may want to know, as sentences.
+  /// What else there is to say, as sentences.
   package var notes: [String] = []
 
   init(
@@ -46,6 +48,9 @@ package struct MergePlan: Sendable {
   /// Head, on which the merge is made, and the commit that is merged into it.
   package var first: CommitNumber { clean.first }
   package var second: CommitNumber { clean.second }
+
+  /// What a person may want to know, as sentences: definitions that both changed, notes, references that would dangle.
+  package var remarks: [String] { definitions.map(\.sentence) + notes + dangling.map(\.sentence) }
 
   /// Conflicts that nobody has settled.
   package var open: [MergeConflict] { conflicts.filter { !$0.isSettled } }
@@ -80,7 +85,7 @@ package struct MergePlan: Sendable {
 
   /// Whether two stores that make it at once make the same commit of it: nobody chose anything.
   var isMechanical: Bool {
-    conflicts.isEmpty && clean.descriptors.isEmpty && notes.isEmpty && !isTwoWay
+    conflicts.isEmpty && definitions.isEmpty && clean.descriptors.isEmpty && notes.isEmpty && !isTwoWay
   }
 
   /// Settles conflicts as they were settled in another plan, where the record was the same there: for a plan that is made again because

@@ -128,17 +128,21 @@ package struct MergePlanner {
     }
     guard let ours else {
       plan.clean.whole.append(key)
-      plan.notes.append("\(key) was dropped here and edited there: it is kept")
+      plan.definitions.append(
+        DefinitionConflict(
+          datastore: key, subject: .datastore, ours: nil, theirs: "edited", taken: .theirs, isSettled: false))
       return
     }
     guard let theirs else {
-      plan.notes.append("\(key) was edited here and dropped there: it is kept")
+      plan.definitions.append(
+        DefinitionConflict(
+          datastore: key, subject: .datastore, ours: "edited", theirs: nil, taken: .mine, isSettled: false))
       return
     }
     let base = try bases.first.flatMap { try store.descriptor(of: key, at: $0) }
-    if let merged = DescriptorMerge(base: base, ours: ours, theirs: theirs).merged(&plan.notes) {
-      plan.clean.descriptors.append(merged)
-    }
+    let (merged, clashes) = DescriptorMerge(base: base, ours: ours, theirs: theirs, policy: policy).merged()
+    plan.definitions += clashes
+    if let merged { plan.clean.descriptors.append(merged) }
     try mergeRecords(of: key, ours, sides, bases, policy, &plan)
     try openCollisions(in: key, ours, sides, policy, &plan)
   }
@@ -208,9 +212,11 @@ package struct MergePlanner {
     _ place: RecordPlace, _ descriptor: DatastoreDescriptor, base: RecordContent?, ours: RecordContent?,
     theirs: RecordContent?, _ sides: Sides, _ policy: MergePolicy, _ plan: inout MergePlan
   ) throws {
-    let merge = RecordMerge(
-      descriptor, base: base, mine: sides.isOursFirst ? ours : theirs, theirs: sides.isOursFirst ? theirs : ours)
-    if merge.isSame(ours, theirs) { return }
+    let format = store.formats[place.datastore]
+    let lifted = Lifted(base: base, ours: ours, theirs: theirs, by: format)
+    let (mine, other) = sides.isOursFirst ? (lifted.ours, lifted.theirs) : (lifted.theirs, lifted.ours)
+    let merge = RecordMerge(descriptor, base: lifted.base, mine: mine, theirs: other)
+    if merge.isSame(lifted.ours, lifted.theirs) { return }
     var outcome = merge.outcome
     if plan.isTwoWay { outcome = .conflict(Self.conflicts(outcome)) }
     // Without a common ancestor a record of one side alone is no deleted one.
@@ -221,7 +227,12 @@ package struct MergePlanner {
     case .mine, .theirs:
       plan.cleanCount += 1
       guard (outcome == .theirs) == sides.isOursFirst else { return }
-      plan.clean.adopted[place.datastore, default: []].insert(place.identifier)
+      if lifted.theirs == theirs {
+        plan.clean.adopted[place.datastore, default: []].insert(place.identifier)
+      } else {
+        plan.clean.edits.changes.append(
+          RecordEdit(datastore: place.datastore, identifier: place.identifier, old: ours, new: lifted.theirs))
+      }
     case .merged(let content):
       plan.cleanCount += 1
       plan.clean.edits.changes.append(
@@ -387,6 +398,27 @@ extension MergedChanges {
     guard let position = edits.changes.firstIndex(where: { $0.place == place }) else { return false }
     edits.changes.remove(at: position)
     return true
+  }
+}
+
+/// The contents of a record in one version: those of older ones as the app's types convert them, where these are compiled in. What they
+/// cannot read stays as it is; then the record is one conflict.
+///
+/// So a side that has only migrated a record has not edited it, and an edit by an older app merges field by field.
+private struct Lifted {
+  private(set) var base: RecordContent?
+  private(set) var ours: RecordContent?
+  private(set) var theirs: RecordContent?
+
+  init(base: RecordContent?, ours: RecordContent?, theirs: RecordContent?, by format: (any CompiledFormat)?) {
+    (self.base, self.ours, self.theirs) = (base, ours, theirs)
+    let versions = Set([base, ours, theirs].compactMap { $0?.version })
+    guard let format, versions.count > 1 else { return }
+    func lift(_ content: RecordContent?) -> RecordContent? {
+      guard let content, content.version != format.version else { return content }
+      return (try? format.lifted(content)) ?? content
+    }
+    (self.base, self.ours, self.theirs) = (lift(base), lift(ours), lift(theirs))
   }
 }
 

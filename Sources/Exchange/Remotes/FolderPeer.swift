@@ -72,8 +72,14 @@ package final class FolderPeer: Peer {
 
   /// Has the files read that lead to heads that are not known yet, each after those that it builds on. A file that cannot be read to its end
   /// is left for the next time, where others can; the first error is thrown in the end where nothing came of any.
-  func fetch(into receive: (_ lines: LineReader) throws -> Void, isKnown: (CommitIdentity) -> Bool) throws {
+  ///
+  /// - Parameter announce: hears first how many commits those files say that they have.
+  func fetch(
+    announce: (Int) throws -> Void, into receive: (_ lines: LineReader) throws -> Void,
+    isKnown: (CommitIdentity) -> Bool
+  ) throws {
     var open = try files().filter { !isKnown($0.head) }
+    try announce(open.reduce(0) { $0 + (header(of: $1)?.number("commits").flatMap { Int(exactly: $0) } ?? 0) })
     var failure: (any Error)?
     while !open.isEmpty {
       let before = open.count
@@ -200,9 +206,11 @@ package final class FolderPeer: Peer {
     try add(newest) { sink in try CommitSender(store, graph, sink: sink).send(numbers, since: []) }
   }
 
-  private func isOwn(_ file: File, of store: OwnStore) -> Bool {
-    guard let bytes = try? LineReader(path: file.path).next(limit: Self.noteLimit) else { return false }
-    return StreamLine(bytes)?.text("store") == store.identity
+  private func isOwn(_ file: File, of store: OwnStore) -> Bool { header(of: file)?.text("store") == store.identity }
+
+  /// The first line of a file; nil where it cannot be read.
+  private func header(of file: File) -> StreamLine? {
+    (try? LineReader(path: file.path).next(limit: Self.noteLimit)).flatMap { StreamLine($0) }
   }
 
   private func commits(in file: File) throws -> Set<CommitIdentity> {

@@ -3,10 +3,20 @@ import StorageEngine
 
 /// A remote, and how this store stands to it, as far as was fetched.
 package struct RemoteState: Sendable, Hashable {
+  /// One head of a remote. Only a folder that several stores write to has more than one.
+  package struct Head: Sendable, Hashable {
+    /// `remotes/NAME`, and of further heads `remotes/NAME/2` and on.
+    package var name: String
+    package var commit: CommitNumber
+    /// Commits of our history that it lacks, and commits that it has and our history has not.
+    package var ahead: Int
+    package var behind: Int
+  }
+
   package var remote: Remote
   /// Its head, or its heads, as fetched last; none where nothing was.
-  package var heads: [Pin]
-  /// Commits of head's history that it lacked then, and commits that it had and head's history has not.
+  package var heads: [Head]
+  /// Commits of our history that none of the heads has, and commits that any of them has and our history has not.
   package var ahead: Int
   package var behind: Int
 }
@@ -19,13 +29,33 @@ extension StoreExchange {
     let remotes = try RemotesFile(storeAt: store.path).read().sorted { $0.name < $1.name }
     if remotes.isEmpty { return [] }
     let (graph, pins) = (try graph(), try store.pins)
-    let head = graph.identity(of: store.engine.head.commit.number)
+    let ours = graph.identity(of: store.engine.head.commit.number).map { [$0] } ?? []
+    func distance(_ theirs: [CommitIdentity]) -> (ahead: Int, behind: Int) {
+      (graph.numbers(in: ours, butNotIn: theirs).count, graph.numbers(in: theirs, butNotIn: ours).count)
+    }
     return remotes.map { remote in
-      let heads = Self.heads(of: remote.name, in: pins)
-      let commits = heads.compactMap { graph.identity(of: $0.commit.rawValue) }
-      let ours = Set(graph.numbers(in: head.map { [$0] } ?? [], butNotIn: commits))
-      let theirs = graph.numbers(in: commits, butNotIn: head.map { [$0] } ?? [])
-      return RemoteState(remote: remote, heads: heads, ahead: ours.count, behind: theirs.count)
+      var theirs: [CommitIdentity] = []
+      let heads = Self.heads(of: remote.name, in: pins).compactMap { pin -> RemoteState.Head? in
+        guard let identity = graph.identity(of: pin.commit.rawValue) else { return nil }
+        theirs.append(identity)
+        let (ahead, behind) = distance([identity])
+        return RemoteState.Head(name: pin.name, commit: pin.commit, ahead: ahead, behind: behind)
+      }
+      let (ahead, behind) = distance(theirs)
+      return RemoteState(remote: remote, heads: heads, ahead: ahead, behind: behind)
+    }
+  }
+
+  /// The heads that were fetched of a remote: one, or several of a folder that several stores write to.
+  package func heads(of remote: String) throws -> [CommitNumber] {
+    Self.heads(of: remote, in: try store.pins).map(\.commit)
+  }
+
+  /// What was fetched from a remote last, of the names of a store; what else lies under the remote's name are its pins.
+  package static func heads(of remote: String, in pins: [Pin]) -> [Pin] {
+    let name = name(of: remote)
+    return pins.filter { pin in
+      pin.name == name || pin.name.hasPrefix(name + "/") && UInt(pin.name.dropFirst(name.utf8.count + 1)) != nil
     }
   }
 

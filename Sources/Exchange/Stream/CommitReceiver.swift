@@ -24,6 +24,8 @@ package final class CommitReceiver {
   /// The line that was taken last, from 1.
   private(set) var line = 0
   private let now: Int64
+  private let mostUnannounced: Int
+  private var bytesTaken = 0
   private var hasHeader = false
   private var blankLines = 0
   private var commit: Incoming?
@@ -35,6 +37,8 @@ package final class CommitReceiver {
   private static let mostSquashed: UInt64 = 10_000_000
   /// Of what says nothing, as a peer sends it that floods.
   private static let mostBlankLines = 1_000
+  /// So many bytes are taken of a stream that does not say how many commits it has.
+  package static let mostUnannounced = 1 << 30
 
   /// A commit of which the end has not come.
   private struct Incoming {
@@ -49,10 +53,14 @@ package final class CommitReceiver {
     var application: CommitApplication?
   }
 
-  package init(_ store: OwnStore, _ graph: CommitGraph, now: Int64) {
+  /// - Parameters:
+  ///   - now: nanoseconds since 1970, by this machine's clock.
+  ///   - mostUnannounced: so many bytes are taken of a stream that does not say how many commits it has.
+  package init(_ store: OwnStore, _ graph: CommitGraph, now: Int64, mostUnannounced: Int = mostUnannounced) {
     self.store = store
     self.graph = graph
     self.now = now
+    self.mostUnannounced = mostUnannounced
   }
 
   deinit { commit?.application?.cancel() }
@@ -67,6 +75,10 @@ package final class CommitReceiver {
     }
     guard let parsed = StreamLine(bytes) else { throw wrong("it is no JSON object on one line") }
     if !hasHeader { return try takeHeader(parsed) }
+    bytesTaken += bytes.count
+    guard announced != nil || bytesTaken <= mostUnannounced else {
+      throw wrong("the stream does not say how many commits it has, and goes on after \(mostUnannounced) bytes")
+    }
     switch parsed.kind {
     case "commit": try begin(parsed)
     case "end": try end(parsed)

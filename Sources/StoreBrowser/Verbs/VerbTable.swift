@@ -180,7 +180,9 @@ extension Verb {
       details: """
         Where both sides changed the same field of a record, nothing is written, the conflicts are printed and the status \
         is 1, unless --ours, --theirs or --later says how to settle them. Without NAME, all remotes are merged. While a merge was \
-        not sent, --step-back puts head back to what it was before; undo takes the other side's work back everywhere.
+        not sent, --step-back puts head back to what it was before; undo takes the other side's work back everywhere. An index or a \
+        version that both sides defined otherwise keeps no record from being merged: ours stays, or with --theirs theirs. --json \
+        tells each record that changes (put, delete, merge) on a line, and each conflict with its three values.
         """),
     Verb(
       "push", [.required("PATH"), .optional("NAME")], [.json],

@@ -77,7 +77,7 @@ extension VerbRun {
       let merged = try exchange.merge(
         commit, policy: policy(), unrelated: arguments.has("--unrelated"), isDryRun: arguments.has("--dry-run"),
         named: "Merge \(name)", options: EditOptions())
-      try tell(merged, name)
+      try tell(merged, name, exchange)
       if !merged.plan.open.isEmpty { return try refuse(merged.plan) }
     }
     return 0
@@ -94,7 +94,7 @@ extension VerbRun {
     }
     for (remote, head) in heads {
       let merged = try exchange.merge(head, policy: policy, named: "Merge \(remote.name)")
-      try tell(merged, remote.name)
+      try tell(merged, remote.name, exchange)
       if !merged.plan.open.isEmpty { return try refuse(merged.plan) }
     }
     for (remote, peer) in peers { try push(peer, remote, exchange) }
@@ -125,7 +125,7 @@ extension VerbRun {
       for (place, head) in fetched.heads.enumerated() {
         if place == 0 { _ = try exchange.moveHead(to: head) }
         let merged = try exchange.merge(head, policy: .ask, named: "Merge origin")
-        if !merged.plan.open.isEmpty { try tell(merged, "origin") }
+        if !merged.plan.open.isEmpty { try tell(merged, "origin", exchange) }
       }
       try RemotesFile(storeAt: path).add(origin)
     } catch {
@@ -217,7 +217,16 @@ extension VerbRun {
     try output.line("\(remote.name)  \(remote.location)  \(distance)")
   }
 
-  private func tell(_ merged: StoreExchange.Merged, _ name: String) throws {
+  private func tell(_ definition: DefinitionConflict) throws {
+    try line([
+      "conflict": .string(definition.sentence), "datastore": .string(definition.datastore),
+      "definition": .string(definition.name), "settled": .bool(definition.isSettled),
+      "ours": definition.ours.map { .string($0) } ?? .null, "theirs": definition.theirs.map { .string($0) } ?? .null,
+      "taken": .string(definition.taken == .theirs ? "theirs" : "ours"),
+    ])
+  }
+
+  private func tell(_ merged: StoreExchange.Merged, _ name: String, _ exchange: StoreExchange) throws {
     let plan = merged.plan
     if isJSON {
       let kind =
@@ -227,16 +236,22 @@ extension VerbRun {
         case .twin: "same"
         case .merge: "merge"
         }
-      let notes = plan.notes + plan.dangling.map(\.sentence)
       try line([
         "merge": .string(name), "kind": .string(kind), "clean": .count(plan.cleanCount),
         "conflicts": .count(plan.conflicts.count), "open": .count(plan.open.count),
-        "notes": .array(notes.map { .string($0) }), "commit": merged.head.map(Document.commit) ?? .null,
+        "notes": .array((plan.notes + plan.dangling.map(\.sentence)).map { .string($0) }),
+        "commit": merged.head.map(Document.commit) ?? .null,
       ])
+      try exchange.forEachChange(of: plan) { place, kind in
+        try line([
+          "change": .string(kind.rawValue), "datastore": .string(place.datastore), "id": .identifier(place.identifier),
+        ])
+      }
+      for definition in plan.definitions { try tell(definition) }
       for conflict in plan.conflicts where conflict.isSettled { try tell(conflict) }
       return
     }
-    for note in plan.notes + plan.dangling.map(\.sentence) { try output.line(note) }
+    for remark in plan.remarks { try output.line(remark) }
     switch plan.kind {
     case .nothing: try output.line("\(name): nothing to merge")
     case .twin: try output.line("\(name): holds the same; nothing to merge")

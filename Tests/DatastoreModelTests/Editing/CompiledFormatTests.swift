@@ -40,6 +40,8 @@ private struct Shirts: CompiledFormat {
     return (Self.key(size).bytes, ["next": [Self.key(next).bytes]])
   }
 
+  func lifted(_ content: RecordContent) -> RecordContent { RecordContent(version: version, bytes: content.bytes) }
+
   static func key(_ size: String) -> StoredKey {
     descriptor.storedKey(Document.string(size).canonicalBytes)
   }

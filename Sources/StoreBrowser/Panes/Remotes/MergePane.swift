@@ -141,7 +141,7 @@ struct MergePane: ListPane, KeptPane {
     if reply.plan.kind == .fastForward {
       lines.append(.note("nothing of ours lies beside it: the head moves to \(reply.theirs.number), without a commit"))
     }
-    lines += reply.plan.notes.map { .note($0) }
+    lines += reply.plan.remarks.map { .note($0) }
     if !reply.clean.isEmpty {
       let cut = reply.plan.cleanCount > reply.clean.count ? ", the first \(NumberFormat.count(reply.clean.count)):" : ""
       lines.append(

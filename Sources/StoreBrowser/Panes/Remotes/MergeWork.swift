@@ -17,7 +17,7 @@ struct MergePlanRequest: Question, Hashable {
   }
 
   private func reply(_ exchange: StoreExchange, _ context: WorkContext) throws -> MergePlanReply {
-    let plan = try exchange.plan(merging: theirs)
+    let plan = try exchange.planMerge(of: theirs)
     var reply = MergePlanReply(
       request: self, plan: plan, ours: try context.store.commit(plan.changes.first),
       theirs: try context.store.commit(theirs))
@@ -27,7 +27,7 @@ struct MergePlanRequest: Question, Hashable {
       return reply
     }
     // Who was later is what the policy of that name says.
-    let later = try exchange.plan(merging: theirs, policy: .later)
+    let later = try exchange.planMerge(of: theirs, policy: .later)
     for conflict in plan.conflicts {
       try context.goOn()
       let settled = later.conflicts.first { $0.place == conflict.place }
@@ -228,7 +228,7 @@ struct DecidedMerge: Sendable {
   /// Its plan on the head of now, settled as far as it was decided on what is there.
   func plan(by exchange: StoreExchange) throws -> MergePlan {
     let known = Dictionary(rows.map { ($0.place, $0) }, uniquingKeysWith: { first, _ in first })
-    var plan = try exchange.plan(merging: theirs)
+    var plan = try exchange.planMerge(of: theirs)
     plan.settle { conflict in
       // What was decided on other contents is to be looked at again.
       guard let row = known[conflict.place], row.conflict == conflict else { return nil }
@@ -310,7 +310,7 @@ struct StepBackRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> StepBackReply {
     let exchange = try context.exchange()
-    try onExchange { try exchange.stepBack(from: merge) }
+    try onExchange { _ = try exchange.stepBack(over: merge) }
     return StepBackReply(merge: merge, head: try context.store.refresh().commit)
   }
 }

@@ -159,7 +159,7 @@ struct RemotesPane: ListPane, KeptPane {
     case .addRemote: add(argument ?? "", in: &session)
     case .merge where argument != nil: return false
     case .merge, .open:
-      guard let head = selected?.standing?.head else { return false }
+      guard let head = selected?.standing?.commit else { return false }
       session.intend(.run(.merge, argument: "\(head)"))
     case .fetchCommits: transfer(.fetch, in: &session)
     case .exchange: transfer(.exchange, in: &session)

@@ -20,16 +20,10 @@ struct RemotesRequest: Question, Hashable {
   }
 
   private func rows(_ exchange: StoreExchange, _ context: WorkContext) throws -> [RemoteRow] {
-    let remotes = try RemotesFile(storeAt: exchange.store.path).read()
-    guard !remotes.isEmpty else { return [] }
-    let graph = try exchange.graph()
-    return try remotes.map { remote in
+    try exchange.remotes().map { state in
       try context.goOn()
-      let standings = try exchange.standings(of: remote.name, in: graph)
-      var row = RemoteRow(name: remote.name, location: remote.location, exchangedAt: remote.exchangedAt)
-      row.standing = standings.first { $0.behind > 0 } ?? standings.first
-      row.headCount = standings.count
-      row.head = try row.standing.map { try context.store.commit($0.head) }
+      var row = RemoteRow(state: state)
+      row.head = try row.standing.map { try context.store.commit($0.commit) }
       return row
     }
   }
@@ -42,13 +36,18 @@ struct RemotesReply: Sendable {
 
 /// Another copy of the store as the pane shows it.
 struct RemoteRow: Sendable, Hashable {
-  var name: String
-  var location: String
-  var exchangedAt: Int64?
-  /// Nil where nothing was fetched yet.
-  var standing: RemoteStanding?
+  var state: RemoteState
+  /// That of `standing`.
   var head: Commit?
-  var headCount = 0
+
+  init(state: RemoteState) { self.state = state }
+
+  var name: String { state.remote.name }
+  var location: String { state.remote.location }
+  var exchangedAt: Int64? { state.remote.exchangedAt }
+  var headCount: Int { state.heads.count }
+  /// The first head that has something new, or else the first; nil where nothing was fetched yet.
+  var standing: RemoteState.Head? { state.heads.first { $0.behind > 0 } ?? state.heads.first }
 
   /// How the two lie to each other, as a sentence.
   var words: String {
@@ -84,10 +83,7 @@ enum RemoteChange: Question, Hashable {
         return Reply(sentence: "\(name) is \(location): gf fetches, X exchanges")
       case .remove(let name):
         try file.remove(name)
-        let head = StoreExchange.name(of: name)
-        for pin in try exchange.store.pins where pin.name == head || pin.name.hasPrefix(head + "/") {
-          try exchange.store.pin(pin.name, to: nil)
-        }
+        try exchange.forget(name)
         return Reply(sentence: "\(name) is forgotten; the copy there stays as it is")
       }
     }
@@ -127,18 +123,20 @@ struct TransferRequest: Question, Hashable {
   private func transfer(_ exchange: StoreExchange, _ context: WorkContext) throws -> TransferReply {
     var reply = TransferReply(request: self)
     let location = try RemotesFile(storeAt: exchange.store.path).remote(remote).location
-    let peer = WatchedPeer.watching(try context.peer(location, name: remote)) { lines in
-      try context.goOn()
-      context.report(Progress(done: lines, total: nil))
+    let peer = try context.peer(location, name: remote)
+    let progress: WorkProgress = { done, total in
+      context.report(Progress(done: done, total: total))
+      return !context.cancellation.isCancelled
     }
     if kind != .send {
-      reply.fetched = try exchange.fetch(peer, as: remote).received
+      reply.fetched = try exchange.fetch(peer, as: remote, progress: progress).received
     }
+    try context.goOn()
     guard kind != .fetch else { return reply }
     if kind == .exchange {
       for head in try exchange.heads(of: remote) {
         try context.goOn()
-        let plan = try exchange.plan(merging: head)
+        let plan = try exchange.planMerge(of: head)
         guard plan.open.isEmpty else {
           (reply.unsettled, reply.unsettledCount) = (head, plan.open.count)
           return reply
@@ -147,7 +145,7 @@ struct TransferRequest: Question, Hashable {
         _ = try exchange.merge(plan.theirs, policy: .ask, named: "Merge \(remote)")
       }
     }
-    reply.sent = try exchange.push(peer, as: remote)
+    reply.sent = try exchange.push(peer, as: remote, progress: progress)
     return reply
   }
 }
