@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What keeps the sources compiling on Apple's platforms, where nothing here can be run.
+/// What keeps the sources compiling on Apple's platforms, where nothing here can be run; and what is said of each call.
 @Suite("Sources are fit for every platform")
 struct PlatformTests {
   /// The modules that an app links.
@@ -86,5 +86,47 @@ struct PlatformTests {
         }
       }
     }
+  }
+
+  /// The blocking calls are mirrors, and their types say once what they throw; what `Codable` asks for is said there.
+  @Test("each public call says what it throws", arguments: ["CodableDatastore", "Entities"])
+  func throwing(_ module: String) throws {
+    var found = 0
+    for source in try sources(in: "Sources/\(module)") where !source.name.contains("/Blocking/") {
+      for (place, line) in source.lines.enumerated() where Self.isPublicCall(line) {
+        let declaration = Self.outsideParentheses(source.lines[place...].prefix(25).joined(separator: " "))
+        guard declaration.contains(" throws"), !line.contains("from decoder:"), !line.contains("to encoder:") else {
+          continue
+        }
+        found += 1
+        let comment = source.lines[..<place].reversed().prefix { $0.hasPrefix("///") || $0.hasPrefix("@") }
+        #expect(comment.contains { $0.localizedCaseInsensitiveContains("throws") }, "\(source.name):\(place + 1)")
+      }
+    }
+    #expect(found > 10)
+  }
+
+  private static func isPublicCall(_ line: String) -> Bool {
+    let words = line.split(separator: " ").map { $0.prefix { $0.isLetter } }
+    guard words.first == "public" else { return false }
+    return words.prefix(4).contains { ["func", "init", "var", "subscript"].contains($0) }
+  }
+
+  /// A declaration up to its body, or to that of its getter, without what stands in parentheses.
+  private static func outsideParentheses(_ text: String) -> String {
+    var (outside, depth, braces) = ("", 0, 0)
+    for character in text {
+      switch character {
+      case "(": depth += 1
+      case ")": depth -= 1
+      case "{" where depth == 0:
+        // The getter of a property says after its name whether it throws.
+        guard braces == 0, outside.contains(" var ") || outside.hasPrefix("public var ") else { return outside }
+        braces += 1
+      case "}" where depth == 0: return outside
+      default: if depth == 0 { outside.append(character) }
+      }
+    }
+    return outside
   }
 }

@@ -73,6 +73,8 @@ extension EntityStore where AccessMode == ReadWrite {
   ///   - type: What each must be, or conform to, and what a new one is.
   ///   - matches: How an item may be known; tried in their order.
   ///   - properties: What is said of a new one, beside what it was looked for by.
+  /// - Throws: ``StoreError`` where the store cannot be written, ``EntityError`` where the properties of one cannot be kept;
+  ///   then nothing is.
   public func resolve<Item>(
     _ items: [Item], type: String, by matches: (Item) -> [EntityMatch],
     orCreate properties: (Item) -> [EntityKey: EntityValue]

@@ -13,7 +13,7 @@ package final class FolderChanges: ChangeReader {
     var new: FolderView
     /// Keys of datastores that were not begun, last first.
     var remaining: [String]
-    var current: DatastoreDifference?
+    var current: FolderDifference?
   }
 
   init(from old: FolderView, to new: FolderView) {
@@ -38,13 +38,13 @@ package final class FolderChanges: ChangeReader {
       if let change = try state.current?.next() { return change }
       state.current = nil
       guard let key = state.remaining.popLast() else { return nil }
-      state.current = try DatastoreDifference(of: key, from: state.old, to: state.new)
+      state.current = try FolderDifference(of: key, from: state.old, to: state.new)
     }
   }
 }
 
 /// The records of one datastore that differ between two states.
-struct DatastoreDifference: Sendable {
+struct FolderDifference: Sendable {
   let key: String
   private let old: FolderDatastore?
   private let new: FolderDatastore?

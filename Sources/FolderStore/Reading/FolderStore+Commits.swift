@@ -98,7 +98,7 @@ extension FolderStore {
 
   private static func changes(from old: FolderView, to new: FolderView) -> [ChangeCount] {
     Set(old.iteration.datastores.keys).union(new.iteration.datastores.keys).sorted().compactMap { key in
-      guard var difference = try? DatastoreDifference(of: key, from: old, to: new) else { return nil }
+      guard var difference = try? FolderDifference(of: key, from: old, to: new) else { return nil }
       var count = ChangeCount(datastore: key)
       if let imported = difference.importedCount {
         count.inserted = imported
