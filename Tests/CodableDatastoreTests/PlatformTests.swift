@@ -108,7 +108,7 @@ struct PlatformTests {
 
   private static func isPublicCall(_ line: String) -> Bool {
     let words = line.split(separator: " ").map { $0.prefix { $0.isLetter } }
-    guard words.first == "public" else { return false }
+    guard words.first == "public", !words.contains("var") || line.contains("{") else { return false }
     return words.prefix(4).contains { ["func", "init", "var", "subscript"].contains($0) }
   }
 

@@ -38,11 +38,15 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   }
 
   /// The number of blobs.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public var count: Int {
     get async throws { Int(clamping: try Transactions.readState(for: store).tree(tree)?.count ?? 0) }
   }
 
   /// The names of all blobs, in order.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public var names: [String] {
     get async throws {
       guard let tree = try Transactions.readState(for: store).tree(tree) else { return [] }

@@ -16,6 +16,8 @@ extension Persistence {
   }
 
   /// The newest commit; nil where the store is not there or empty.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public var head: Commit? {
     get async throws { try await Commits(store: _store, newest: nil).firstInstance }
   }
@@ -41,6 +43,8 @@ extension Persistence {
   }
 
   /// The commits that were given names, by name.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read.
   public var namedCommits: [String: Commit.Number] {
     get async throws {
       guard let model = try _store.model() else { return [:] }

@@ -8,6 +8,9 @@ import StorageEngine
 
 extension Query {
   /// How many instances meet the condition, whatever the limit. None is read where indexes tell.
+  ///
+  /// - Throws: ``UnindexedQueryError`` where no index serves and the query is not ``Query/scanning()``; ``StoreError`` where the store
+  ///   cannot be read; what a decoder throws.
   public var count: Int {
     get async throws {
       var query = self
@@ -18,6 +21,9 @@ extension Query {
   }
 
   /// The first instance of the answer, or nil.
+  ///
+  /// - Throws: ``UnindexedQueryError`` where no index serves and the query is not ``Query/scanning()``; ``StoreError`` where the store
+  ///   cannot be read; what a decoder throws.
   public var first: Format.Instance? {
     get async throws {
       var query = self
@@ -28,6 +34,9 @@ extension Query {
   }
 
   /// Whether any instance meets the condition.
+  ///
+  /// - Throws: ``UnindexedQueryError`` where no index serves and the query is not ``Query/scanning()``; ``StoreError`` where the store
+  ///   cannot be read; what a decoder throws.
   public var exists: Bool { get async throws { try await first != nil } }
 
   /// The least value of a property among the instances that meet the condition; one look where an index has it.

@@ -11,6 +11,8 @@ public enum AsyncInstancesLimit {
 
 extension AsyncInstances {
   /// The first instance, or nil where there is none.
+  ///
+  /// - Throws: What reading the first instance throws.
   public var firstInstance: Element? {
     get async throws {
       for try await instance in self { return instance }

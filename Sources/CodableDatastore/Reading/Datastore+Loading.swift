@@ -1,5 +1,7 @@
 extension Datastore {
   /// The number of instances.
+  ///
+  /// - Throws: ``StoreError`` where the store cannot be read; what is wrong with the declaration, see <doc:Errors>.
   public nonisolated var count: Int {
     get async throws { try await core.count() }
   }
