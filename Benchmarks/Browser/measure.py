@@ -53,7 +53,7 @@ class Session:
         except OSError:
             return b""
         self.total += len(data)
-        if b" \x1b[3b\x1b[6n" in data:  # whether it repeats characters: as an xterm answers, from behind four spaces
+        if b"\x1b[3b\x1b[6n" in data:  # whether it repeats characters: as an xterm answers, from behind four
             os.write(self.file, b"\x1b[2;5R")
         self.seen = (self.seen + data)[-200_000:]
         return data

@@ -104,9 +104,9 @@ static void send_text(const char *text) { send_all(terminal, text, strlen(text))
 #define UPDATE_BEGINS "\033[?2026h"
 #define UPDATE_ENDS "\033[?2026l"
 #define ASK_FOR_SYNCHRONIZED_UPDATES "\033[?2026$p"
-// Four spaces on the empty picture, three of them repeated, and where the cursor is then: many terminals say that they are an xterm
-// and do not know all that it knows. Row 2, as the answer of row 1 would be a function key.
-#define ASK_FOR_REPEATING "\033[2;1H \033[3b\033[6n\033[H"
+// A character on the empty picture, three times repeated, and where the cursor is then: many terminals say that they are an xterm
+// and do not know all that it knows, or repeat nothing but ASCII. Row 2, as the answer of row 1 would be a function key.
+#define ASK_FOR_REPEATING(character) "\033[2;1H" character "\033[3b\033[6n\r\033[K\033[H"
 #define MOUSE_ON "\033[?1000h\033[?1006h"
 #define MOUSE_OFF "\033[?1006l\033[?1000l"
 
@@ -239,7 +239,9 @@ int strata_screen_open(bool colours) {
   if (may_know_synchronized_updates()) send_text(ASK_FOR_SYNCHRONIZED_UPDATES);
   refresh();
   learn_wire();
-  if (knows_modes && has_capability("rep")) send_text(ASK_FOR_REPEATING);
+  if (knows_modes && has_capability("rep")) {
+    send_text(strata_locale_is_utf8() ? ASK_FOR_REPEATING("\u2500") : ASK_FOR_REPEATING(" "));
+  }
   turn_modes_on();
   return STRATA_SCREEN_OK;
 }

@@ -21,7 +21,7 @@ enum KeySequences {
     let held = modifiers(values.count > 1 ? values[1] : 1)
     switch final {
     case 0x52 where values.count == 2 && values[0] == 2:
-      // Where the cursor is, after what `strata_screen_open` sent: behind four spaces, or behind one.
+      // Where the cursor is, after what `strata_screen_open` sent: behind four characters, or behind one.
       return values[1] == 5 ? .repeatsCharacters : nil
     case 0x7E:
       return values.first.flatMap(numberedKey).map { .key(KeyChord($0, held)) }

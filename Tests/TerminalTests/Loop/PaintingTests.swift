@@ -111,7 +111,7 @@ struct PaintingTests {
     try process.send(Array("\u{1B}[2;2R".utf8))
     try process.waitUntilIdle()
     let unanswered = try costOfAll()
-    #expect(abs(unanswered - whole) < 100, "where four spaces became one, nothing is repeated")
+    #expect(abs(unanswered - whole) < 100, "where four characters became one, nothing is repeated")
     try process.send(Array("\u{1B}[2;5R".utf8))
     try process.waitUntilIdle()
     let repeated = try costOfAll()
