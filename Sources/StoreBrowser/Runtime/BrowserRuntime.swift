@@ -22,11 +22,17 @@ package final class BrowserRuntime: Sendable {
     var done = 0
   }
 
+  /// Says that messages wait. A function that is itself the value of a lock is wrapped anew each time it is looked at, so that each
+  /// call would take longer than the one before.
+  private struct Alarm {
+    var ring: @Sendable () -> Void = {}
+  }
+
   private let state = Mutex(State())
   private let store: any ReadableStore
   private let files: BrowserFiles
   private let warmUp: (any WarmUpDriver)?
-  private let wake: Mutex<@Sendable () -> Void>
+  private let alarm = Mutex(Alarm())
   private let quick = DispatchQueue(label: "browser.quick", qos: .userInteractive)
   private let ordered = DispatchQueue(label: "browser.ordered", qos: .utility)
   private let long = DispatchQueue(label: "browser.long", qos: .userInitiated, attributes: .concurrent)
@@ -35,12 +41,11 @@ package final class BrowserRuntime: Sendable {
     self.store = store
     self.files = files
     self.warmUp = warmUp
-    wake = Mutex({})
   }
 
   /// Begins to follow the store. `wake` is called from any thread whenever messages wait.
   package func start(wake: @escaping @Sendable () -> Void) {
-    self.wake.withLock { $0 = wake }
+    alarm.withLock { $0.ring = wake }
     let follower = try? store.follow { [weak self] in self?.stir() }
     state.withLock { $0.follower = follower }
   }
@@ -117,7 +122,7 @@ package final class BrowserRuntime: Sendable {
       return true
     }
     guard isDue else { return }
-    wake.withLock { $0 }()
+    wakeLoop()
     scheduleTick(turn)
   }
 
@@ -176,12 +181,17 @@ package final class BrowserRuntime: Sendable {
       state.open[id] = nil
       if !state.isStopped { state.posted.append(.work(id, report)) }
     }
-    wake.withLock { $0 }()
+    wakeLoop()
   }
 
   private func post(_ message: Message, isOpen id: WorkID) {
     state.withLock { if $0.open[id] != nil { $0.posted.append(message) } }
-    wake.withLock { $0 }()
+    wakeLoop()
+  }
+
+  private func wakeLoop() {
+    let alarm = alarm.withLock { $0 }
+    alarm.ring()
   }
 
   private func stir() {
@@ -189,7 +199,7 @@ package final class BrowserRuntime: Sendable {
       defer { state.stirs = !state.isStopped }
       return !state.stirs && !state.isStopped
     }
-    if isNew { wake.withLock { $0 }() }
+    if isNew { wakeLoop() }
   }
 }
 
