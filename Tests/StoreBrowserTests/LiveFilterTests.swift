@@ -47,6 +47,21 @@ struct LiveFilterTests {
     }
   }
 
+  @Test("the plan and the count are of what is typed, or say of what")
+  func standingOfWhat() throws {
+    let driver = try driver()
+    driver.press("f")
+    driver.type("population > 1000000")
+    #expect(driver.keys.contains(" INDEX population · 4 records") && !driver.keys.contains("population > 1000000:"))
+    driver.type(" and countryc")
+    #expect(driver.keys.contains("population > 1000000: INDEX population · 4 records"), "\(driver.keys)")
+    driver.type("ode = \"JP\"")
+    #expect(driver.keys.contains("· 3 records") && !driver.keys.contains(":"), "\(driver.keys)")
+    driver.press("^u")
+    driver.type("popp > 5")
+    #expect(driver.keys.contains("there is population"), "\(driver.keys)")
+  }
+
   @Test("Enter takes what is shown without reading anything again; Esc brings back what was there")
   func ending() throws {
     let driver = try driver()

@@ -32,7 +32,9 @@ struct PaneDrawings: Sendable {
     var cursor: Point?
     for (pane, frame) in placed {
       let further = pane.further(session)
-      if let known = drawn[pane.id], known.frame == frame, known.further == further, pane.isDrawn(like: known.pane) {
+      if let known = drawn[pane.id], known.frame == frame, known.further == further,
+        pane.isDrawn(like: known.pane, frame: frame)
+      {
         cursor = known.cursor ?? cursor
         continue
       }
@@ -81,10 +83,10 @@ struct PaneDrawings: Sendable {
 
 extension Pane {
   /// Panes that cannot be compared are always drawn.
-  func isDrawn(like other: any Pane) -> Bool { false }
+  func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool { false }
   func further(_ session: Session) -> String { "" }
 }
 
 extension Pane where Self: Equatable {
-  func isDrawn(like other: any Pane) -> Bool { (other as? Self) == self }
+  func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool { (other as? Self) == self }
 }

@@ -232,9 +232,10 @@ struct Prompt: Pane {
   private func standing(_ session: Session) -> String? {
     if kind == .argument(.search), let standing = session.looking.searchStanding { return standing }
     guard kind == .argument(.filter), !field.text.isEmpty, let standing = session.looking.filterStanding,
-      !standing.isEmpty
+      !standing.isEmpty, let filter = session.looking.source?.filter
     else { return nil }
-    return standing
+    // What is typed may be no condition yet: the rows are still those of the last one that was.
+    return filter == field.text.trimmed ? standing : "\(filter): \(standing)"
   }
 
   private var defaultHint: String {

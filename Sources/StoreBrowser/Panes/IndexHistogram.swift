@@ -69,6 +69,9 @@ struct IndexHistogram: Sendable, Equatable {
 
   mutating func leaveBin() { bin = nil }
 
+  /// Stands in the bin that has a rank, as a picture shows it.
+  mutating func stand(at rank: Int?) { bin = bin ?? rank.flatMap { histogram?.bin(ofRank: $0) } }
+
   /// The range of the bin that was stepped to.
   var interval: KeyInterval? { bin.flatMap { histogram?.interval(of: $0..<$0 + 1) } }
 

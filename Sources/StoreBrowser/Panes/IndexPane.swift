@@ -285,6 +285,22 @@ struct IndexPane: KeptPane, Equatable {
     }
   }
 
+  /// Beside the table, where it is all picture, only the bin is seen of where it stands: most steps leave it as it was.
+  func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool {
+    guard let other = other as? Self else { return false }
+    guard !frame.isFocused, Self.headerRows(frame) >= frame.rows else { return self == other }
+    return picture == other.picture
+  }
+
+  /// The pane without what is not seen of it in a picture.
+  private var picture: Self {
+    var pane = self
+    pane.histogram.stand(at: selected?.rank)
+    (pane.rows, pane.pending, pane.followed) = ([], nil, nil)
+    (pane.selection, pane.top, pane.moves) = (0, 0, 0)
+    return pane
+  }
+
   private func title(_ session: Session) -> String {
     guard let datastore else { return "Index" }
     guard let index, let descriptor = session.outline?.datastore(datastore)?.index(index)?.descriptor else {

@@ -41,7 +41,7 @@ protocol Pane: Sendable {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session)
   /// Whether its picture is the same as another state's, the session and the place being the same.
-  func isDrawn(like other: any Pane) -> Bool
+  func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool
   /// What its picture shows of the session that other panes do not; see `PaneDrawings`.
   func further(_ session: Session) -> String
   /// Where it lies, as an overlay, between title and status.

@@ -84,12 +84,9 @@ struct TableColumns: Sendable, Hashable {
     let indexed = Set(datastore?.descriptor.indexes.compactMap { $0.documentPath?.description } ?? [])
     let fields = seen.filter { $0.path != identifierPath && $0.path != indexPath && !choice.hidden.contains($0.path) }
     let isOfEntities = seen.contains { Document.entityProperty(at: $0.path) != nil }
-    let ranked = fields.enumerated().sorted { left, right in
-      let first = Self.rank(left.element, choice: choice, indexed: indexed, isOfEntities: isOfEntities)
-      let second = Self.rank(right.element, choice: choice, indexed: indexed, isOfEntities: isOfEntities)
-      return first != second ? first < second : left.offset < right.offset
-    }
-    return columns + ranked.map { Self.column($0.element, choice) }
+    let ranks = fields.map { Self.rank($0, choice: choice, indexed: indexed, isOfEntities: isOfEntities) }
+    let order = fields.indices.sorted { (ranks[$0], $0) < (ranks[$1], $1) }
+    return columns + order.map { Self.column(fields[$0], choice) }
   }
 
   private func identifierColumn(_ choice: ColumnChoice) -> TableColumn {

@@ -72,7 +72,7 @@ extension TablePane {
       let index = session.current?.indexes.first { $0.descriptor.name == name }?.descriptor.documentPath
       if let index { return "\(text): the index of that name is of \(index.shortText)" }
       let near = known.map { String($0.dropFirst()) }.filter {
-        $0.hasPrefix(name) || name.hasPrefix($0) || Self.isNear($0, name)
+        name.hasPrefix($0) || Self.isNear($0, name)
       }
       if !near.isEmpty { text += "; there is \(near.prefix(3).joined(separator: ", "))" }
       return text
@@ -80,8 +80,9 @@ extension TablePane {
     return nil
   }
 
-  /// Whether two names are one or two slips apart.
+  /// Whether two names begin alike, or are one or two slips apart.
   private static func isNear(_ left: String, _ right: String) -> Bool {
+    if zip(left.lowercased(), right.lowercased()).prefix(while: { $0 == $1 }).count >= 3 { return true }
     let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
     guard abs(left.count - right.count) <= 2 else { return false }
     var row = Array(0...right.count)
