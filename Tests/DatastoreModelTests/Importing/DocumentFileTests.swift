@@ -100,7 +100,7 @@ import Testing
       #expect(file.report.rejections.first?.place.contains("a.jsonl:2") == true)
     }
     try Self.withFile("b.jsonl", "nonsense\n") { path in
-      #expect(throws: ModelError.self) { try DocumentFile.open(path) }
+      _ = #expect(throws: ModelError.self) { try DocumentFile.open(path) }
     }
     #expect(throws: ModelError.self) { try DocumentFile.open("/nowhere/at/all.csv") }
     try Self.withFile("empty.csv", "") { path in
