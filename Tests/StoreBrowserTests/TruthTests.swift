@@ -25,6 +25,16 @@ struct TruthTests {
     #expect(answer.commits[".name"]?.number != changed)
   }
 
+  @Test("in a narrow pane blame leaves the values their room: the number of the commit is enough")
+  func narrowBlame() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 100, rows: 30), start: .init(datastore: "City"))
+    driver.press("3 b 2")
+    let line = try #require(driver.lines.first { $0.contains("population ") && $0.contains("#3") })
+    #expect(line.contains("1049498"), "\(line)")
+    driver.press("3 + +")
+    #expect(driver.lines.contains { $0.contains("1049498") && $0.contains("#3 import GE") }, "\(driver.screen)")
+  }
+
   @Test("a macro edits the record that it stood on when it was recorded, not the one before")
   func macroWaits() throws {
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))

@@ -125,6 +125,7 @@ extension RecordPane {
   private func trailingText(of line: TreeLine, isChanged: Bool, isNarrow: Bool) -> String {
     if isChanged { return "staged" }
     if showsBlame, let commit = blame?.commits[line.path.description] {
+      if isNarrow { return "\(commit.number)" }
       let who = commit.author.isEmpty ? commit.program : commit.author
       return "\(commit.number) \(commit.action.isEmpty ? who : commit.action)"
     }
