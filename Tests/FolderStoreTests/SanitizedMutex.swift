@@ -1,0 +1,1 @@
+../../Sources/StorageEngine/Platform/SanitizedMutex.swift
