@@ -203,10 +203,28 @@ package struct QueryCandidates {
   /// Identifiers in the order of the records.
   private func ordered(_ keys: [StoredKey]) throws -> [StoredKey] {
     let records = try source("")
-    guard !records.hasBytesAsOrder else { return keys.sorted { $0.bytes.precedes($1.bytes) } }
-    var placed: [(place: Int, key: StoredKey)] = []
-    for key in keys { placed.append((try records.place(of: key) ?? .max, key)) }
-    return placed.sorted { $0.place < $1.place }.map(\.key)
+    var placed: [(place: UInt64, key: Int)] = []
+    placed.reserveCapacity(keys.count)
+    if records.hasBytesAsOrder {
+      // Most keys differ in their first eight bytes.
+      for (number, key) in keys.enumerated() { placed.append((key.bytes.beginning, number)) }
+      placed.sort { left, right in
+        left.place != right.place ? left.place < right.place : keys[left.key].bytes.precedes(keys[right.key].bytes)
+      }
+    } else {
+      for (number, key) in keys.enumerated() { placed.append((UInt64(try records.place(of: key) ?? .max), number)) }
+      placed.sort { $0.place < $1.place }
+    }
+    return placed.map { keys[$0.key] }
+  }
+}
+
+extension [UInt8] {
+  /// The first eight bytes as a number, in whose order the bytes lie as far as it tells them apart.
+  var beginning: UInt64 {
+    var beginning: UInt64 = 0
+    for byte in prefix(8) { beginning = beginning << 8 | UInt64(byte) }
+    return beginning << UInt64(8 * (8 - Swift.min(count, 8)))
   }
 }
 

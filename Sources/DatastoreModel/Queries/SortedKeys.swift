@@ -136,12 +136,9 @@ private struct KeyRun {
   var last: SortedKey? { places.last.map { SortedKey(key: Array(key($0)), identifier: Array(identifier($0))) } }
 
   mutating func append(_ item: SortedKey) {
-    var beginning: UInt64 = 0
-    for byte in item.key.prefix(8) { beginning = beginning << 8 | UInt64(byte) }
-    beginning <<= UInt64(8 * (8 - min(item.key.count, 8)))
     places.append(
       Place(
-        beginning: beginning, start: bytes.count, keyCount: Int32(clamping: item.key.count),
+        beginning: item.key.beginning, start: bytes.count, keyCount: Int32(clamping: item.key.count),
         identifierCount: Int32(clamping: item.identifier.count)))
     bytes += item.key
     bytes += item.identifier
