@@ -19,10 +19,12 @@ package struct ReferenceMerge {
   private let naming: Naming
   private var isPlaced = false
   private var entry: [UInt8] = []
-  /// The value of the entry, what it names, and whether that is missing.
-  private var value: [UInt8]?
-  private var sought: [UInt8] = []
+  /// The value of the entry before, in memory that is used again for the next, and whether what it names is missing.
+  private var value: [UInt8] = []
+  private var hasValue = false
   private var isMissing = false
+  /// What the value names, where that is not the value itself.
+  private var translated: [UInt8] = []
   private var current: [UInt8] = []
   private var isCurrent = false
 
@@ -62,10 +64,15 @@ package struct ReferenceMerge {
         throw ModelError.unreadable(what: "an entry of an index", where: "its key cannot be taken apart")
       }
       if !isOfSameValue(identifier.lowerBound) {
-        value = Array(entry[..<identifier.lowerBound])
-        isMissing = try readName() && !hasTarget()
+        value.removeAll(keepingCapacity: true)
+        value.append(contentsOf: entry[..<identifier.lowerBound])
+        hasValue = true
+        isMissing = try isTargetMissing()
       }
-      if isMissing { return Dangling(identifier: Array(entry[identifier]), target: sought) }
+      if isMissing {
+        let target = if case .key = naming { value } else { translated }
+        return Dangling(identifier: Array(entry[identifier]), target: target)
+      }
       try entries.next()
     }
     return nil
@@ -73,36 +80,41 @@ package struct ReferenceMerge {
 
   /// Whether the entry's value, of so many bytes, is that of the entry before.
   private func isOfSameValue(_ length: Int) -> Bool {
-    guard let value, value.count == length else { return false }
+    guard hasValue, value.count == length else { return false }
     return entry.withUnsafeBytes { entry in
       value.withUnsafeBytes { compareKeys(UnsafeRawBufferPointer(rebasing: entry[..<length]), $0) == 0 }
     }
   }
 
-  /// Whether the value names anything.
-  private mutating func readName() throws -> Bool {
-    guard let value else { return false }
+  /// Whether the value names what is not there.
+  private mutating func isTargetMissing() throws -> Bool {
     switch naming {
     case .key:
-      sought = value
-      return value != [KeyTag.null]
+      if value.count == 1, value[0] == KeyTag.null { return false }
     case .translated(let key):
       guard let key = try key(value) else { return false }
-      sought = key
-      return true
+      translated = key
     }
-  }
-
-  private mutating func hasTarget() throws -> Bool {
     while targets?.hasEntry == true {
       if !isCurrent { try targets?.copyKey(into: &current) }
       isCurrent = true
-      let place = current.withUnsafeBytes { current in sought.withUnsafeBytes { compareKeys(current, $0) } }
-      if place == 0 { return true }
-      guard order.isBytes ? place < 0 : order.isBefore(current, sought) else { return false }
+      switch placeOfCurrent() {
+      case 0: return false
+      case 1...: return true
+      default: break
+      }
       try targets?.next()
       isCurrent = false
     }
-    return false
+    return true
+  }
+
+  /// Where the target that the merge stands at lies to the one that is sought: negative before it, 0 where it is the one.
+  private func placeOfCurrent() -> Int {
+    if case .key = naming {
+      return current.withUnsafeBytes { current in value.withUnsafeBytes { compareKeys(current, $0) } }
+    }
+    if current == translated { return 0 }
+    return order.isBefore(current, translated) ? -1 : 1
   }
 }
