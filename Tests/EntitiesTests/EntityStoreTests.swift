@@ -158,6 +158,13 @@ struct EntityStoreTests {
     #expect(try await before.load(referringTo: "p").collectInstances(upTo: .infinity).isEmpty)
     let text = String(decoding: try await before.exported(form: .compact, history: true), as: UTF8.self)
     #expect(text.contains("Ada") && !text.contains("Countess"))
+    // From the store that goes on being written, too.
+    let past = try await entities.view(at: commit)
+    #expect(try await past.load(type: "person").map(\.label) == ["Ada"])
+    try await entities.update("p", ["name": "Lovelace"])
+    #expect(try await past.load("p")?.label == "Ada")
+    #expect(try await past.load("q") == nil)
+    #expect(try await past.exported(form: .compact, history: true) == Data(text.utf8))
     try await persistence.close()
   }
 

@@ -13,7 +13,7 @@ import Testing
 #endif
 
 /// Three to five stores that are edited, compacted and exchanged at random, each transfer cut where chance wants it. `STRATA_SEED` runs one
-/// walk again, `STRATA_WALKS` runs more of them.
+/// walk again, `STRATA_WALKS` runs more of them; `STRATA_EACH` looks at all stores after each step, to find the one that breaks one.
 @Suite("Random walks of exchange")
 struct RandomWalkTests {
   private static var seeds: [UInt64] {
@@ -25,7 +25,16 @@ struct RandomWalkTests {
   @Test("all stores end equal and sound, with every acknowledged edit in every history", arguments: seeds)
   func walk(seed: UInt64) throws {
     var walk = try Walk(seed: seed)
-    for _ in 0..<60 { try walk.step() }
+    for step in 0..<60 {
+      try walk.step()
+      guard getenv("STRATA_EACH") != nil else { continue }
+      for store in walk.stores {
+        guard try !store.own.verifyModel(at: store.own.head.commit).isClean else { continue }
+        let head = store.own.engine.head.commit
+        Issue.record("seed \(seed), step \(step): \(store.own.path) \(head.action) of \(head.parents)")
+        return
+      }
+    }
     try walk.settle()
     let first = walk.stores[0]
     let graph = try first.graph
@@ -94,7 +103,7 @@ struct RandomWalkTests {
       if store.head != before { acknowledged.append(store.head) }
     }
 
-    /// Adds an index, drops it, or fills it anew where a merge has left it to be filled.
+    /// Adds an index over one field or another, drops it, or fills it anew where a merge has left it to be filled.
     private mutating func changeIndex(of store: ExchangedStore) throws {
       let datastore = try #require(try store.own.head.datastore("City"))
       if let index = datastore.descriptor.index("b") {
@@ -104,8 +113,9 @@ struct RandomWalkTests {
           _ = try store.own.dropIndex("b", of: "City")
         }
       } else {
+        let rule = random.next(below: 2) == 0 ? ".a" : ".b"
         _ = try store.own.addIndex(
-          IndexDescriptor(name: "b", kind: .oneToMany, encoding: .optional(.integer), valueType: "Int?", rule: ".b"),
+          IndexDescriptor(name: "b", kind: .oneToMany, encoding: .optional(.integer), valueType: "Int?", rule: rule),
           to: "City", options: EditOptions())
       }
       acknowledged.append(store.head)
@@ -120,7 +130,7 @@ struct RandomWalkTests {
         StorePeer(other.own, name: other.own.path, now: LocalTime.now), after: random.next(below: 6_000))
       do {
         let fetched = try store.exchange.fetch(peer, as: other.own.path)
-        if let head = fetched.heads.first { try store.merge(head, .later) }
+        if let head = fetched.heads.first { try store.merge(head, policy()) }
         _ = try store.exchange.push(peer, as: other.own.path)
       } catch is CutPeer.Cut {
         cuts += 1
@@ -130,9 +140,12 @@ struct RandomWalkTests {
       }
     }
 
-    private func exchange(_ store: ExchangedStore, _ other: ExchangedStore) throws {
+    /// Whoever settles a merge settles it for all.
+    private mutating func policy() -> MergePolicy { [.later, .ours, .theirs][random.next(below: 3)] }
+
+    private mutating func exchange(_ store: ExchangedStore, _ other: ExchangedStore) throws {
       let fetched = try store.fetch(other)
-      if let head = fetched.heads.first { try store.merge(head, .later) }
+      if let head = fetched.heads.first { try store.merge(head, policy()) }
       try store.push(other)
     }
 

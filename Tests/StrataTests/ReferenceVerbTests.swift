@@ -1,6 +1,8 @@
 @testable import Atlas
 import CodableDatastore
+import DatastoreModel
 import Foundation
+import StorageEngine
 import Testing
 
 @Suite("Verbs on references")
@@ -158,6 +160,23 @@ struct EntityVerbTests {
     }
     #expect(try ProgramRun(["export", path, "Notes", "--compact"]).status == 2)
     #expect(try ProgramRun(["export", path, "Notes", "--since", "1"]).status == 2)
+  }
+
+  @Test("while another program writes, entities are exported, and their import is refused with its name and status 4")
+  func locked() throws {
+    let (folder, path) = try store()
+    let before = try ProgramRun(["export", path, "Notes", "--entities"]).output
+    let writing = try OwnStore.open(path: path, program: "the app", author: "ada")
+    let transaction = try writing.engine.beginBlocking()
+    let more = try folder.file("more.json", #"{"entities":[{"type":"person","identifier":"person-9","name":"Eve"}]}"#)
+    let refused = try ProgramRun(["import", path, "Notes", more, "--entities"])
+    #expect(refused.status == 4, "\(refused.complaint)")
+    #expect(refused.complaint.contains("the app"), "\(refused.complaint)")
+    #expect(try ProgramRun(["export", path, "Notes", "--entities"]).output == before)
+    transaction.cancel()
+    writing.engine.releaseLock()
+    #expect(try ProgramRun(["export", path, "Notes", "--entities"]).output == before)
+    #expect(try ProgramRun(["import", path, "Notes", more, "--entities"]).status == 0)
   }
 
   @Test("a file of entities that is wrong is refused with its name and the place, and no store is made of it")
