@@ -7,7 +7,7 @@ import PackageDescription
 //   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
-//    CLibPQ ← PostgresStore → StorageEngine
+//    CLibPQ ← PostgresStore → StorageEngine;  PostgresPersistence → PostgresStore, CodableDatastore
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -24,7 +24,7 @@ let everyTarget: [SwiftSetting] = [
 let programDependencies: [Target.Dependency] = [
   "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
   "TerminalKit", "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
-  .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
+  "PostgresPersistence", .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
 ]
 
 let package = Package(
@@ -33,6 +33,7 @@ let package = Package(
   products: [
     .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
     .library(name: "Entities", targets: ["Entities"]),
+    .library(name: "PostgresPersistence", targets: ["PostgresPersistence"]),
     .library(name: "StoreBrowser", targets: ["StoreBrowser"]),
     .executable(name: "strata", targets: ["strata"]),
   ],
@@ -51,6 +52,14 @@ let package = Package(
     .target(
       name: "PostgresStore", dependencies: ["StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
       swiftSettings: everyTarget),
+    // The typed library on a server: the one product that needs libpq, and nothing where the trait is off.
+    .target(
+      name: "PostgresPersistence",
+      dependencies: [
+        "CodableDatastore", "DatastoreModel", "StorageEngine",
+        .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
+      ],
+      swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     // The simulated disk of the crash tests; no product has it.
     .target(name: "DiskSimulation", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
     .target(name: "Documents", swiftSettings: everyTarget),
@@ -92,6 +101,13 @@ let package = Package(
       swiftSettings: everyTarget),
     .testTarget(
       name: "PostgresStoreTests", dependencies: ["PostgresStore", "StorageEngine"], swiftSettings: everyTarget),
+    // The suites of the typed library once more, on a server, by links to their files.
+    .testTarget(
+      name: "PostgresPersistenceTests",
+      dependencies: [
+        "PostgresPersistence", "CodableDatastore", "DatastoreModel", "Documents", "Expressions", "StorageEngine",
+      ],
+      swiftSettings: everyTarget),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents"], swiftSettings: everyTarget),
     .testTarget(name: "ExpressionsTests", dependencies: ["Expressions", "Documents"], swiftSettings: everyTarget),
     .testTarget(

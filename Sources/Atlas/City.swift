@@ -65,7 +65,7 @@ public struct CityFormat: DatastoreFormat {
 
 extension CityFormat {
   /// Opens the datastore of cities. Both versions have the same shape, so both are read by the same decoder.
-  public static func datastore(in persistence: DiskPersistence<ReadWrite>) -> Self.Datastore {
+  public static func datastore(in persistence: some Persistence<ReadWrite>) -> Self.Datastore {
     .JSONStore(
       persistence: persistence,
       migrations: [
@@ -103,7 +103,7 @@ public struct FirstCityFormat: DatastoreFormat {
 
 extension FirstCityFormat {
   /// Opens the datastore of cities as version 1 did.
-  public static func datastore(in persistence: DiskPersistence<ReadWrite>) -> Self.Datastore {
+  public static func datastore(in persistence: some Persistence<ReadWrite>) -> Self.Datastore {
     .JSONStore(
       persistence: persistence,
       migrations: [

@@ -75,7 +75,7 @@ public struct CountryFormat: DatastoreFormat {
 
 extension CountryFormat {
   /// Opens the datastore of countries.
-  public static func datastore(in persistence: DiskPersistence<ReadWrite>) -> Self.Datastore {
+  public static func datastore(in persistence: some Persistence<ReadWrite>) -> Self.Datastore {
     .JSONStore(
       persistence: persistence,
       migrations: [.first: { decoder, data in try decoder.decode(Country.self, from: data) }])

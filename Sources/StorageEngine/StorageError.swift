@@ -49,6 +49,22 @@ package enum StorageError: Error, Hashable, Sendable {
   case cancelled
   /// Others did what a long operation cannot go on with; it can be tried again.
   case busy(what: String)
+  /// Others changed, on a server, what the transaction read.
+  case conflict(TransactionConflict)
+  /// What a server, or the way to it, has to say: a sentence without its password.
+  case server(ServerFailure, reason: String)
+}
+
+/// What kind of thing is wrong with a server.
+package enum ServerFailure: Hashable, Sendable {
+  /// It cannot be reached; nothing was written.
+  case unreachable
+  /// It was lost during a commit and did not come back in time to be asked about it.
+  case outcomeUnknown
+  /// The role lacks a right, or there is no room: what the server itself refuses.
+  case refused
+  /// What it holds cannot be read.
+  case damaged
 }
 
 extension StorageError: CustomStringConvertible {
@@ -91,6 +107,11 @@ extension StorageError: CustomStringConvertible {
     case .closed: "the store is closed"
     case .cancelled: "it was cancelled"
     case .busy(let what): "\(what); try again"
+    case .conflict(let conflict):
+      "somebody else changed what was read since commit #\(conflict.asOf)"
+        + (conflict.places.isEmpty
+          ? "" : ": " + conflict.places.map { "\($0.tree)\($0.key == nil ? " itself" : "")" }.joined(separator: ", "))
+    case .server(_, let reason): reason
     }
   }
 }

@@ -15,7 +15,7 @@ import StorageEngine
 ///
 /// - Throws: `ModelError` with one sentence: nothing there, no store, a newer format, damage, no permission.
 func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any ReadableStore {
-  if isServer(path) { return try openServer(path) }
+  if isServer(path) { return try openServer(path, readOnly: readOnly) }
   if OriginalFolder.exists(at: path) { return try FolderStore(at: path) }
   if isDocumentFile(path) {
     guard readOnly else {
@@ -30,7 +30,13 @@ func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any Readabl
   }
   let store = try OwnStore.open(path: path, readOnly: readOnly, program: "strata", author: currentUser())
   guard case .readWrite = store.access else { return store }
-  return try typedStore(at: path, store.head) ?? store
+  do {
+    return try typedStore(DiskPersistence(readWriteURL: URL(filePath: path)), store.head) ?? store
+  } catch let error as ModelError {
+    throw error
+  } catch {
+    throw .storage("\(error)", kind: .failed)
+  }
 }
 
 /// Whether a path is a file of documents that can be opened as a store in memory: named as one, and no folder.
@@ -48,12 +54,13 @@ private func isAtlas(_ view: any ReadableView) throws(ModelError) -> Bool {
 
 /// The store with the types that are compiled into this program, of the app `Atlas` and of entities, so that edits are checked by
 /// them; nil where it has none of these, or is not as they are declared now.
-private func typedStore(at path: String, _ view: any ReadableView) throws(ModelError) -> (any ReadableStore)? {
+func typedStore(
+  _ persistence: some Persistence<ReadWrite>, _ view: any ReadableView
+) throws(ModelError) -> (any ReadableStore)? {
   let ofEntities = try view.datastores.map(\.descriptor).filter(\.keepsEntities).map(\.key)
   let isAtlas = try isAtlas(view)
   guard isAtlas || !ofEntities.isEmpty else { return nil }
   do {
-    let persistence = try DiskPersistence(readWriteURL: URL(filePath: path))
     var datastores: [any BrowsableDatastore] = ofEntities.map { key in
       EntityStore(persistence, key: DatastoreKey(key)).datastore
     }

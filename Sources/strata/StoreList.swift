@@ -32,7 +32,7 @@ extension Program {
 
   /// Whether a store or a folder of the original library seems to lie there.
   static func isStore(_ path: String) -> Bool {
-    Store.exists(at: path, disk: SystemDisk()) || OriginalFolder.exists(at: path)
+    FileStore.exists(at: path, disk: SystemDisk()) || OriginalFolder.exists(at: path)
   }
 
   /// A path as a shell takes it for one word.

@@ -36,7 +36,8 @@ struct HistoryTruthTests {
 
   // MARK: Differences
 
-  @Test("differences come in the order of identifiers that only the app can order")
+  @Test(
+    "differences come in the order of identifiers that only the app can order", .enabled(if: !TestedStore.isServed))
   func orderOfDifferences() async throws {
     let slips = SlipFormat.datastore(persistence)
     try await slips.persist("", to: Mark(text: ""))

@@ -10,7 +10,7 @@ struct OneWriterTests {
 
   /// Changes the entries of an index behind the library's back.
   private func change(
-    _ index: String, _ body: (WriteTransaction, TreeName, _ identifier: (Int) throws -> [UInt8]) throws -> Void
+    _ index: String, _ body: (any WriteTransaction, TreeName, _ identifier: (Int) throws -> [UInt8]) throws -> Void
   ) throws {
     let engine = try persistence._store.connection.storeForWriting()
     let transaction = try engine.beginBlocking()

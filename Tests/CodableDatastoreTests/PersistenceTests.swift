@@ -188,19 +188,3 @@ struct PersistenceTests {
     #expect(try Data(contentsOf: place.url) == Data("hello".utf8))
   }
 }
-
-/// Books without an index.
-struct PlainBookFormat: DatastoreFormat {
-  typealias Version = BookFormat.Version
-  typealias Instance = Book
-  static let defaultKey = BookFormat.defaultKey
-  static let currentVersion = Version.first
-
-  static func datastore(_ persistence: some Persistence<ReadWrite>) -> Self.Datastore {
-    .JSONStore(
-      persistence: persistence,
-      migrations: [
-        .first: { try $0.decode(Book.self, from: $1) }, .second: { try $0.decode(Book.self, from: $1) },
-      ])
-  }
-}

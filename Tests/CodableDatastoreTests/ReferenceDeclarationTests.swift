@@ -72,7 +72,7 @@ struct ReferenceDeclarationTests {
       persistence: persistence, migrations: [.first: { decoder, data in try decoder.decode(Letter.self, from: data) }])
   }
 
-  private var engine: Store {
+  private var engine: any Engine {
     get throws { try persistence._store.connection.storeForWriting() }
   }
 

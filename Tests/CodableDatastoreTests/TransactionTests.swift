@@ -99,7 +99,8 @@ struct TransactionTests {
     #expect(try await books.count == 0)
   }
 
-  @Test("transactions run one after the other, in the order in which they asked")
+  @Test(
+    "transactions run one after the other, in the order in which they asked", .enabled(if: !TestedStore.isServed))
   func queue() async throws {
     let books = BookFormat.datastore(persistence)
     try await books.persist(Book(id: 0, title: "counter", pages: 0))
@@ -247,7 +248,8 @@ struct TransactionTests {
     #expect(try await otherBooks.count == 2)
   }
 
-  @Test("a cancelled task that waits for its turn leaves, and the next one comes")
+  @Test(
+    "a cancelled task that waits for its turn leaves, and the next one comes", .enabled(if: !TestedStore.isServed))
   func cancellation() async throws {
     let books = BookFormat.datastore(persistence)
     let begun = Gate()

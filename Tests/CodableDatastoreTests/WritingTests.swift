@@ -186,7 +186,7 @@ struct WritingTests {
     #expect(try await books.load("isbn-2", from: \.isbn) == nil)
   }
 
-  @Test("keys of many kilobytes are found, moved and deleted")
+  @Test("keys of many kilobytes are found, moved and deleted", .enabled(if: !TestedStore.isServed))
   func longKeys() async throws {
     let books = BookFormat.datastore(persistence)
     func title(_ number: Int) -> String { String(repeating: "long ", count: 2500) + "\(100 + number)" }

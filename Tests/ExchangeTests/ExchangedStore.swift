@@ -110,8 +110,8 @@ extension [UInt8] {
   var text: String { String(decoding: self, as: UTF8.self) }
 }
 
-extension Store {
-  func change(_ info: CommitInfo = CommitInfo(), _ body: (WriteTransaction) throws -> Void) throws {
+extension Engine {
+  func change(_ info: CommitInfo = CommitInfo(), _ body: (any WriteTransaction) throws -> Void) throws {
     let transaction = try beginBlocking()
     try body(transaction)
     try transaction.commit(info)?.wait()

@@ -158,7 +158,7 @@ struct MergeTests {
     #expect(try versions.map { try $0.record?.document()[member: "name"] } == ["a2", "a1", "a"])
     #expect(versions.first?.commit.author == "bob")
     try ours.expectSound()
-    _ = try ours.own.engine.compact(.all)
+    _ = try ours.own.engine.compact(.all) { _ in true }
     try ours.expectSound()
   }
 
@@ -275,7 +275,7 @@ struct MergeTests {
     let number = try theirs.forkAndMerge(at: fork, into: head)
     #expect(number > head)
     for number in 0..<3 { try ours.put(#"{"id":3,"name":"c\#(number)"}"#) }
-    _ = try ours.own.engine.compact(.last(1))
+    _ = try ours.own.engine.compact(.last(1)) { _ in true }
     #expect(try ours.graph.number(of: try #require(theirs.graph.identity(of: old))) == nil)
     try ours.fetchAndMerge(theirs, .later)
     #expect(try ours.graph.number(of: try #require(theirs.graph.identity(of: old))) != nil)
@@ -293,7 +293,7 @@ struct MergeTests {
     try ours.fetch(theirs)
     for number in 1...5 { try ours.put(#"{"id":1,"name":"b","n":\#(number)}"#) }
     try ours.put(#"{"id":1,"name":"b","n":0}"#)
-    _ = try ours.own.engine.compact(.last(1))
+    _ = try ours.own.engine.compact(.last(1)) { _ in true }
     try theirs.put(#"{"id":2,"name":"zwei"}"#)
     try ours.fetch(theirs)
     let plan = try MergePlanner(ours.own, ours.graph).plan(theirs.head)

@@ -78,7 +78,10 @@ struct RandomWalkTests {
         {
           acknowledged.append(store.head)
         }
-      case 6: _ = try store.own.engine.compact(random.next(below: 2) == 0 ? .all : .last(2 + random.next(below: 4)))
+      case 6:
+        _ = try store.own.engine.compact(random.next(below: 2) == 0 ? .all : .last(2 + random.next(below: 4))) { _ in
+          true
+        }
       case 7: try exchange(store, cutting: true)
       case 12: try changeIndex(of: store)
       default: try exchange(store, cutting: false)

@@ -190,7 +190,7 @@ struct StreamTests {
   @Test("a store that was compacted sends what it has, with the names of what it left out")
   func compacted() throws {
     let source = try filled()
-    _ = try source.own.engine.compact(.last(2))
+    _ = try source.own.engine.compact(.last(2)) { _ in true }
     let target = try ExchangedStore("bob", isEmpty: true)
     #expect(try target.receive(source.stream()).count == 2)
     let (ours, theirs) = (try source.graph, try target.graph)

@@ -83,7 +83,7 @@ struct ConverterTests {
       try converted.store.verifyModel(at: converted.store.head.commit).allFindings.filter { $0.severity == .wrong }
         .isEmpty)
     try converted.store.engine.close()
-    #expect(try Store.verify(at: converted.store.path, disk: SystemDisk()) { _ in true }.isClean)
+    #expect(try FileStore.verify(at: converted.store.path, disk: SystemDisk()) { _ in true }.isClean)
     #expect(converted.report.omissions.allSatisfy { $0.contains("values longer than") })
     #expect(try FolderState(of: fixture.path) == before)
   }

@@ -13,8 +13,8 @@ struct CopyTests {
   }
 
   /// A history with everything in it: branches, a merge, restores, deletes and what comes again, names, large values, trees that go.
-  private func history(_ seed: UInt64) throws -> Store {
-    let store = Store.memory(options: StoreOptions(program: "tests", author: "ada"))
+  private func history(_ seed: UInt64) throws -> FileStore {
+    let store = FileStore.memory(options: StoreOptions(program: "tests", author: "ada"))
     var dice = Dice(seed)
     try store.make(CommitInfo(action: "trees", names: ["start": 0])) { transaction in
       try transaction.createTree(Self.records, kind: .records, attributes: [1, 2])
@@ -81,7 +81,7 @@ struct CopyTests {
     var attributes: [TreeName: [UInt8]]
   }
 
-  private func seen(_ store: Store) throws -> [Seen] {
+  private func seen(_ store: FileStore) throws -> [Seen] {
     var identities: [UInt64: CommitIdentity] = [:]
     var commits: [CommitRecord] = []
     try store.forEachCommit { commit, _ throws(StorageError) in
@@ -138,7 +138,7 @@ struct CopyTests {
         #expect(there.commit.identity == commit.identity && there.commit.date == commit.date)
         for name in try here.trees() {
           let (tree, other) = (try #require(try here.tree(name)), try #require(try there.tree(name)))
-          #expect(try other.count() == tree.count)
+          #expect(try other.count() == (try tree.count))
           var cursor = tree.cursor()
           try cursor.seekToStart()
           for entry in try other.page(limit: 1_000) {
@@ -156,7 +156,7 @@ struct CopyTests {
     }
     #expect(server.head.commit.identity == source.head.commit.identity)
     #expect(try server.names() == source.names)
-    let back = Store.memory(options: StoreOptions(program: "other"))
+    let back = FileStore.memory(options: StoreOptions(program: "other"))
     try HistoryDownload.run(from: server, to: back, record: Self.record)
     let found = try seen(back)
     #expect(found.count == expected.count)
@@ -170,7 +170,7 @@ struct CopyTests {
       try transaction.put(.key(99), [9], in: Self.records)
     }
     #expect(server.head.commit.parents == [source.head.commit.number])
-    let again = Store.memory()
+    let again = FileStore.memory()
     try HistoryDownload.run(from: server, to: again, record: Self.record)
     #expect(again.head.commit.action == "later")
     #expect(try again.head.tree(Self.records)?.count == (source.head.tree(Self.records)?.count ?? 0) + 1)
@@ -182,11 +182,11 @@ struct CopyTests {
     _ = try source.compact(.last(10))
     let server = try TestServer.store()
     try HistoryUpload.run(from: source, to: server)
-    let back = Store.memory()
+    let back = FileStore.memory()
     try HistoryDownload.run(from: server, to: back, record: Self.record)
     #expect(try seen(back).map(\.identity) == seen(source).map(\.identity))
     #expect(try seen(back).map(\.trees) == seen(source).map(\.trees))
-    func pedigrees(_ store: Store) throws -> [Pedigree?] {
+    func pedigrees(_ store: FileStore) throws -> [Pedigree?] {
       var pedigrees: [Pedigree?] = []
       try store.forEachCommit { _, pedigree throws(StorageError) in
         pedigrees.append(pedigree)
@@ -200,7 +200,7 @@ struct CopyTests {
 
   @Test("what a server cannot order is refused with a sentence, nothing is copied, and a copy needs an empty schema")
   func refused() throws {
-    let source = Store.memory()
+    let source = FileStore.memory()
     try source.make { transaction in try transaction.createTree(Self.records, kind: .records, order: .caller) }
     let server = try TestServer.store()
     let error = try #require(#expect(throws: ServerError.self) { try HistoryUpload.run(from: source, to: server) })
@@ -213,8 +213,8 @@ struct CopyTests {
   }
 }
 
-extension Store {
-  func make(_ info: CommitInfo = CommitInfo(), _ body: (WriteTransaction) throws -> Void) throws {
+extension FileStore {
+  func make(_ info: CommitInfo = CommitInfo(), _ body: (FileTransaction) throws -> Void) throws {
     let transaction = try beginBlocking()
     try body(transaction)
     try transaction.commit(info)?.wait()

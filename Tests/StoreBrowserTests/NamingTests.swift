@@ -224,7 +224,7 @@ struct NamingTests {
   }
 
   static func entities() throws -> OwnStore {
-    let store = OwnStore(Store.memory(options: StoreOptions()), path: "/tmp/Entities.strata", program: "tests")
+    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Entities.strata", program: "tests")
     try Sample.add(
       [
         entity(
@@ -264,7 +264,7 @@ struct NamingTests {
 
   /// A record whose number was another one on some days.
   static func gauge() throws -> OwnStore {
-    let store = OwnStore(Store.memory(options: StoreOptions()), path: "/tmp/Gauge.strata", program: "tests")
+    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Gauge.strata", program: "tests")
     let descriptor = DatastoreDescriptor(
       key: "Gauge", identifierType: "String", identifierEncoding: .string, coding: .json, identifierPath: ".id")
     let key = try descriptor.identifierEncoding.encode(.string("Aare"))

@@ -60,7 +60,7 @@ enum Sample {
 
   /// Countries in one commit, then the cities of each country.
   static func store() throws -> OwnStore {
-    let store = OwnStore(Store.memory(options: StoreOptions()), path: "/tmp/Atlas.strata", program: "tests")
+    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Atlas.strata", program: "tests")
     try add(countries, to: store, plan("Country", "iso", [index("name"), index("continent")]), "import countries")
     for (documents, country) in zip(cities, ["CH", "GE", "JP"]) {
       try add(documents, to: store, cityPlan(), "import \(country): \(documents.count) cities")
@@ -81,7 +81,7 @@ enum Sample {
 
   /// A datastore of numbered records, for size.
   static func large(_ count: Int) throws -> OwnStore {
-    let store = OwnStore(Store.memory(options: StoreOptions()), path: "/tmp/Large.strata", program: "tests")
+    let store = OwnStore(FileStore.memory(options: StoreOptions()), path: "/tmp/Large.strata", program: "tests")
     let documents = (0..<count).map { number -> Document in
       .object([
         .init("id", .number(NumberText(number))), .init("name", .string("Record \(number)")),

@@ -92,13 +92,67 @@ struct ServerVerbTests {
     }
     let info = try ProgramRun(["info", url])
     #expect(info.status == 0 && info.output.contains("River") && info.output.contains("Sea"), "\(info.complaint)")
+    // What wants a file says so.
     for words in [
-      ["put", url, "River"], ["undo", url], ["compact", url], ["verify", url], ["import", url, "X", path],
+      ["merge", url, "x"], ["import", url, "River", path, "--entities"], ["salvage", url, folder.path("Saved.strata")],
     ] {
       let run = try ProgramRun(words)
       #expect(run.status != 0 && run.status < 5, "\(words)")
       #expect(!run.complaint.isEmpty, "\(words)")
     }
+  }
+
+  @Test("what changes a store does on the server what it does to the file")
+  func writing() throws {
+    let folder = try TemporaryFolder()
+    let path = try filled(folder)
+    let url = try #require(TestServer.shared).location()
+    #expect(try ProgramRun(["copy", path, url]).status == 0)
+    for (words, input) in [
+      (["put", "River"], #"{"id":2,"name":"Aare","km":291,"countries":["CH","LI"]}"#),
+      (["put", "River"], #"{"id":7,"name":"Reuss","km":164,"countries":["CH"]}"#), (["delete", "River", "4"], ""),
+      (["delete", "River", "99"], ""), (["undo"], ""), (["redo"], ""), (["pin", "now"], ""), (["restore", "#2"], ""),
+      (["undo"], ""), (["put", "River"], "{"),
+    ] {
+      let (here, there) = (
+        try ProgramRun([words[0], path] + words[1...], input: input),
+        try ProgramRun([words[0], url] + words[1...], input: input)
+      )
+      #expect(there.status == here.status, "\(words): \(there.complaint) \(here.complaint)")
+    }
+    for words in [
+      ["records", "River", "--json"], ["records", "River", "--index", "km", "--json"],
+      ["records", "River", "--index", "country", "--equal", "CH", "--json"], ["get", "River", "2"],
+      ["history", "River", "2"], ["diff", "now", "head", "--json"], ["records", "Sea", "--count"],
+    ] {
+      let (here, there) = (
+        try ProgramRun([words[0], path] + words[1...]), try ProgramRun([words[0], url] + words[1...])
+      )
+      #expect(there.status == 0, "\(words): \(there.complaint)")
+      if words[0] != "history" { #expect(there.output == here.output, "\(words)") }
+      #expect(there.output.split(separator: "\n").count == here.output.split(separator: "\n").count, "\(words)")
+    }
+    // And what came of it is a sound store.
+    let back = folder.path("Back.strata")
+    #expect(try ProgramRun(["copy", url, back]).status == 0)
+    let verified = try ProgramRun(["verify", back])
+    #expect(verified.status == 0, "\(verified.output) \(verified.complaint)")
+  }
+
+  @Test("a role that may only read gets a sentence, and changes nothing")
+  func readOnly() throws {
+    let folder = try TemporaryFolder()
+    let server = try #require(TestServer.shared)
+    let path = try filled(folder)
+    let schema = TestServer.newSchema()
+    #expect(try ProgramRun(["copy", path, server.location(schema)]).status == 0)
+    #expect(
+      server.psql("grant usage on schema \(schema) to reader; grant select on all tables in schema \(schema) to reader")
+        == 0)
+    let url = server.location(schema, user: "reader")
+    #expect(try ProgramRun(["records", url, "River", "--count"]).status == 0)
+    let run = try ProgramRun(["delete", url, "River", "2"])
+    #expect(run.status == 1 && run.complaint.contains("may not write"), "\(run.complaint)")
   }
 
   @Test(

@@ -9,14 +9,14 @@ final class StrataContender: Contender, Sendable {
   private static let authors = TreeName(Array("authors".utf8))
   private static let years = TreeName(Array("years".utf8))
 
-  let store: Store
+  let store: FileStore
   private let path: String
   /// The tree of records as of the newest commit, as LMDB keeps a handle of its database.
   private let newestRecords = Mutex<(commit: UInt64, tree: Tree)?>(nil)
 
   init(folder: String) throws {
     path = folder + "/bench.strata"
-    store = try Store.create(at: path, options: StoreOptions(program: "bench"), disk: SystemDisk())
+    store = try FileStore.create(at: path, options: StoreOptions(program: "bench"), disk: SystemDisk())
     let transaction = try store.beginBlocking()
     try transaction.createTree(Self.records, kind: .records, attributes: [])
     try transaction.createTree(Self.authors, kind: .entries, attributes: [])
@@ -27,7 +27,7 @@ final class StrataContender: Contender, Sendable {
   /// A store that is there already.
   init(opening folder: String) throws {
     path = folder + "/bench.strata"
-    store = try Store.open(at: path, options: StoreOptions(program: "bench"), disk: SystemDisk())
+    store = try FileStore.open(at: path, options: StoreOptions(program: "bench"), disk: SystemDisk())
   }
 
   func insertAll(_ records: [BenchRecord]) throws {
@@ -57,7 +57,7 @@ final class StrataContender: Contender, Sendable {
     if durability == .durable { try pending?.wait() }
   }
 
-  func put(_ record: BenchRecord, in transaction: WriteTransaction) throws {
+  func put(_ record: BenchRecord, in transaction: FileTransaction) throws {
     try transaction.put(record.identifierKey, record.value, in: Self.records)
     try transaction.insert(record.authorKey, .none, in: Self.authors)
     try transaction.insert(record.yearKey, .none, in: Self.years)

@@ -17,7 +17,7 @@ enum Stores {
     return store
   }
 
-  static func change(_ store: OwnStore, durably: Bool, _ body: (WriteTransaction) throws -> Void) throws {
+  static func change(_ store: OwnStore, durably: Bool, _ body: (any WriteTransaction) throws -> Void) throws {
     let transaction = try store.engine.beginBlocking()
     try body(transaction)
     let pending = try transaction.commit(CommitInfo(action: "edit", durability: durably ? .durable : .collated))

@@ -62,7 +62,7 @@ struct References {
         try await dangling.ours(cities.count) { sink &+= try await stays.dangling(\.city, in: places).count }
         try await persistence.close()
       }
-      let store = try Store.open(at: url.path, options: StoreOptions())
+      let store = try FileStore.open(at: url.path, options: StoreOptions())
       try dangling.theirs(cities.count) {
         let view = store.head
         var key: [UInt8] = []

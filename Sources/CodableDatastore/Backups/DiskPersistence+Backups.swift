@@ -108,7 +108,7 @@ struct StoreCopy {
 
   /// The copy opens at the commit that was the newest when it was begun, or at a later one.
   private func check(_ path: String) throws {
-    let copy = try Store.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let copy = try FileStore.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk)
     guard copy.head.commit.number >= commit else {
       throw StoreError(.refused, "The store's history was shortened while it was copied; try again.")
     }

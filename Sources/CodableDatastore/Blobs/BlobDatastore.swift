@@ -41,7 +41,7 @@ public struct BlobDatastore<AccessMode: _AccessMode>: Sendable {
   ///
   /// - Throws: ``StoreError`` where the store cannot be read.
   public var count: Int {
-    get async throws { Int(clamping: try Transactions.readState(for: store).tree(tree)?.count ?? 0) }
+    get async throws { Int(clamping: try Transactions.readState(for: store).tree(tree)?.entryCount ?? 0) }
   }
 
   /// The names of all blobs, in order.
@@ -143,7 +143,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
     var spool = BlobSpool()
     for try await piece in pieces { try spool.append(piece) }
     try spool.finish()
-    try await write("persist \(key)", name) { transaction, key in
+    try await write("persist \(key)", name) { [spool] transaction, key in
       let head = Self.head
       try throwingStoreErrors { () throws(StorageError) in
         guard let file = spool.file else {
@@ -171,8 +171,8 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
-  private func write<R>(
-    _ action: String, _ name: String, _ body: (WriteTransaction, [UInt8]) throws -> R
+  private func write<R: Sendable>(
+    _ action: String, _ name: String, _ body: @Sendable (any WriteTransaction, [UInt8]) throws -> R
   ) async throws -> R {
     let key = try Self.coder.key(of: name)
     guard key.count <= Limits.key else {
@@ -186,7 +186,7 @@ extension BlobDatastore where AccessMode == ReadWrite {
     }
   }
 
-  private func createTree(in transaction: WriteTransaction) throws {
+  private func createTree(in transaction: any WriteTransaction) throws {
     let isThere = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(tree) != nil }
     if isThere { return }
     let descriptor = DatastoreDescriptor(

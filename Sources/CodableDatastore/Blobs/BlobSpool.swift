@@ -7,7 +7,7 @@ import StorageEngine
 
 /// Pieces of data of which nobody knows how many will come: kept in memory while they are few, then in a file without a
 /// name, which is gone with its last reference.
-struct BlobSpool {
+struct BlobSpool: Sendable {
   /// What is kept in memory.
   private static let limit = 1 << 20
 

@@ -17,7 +17,7 @@ public struct _BrowsableFormat: Sendable {
   let format: any CompiledFormat & WarmableFormat
 }
 
-extension DiskPersistence where AccessMode == ReadWrite {
+extension Persistence where AccessMode == ReadWrite {
   /// This persistence as the browser shows it, with the types of its datastores.
   ///
   /// ```swift
@@ -44,9 +44,12 @@ extension DiskPersistence where AccessMode == ReadWrite {
   ) throws -> BrowsableStore {
     try _store.requireOpen()
     let engine = try _store.connection.storeForWriting()
+    let access: StoreAccess =
+      engine.isServed ? engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite : .readWrite
     let formats = datastores.map(\._browsable.format)
     let store = OwnStore(
-      engine, path: _store.connection.path ?? "", keepsLock: !releasesLock, formats: formats)
+      engine, path: _store.connection.path ?? (engine.isServed ? engine.path : ""), access: access,
+      keepsLock: !releasesLock, formats: formats)
     return BrowsableStore(
       store: store, warmUp: PersistenceWarmUp(store: store, formats: formats, releasesLock: releasesLock))
   }

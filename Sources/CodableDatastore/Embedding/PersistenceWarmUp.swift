@@ -20,7 +20,7 @@ extension DatastoreCore: WarmableFormat {
     let tree = try throwingStoreErrors { () throws(StorageError) in try view.tree(recordsTree) }
     guard let tree else { return [] }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
-    let plan = try plan(for: stored, isEmpty: tree.count == 0)
+    let plan = try plan(for: stored, isEmpty: tree.isWithoutEntries)
     var steps = plan.rebuilt.sorted().map { place in
       "index \(indexes[place].name), \(stored.index(indexes[place].name) == nil ? "new" : "changed")"
     }

@@ -4,7 +4,7 @@ import DatastoreModel
 #else
   public import Foundation
 #endif
-import StorageEngine
+package import StorageEngine
 
 /// What the store itself has to say: it cannot be opened, read or written.
 public struct StoreError: LocalizedError, Hashable, Sendable {
@@ -32,6 +32,8 @@ public struct StoreError: LocalizedError, Hashable, Sendable {
     case noSuchCommit
     /// The persistence was closed.
     case closed
+    /// A server cannot be reached; nothing was written.
+    case unreachable
     /// What was asked would break a promise.
     case refused
   }
@@ -58,6 +60,11 @@ extension StoreError: CustomStringConvertible {
 extension StoreError {
   static let closed = StoreError(.closed, "The persistence is closed.")
 
+  static let orderOfApp = StoreError(
+    .refused,
+    "A server orders bytes, and these keys are ordered as only their app knows: give the type one of the orders that are kept as "
+      + "bytes, or conform it to OrderedKey.")
+
   static let besideNestedTransaction = StoreError(
     .refused,
     "A write of a transaction was begun beside a transaction nested in it, which may be waiting for it: await the write before "
@@ -71,7 +78,7 @@ extension StoreError {
     StoreError(.refused, "\(what) within a transaction.")
   }
 
-  init(_ error: StorageError) {
+  package init(_ error: StorageError) {
     let message = error.description.prefix(1).uppercased() + error.description.dropFirst() + "."
     self.init(Self.kind(of: error), message)
   }
@@ -89,6 +96,9 @@ extension StoreError {
     case .poisoned, .replaced: .outcomeUnknown
     case .prunedCommit, .noSuchCommit, .noCommitAsOld: .noSuchCommit
     case .closed: .closed
+    case .server(.unreachable, _): .unreachable
+    case .server(.outcomeUnknown, _): .outcomeUnknown
+    case .server(.damaged, _): .damaged
     default: .refused
     }
   }
@@ -100,6 +110,8 @@ func throwingStoreErrors<R>(_ body: () throws(StorageError) -> R) throws -> R {
     return try body()
   } catch .transactionEnded {
     throw DatastoreInterfaceError.transactionInactive
+  } catch .conflict(let conflict) {
+    throw TransactionConflict(conflict)
   } catch {
     throw StoreError(error)
   }

@@ -51,7 +51,7 @@ extension DatastoreCore {
 
   /// The first commit after one, on the way to the head, whose state has something that stays. O(log n) views.
   private func firstCommit(
-    after commit: UInt64, head: View, in store: Store, has: (View) throws(StorageError) -> Bool
+    after commit: UInt64, head: View, in store: any Engine, has: (View) throws(StorageError) -> Bool
   ) -> Commit.Number? {
     guard (try? has(head)) == true else { return nil }
     var low = commit

@@ -52,7 +52,7 @@ extension DiskPersistence where AccessMode == ReadWrite {
       throw StoreError(.notFound, "There is no store yet.")
     }
     let report = try await onThread {
-      try throwingStoreErrors { () throws(StorageError) in try store.compact(retention.engineRetention) }
+      try throwingStoreErrors { () throws(StorageError) in try store.compact(retention.engineRetention) { _ in true } }
     }
     return HistoryReport(
       bytesBefore: report.bytesBefore, bytesAfter: report.bytesAfter, commitsKept: report.commitsKept,

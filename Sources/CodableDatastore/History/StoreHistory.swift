@@ -11,7 +11,8 @@ extension _StoreHandle {
     let store = forWriting ? try connection.storeForWriting() : try connection.storeForReading(forWriter: !isReadOnly)
     guard let store else { return nil }
     return OwnStore(
-      store, path: connection.path ?? "", program: StoreConnection.programName, keepsLock: true,
+      store, path: connection.path ?? (connection.isServed ? store.path : ""), program: StoreConnection.programName,
+      keepsLock: true,
       formats: registry.compiledFormats)
   }
 

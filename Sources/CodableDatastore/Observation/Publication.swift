@@ -27,6 +27,9 @@ final class Publication: Sendable {
     var newest: PendingCommit?
     /// The newest commit that this process made.
     var newestOwn: UInt64 = 0
+    /// Commits of this process that are newer than what others' changes were told up to; kept on a server alone.
+    var own: Set<UInt64> = []
+    var keepsOwn = false
   }
 
   /// What is known of other processes' commits. Held while they are read, so that each is told once.
@@ -62,7 +65,10 @@ final class Publication: Sendable {
     let byDatastore = Publication.byDatastore(changes)
     return state.withLock { state in
       if let pending { state.newest = pending }
-      if pending != nil { state.newestOwn = max(state.newestOwn, number) }
+      if pending != nil {
+        state.newestOwn = max(state.newestOwn, number)
+        if state.keepsOwn { state.own.insert(number) }
+      }
       if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
       // Without anything of its own to wait for, a transaction still is durable only when what it read is.
       let awaited = pending ?? (state.newest?.number == base ? state.newest : nil)
@@ -108,6 +114,7 @@ final class Publication: Sendable {
     let byDatastore = Publication.byDatastore(changes)
     state.withLock { state in
       state.newestOwn = max(state.newestOwn, number)
+      if state.keepsOwn { state.own.insert(number) }
       if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
     }
   }
@@ -163,6 +170,43 @@ final class Publication: Sendable {
       for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
     }
   }
+
+  /// As `notice`, where commits of others lie between this process's own: each of theirs is told, in its order.
+  ///
+  /// - Parameters:
+  ///   - isOvertaken: Whether this process has begun a commit meanwhile whose number it does not know: then nothing is told yet.
+  ///   - changes: Reads what a commit changed.
+  func noticeEach(
+    _ view: () throws -> View, isOvertaken: () -> Bool,
+    changes: (_ commit: UInt64, _ datastore: String) throws -> [StoredChange]
+  ) {
+    let listeners = state.withLock { state in
+      state.keepsOwn = true
+      return state.observers.map { ($0, $1.compactMap(\.buffer).filter(\.hearsOtherProcesses)) }
+        .filter { !$1.isEmpty }
+    }
+    do {
+      try following.withLock { following in
+        guard let lastSeen = following.lastSeen else { return }
+        let view = try view()
+        if isOvertaken() { return }
+        let (first, newest) = (lastSeen.commit.number + 1, view.commit.number)
+        guard first <= newest else { return }
+        let own = state.withLock { $0.own }
+        for number in first...newest where !own.contains(number) {
+          let found = try listeners.map { datastore, buffers in (buffers, try changes(number, datastore)) }
+          for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
+        }
+        following.lastSeen = view
+        state.withLock { state in state.own = state.own.filter { $0 > newest } }
+      }
+    } catch {
+      for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }
+    }
+  }
+
+  /// Keeps in mind which commits are this process's own.
+  func keepOwn() { state.withLock { $0.keepsOwn = true } }
 
   /// Everything up to a commit is durable. Costs as much for a commit of a million changes as for one of a single change.
   fileprivate func publish(upTo number: UInt64) {

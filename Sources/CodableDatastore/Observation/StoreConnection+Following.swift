@@ -1,3 +1,4 @@
+import Dispatch
 import StorageEngine
 import Synchronization
 
@@ -5,6 +6,7 @@ extension StoreConnection {
   /// Listens for commits of other processes, from now on. The file is watched, never polled.
   func followOtherProcesses(forWriter: Bool) throws {
     guard let store = try storeForReading(forWriter: forWriter) else { return }
+    if isServed { publication.keepOwn() }
     try publication.beginFollowing(at: store.head) {
       try throwingStoreErrors { () throws(StorageError) in
         try store.follow { [weak self] in self?.noticeOtherProcesses(in: store) }
@@ -15,12 +17,40 @@ extension StoreConnection {
 
   /// Tells what other processes committed that a transaction builds on, before anything of its own: by the time the watch tells of it
   /// there may be newer commits of this process, behind which it would not be looked for. Called in the writer's turn.
-  func noticeBase(of store: Store) {
-    if isFollowing.load(ordering: .acquiring) { noticeOtherProcesses(in: store) }
+  func noticeBase(of store: any Engine) {
+    if isFollowing.load(ordering: .acquiring), !isServed { noticeOtherProcesses(in: store) }
+  }
+
+  /// Makes a commit on a server. Until its number is known here, nobody can tell it from those of others, so these are told of
+  /// afterwards.
+  func committing<R: Sendable>(_ commit: () async throws -> R) async throws -> R {
+    underWay.add(1, ordering: .acquiringAndReleasing)
+    let result: R
+    do {
+      result = try await commit()
+    } catch {
+      endCommit()
+      throw error
+    }
+    endCommit()
+    return result
+  }
+
+  private func endCommit() {
+    let isLast = underWay.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+    guard isLast, isFollowing.load(ordering: .acquiring) else { return }
+    DispatchQueue.global().async { [weak self] in
+      guard let self, let store = try? self.storeForReading(forWriter: true) else { return }
+      self.noticeOtherProcesses(in: store)
+    }
   }
 
   /// Looks what is new.
-  private func noticeOtherProcesses(in store: Store) {
+  private func noticeOtherProcesses(in store: any Engine) {
+    if isServed {
+      guard underWay.load(ordering: .acquiring) == 0 else { return }
+      return noticeOthersBesideOwn(in: store)
+    }
     publication.notice {
       try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
     } changes: { lastSeen, newestOwn, new, datastore in
@@ -28,6 +58,22 @@ extension StoreConnection {
       let old =
         newestOwn > lastSeen.commit.number
         ? try throwingStoreErrors { () throws(StorageError) in try store.view(at: newestOwn) } : lastSeen
+      return try ChangeWalk(from: old, to: new, datastore: datastore).all()
+    }
+  }
+}
+
+extension StoreConnection {
+  /// On a server the commits of others lie between this process's own: each is told by itself.
+  private func noticeOthersBesideOwn(in store: any Engine) {
+    publication.noticeEach {
+      try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
+    } isOvertaken: {
+      self.underWay.load(ordering: .acquiring) > 0
+    } changes: { number, datastore in
+      let (old, new) = try throwingStoreErrors { () throws(StorageError) in
+        (try store.view(at: number - 1), try store.view(at: number))
+      }
       return try ChangeWalk(from: old, to: new, datastore: datastore).all()
     }
   }

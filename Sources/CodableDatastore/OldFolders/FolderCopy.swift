@@ -6,7 +6,7 @@ import StorageEngine
 /// nothing on the disk, and their datastores read trees.
 enum FolderCopy {
   /// Reads the folder; takes memory for all that it holds. Holds the thread.
-  static func make(of path: String) throws -> Store {
+  static func make(of path: String) throws -> any Engine {
     try throwingModelErrors { () throws(ModelError) in
       let builder = StoreBuilder(inMemoryFor: StoreConnection.programName)
       var converter = try FolderConverter(from: path, into: builder)

@@ -42,7 +42,7 @@ struct FolderReplacement {
 
   var state: State {
     if OriginalFolder.exists(at: path) { return .folder }
-    guard isFree(path), Store.exists(at: workPath, disk: disk),
+    guard isFree(path), FileStore.exists(at: workPath, disk: disk),
       names(beginningWith: ".original").contains(where: isFolder)
     else { return .none }
     return .movedAside

@@ -4,13 +4,15 @@ import DatastoreModel
 #else
   import Foundation
 #endif
-import StorageEngine
+package import StorageEngine
 import Synchronization
 
 /// One store as this process uses it: opened when first needed, shared by all persistences of its location.
 final class StoreConnection: Sendable {
-  /// Where the store lies; nil in memory.
+  /// Where the store lies; nil in memory and on a server.
   let path: String?
+  /// Opens the store on a server; nil where it is none.
+  private let opening: ServedOpening?
   /// Who may write next: first asked, first served.
   let turns = TurnQueue()
   /// Who hears of changes.
@@ -19,21 +21,29 @@ final class StoreConnection: Sendable {
   let slices: TimeSlices
   /// Whether other processes' commits are told.
   let isFollowing = Atomic(false)
+  /// Commits on a server whose numbers are not known here yet.
+  let underWay = Atomic(0)
 
   private let state: Mutex<State>
   private struct State {
     /// Opened by, or for, a persistence that writes.
-    var writer: Store?
+    var writer: (any Engine)?
     /// Opened by one that only reads, while none writes.
-    var reader: Store?
+    var reader: (any Engine)?
     /// What the conversion of a folder came to.
     var conversion: FolderConversion?
     var handles = 0
     var configuration = StoreConfiguration()
   }
 
-  init(path: String?, writer: Store? = nil, slices: TimeSlices = .shared) {
+  /// Opens a store on a server, for reading alone or for writing too.
+  typealias ServedOpening = @Sendable (_ forWriter: Bool) throws -> any Engine
+
+  init(
+    path: String?, writer: (any Engine)? = nil, opening: ServedOpening? = nil, slices: TimeSlices = .shared
+  ) {
     self.path = path
+    self.opening = opening
     self.slices = slices
     state = Mutex(State(writer: writer))
   }
@@ -85,10 +95,26 @@ final class StoreConnection: Sendable {
     }
   }
 
+  /// The connection to a store on a server; the same one for as long as somebody uses it.
+  ///
+  /// - Parameter location: tells it from others.
+  static func toServer(_ location: String, _ opening: @escaping ServedOpening) -> StoreConnection {
+    openConnections.withLock { connections in
+      if let connection = connections[location]?.connection { return connection }
+      connections = connections.filter { $0.value.connection != nil }
+      let connection = StoreConnection(path: nil, opening: opening)
+      connections[location] = WeakConnection(connection: connection)
+      return connection
+    }
+  }
+
+  /// Whether the store is on a server: its calls wait for the network, and its transactions not for each other.
+  var isServed: Bool { opening != nil }
+
   /// Whether the store was removed while it was open here. Who asks for the location then means another store.
   private var isOrphaned: Bool {
     guard let path, state.withLock({ $0.writer != nil || $0.reader != nil }) else { return false }
-    return !Store.exists(at: path, disk: Self.disk)
+    return !FileStore.exists(at: path, disk: Self.disk)
   }
 
   /// A connection to a new store in memory.
@@ -97,7 +123,7 @@ final class StoreConnection: Sendable {
     var configuration = StoreConfiguration()
     configuration.writerIdleTime = .seconds(1_000_000_000)
     return StoreConnection(
-      path: nil, writer: Store.memory(options: options(isReadOnly: false, configuration)), slices: slices)
+      path: nil, writer: FileStore.memory(options: options(isReadOnly: false, configuration)), slices: slices)
   }
 
   /// The newest durable state, here or of another process; nil where there is no store.
@@ -114,10 +140,15 @@ final class StoreConnection: Sendable {
   }
 
   /// The store, if there is one. Opening takes no lock.
-  func storeForReading(forWriter: Bool) throws -> Store? {
+  func storeForReading(forWriter: Bool) throws -> (any Engine)? {
     if forWriter, let path, hasOldFolder(forWriter: true) { try convertOldFolder(at: path) }
     return try state.withLock { state in
       if let store = state.writer ?? (forWriter ? nil : state.reader) { return store }
+      if let opening {
+        let store = try opening(forWriter)
+        if forWriter { state.writer = store } else { state.reader = store }
+        return store
+      }
       guard let path else { return nil }
       guard let store = try open(path, forWriter: forWriter, state.configuration) else { return nil }
       if forWriter { state.writer = store } else { state.reader = store }
@@ -125,9 +156,9 @@ final class StoreConnection: Sendable {
     }
   }
 
-  private func open(_ path: String, forWriter: Bool, _ configuration: StoreConfiguration) throws -> Store? {
+  private func open(_ path: String, forWriter: Bool, _ configuration: StoreConfiguration) throws -> (any Engine)? {
     var place = path
-    if !Store.exists(at: path, disk: Self.disk) {
+    if !FileStore.exists(at: path, disk: Self.disk) {
       let replacement = FolderReplacement(at: path)
       switch forWriter ? .none : replacement.state {
       case .none:
@@ -138,7 +169,7 @@ final class StoreConnection: Sendable {
       }
     }
     return try throwingStoreErrors { () throws(StorageError) in
-      try Store.open(at: place, options: Self.options(isReadOnly: !forWriter, configuration), disk: Self.disk)
+      try FileStore.open(at: place, options: Self.options(isReadOnly: !forWriter, configuration), disk: Self.disk)
     }
   }
 
@@ -163,14 +194,14 @@ final class StoreConnection: Sendable {
   var isOpenForWriting: Bool { state.withLock { $0.writer != nil } }
 
   /// The store for writing; it is created where there is none, which takes two syncs.
-  func storeForWriting() throws -> Store {
+  func storeForWriting() throws -> any Engine {
     if let store = try storeForReading(forWriter: true) { return store }
     return try state.withLock { state in
       if let store = state.writer { return store }
       guard let path else { throw StoreError.closed }
       try makeParentFolder(of: path)
       let store = try throwingStoreErrors { () throws(StorageError) in
-        try Store.create(at: path, options: Self.options(state.configuration), disk: Self.disk)
+        try FileStore.create(at: path, options: Self.options(state.configuration), disk: Self.disk)
       }
       state.writer = store
       return store
@@ -200,7 +231,7 @@ final class StoreConnection: Sendable {
   /// Closes the store; the next use opens it again.
   func close() throws {
     let stores = state.withLock { state in
-      defer { if path != nil { (state.writer, state.reader) = (nil, nil) } }
+      defer { if path != nil || opening != nil { (state.writer, state.reader) = (nil, nil) } }
       return [state.writer, state.reader]
     }
     for store in stores {

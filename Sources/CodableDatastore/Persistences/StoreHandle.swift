@@ -1,4 +1,4 @@
-import StorageEngine
+package import StorageEngine
 import Synchronization
 
 /// A persistence's hold on its store. It has no public members.
@@ -12,6 +12,13 @@ public final class _StoreHandle: Sendable {
   private let isClosed = Atomic(false)
   /// Whether the location was looked at for what must be converted.
   private let isPrepared = Atomic(false)
+
+  /// A hold on a store on a server.
+  package convenience init(
+    served location: String, isReadOnly: Bool, opening: @escaping @Sendable (_ forWriter: Bool) throws -> any Engine
+  ) {
+    self.init(connection: .toServer(location, opening), isReadOnly: isReadOnly)
+  }
 
   init(connection: StoreConnection, isReadOnly: Bool) {
     self.connection = connection
@@ -31,7 +38,7 @@ public final class _StoreHandle: Sendable {
   /// Waits for the transactions that have begun, on no thread, then closes; the store too, with its last handle.
   ///
   /// A cancelled task closes as well: what is to be let go must not stay held.
-  func close() async throws {
+  package func close() async throws {
     if Transactions.scope(for: self) != nil {
       throw StoreError.withinTransaction("The persistence cannot be closed")
     }
@@ -41,6 +48,29 @@ public final class _StoreHandle: Sendable {
       return
     }
     if connection.removeHandle() { try await onThread { [connection] in try connection.close() } }
+  }
+
+  /// The engine's store, opened for writing.
+  package func engine() throws -> any Engine {
+    try requireOpen()
+    return try isReadOnly
+      ? connection.storeForReading(forWriter: false) ?? connection.storeForWriting() : connection.storeForWriting()
+  }
+
+  /// Opens the store now, on a thread that may wait, so that what is wrong with it is told here.
+  package func open() async throws {
+    try await onThread { [connection, isReadOnly] in _ = try connection.storeForReading(forWriter: !isReadOnly) }
+  }
+
+  /// Runs a transaction, for a persistence of another module.
+  package func withTransaction<T>(
+    isolation actor: isolated (any Actor)? = #isolation, actionName: String, options: UnsafeTransactionOptions,
+    transaction: (_ transaction: any DatastoreInterfaceProtocol, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    try await Transactions.run(isolation: actor, store: self, actionName: actionName, options: options) {
+      scope, isDurable in
+      try await transaction(scope, isDurable)
+    }
   }
 
   /// Lets others run where the current task has called in a loop for a while.

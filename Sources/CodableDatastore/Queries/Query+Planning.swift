@@ -58,7 +58,8 @@ extension Query {
         let subjects = properties.subjects(of: representation, coder: index.coder),
         let tree = try core.recent.tree(index.tree, of: state), try core.canRead(index, in: records)
       else { continue }
-      let entries = TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order)
+      let entries = TypedEntries(
+        tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
       let encodings = index.descriptor.tierEncodings(count: subjects.count)
       // Tiers can be told apart in byte order alone.
       guard encodings.count == subjects.count, subjects.count == 1 || index.order.isBytes else { continue }
@@ -67,7 +68,7 @@ extension Query {
       known.append(
         QueryIndex(
           name: index.name, subjects: subjects, encodings: encodings, isCompound: subjects.count > 1,
-          hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, count: entries.count,
+          hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, count: try entries.count,
           rank: { bound throws(ModelError) in try entries.rank(of: bound, encoding: encoding) }))
     }
     if try core.hasOwnIdentifiers(records), let own = trees[""] {
@@ -75,7 +76,7 @@ extension Query {
       known.append(
         QueryIndex(
           name: "", subjects: [properties.identifier(core.identifiers)], encodings: [encoding], takesComparators: true,
-          count: own.count,
+          count: try own.count,
           rank: { bound throws(ModelError) in try own.rank(of: bound, encoding: encoding) }))
     }
     let reading = PredicateReading(properties: properties)
@@ -85,7 +86,7 @@ extension Query {
         properties.property(at: sort.path).map { .property($0.number) } ?? .property(-1),
         isDescending: sort.isDescending)
     }
-    let planner = QueryPlanner(indexes: known, rows: trees[""]?.count ?? 0, mayScan: false)
+    let planner = QueryPlanner(indexes: known, rows: try trees[""]?.count ?? 0, mayScan: false)
     let plan = try planner.plan(
       conditions.isEmpty ? nil : .all(conditions), sort: sort, need: most == nil ? .all : .first,
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))

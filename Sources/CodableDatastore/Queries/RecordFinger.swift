@@ -24,7 +24,7 @@ struct RecordFinger {
   mutating func record(of candidate: QueryCandidate) throws -> Bytes? {
     if let reference = candidate.record { return try value(of: reference) }
     let identifier = candidate.key.bytes
-    guard order.isBytes else { return try tree.record(at: order.place(of: identifier)) }
+    guard order.isBytes, !tree.isServed else { return try tree.record(at: order.place(of: identifier)) }
     let isThere = try throwingStoreErrors { () throws(StorageError) in
       if try steps(to: identifier) { return true }
       try cursor.seek(to: .bytes(identifier))

@@ -7,13 +7,19 @@ struct TypedEntries: QueryEntries {
   /// Nil where the tree holds the records themselves.
   let order: EntryOrder?
   let identifiers: KeyOrder
+  /// The records that entries of an index lead to: on a server they are asked for along with the entries.
+  var records: Tree? = nil
 
   var hasBytesAsOrder: Bool { order.map { $0.treeOrder == .bytes } ?? identifiers.isBytes }
 
-  var count: Int { Int(clamping: tree.count) }
+  var count: Int {
+    get throws(ModelError) { Int(clamping: try onStorage { () throws(StorageError) in try tree.count }) }
+  }
 
   func cursor(at ranks: Range<Int>, isBackward: Bool) -> any EntryCursor {
-    TypedCursor(tree: tree, isIndex: order != nil, ranks: ranks, isBackward: isBackward)
+    TypedCursor(
+      tree: tree, records: tree.isServed && order != nil ? records : nil, isIndex: order != nil, ranks: ranks,
+      isBackward: isBackward)
   }
 
   func ranks(sharingValueAt rank: Int) throws(ModelError) -> Range<Int> {
@@ -39,7 +45,7 @@ struct TypedEntries: QueryEntries {
   func rank(of bound: KeyBound, encoding: KeyEncoding) throws(ModelError) -> Int {
     switch bound {
     case .start: 0
-    case .end: count
+    case .end: try count
     case .before(let value): try rank(of: value, encoding, after: false)
     case .after(let value): try rank(of: value, encoding, after: true)
     }
@@ -76,12 +82,35 @@ private struct TypedCursor: EntryCursor {
   private var cursor: Cursor
   private var passed = 0
   private var entry: [UInt8] = []
+  /// Where entries bring their records along.
+  private let records: Tree?
+  /// Those that were asked for together, by identifier.
+  private var fetched: [[UInt8]: RecordReference] = [:]
 
-  init(tree: Tree, isIndex: Bool, ranks: Range<Int>, isBackward: Bool) {
+  init(tree: Tree, records: Tree?, isIndex: Bool, ranks: Range<Int>, isBackward: Bool) {
     self.isIndex = isIndex
     self.ranks = ranks
     self.isBackward = isBackward
+    self.records = records
     cursor = tree.cursor()
+  }
+
+  /// The record of an identifier: those of all entries that came together are asked for at once.
+  private mutating func record(of identifier: [UInt8]) throws(ModelError) -> RecordReference? {
+    guard let records else { return nil }
+    if let known = fetched[identifier] { return known }
+    var keys = cursor.keysAtHand
+    if isBackward { keys = cursor.keysBefore + keys.prefix(1) }
+    // Not beyond the end of the range.
+    let left = ranks.count - passed + 1
+    let near = isBackward ? keys.suffix(left) : keys.prefix(left)
+    let wanted = near.compactMap { key in
+      key.withUnsafeBytes { key in EntryKey.identifierRange(key).map { Array(key[$0]) } }
+    }
+    let found = try onStorage { () throws(StorageError) in try records.find(wanted) }
+    fetched.removeAll(keepingCapacity: true)
+    for (identifier, entry) in zip(wanted, found) { fetched[identifier] = entry?.payload.record }
+    return fetched[identifier]
   }
 
   mutating func next() throws(ModelError) -> QueryCandidate? {
@@ -104,6 +133,9 @@ private struct TypedCursor: EntryCursor {
     guard let identifier = entry.withUnsafeBytes({ EntryKey.identifierRange($0) }) else {
       throw .unreadable(what: "an entry of an index", where: "its key cannot be taken apart")
     }
-    return QueryCandidate(key: StoredKey(bytes: Array(entry[identifier]), value: .null), record: payload.record)
+    let key = Array(entry[identifier])
+    var record = payload.record
+    if record == nil { record = try self.record(of: key) }
+    return QueryCandidate(key: StoredKey(bytes: key, value: .null), record: record)
   }
 }

@@ -5,14 +5,21 @@ extension DatastoreCore {
   /// The number of instances.
   func count() async throws -> Int {
     await store.giveWay()
-    guard let tree = try recent.tree(recordsTree, of: try await ready()) else { return 0 }
-    return Int(clamping: tree.count)
+    return try await store.asking {
+      guard let tree = try recent.tree(recordsTree, of: try await ready()) else { return 0 }
+      return Int(clamping: try tree.entryCount)
+    }
   }
 
   /// The instance of an identifier.
   func load(_ identifier: Identifier) async throws -> Instance? {
     if store.connection.slices.isUsedUp() { await store.connection.slices.giveWay() }
     let key = try key(of: identifier)
+    if store.connection.isServed { return try await ServerThreads.run { try await loadHere(key) } }
+    return try await loadHere(key)
+  }
+
+  private func loadHere(_ key: [UInt8]) async throws -> Instance? {
     guard let tree = try await records(), let record = try tree.record(at: identifiers.order.place(of: key)) else {
       return nil
     }
@@ -64,7 +71,7 @@ extension DatastoreCore {
   func instances<Index: IndexRepresentation<Instance>>(
     order: RangeOrder, from path: KeyPath<Format, Index>
   ) -> StoredInstances<Format> {
-    StoredInstances(self, indexAt: path, isDescending: order == .descending) { _, tree, _ in 0..<tree.count }
+    StoredInstances(self, indexAt: path, isDescending: order == .descending) { _, tree, _ in 0..<(try tree.entryCount) }
   }
 
   /// The first instance of a value, by identifier.
@@ -88,7 +95,7 @@ extension DatastoreCore {
       }
     let upper: UInt64 =
       switch range.upperBoundExpression {
-      case .extent: tree.count
+      case .extent: try tree.entryCount
       case .including(let value): try tree.rank(of: bound(key(value), true))
       case .excluding(let value): try tree.rank(of: bound(key(value), false))
       }

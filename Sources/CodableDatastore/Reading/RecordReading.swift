@@ -47,3 +47,15 @@ struct TreeWalk {
     }
   }
 }
+
+extension Tree {
+  /// `count`, with the errors of this library.
+  var entryCount: UInt64 {
+    get throws { try throwingStoreErrors { () throws(StorageError) in try count } }
+  }
+
+  /// `isEmpty`, with the errors of this library.
+  var isWithoutEntries: Bool {
+    get throws { try throwingStoreErrors { () throws(StorageError) in try isEmpty } }
+  }
+}

@@ -11,6 +11,8 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
   private let core: DatastoreCore<Format>
   /// The fixed plan; nil where the datastore must be warmed first.
   private let prepared: Result<PlannedQuery?, any Error>?
+  /// What a transaction on a server had written when the sequence was made, of which the plan is made when it is read.
+  private let moment: ReadState?
   private let scope: TransactionScope?
   private let plan: @Sendable (ReadState) throws -> PlannedQuery?
 
@@ -18,11 +20,21 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
     self.core = core
     self.plan = plan
     scope = Transactions.scope(for: core.store)
+    var prepared: Result<PlannedQuery?, any Error>?
+    var moment: ReadState?
     do {
-      prepared = try core.readyNow().map { state in .success(try plan(state)) }
+      if core.store.connection.isServed {
+        // A server would have to be asked, for which the caller is not suspended here.
+        moment =
+          Transactions.current == nil
+          ? nil : try core.readyNow()?.moment(of: [core.recordsTree] + core.indexes.map(\.tree))
+      } else {
+        prepared = try core.readyNow().map { state in .success(try plan(state)) }
+      }
     } catch {
       prepared = .failure(error)
     }
+    (self.prepared, self.moment) = (prepared, moment)
   }
 
   func makeAsyncIterator() -> Iterator { Iterator(instances: self) }
@@ -30,6 +42,8 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
   struct Iterator: AsyncIteratorProtocol {
     private let instances: StoredInstances
     private var run: TypedQueryRun<Format>?
+    /// In its place on a server.
+    private var served: ServedRun<Format>?
     private var isOpened = false
 
     fileprivate init(instances: StoredInstances) { self.instances = instances }
@@ -39,13 +53,19 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
     mutating func next(isolation actor: isolated (any Actor)?) async throws(any Error) -> Element? {
       try Task.checkCancellation()
       if !isOpened {
-        run = try await instances.run()
         isOpened = true
+        let instances = instances
+        if instances.core.store.connection.isServed {
+          served = try await ServerThreads.run { try await instances.run().map { ServedRun($0) } }
+        } else {
+          run = try await instances.run()
+        }
       }
       do {
+        if let served { return try await served.next()?.instance }
         return try await run?.next()?.instance
       } catch {
-        run = nil
+        (run, served) = (nil, nil)
         throw error
       }
     }
@@ -54,7 +74,14 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
   /// A walk over the run, with the keys of the identifiers; nil where there is no datastore yet.
   func run() async throws -> TypedQueryRun<Format>? {
     if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
-    let planned = if let prepared { try prepared.get() } else { try plan(try await core.ready()) }
+    let planned =
+      if let prepared {
+        try prepared.get()
+      } else if let moment {
+        try plan(moment)
+      } else {
+        try plan(try await core.ready())
+      }
     return planned.map { TypedQueryRun(core, $0) }
   }
 }
@@ -84,7 +111,8 @@ extension StoredInstances {
       let (records, tree) = try core.trees(of: index, in: state)
       guard let records else { return nil }
       guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
-      let entries = TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order)
+      let entries = TypedEntries(
+        tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
       return PlannedQuery(
         along: index.name, at: try ranks(core, tree, index), isDescending: isDescending, records: records,
         entries: entries)
@@ -99,7 +127,7 @@ extension PlannedQuery {
   ) {
     plan = .entries(
       of: name, at: Int(clamping: ranks.lowerBound)..<Int(clamping: ranks.upperBound), isReversed: isDescending,
-      rows: Int(clamping: records.count))
+      rows: ranks.count)
     self.records = records
     trees = [name: entries]
   }

@@ -6,7 +6,7 @@ import StorageEngine
 
 extension DatastoreCore {
   /// Fails where a reference of this declaration holds other values than identifiers of the datastore that it leads to.
-  func requireFittingTargets(in transaction: WriteTransaction) throws {
+  func requireFittingTargets(in transaction: any WriteTransaction) throws {
     for index in indexes {
       guard let target = index.descriptor.target, target != key,
         let stored = try Self.descriptor(of: target, in: transaction)
@@ -17,7 +17,7 @@ extension DatastoreCore {
   }
 
   /// Fails where another datastore refers to this one, which is made now, by other values than its identifiers.
-  func requireFittingReferrers(in transaction: WriteTransaction) throws {
+  func requireFittingReferrers(in transaction: any WriteTransaction) throws {
     let trees = try throwingStoreErrors { () throws(StorageError) in
       try transaction.trees(prefix: TreeName.records(of: "").bytes)
     }
@@ -39,7 +39,7 @@ extension DatastoreCore {
   }
 
   private static func descriptor(
-    of datastore: String, in transaction: WriteTransaction
+    of datastore: String, in transaction: any WriteTransaction
   ) throws -> DatastoreDescriptor? {
     let tree = try throwingStoreErrors { () throws(StorageError) in
       try transaction.tree(.records(of: datastore))

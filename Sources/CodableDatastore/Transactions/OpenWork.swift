@@ -5,7 +5,7 @@ import Synchronization
 /// An open transaction of the engine, shared by the outermost scope and its children.
 final class OpenWork: Sendable {
   let connection: StoreConnection
-  let transaction: WriteTransaction
+  let transaction: any WriteTransaction
   /// Steps exclude each other, so that nobody in the transaction reads a record without its index entries.
   let step = Mutex(())
   /// What was found out about datastores in this transaction, by their numbers.

@@ -4,7 +4,7 @@ public struct TransactionOptions: OptionSet, Sendable {
   public let rawValue: UInt64
 
   /// Makes options from bits; bits that mean nothing are dropped.
-  public init(rawValue: UInt64) { self.rawValue = rawValue & 0b111 }
+  public init(rawValue: UInt64) { self.rawValue = rawValue & 0b1111 }
 
   /// The transaction only reads: it never waits for a writer, nor a writer for it, and sees one state of all
   /// datastores throughout.
@@ -16,6 +16,10 @@ public struct TransactionOptions: OptionSet, Sendable {
 
   /// The transaction may be repeated without harm. Kept for programs that say so; it changes nothing.
   public static let idempotent = Self(rawValue: 1 << 2)
+
+  /// Where somebody else changes on a server what the transaction has read, its closure is run again, on what there is then; without
+  /// it ``TransactionConflict`` is thrown. On disk writers wait for each other, and it changes nothing.
+  public static let retriesConflicts = Self(rawValue: 1 << 3)
 }
 
 /// Options of a transaction, those that only a persistence may set included.
@@ -38,6 +42,9 @@ public struct UnsafeTransactionOptions: OptionSet, Sendable {
   /// See ``TransactionOptions/idempotent``.
   public static let idempotent = Self(.idempotent)
 
+  /// See ``TransactionOptions/retriesConflicts``.
+  public static let retriesConflicts = Self(.retriesConflicts)
+
   /// Observers do not hear of the transaction's changes.
   public static let skipObservations = Self(rawValue: 1 << 16)
 
@@ -57,6 +64,7 @@ extension UnsafeTransactionOptions: CustomDebugStringConvertible {
   fileprivate var names: String {
     let known: [(Self, String)] = [
       (.readOnly, ".readOnly"), (.collateWrites, ".collateWrites"), (.idempotent, ".idempotent"),
+      (.retriesConflicts, ".retriesConflicts"),
       (.skipObservations, ".skipObservations"), (.enforceDurability, ".enforceDurability"),
     ]
     return known.filter { contains($0.0) }.map(\.1).joined(separator: ", ")

@@ -124,7 +124,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   /// Runs one step of a transaction that writes; nobody else in it reads or writes meanwhile.
-  func step<R>(_ body: (WriteTransaction) throws -> R) throws -> R {
+  func step<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     return try work.step.withLock { _ in
       try requireActive()
@@ -133,7 +133,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   }
 
   /// A step that changes something. Where it fails halfway the transaction can no longer be committed.
-  func change<R>(_ body: (WriteTransaction) throws -> R) throws -> R {
+  func change<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
     try step { transaction in
       do {
         return try body(transaction)

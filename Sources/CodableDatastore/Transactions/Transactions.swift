@@ -47,8 +47,9 @@ enum Transactions {
   }
 
   /// Runs one write: as a step of the transaction that it is called in, or as a transaction of its own.
-  static func write<T>(
-    to store: _StoreHandle, actionName: String, flags: CommitFlags = [], body: (TransactionScope) async throws -> T
+  static func write<T: Sendable>(
+    to store: _StoreHandle, actionName: String, flags: CommitFlags = [],
+    body: @Sendable (TransactionScope) async throws -> T
   ) async throws -> T {
     await store.giveWay()
     try store.requireOpen()
@@ -58,12 +59,14 @@ enum Transactions {
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       try await scope.turns.take()
       defer { scope.turns.pass() }
-      return try await body(scope)
+      return try await store.asking { try await body(scope) }
     }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
-    return try await runOutermost(store: store, actionName: actionName, options: [], flags: flags, isBound: false) {
-      scope, _ in
-      try await body(scope)
+    return try await store.asking {
+      try await runOutermost(store: store, actionName: actionName, options: [], flags: flags, isBound: false) {
+        scope, _ in
+        try await body(scope)
+      }
     }
   }
 
@@ -106,6 +109,11 @@ enum Transactions {
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
+    if connection.isServed {
+      return try await runServed(
+        isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isBound: isBound,
+        body: body)
+    }
     let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     try await connection.turns.take()
     var hasTurn = true
@@ -132,6 +140,47 @@ enum Transactions {
     } catch {
       scope.cancel()
       throw error
+    }
+  }
+
+  /// How often what may be made again is.
+  private static let mostAttempts = 64
+
+  /// A transaction on a server: it waits for nobody, and where somebody else has changed what it read it is made again, if that may
+  /// be: single calls, and closures of which the program says so.
+  private static func runServed<T>(
+    isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
+    options: UnsafeTransactionOptions, flags: CommitFlags, isBound: Bool,
+    body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
+  ) async throws -> T {
+    let connection = store.connection
+    let isRepeatable = !isBound || options.contains(.retriesConflicts)
+    var attempts = 0
+    while true {
+      let work = try await OpenWork(connection: connection)
+      let scope = TransactionScope(writing: work, outer: current)
+      do {
+        let result =
+          isBound
+          ? try await $current.withValue(scope) {
+            _ = actor
+            return try await body(scope, true)
+          }
+          : try await body(scope, true)
+        let commit = try await connection.committing {
+          try await onThread { try scope.commit(actionName: actionName, options: options, flags: flags) }
+        }
+        _ = try await commit.finish(isDurable: true)
+        return result
+      } catch let conflict as TransactionConflict {
+        scope.cancel()
+        attempts += 1
+        guard isRepeatable, attempts < mostAttempts else { throw conflict }
+        try Task.checkCancellation()
+      } catch {
+        scope.cancel()
+        throw error
+      }
     }
   }
 }

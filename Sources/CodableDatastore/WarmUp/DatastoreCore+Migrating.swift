@@ -32,9 +32,9 @@ extension DatastoreCore {
       return await listener.hear(.complete(total: 0))
     }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
-    var forced = try plan(for: stored, isEmpty: tree.count == 0)
+    var forced = try plan(for: stored, isEmpty: tree.isWithoutEntries)
     add(stored, &forced)
     if !forced.isEmpty { try await warmUp(forced: forced) }
-    await listener.hear(.complete(total: Int(clamping: tree.count)))
+    await listener.hear(.complete(total: Int(clamping: try tree.entryCount)))
   }
 }

@@ -51,7 +51,7 @@ extension DatastoreCore {
       if let datastore = scope.conversion { throw StoreError.writing(whileConverting: datastore) }
       if !scope.isReading { return try requireSoundDeclaration() }
     }
-    _ = try await ready()
+    _ = try await store.asking { try await ready() }
   }
 
   /// Whether the store is as the declaration says. Mostly a comparison of bytes.
@@ -65,8 +65,9 @@ extension DatastoreCore {
     let attributes = tree.attributes
     if fitting.withLock({ $0 }) == attributes { return true }
     let stored = try DatastoreDescriptor(bytes: attributes.array)
-    guard try plan(for: stored, isEmpty: tree.count == 0).isEmpty else { return false }
-    if tree.count > 0 { fitting.withLock { $0 = attributes } }
+    let isEmpty = try tree.isWithoutEntries
+    guard try plan(for: stored, isEmpty: isEmpty).isEmpty else { return false }
+    if !isEmpty { fitting.withLock { $0 = attributes } }
     return true
   }
 
@@ -112,8 +113,10 @@ extension DatastoreCore {
     }
     try await Transactions.$current.withValue(nil) {
       let action = forced.rewritesOlderThan == nil ? "warm up" : "migrate"
-      try await Transactions.write(to: store, actionName: "\(action) \(key)", flags: .maintenance) { scope in
-        try await WarmUp(core: self, scope: scope, forced: forced).run()
+      try await store.leased("warm up \(key)") {
+        try await Transactions.write(to: store, actionName: "\(action) \(key)", flags: .maintenance) { scope in
+          try await WarmUp(core: self, scope: scope, forced: forced).run()
+        }
       }
     }
   }
@@ -127,7 +130,7 @@ extension DatastoreCore {
     let state = try await ready(leavingOut: leavingOut, mending: mending)
     await listener.hear(.evaluating)
     guard !listener.hasEnded else { return }
-    let count = Int(clamping: try state.tree(recordsTree)?.count ?? 0)
+    let count = Int(clamping: try state.tree(recordsTree)?.entryCount ?? 0)
     await listener.hear(.complete(total: count))
     await listener.detailed?(
       WarmUpProgress(steps: [], rate: 0, remainingSeconds: 0, failures: [], isComplete: true))

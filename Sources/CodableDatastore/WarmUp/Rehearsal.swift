@@ -49,8 +49,8 @@ extension DatastoreCore {
       return rehearsal
     }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
-    let plan = try plan(for: stored, isEmpty: tree.count == 0)
-    rehearsal.total = Int(clamping: tree.count)
+    let plan = try plan(for: stored, isEmpty: tree.isWithoutEntries)
+    rehearsal.total = Int(clamping: try tree.entryCount)
     rehearsal.rebuiltIndexes = plan.rebuilt.sorted().map { IndexName(indexes[$0].name) }
     rehearsal.droppedIndexes = plan.dropped.map { IndexName($0) }
     var walk = TreeWalk(tree)

@@ -51,7 +51,7 @@ extension WarmUp {
     gathered.isDecoded = true
     let known = try keysLeftOut()
     if plan.rekeys { try makeEmptyRecords() }
-    await report.begin(reportTitle(plan), total: Int(clamping: tree.count))
+    await report.begin(reportTitle(plan), total: Int(clamping: try tree.entryCount))
     var walk = TreeWalk(tree)
     while true {
       try Task.checkCancellation()
@@ -167,7 +167,7 @@ extension WarmUp {
 
   /// Writes records anew; answers where they lie now, by the offset at which they lay, where a direct index must know.
   private func rewrite(
-    _ part: GatheredPart, _ plan: WarmUpPlan, in transaction: WriteTransaction
+    _ part: GatheredPart, _ plan: WarmUpPlan, in transaction: any WriteTransaction
   ) throws -> [UInt64: RecordReference] {
     guard !part.records.isEmpty else { return [:] }
     let writer = core.makeWriter(in: transaction)

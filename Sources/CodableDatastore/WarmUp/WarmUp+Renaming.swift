@@ -33,7 +33,7 @@ extension WarmUp {
   }
 
   private func move(
-    _ name: TreeName, to index: IndexPlan<Format.Instance>, in transaction: WriteTransaction
+    _ name: TreeName, to index: IndexPlan<Format.Instance>, in transaction: any WriteTransaction
   ) throws {
     try throwingStoreErrors { () throws(StorageError) in
       try transaction.createTree(index.tree, kind: .entries, order: index.order.treeOrder, attributes: [])

@@ -62,7 +62,7 @@ extension WarmUp {
 
   /// Says in the store what it is now.
   private func describe(
-    _ stored: DatastoreDescriptor, hasChanged: Bool, in transaction: WriteTransaction
+    _ stored: DatastoreDescriptor, hasChanged: Bool, in transaction: any WriteTransaction
   ) throws {
     var descriptor = stored
     if hasChanged {
@@ -88,7 +88,7 @@ extension WarmUp {
     return existing
   }
 
-  private func drop(_ name: TreeName, in transaction: WriteTransaction) throws {
+  private func drop(_ name: TreeName, in transaction: any WriteTransaction) throws {
     try throwingStoreErrors { () throws(StorageError) in
       if try transaction.tree(name) != nil { try transaction.dropTree(name) }
     }
@@ -96,7 +96,7 @@ extension WarmUp {
 
   /// Says in the store which records are in no rebuilt index. Where all were looked at, that takes the place of what an
   /// earlier warm-up said.
-  private func noteLeftOut(_ gathered: Gathered, in transaction: WriteTransaction) throws {
+  private func noteLeftOut(_ gathered: Gathered, in transaction: any WriteTransaction) throws {
     guard gathered.isDecoded else { return }
     try drop(.leftOut(of: core.key), in: transaction)
     let writer = core.makeWriter(in: transaction)

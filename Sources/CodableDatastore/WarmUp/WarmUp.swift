@@ -32,7 +32,7 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     if !forced.mending.isEmpty { try mend(forced.mending) }
     guard let tree = try recordsTree() else { return }
     let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
-    var plan = try core.plan(for: stored, isEmpty: tree.count == 0)
+    var plan = try core.plan(for: stored, isEmpty: tree.isWithoutEntries)
     plan.rebuilt.formUnion(forced.rebuilt)
     // What a mended record had in indexes before is told by no decoder.
     if !forced.mending.isEmpty { plan.rebuilt.formUnion(core.indexes.indices) }
@@ -44,14 +44,14 @@ struct WarmUp<Format: DatastoreFormat>: Sendable {
     if !plan.rebuilt.isEmpty || plan.redescribes { try scope.step { try core.requireFittingTargets(in: $0) } }
 
     await core.listeners.tell(.evaluating)
-    var report = WarmUpReport(
-      core: core, total: Int(clamping: tree.count), tellsInstances: plan.changesInstances)
+    let total = Int(clamping: try tree.entryCount)
+    var report = WarmUpReport(core: core, total: total, tellsInstances: plan.changesInstances)
     defer { report.end() }
     var gathered = try await scope.converting(datastore: core.key) { try await gather(plan, from: tree, &report) }
     await sort(&gathered)
     try await write(plan, &gathered, stored: stored, &report)
     await report.complete()
-    await core.listeners.tell(.complete(total: Int(clamping: tree.count)))
+    await core.listeners.tell(.complete(total: total))
   }
 
   private func recordsTree() throws -> Tree? {

@@ -5,7 +5,7 @@ import Synchronization
 
 extension DatastoreCore {
   /// Sees that the trees are there and that the descriptor says which version writes.
-  func prepareTrees(for prepared: PreparedRecord<Identifier>?, in transaction: WriteTransaction) throws {
+  func prepareTrees(for prepared: PreparedRecord<Identifier>?, in transaction: any WriteTransaction) throws {
     let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
     guard let tree else { return try createTrees(for: prepared, in: transaction) }
     if prepared?.isForeign == true {
@@ -32,7 +32,7 @@ extension DatastoreCore {
     return descriptor
   }
 
-  private func createTrees(for prepared: PreparedRecord<Identifier>?, in transaction: WriteTransaction) throws {
+  private func createTrees(for prepared: PreparedRecord<Identifier>?, in transaction: any WriteTransaction) throws {
     try requireFittingTargets(in: transaction)
     try requireFittingReferrers(in: transaction)
     let content = prepared.map { coder.content(of: $0.record) } ?? []
@@ -64,7 +64,7 @@ extension DatastoreCore {
   /// Moves the store's version to the declaration's, and says of indexes that a newer version evaluated that an older
   /// one has written since.
   private func stamp(
-    _ tree: Tree, in transaction: WriteTransaction, _ change: (inout DatastoreDescriptor) -> Void
+    _ tree: Tree, in transaction: any WriteTransaction, _ change: (inout DatastoreDescriptor) -> Void
   ) throws {
     var descriptor = try DatastoreDescriptor(bytes: tree.attributes.array)
     let before = descriptor

@@ -74,7 +74,7 @@ extension DatastoreCore {
   }
 
   /// Who writes this datastore's records and entries in a transaction; with the scope's step held.
-  func makeWriter(in transaction: WriteTransaction) -> DatastoreWriter {
+  func makeWriter(in transaction: any WriteTransaction) -> DatastoreWriter {
     DatastoreWriter(descriptor(coding: coder.coding ?? .opaque), in: transaction, format: self)
   }
 

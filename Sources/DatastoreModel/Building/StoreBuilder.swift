@@ -24,8 +24,8 @@ package final class StoreBuilder {
 
   /// Nil where the store is built in memory.
   private let place: (path: String, workPath: String)?
-  private let engine: Store
-  private var transaction: WriteTransaction?
+  private let engine: FileStore
+  private var transaction: (any WriteTransaction)?
   private var last: PendingCommit?
 
   /// Makes an empty store beside `path`; throws `ModelError.refused` where something lies there already.
@@ -35,18 +35,18 @@ package final class StoreBuilder {
     let workPath = "\(path).unfinished-\(String(disk.randomNumber(), radix: 16))"
     place = (path, workPath)
     engine = try onStorage { () throws(StorageError) in
-      try Store.create(at: workPath, options: StoreOptions(program: program, author: author), disk: disk)
+      try FileStore.create(at: workPath, options: StoreOptions(program: program, author: author), disk: disk)
     }
   }
 
   /// Builds a store in memory, which is `store` once it is finished.
   package init(inMemoryFor program: String) {
     place = nil
-    engine = Store.memory(options: StoreOptions(program: program))
+    engine = FileStore.memory(options: StoreOptions(program: program))
   }
 
   /// What was built so far.
-  package var store: Store { engine }
+  package var store: FileStore { engine }
 
   // MARK: Commits
 
@@ -97,7 +97,7 @@ package final class StoreBuilder {
     rmdir(workPath)
   }
 
-  private func current() throws(ModelError) -> WriteTransaction {
+  private func current() throws(ModelError) -> any WriteTransaction {
     guard let transaction else { throw .refused(reason: "no commit was begun") }
     return transaction
   }

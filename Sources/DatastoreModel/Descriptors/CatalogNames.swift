@@ -45,6 +45,12 @@ extension TreeName {
     return String(decoding: bytes.dropFirst(), as: UTF8.self)
   }
 
+  /// The tree and the key of the record whose identifier ends the key of an entry of this tree; nil where this is no index.
+  package func recordOfEntry(_ key: [UInt8]) -> (tree: TreeName, key: [UInt8])? {
+    guard let (datastore, _) = indexName, let split = key.withUnsafeBytes({ EntryKey.split($0) }) else { return nil }
+    return (.records(of: datastore), split.identifier)
+  }
+
   /// The datastore and the name of the index that this tree is; nil for other trees.
   package var indexName: (datastore: String, index: String)? {
     guard bytes.first == Self.indexMark, let end = bytes.firstIndex(of: 0) else { return nil }

@@ -42,7 +42,7 @@ extension EditOptions {
 /// Applies a change set to one transaction, datastore by datastore.
 struct EditApplication {
   let store: OwnStore
-  let transaction: WriteTransaction
+  let transaction: any WriteTransaction
   let options: EditOptions
 
   func apply(_ changes: ChangeSet, _ meter: WorkMeter) throws(ModelError) {

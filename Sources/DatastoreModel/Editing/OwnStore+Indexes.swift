@@ -50,7 +50,7 @@ extension OwnStore {
 
   /// The datastore as it is for a transaction, after the changes that it makes first.
   private func mended(
-    _ key: String, in transaction: WriteTransaction, _ options: EditOptions
+    _ key: String, in transaction: any WriteTransaction, _ options: EditOptions
   ) throws(ModelError) -> OwnDatastore {
     let base = try baseView(of: transaction).requiredDatastore(key)
     guard !options.mending.isEmpty else { return base }

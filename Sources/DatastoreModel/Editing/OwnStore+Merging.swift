@@ -70,7 +70,9 @@ extension OwnStore {
     if try left.ownDatastore(datastore) == nil, try right.ownDatastore(datastore) == nil { return true }
     for name in try treeNames(of: datastore, in: left, and: right) {
       let (before, after) = (try left.tree(name), try right.tree(name))
-      guard before?.count == after?.count, before?.attributes == after?.attributes else { return false }
+      guard try before?.entryCount() == after?.entryCount(), before?.attributes == after?.attributes else {
+        return false
+      }
       let isSame = try onStorage { () throws(StorageError) in
         var cursor = try difference(left.view, right.view, tree: name)
         return try cursor.next() == nil
@@ -89,7 +91,7 @@ extension OwnStore {
 /// Makes the changes of a merge in one transaction.
 private struct MergeApplication {
   let store: OwnStore
-  let transaction: WriteTransaction
+  let transaction: any WriteTransaction
   let options: EditOptions
 
   /// Makes all changes; uniqueness is checked by each datastore's writers.

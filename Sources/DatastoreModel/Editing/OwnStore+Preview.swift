@@ -164,7 +164,8 @@ extension Tree {
   /// About how many bytes of nodes a commit writes anew that touches so many keys: a path of nodes of about 1 KiB for
   /// each leaf touched, upper nodes shared.
   func nodeBytes(touchedBy keys: Int) -> UInt64 {
-    guard keys > 0 else { return 0 }
+    // A server has no nodes.
+    guard keys > 0, !isServed, let count = try? count else { return 0 }
     let entriesPerNode: UInt64 = 24
     var nodes = max(1, count / entriesPerNode)
     var total: UInt64 = 0

@@ -29,7 +29,7 @@ extension OwnStore {
     var words = TreeWords(nil)
     var mendings: [String] = []
     let report = try onStorage { () throws(StorageError) in
-      try Store.salvage(
+      try FileStore.salvage(
         from: path, to: newPath, options: StoreOptions(program: program, author: author), disk: disk,
         progress: { progress?(Int(clamping: $0.done), Int(clamping: $0.total)) ?? true }
       ) { engine in

@@ -6,7 +6,7 @@ extension OwnStore {
   /// changed. Where `body` throws, nothing is written. The writer's lock is let go before it returns. `body` may run on a thread
   /// that writes for several.
   func transact(
-    _ info: CommitInfo, _ body: (WriteTransaction) throws(ModelError) -> Void
+    _ info: CommitInfo, _ body: (any WriteTransaction) throws(ModelError) -> Void
   ) throws(ModelError) -> CommitNumber {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
     defer { if !keepsLock { engine.releaseLock() } }
@@ -21,7 +21,7 @@ extension OwnStore {
   }
 
   /// The state that a transaction began on.
-  func baseView(of transaction: WriteTransaction) throws(ModelError) -> OwnView {
+  func baseView(of transaction: any WriteTransaction) throws(ModelError) -> OwnView {
     let head = engine.head
     return head.commit.number == transaction.base.number
       ? view(head) : try ownView(at: CommitNumber(transaction.base.number))

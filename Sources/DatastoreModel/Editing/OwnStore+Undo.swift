@@ -149,7 +149,7 @@ extension OwnView {
       let names = try view.trees(prefix: [])
       guard names == (try other.view.trees(prefix: [])) else { return false }
       for name in names {
-        guard let tree = try view.tree(name), let twin = try other.view.tree(name), tree.count == twin.count,
+        guard let tree = try view.tree(name), let twin = try other.view.tree(name), try tree.count == twin.count,
           tree.attributes == twin.attributes
         else { return false }
         var cursor = try difference(view, other.view, tree: name)

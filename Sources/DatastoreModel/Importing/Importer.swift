@@ -116,11 +116,11 @@ private struct ImportWork {
   /// Indexes that the import adds to a datastore that has records already: filled at the end from all of them.
   private let addedIndexes: [IndexDescriptor]
   private let store: OwnStore
-  private let transaction: WriteTransaction
+  private let transaction: any WriteTransaction
   private var repeats: RepeatedIdentifiers
 
   init(
-    store: OwnStore, plan: ImportPlan, survey: ImportSurvey, transaction: WriteTransaction
+    store: OwnStore, plan: ImportPlan, survey: ImportSurvey, transaction: any WriteTransaction
   ) throws(ModelError) {
     self.store = store
     self.plan = plan

@@ -31,7 +31,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   package enum Outcome: Hashable, Sendable { case inserted, updated, unchanged }
 
   package let descriptor: DatastoreDescriptor
-  let transaction: WriteTransaction
+  let transaction: any WriteTransaction
   let records: TreeName
   let recordOrder: KeyOrder
   private var indexes: [IndexWriter]
@@ -43,7 +43,7 @@ package final class DatastoreWriter: @unchecked Sendable {
 
   /// - Parameter format: what orders keys, where not their bytes.
   package convenience init(
-    _ descriptor: DatastoreDescriptor, in transaction: WriteTransaction, format: (any CompiledFormat)? = nil
+    _ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction, format: (any CompiledFormat)? = nil
   ) {
     self.init(descriptor, in: transaction, identifiers: format?.recordOrder ?? .bytes) { index in
       format?.order(ofIndex: index) ?? .bytes
@@ -54,7 +54,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   ///   - identifiers: the order of the records.
   ///   - order: that of the entries of an index, by its name.
   package init(
-    _ descriptor: DatastoreDescriptor, in transaction: WriteTransaction, identifiers: KeyOrder,
+    _ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction, identifiers: KeyOrder,
     order: (_ index: String) -> EntryOrder
   ) {
     self.descriptor = descriptor
@@ -91,6 +91,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// Inserts a record with its entries, in one descent of the records; answers the record that is there already, where there is one, and
   /// then writes nothing.
   package func insertIfNew(_ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]]) throws -> Current? {
+    try foresee(identifier, values)
     if recordOrder.isBytes {
       if let found = try transaction.putIfNew(identifier, record, in: records) {
         return try transaction.tree(records).map { Current(reference: found, bytes: try $0.value(of: found)) }
@@ -117,6 +118,8 @@ package final class DatastoreWriter: @unchecked Sendable {
     _ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]], replacing current: Current?,
     oldValues: [[[UInt8]]]? = nil, touch: Bool = false
   ) throws -> Outcome {
+    try foresee(identifier, values)
+    if let oldValues { try foresee(identifier, oldValues) }
     guard let current else {
       try putRecord(identifier, record)
       try insertEntries(values, of: identifier)
@@ -133,6 +136,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// - Parameter oldValues: as for `put`.
   @discardableResult
   package func delete(_ identifier: [UInt8], oldValues: [[[UInt8]]]?) throws -> Bool {
+    try foresee(identifier, oldValues ?? [])
     guard try deleteRecord(identifier) else { return false }
     try replaceEntries(of: identifier, oldValues, by: [])
     return true
@@ -248,6 +252,16 @@ package final class DatastoreWriter: @unchecked Sendable {
     try takeFromLeftOut(identifier)
   }
 
+  /// Has a server asked at once for what a change will look at: the record, and its entries of some values.
+  private func foresee(_ identifier: [UInt8], _ values: [[[UInt8]]]) throws {
+    guard transaction.asksServer else { return }
+    var keys: [(tree: TreeName, key: [UInt8])] = [(records, identifier)]
+    for (index, values) in zip(indexes, values) where !index.isStale {
+      for value in values { keys.append((index.tree, EntryKey.make(value: value, identifier: identifier))) }
+    }
+    try transaction.foresee(keys)
+  }
+
   private func directReference(_ identifier: [UInt8]) throws -> RecordReference {
     hasDirectIndexes ? try reference(of: identifier) ?? .none : .none
   }
@@ -297,7 +311,7 @@ extension DatastoreWriter {
     _ = try recordOrder.place(of: identifier).withProbe { probe in
       try transaction.remove(identifier, in: name, place: recordOrder.isBytes ? nil : probe)
     }
-    if try transaction.tree(name)?.count == 0 {
+    if try transaction.tree(name)?.isEmpty == true {
       try transaction.dropTree(name)
       hasLeftOut = false
     }
@@ -316,7 +330,8 @@ extension DatastoreWriter {
 
 extension DatastoreWriter {
   /// Makes the trees of a datastore that is not there yet and stores its descriptor.
-  package static func create(_ descriptor: DatastoreDescriptor, in transaction: WriteTransaction) throws(ModelError) {
+  package static func create(_ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction) throws(ModelError)
+  {
     let attributes = try descriptor.bytes
     try onStorage { () throws(StorageError) in
       try transaction.createTree(
@@ -329,7 +344,7 @@ extension DatastoreWriter {
   /// Makes the empty tree of an index, in place of the one of that name if there is one. The descriptor is the caller's
   /// to store.
   package static func createIndex(
-    _ index: IndexDescriptor, of descriptor: DatastoreDescriptor, in transaction: WriteTransaction
+    _ index: IndexDescriptor, of descriptor: DatastoreDescriptor, in transaction: any WriteTransaction
   ) throws(ModelError) {
     let name = TreeName.index(index.name, of: descriptor.key)
     let order: TreeOrder =
@@ -341,7 +356,8 @@ extension DatastoreWriter {
   }
 
   /// Stores a changed descriptor; writes nothing where it is the stored one.
-  package static func store(_ descriptor: DatastoreDescriptor, in transaction: WriteTransaction) throws(ModelError) {
+  package static func store(_ descriptor: DatastoreDescriptor, in transaction: any WriteTransaction) throws(ModelError)
+  {
     let attributes = try descriptor.bytes
     try onStorage { () throws(StorageError) in
       let name = TreeName.records(of: descriptor.key)

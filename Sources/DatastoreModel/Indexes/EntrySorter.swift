@@ -30,7 +30,7 @@ package struct EntrySorter: Sendable {
   /// Adds an entry, or takes an earlier one of the same key out.
   package mutating func add(
     value: [UInt8], identifier: [UInt8], _ reference: RecordReference, isRemoval: Bool = false,
-    in transaction: WriteTransaction
+    in transaction: any WriteTransaction
   ) throws {
     run.append(value: value, identifier: identifier, reference: reference, isRemoval: isRemoval)
     count += 1
@@ -38,7 +38,7 @@ package struct EntrySorter: Sendable {
   }
 
   /// Adds an entry by its key.
-  mutating func add(_ key: UnsafeRawBufferPointer, in transaction: WriteTransaction) throws {
+  mutating func add(_ key: UnsafeRawBufferPointer, in transaction: any WriteTransaction) throws {
     run.append(key, .none)
     count += 1
     if run.size >= limit { try spill(transaction) }
@@ -46,7 +46,7 @@ package struct EntrySorter: Sendable {
 
   /// Adds all entries of a run; `moved` tells where records lie now that have been written since, by the offset at which they lay.
   package mutating func add(
-    _ entries: EntryRun, moved: [UInt64: RecordReference] = [:], in transaction: WriteTransaction
+    _ entries: EntryRun, moved: [UInt64: RecordReference] = [:], in transaction: any WriteTransaction
   ) throws {
     run.append(entries, moved: moved)
     count += entries.count
@@ -67,7 +67,7 @@ package struct EntrySorter: Sendable {
     }
   }
 
-  private mutating func spill(_ transaction: WriteTransaction) throws {
+  private mutating func spill(_ transaction: any WriteTransaction) throws {
     run.sort()
     let file = try self.file ?? transaction.scratchFile()
     self.file = file

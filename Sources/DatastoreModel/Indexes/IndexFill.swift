@@ -3,7 +3,7 @@ import StorageEngine
 /// Fills an empty index from all records of a datastore.
 struct IndexFill {
   let datastore: OwnDatastore
-  let transaction: WriteTransaction
+  let transaction: any WriteTransaction
   /// Whether records that the index cannot take are left out; otherwise they are an error when all are known.
   var leavesFailuresOut = false
   /// These are left out in any case where it cannot take them.
@@ -17,7 +17,7 @@ struct IndexFill {
   /// Failures told one by one.
   private static let failureLimit = 1_000
 
-  init(datastore: OwnDatastore, index: IndexDescriptor, transaction: WriteTransaction) {
+  init(datastore: OwnDatastore, index: IndexDescriptor, transaction: any WriteTransaction) {
     self.datastore = datastore
     self.transaction = transaction
     let format = datastore.view.store.formats[datastore.descriptor.key]

@@ -26,7 +26,7 @@ package struct IndexWriter {
 
   /// Adds the entries of a record that had none.
   mutating func insert(
-    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
+    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws {
     for value in values { try add(value, of: identifier, reference, in: transaction) }
   }
@@ -34,7 +34,7 @@ package struct IndexWriter {
   /// Changes the entries of a record; answers how many were not where the old values said.
   mutating func replace(
     _ old: [[UInt8]], by new: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference,
-    in transaction: WriteTransaction
+    in transaction: any WriteTransaction
   ) throws -> Int {
     var missing = 0
     for value in old where !new.contains(value) {
@@ -52,7 +52,7 @@ package struct IndexWriter {
 
   /// Gives a record exactly these entries, whatever it had.
   mutating func mend(
-    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
+    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Int {
     if let sorter = takeGathered() { try writeGathered(sorter, in: transaction, nil) }
     let strays = try removeStrays(of: identifier, keeping: values, in: transaction)
@@ -62,7 +62,7 @@ package struct IndexWriter {
 
   /// Whether the index has an entry for each of these values (and, where it is direct, one that refers to the record).
   func holds(
-    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
+    _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Bool {
     // What waits to be written was made from the records.
     if gathered != nil { return true }
@@ -84,7 +84,7 @@ package struct IndexWriter {
 extension IndexWriter {
   @discardableResult
   private mutating func add(
-    _ value: [UInt8], of identifier: [UInt8], _ reference: RecordReference, in transaction: WriteTransaction
+    _ value: [UInt8], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Bool {
     if gathered != nil {
       try gathered?.add(value: value, identifier: identifier, reference, in: transaction)
@@ -101,7 +101,7 @@ extension IndexWriter {
 
   /// Inserts one entry; in a comparator's order it is checked against both its neighbours.
   func insert(
-    _ key: UnsafeRawBufferPointer, _ reference: RecordReference, in transaction: WriteTransaction
+    _ key: UnsafeRawBufferPointer, _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws -> Bool {
     let payload: Payload = isDirect ? .record(reference) : .none
     if order.isBytes { return try transaction.insert(key, payload, in: tree) }
@@ -121,7 +121,7 @@ extension IndexWriter {
   }
 
   private mutating func remove(
-    _ value: [UInt8], of identifier: [UInt8], in transaction: WriteTransaction
+    _ value: [UInt8], of identifier: [UInt8], in transaction: any WriteTransaction
   ) throws -> Bool {
     if gathered != nil {
       try gathered?.add(value: value, identifier: identifier, .none, isRemoval: true, in: transaction)
@@ -131,13 +131,13 @@ extension IndexWriter {
   }
 
   /// Takes one entry out by its key; whether it was there.
-  func remove(_ key: [UInt8], in transaction: WriteTransaction) throws -> Bool {
+  func remove(_ key: [UInt8], in transaction: any WriteTransaction) throws -> Bool {
     if order.isBytes { return try transaction.remove(key, in: tree) }
     return try order.place(of: key).withProbe { try transaction.remove(key, in: tree, place: $0) }
   }
 
   private func contains(
-    _ value: [UInt8], of identifier: [UInt8], in transaction: WriteTransaction
+    _ value: [UInt8], of identifier: [UInt8], in transaction: any WriteTransaction
   ) throws -> Bool {
     if gathered != nil { return true }
     let key = EntryKey.make(value: value, identifier: identifier)
@@ -150,8 +150,8 @@ extension IndexWriter {
 extension IndexWriter {
   /// From now on holds entries back and writes them in order, if the index is empty: several times as fast as one by one. The
   /// memory is shared by so many indexes.
-  mutating func gather(in transaction: WriteTransaction, sharing indexes: Int) throws {
-    guard gathered == nil, try transaction.tree(tree)?.count == 0 else { return }
+  mutating func gather(in transaction: any WriteTransaction, sharing indexes: Int) throws {
+    guard gathered == nil, try transaction.tree(tree)?.isEmpty == true else { return }
     gathered = EntrySorter(sharing: indexes)
   }
 
@@ -162,7 +162,9 @@ extension IndexWriter {
   }
 
   /// Writes what was held back; a step of `meter` for it, where there is one.
-  mutating func writeGathered(_ sorter: consuming EntrySorter, in transaction: WriteTransaction, _ meter: WorkMeter?)
+  mutating func writeGathered(
+    _ sorter: consuming EntrySorter, in transaction: any WriteTransaction, _ meter: WorkMeter?
+  )
     throws
   {
     try meter?.begin("index \(descriptor.name)", total: sorter.count)
@@ -170,12 +172,12 @@ extension IndexWriter {
   }
 
   /// Writes entries in order into an index that is empty. Memory does not grow with their number.
-  package mutating func fill(from sorter: inout EntrySorter, in transaction: WriteTransaction) throws {
+  package mutating func fill(from sorter: inout EntrySorter, in transaction: any WriteTransaction) throws {
     try fill(from: &sorter, in: transaction, nil)
   }
 
   /// The same, each entry counted by `meter`.
-  mutating func fill(from sorter: inout EntrySorter, in transaction: WriteTransaction, _ meter: WorkMeter?) throws {
+  mutating func fill(from sorter: inout EntrySorter, in transaction: any WriteTransaction, _ meter: WorkMeter?) throws {
     var pending = 0
     try sorter.forEach { entry in
       _ = try insert(entry.key, entry.reference, in: transaction)
@@ -199,14 +201,14 @@ extension IndexWriter {
   private static let settledCount = 1 << 13
 
   /// Makes the index empty, as its descriptor says it.
-  package func create(in transaction: WriteTransaction) throws(StorageError) {
+  package func create(in transaction: any WriteTransaction) throws(StorageError) {
     if try transaction.tree(tree) != nil { try transaction.dropTree(tree) }
     try transaction.createTree(tree, kind: .entries, order: order.treeOrder, attributes: [])
   }
 
   /// Whether the index holds exactly these entries.
-  package func holdsExactly(_ sorter: inout EntrySorter, in transaction: WriteTransaction) throws -> Bool {
-    guard let tree = try transaction.tree(tree), tree.count == UInt64(sorter.count) else { return false }
+  package func holdsExactly(_ sorter: inout EntrySorter, in transaction: any WriteTransaction) throws -> Bool {
+    guard let tree = try transaction.tree(tree), try tree.count == UInt64(sorter.count) else { return false }
     var cursor = tree.cursor()
     try cursor.seek(rank: 0)
     var isHeld = true
@@ -229,7 +231,7 @@ extension IndexWriter {
   /// Removes the entries of a record other than those of `values`, wherever they stand. Walks the whole index; from the second time
   /// on it remembers what it saw, so mending many records of a transaction costs two walks.
   private mutating func removeStrays(
-    of identifier: [UInt8], keeping values: [[UInt8]], in transaction: WriteTransaction
+    of identifier: [UInt8], keeping values: [[UInt8]], in transaction: any WriteTransaction
   ) throws -> Int {
     let kept = Set(values.map { EntryKey.make(value: $0, identifier: identifier) })
     var removed = 0
@@ -239,7 +241,7 @@ extension IndexWriter {
     return removed
   }
 
-  private mutating func search(_ identifier: [UInt8], in transaction: WriteTransaction) throws -> [[UInt8]] {
+  private mutating func search(_ identifier: [UInt8], in transaction: any WriteTransaction) throws -> [[UInt8]] {
     searches += 1
     if searches == 2 {
       var all: [[UInt8]: [[UInt8]]] = [:]
@@ -260,7 +262,7 @@ extension IndexWriter {
   mutating func forget() { (entries, searches) = (nil, 0) }
 
   private func walk(
-    _ transaction: WriteTransaction, _ visit: (UnsafeRawBufferPointer) throws -> Void
+    _ transaction: any WriteTransaction, _ visit: (UnsafeRawBufferPointer) throws -> Void
   ) throws {
     guard let tree = try transaction.tree(tree) else { return }
     var cursor = tree.cursor()
@@ -276,7 +278,7 @@ extension IndexWriter {
 
 extension IndexWriter {
   /// Has every value that more than one record has told of; for an index that was filled, or that is to be unique from now on.
-  package mutating func touchDuplicates(in transaction: WriteTransaction) throws {
+  package mutating func touchDuplicates(in transaction: any WriteTransaction) throws {
     guard descriptor.isUnique else { return }
     var last: (value: [UInt8], comparison: KeyComparison)?
     var found: Set<[UInt8]> = []
@@ -295,7 +297,7 @@ extension IndexWriter {
 
   /// The values of this transaction that now belong to more than one record.
   package func duplicates(
-    of datastore: DatastoreDescriptor, in transaction: WriteTransaction
+    of datastore: DatastoreDescriptor, in transaction: any WriteTransaction
   ) throws -> [UniquenessConflict] {
     guard descriptor.isUnique, !isStale, !touched.isEmpty, let tree = try transaction.tree(tree) else { return [] }
     var conflicts: [UniquenessConflict] = []

@@ -7,7 +7,7 @@ struct OwnDatastore: ReadableDatastore {
   let descriptor: DatastoreDescriptor
   let tree: Tree
 
-  var count: Int { get throws(ModelError) { Int(clamping: tree.count) } }
+  var count: Int { get throws(ModelError) { try tree.entryCount() } }
 
   var primary: any ReadableIndex { OwnPrimaryIndex(datastore: self) }
 
@@ -15,7 +15,7 @@ struct OwnDatastore: ReadableDatastore {
 
   var leftOutCount: Int {
     get throws(ModelError) {
-      try view.tree(.leftOut(of: descriptor.key)).map { Int(clamping: $0.count) } ?? 0
+      try view.tree(.leftOut(of: descriptor.key))?.entryCount() ?? 0
     }
   }
 

@@ -11,7 +11,7 @@ struct OwnPrimaryIndex: ReadableIndex {
       version: datastore.descriptor.version)
   }
 
-  var count: Int { get throws(ModelError) { Int(clamping: datastore.tree.count) } }
+  var count: Int { get throws(ModelError) { try datastore.tree.entryCount() } }
 
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
     try datastore.tree.keys(at: ranks).map { key in
@@ -44,7 +44,7 @@ struct OwnIndex: ReadableIndex {
     try datastore.view.tree(.index(descriptor.name, of: datastore.descriptor.key))
   }
 
-  var count: Int { get throws(ModelError) { try tree().map { Int(clamping: $0.count) } ?? 0 } }
+  var count: Int { get throws(ModelError) { try tree()?.entryCount() ?? 0 } }
 
   func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
     guard let tree = try tree() else { return [] }
@@ -96,13 +96,18 @@ struct OwnIndex: ReadableIndex {
 }
 
 extension Tree {
+  /// `count`, with the errors of this module.
+  func entryCount() throws(ModelError) -> Int {
+    Int(clamping: try onStorage { () throws(StorageError) in try count })
+  }
+
   /// The keys of a range of ranks; ranks beyond the end are left out. One descent and a walk.
   func keys(at ranks: Range<Int>) throws(ModelError) -> [Bytes] {
-    let ranks = ranks.clamped(to: 0..<Int(clamping: count))
+    let ranks = max(0, ranks.lowerBound)..<max(0, ranks.upperBound)
     guard !ranks.isEmpty else { return [] }
     return try onStorage { () throws(StorageError) in
       var keys: [Bytes] = []
-      keys.reserveCapacity(ranks.count)
+      keys.reserveCapacity(min(ranks.count, 1 << 16))
       var cursor = cursor()
       try cursor.seek(rank: UInt64(ranks.lowerBound))
       while keys.count < ranks.count, let entry = cursor.current {
@@ -119,7 +124,7 @@ extension Tree {
   func rank(of bound: KeyBound, encoding: KeyEncoding, isLast: Bool) throws(ModelError) -> Int {
     switch bound {
     case .start: return 0
-    case .end: return Int(clamping: count)
+    case .end: return try entryCount()
     case .before(let value):
       guard order == .bytes else { return try rankInUnknownOrder(of: value, encoding, isAfter: false, isLast: isLast) }
       return try rank(ofBytes: encoding.bound(before: value))

@@ -8,7 +8,11 @@ extension OwnStore {
     let parent = try record.parents.first.map { number throws(ModelError) in
       try ownView(at: CommitNumber(number))
     }
-    if record.isReadOffItsFrame, let reader = try FrameChanges(of: record, view: view, parent: parent) { return reader }
+    if record.listsChanges, record.isReadOffItsFrame,
+      let reader = try FrameChanges(of: record, view: view, parent: parent)
+    {
+      return reader
+    }
     return try DifferenceReader(from: parent, to: view)
   }
 

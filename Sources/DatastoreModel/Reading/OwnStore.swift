@@ -6,7 +6,7 @@ import Synchronization
 /// Reading never waits for a writer. The writer's lock is taken for the length of one editing call and let go after it.
 package final class OwnStore: EditableStore {
   /// The engine's store, for those who need what lies below the model (`compact`, `verify`, `copy`).
-  package let engine: Store
+  package let engine: any Engine
   package let path: String
   package let access: StoreAccess
   /// The program that this store's commits name.
@@ -29,7 +29,7 @@ package final class OwnStore: EditableStore {
   ///   - isInMemory: whether the engine's store is.
   ///   - formats: the app's own types, where it has them.
   package init(
-    _ engine: Store, path: String, access: StoreAccess = .readWrite, program: String = "", keepsLock: Bool = false,
+    _ engine: any Engine, path: String, access: StoreAccess = .readWrite, program: String = "", keepsLock: Bool = false,
     isInMemory: Bool = false, formats: [any CompiledFormat] = []
   ) {
     self.engine = engine
@@ -59,9 +59,9 @@ package final class OwnStore: EditableStore {
       isReadOnly: readOnly || isSealed, lockPatience: patience, program: program, author: author,
       readsMapped: readsMapped)
     let engine = try onStorage { () throws(StorageError) in
-      creates && !readOnly && !Store.exists(at: path, disk: disk)
-        ? try Store.create(at: path, options: options, disk: disk)
-        : try Store.open(at: path, options: options, disk: disk)
+      creates && !readOnly && !FileStore.exists(at: path, disk: disk)
+        ? try FileStore.create(at: path, options: options, disk: disk)
+        : try FileStore.open(at: path, options: options, disk: disk)
     }
     let access: StoreAccess =
       if readOnly {
@@ -83,7 +83,7 @@ package final class OwnStore: EditableStore {
     path: String = "", program: String = "", author: String = "", formats: [any CompiledFormat] = []
   ) -> OwnStore {
     OwnStore(
-      Store.memory(options: StoreOptions(program: program, author: author)), path: path, program: program,
+      FileStore.memory(options: StoreOptions(program: program, author: author)), path: path, program: program,
       isInMemory: true, formats: formats)
   }
 

@@ -115,7 +115,8 @@ struct OwnRecordCursor: RecordCursor {
 
   init(_ datastore: OwnDatastore, at ranks: Range<Int>) {
     self.datastore = datastore
-    self.ranks = ranks.clamped(to: 0..<Int(clamping: datastore.tree.count))
+    // Ranks beyond the end are found to be none.
+    self.ranks = max(0, ranks.lowerBound)..<max(0, ranks.upperBound)
     cursor = datastore.tree.cursor()
   }
 

@@ -17,7 +17,7 @@ extension OwnView {
     of index: IndexDescriptor, in datastore: OwnDatastore, to key: String
   ) throws(ModelError) -> Finding? {
     let source = datastore.descriptor
-    guard let entries = try tree(.index(index.name, of: source.key)), entries.count > 0 else { return nil }
+    guard let entries = try tree(.index(index.name, of: source.key)), try entries.entryCount() > 0 else { return nil }
     let target = try ownDatastore(key)
     // Where only the app can order identifiers, nobody else can go along them.
     guard let encoding = index.encoding.ofReference(to: target?.descriptor) else { return nil }

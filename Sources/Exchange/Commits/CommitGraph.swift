@@ -39,17 +39,17 @@ package struct CommitGraph: Sendable {
   private var generation: UInt64
   private var newest: UInt64 = 0
 
-  package init(_ store: Store) throws(StorageError) {
+  package init(_ store: any Engine) throws(StorageError) {
     generation = store.identity.generation
     try readOn(store)
   }
 
   /// Takes what was appended since; begins anew where compaction has made another file.
-  mutating func update(_ store: Store) throws(StorageError) {
+  mutating func update(_ store: any Engine) throws(StorageError) {
     if store.identity.generation != generation { self = try CommitGraph(store) } else { try readOn(store) }
   }
 
-  private mutating func readOn(_ store: Store) throws(StorageError) {
+  private mutating func readOn(_ store: any Engine) throws(StorageError) {
     let known = newest
     var records: [(record: Slim, pedigree: Pedigree?)] = []
     var latest = known

@@ -117,7 +117,7 @@ package enum StoreDocument {
       self.records = records
     }
 
-    func write(in transaction: WriteTransaction, _ taken: inout Taken) throws {
+    func write(in transaction: any WriteTransaction, _ taken: inout Taken) throws {
       var descriptor = descriptor
       for var index in descriptor.indexes
       where !index.isStale && !(index.hasDeclaredRule && index.encoding.isByteOrdered) {

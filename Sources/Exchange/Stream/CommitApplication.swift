@@ -11,7 +11,7 @@ struct ChangeError: Error {
 /// Makes the changes of one commit from a stream, as they lay in the store that sent them: records, index entries and descriptors, without
 /// asking any rule.
 final class CommitApplication {
-  private let transaction: WriteTransaction
+  private let transaction: any WriteTransaction
   private var descriptors: [String: DatastoreDescriptor] = [:]
   /// Changes of trees whose order only an app knows; they are made at the end, when all places are known.
   private var ordered: [TreeName: OrderedChanges] = [:]
@@ -21,7 +21,7 @@ final class CommitApplication {
     var inserted: [(key: [UInt8], payload: Payload, rank: Int)] = []
   }
 
-  init(_ transaction: WriteTransaction) { self.transaction = transaction }
+  init(_ transaction: any WriteTransaction) { self.transaction = transaction }
 
   func cancel() { transaction.cancel() }
 

@@ -7,7 +7,7 @@ package import StorageEngine
 /// A commit's changes are those to the first parent that lies in this store, which the line names (`on`) where it is not the first one
 /// that the commit was made on. Costs what the changes cost, whatever the size of the store.
 package struct CommitSender {
-  private let store: Store
+  private let store: any Engine
   private let graph: CommitGraph
   /// Takes whole lines.
   private let sink: ([UInt8]) throws -> Void

@@ -1,3 +1,5 @@
+package import StorageEngine
+
 /// What can go wrong with a store on a server. `description` is one sentence that a user can act on; no password ever stands in it.
 package enum ServerError: Error, Hashable, Sendable {
   /// A text that is no URL of a server.
@@ -31,6 +33,8 @@ package enum ServerError: Error, Hashable, Sendable {
   case valueTooLong(count: Int, limit: Int)
   case invalidText(what: String)
   case transactionEnded
+  /// Something that stores on a server do not do.
+  case refusedHere(reason: String)
   /// There is no room on the server's disk; nothing was written.
   case full(reason: String)
   /// What the tables hold is not what was written.
@@ -46,19 +50,6 @@ package struct SQLError: Error, Hashable, Sendable {
   package var message: String
   /// Which statement of an exchange failed, from 0.
   var statement = 0
-}
-
-/// What a transaction read and somebody else changed since.
-package struct TransactionConflict: Error, Hashable, Sendable {
-  /// The commit that the transaction read as of.
-  package var asOf: UInt64
-  /// Names of trees and keys in them, some of them; no key where the tree itself was changed.
-  package var places: [Place]
-
-  package struct Place: Hashable, Sendable {
-    package var tree: String
-    package var key: [UInt8]?
-  }
 }
 
 /// A commit's random name, by which its outcome is found out after a connection was lost.
@@ -110,6 +101,7 @@ extension ServerError: CustomStringConvertible {
       "a value of \(count) bytes is longer than the \(limit) that are allowed"
     case .invalidText(let what): "the \(what) cannot be kept on a server: it holds a zero character or is too long"
     case .transactionEnded: "the transaction has ended"
+    case .refusedHere(let reason): reason
     case .full(let reason): "there is no room on the server (\(reason)); nothing was written"
     case .damaged(let what): "damaged: \(what)"
     case .refused(let error): "the server says: \(error.message) (\(error.state))"

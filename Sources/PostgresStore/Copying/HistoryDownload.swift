@@ -6,7 +6,7 @@ package import StorageEngine
 /// out. Costs what the differences cost; memory is that of one commit's changes.
 package struct HistoryDownload {
   private let source: ServerStore
-  private let target: Store
+  private let target: any Engine
   /// The record that an entry's key names, for entries that refer to one.
   private let record: (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
 
@@ -19,7 +19,7 @@ package struct HistoryDownload {
   ///   - progress: is told of commits done and in all; where it answers false, the copy ends with `cancelled`.
   @discardableResult
   package static func run(
-    from source: ServerStore, to target: Store,
+    from source: ServerStore, to target: any Engine,
     record: @escaping (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?,
     progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> HistoryUpload.Report {
@@ -29,7 +29,7 @@ package struct HistoryDownload {
   }
 
   private init(
-    source: ServerStore, target: Store,
+    source: ServerStore, target: any Engine,
     record: @escaping (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
   ) {
     self.source = source
@@ -94,7 +94,7 @@ package struct HistoryDownload {
     var isRestored = false
   }
 
-  private func write(_ commit: ServerCommit, from base: UInt64, _ transaction: WriteTransaction) throws {
+  private func write(_ commit: ServerCommit, from base: UInt64, _ transaction: any WriteTransaction) throws {
     let old = ServerView(store: source, commit: commit, asOf: base)
     let new = ServerView(store: source, commit: commit, asOf: commit.number)
     let names = (old: base == 0 ? [] : try old.trees(), new: try new.trees())
@@ -128,7 +128,7 @@ package struct HistoryDownload {
 
   /// Brings trees back by their roots where the commit did: those that are nearer to the state that it brought back than to the one it was
   /// made on. What differs from that state is written on top.
-  private func restore(_ commit: ServerCommit, _ plans: inout [TreePlan], _ transaction: WriteTransaction) throws {
+  private func restore(_ commit: ServerCommit, _ plans: inout [TreePlan], _ transaction: any WriteTransaction) throws {
     guard let number = commit.restores, let kept = numbers[number] else { return }
     let state = ServerView(store: source, commit: commit, asOf: number)
     var unchanged: Int?
@@ -180,7 +180,7 @@ package struct HistoryDownload {
   }
 
   private func write(
-    _ key: [UInt8], _ entry: ServerEntry?, in tree: ServerTree, _ commit: UInt64, _ transaction: WriteTransaction
+    _ key: [UInt8], _ entry: ServerEntry?, in tree: ServerTree, _ commit: UInt64, _ transaction: any WriteTransaction
   ) throws {
     guard let entry else {
       if tree.kind == .records {

@@ -6,7 +6,7 @@ package import StorageEngine
 /// difference to the commit before it in the file, whatever it was made on, for a server keeps one row of states. Costs what the
 /// differences cost; memory is bounded but for the commits' own records.
 package struct HistoryUpload {
-  private let source: Store
+  private let source: any Engine
   private let target: ServerStore
   private let tables: Tables
   private let connection: Connection
@@ -27,7 +27,7 @@ package struct HistoryUpload {
   /// - Parameter progress: is told of commits done and in all; where it answers false, nothing is copied.
   @discardableResult
   package static func run(
-    from source: Store, to target: ServerStore,
+    from source: any Engine, to target: ServerStore,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> Report {
     if let reason = target.readOnlyReason { throw ServerError.readOnly(reason: reason) }
@@ -49,7 +49,8 @@ package struct HistoryUpload {
   }
 
   private init(
-    source: Store, target: ServerStore, connection: Connection, progress: @escaping (_ done: Int, _ total: Int) -> Bool
+    source: any Engine, target: ServerStore, connection: Connection,
+    progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) {
     self.source = source
     self.target = target
@@ -240,7 +241,7 @@ package struct HistoryUpload {
   // MARK: A tree that is new, by COPY
 
   private mutating func copyAll(of tree: Tree, number: UInt64) throws {
-    guard tree.count > 0, let target = trees[tree.name] else { return }
+    guard try tree.count > 0, let target = trees[tree.name] else { return }
     try send()
     var cursor = tree.cursor()
     try cursor.seekToStart()
@@ -269,7 +270,7 @@ package struct HistoryUpload {
     waiting.append(
       tables.statement(
         "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, 0, 0)",
-        [.int(Int64(bitPattern: number)), .int32(target), .int(Int64(bitPattern: tree.count))]))
+        [.int(Int64(bitPattern: number)), .int32(target), .int(Int64(bitPattern: try tree.count))]))
   }
 
   /// The last row of a chunk, as COPY takes it.

@@ -46,6 +46,11 @@ struct ServerCatalog: Sendable {
 
   func row(_ name: TreeName, at commit: UInt64) -> Row? { rows[name]?.first { $0.isAlive(at: commit) } }
 
+  /// The tree that had a name last, whether it has it still.
+  func latest(_ name: TreeName, upTo commit: UInt64) -> Row? {
+    rows[name]?.filter { $0.born <= commit }.max { $0.born < $1.born }
+  }
+
   /// Trees whose names begin with `prefix`, in their order.
   func names(prefix: [UInt8], at commit: UInt64) -> [TreeName] {
     rows.filter { $0.key.hasPrefix(prefix) && $0.value.contains { $0.isAlive(at: commit) } }.keys.sorted()

@@ -46,6 +46,15 @@ package struct ServerDifferenceCursor: Sendable {
     limit = max(1, page)
   }
 
+  /// The differences from a key on, some of them, and where the next ones begin.
+  static func page(
+    store: ServerStore, tree: ServerCatalog.Row, from old: UInt64, to new: UInt64, key: [UInt8]
+  ) throws(ServerError) -> (differences: [ServerDifference], next: [UInt8]?) {
+    var cursor = ServerDifferenceCursor(store: store, tree: tree, from: old, to: new, page: 1_000)
+    try cursor.read(from: key)
+    return (cursor.page, cursor.nextKey)
+  }
+
   /// The next difference, or nil at the end.
   package mutating func next() throws(ServerError) -> ServerDifference? {
     while index == page.count {

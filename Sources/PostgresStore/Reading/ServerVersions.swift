@@ -17,7 +17,8 @@ extension ServerView {
   package func versions(
     of key: [UInt8], in name: TreeName, before: UInt64? = nil, limit: Int = 100
   ) throws(ServerError) -> [ServerVersion] {
-    guard let tree = try tree(name), limit > 0 else { return [] }
+    // Also of a tree that is gone by now.
+    guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf), limit > 0 else { return [] }
     // A row stands for its birth and, where none was born as it died, for a delete: so many rows tell of as many states at least.
     let rows = try store.read(
       store.tables.statement(
@@ -34,7 +35,7 @@ extension ServerView {
         order by e.born desc limit $5
         """,
         [
-          .int32(tree.identifier), .bytes(key), .int(Int64(bitPattern: asOf)),
+          .int32(tree.tree), .bytes(key), .int(Int64(bitPattern: asOf)),
           .int(before.map { Int64(bitPattern: $0) } ?? Tables.never), .int(Int64(limit)),
         ]), asOf: asOf)
     var versions: [ServerVersion] = []

@@ -200,7 +200,7 @@ final class Flushing: @unchecked Sendable {
     guard let answers = try? pool.read(statements) else { return conflict }
     for rows in answers {
       for row in 0..<rows.count {
-        let name = TreeName(rows.bytes(row, 0) ?? []).description
+        let name = TreeName(rows.bytes(row, 0) ?? [])
         conflict.places.append(TransactionConflict.Place(tree: name, key: rows.bytes(row, 1)))
       }
     }

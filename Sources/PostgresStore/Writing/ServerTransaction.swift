@@ -11,11 +11,10 @@ package final class ServerTransaction: Sendable {
   package let view: ServerView
   let store: ServerStore
   private let state: Mutex<State>
+  let reads = RememberedReads()
 
   struct State: Sendable {
     var trees: [TreeName: TreeDraft] = [:]
-    var keysRead: Set<TreeKey> = []
-    var rangesRead: [TreeRange] = []
     var treesRead: Set<TreeName> = []
     var readsCatalog = false
     var lease: Lease.Claim?
@@ -32,7 +31,7 @@ package final class ServerTransaction: Sendable {
     /// One that the view has under the name and that was dropped.
     var dropped: Int32?
     var isGone = false
-    var writes: [[UInt8]: KeyWrite] = [:]
+    var writes = SortedWrites()
 
     var hasNewAttributes: Bool { stored.map { $0.attributes != attributes } ?? false }
   }
@@ -89,12 +88,22 @@ package final class ServerTransaction: Sendable {
     }
   }
 
+  /// Makes an empty tree in the place of one that was there before, under its number: it is the same one again.
+  func createTree(_ name: TreeName, again tree: ServerTree) throws(ServerError) {
+    try locked { state throws(ServerError) in
+      let before = state.trees[name]
+      state.trees[name] = TreeDraft(
+        tree: tree.identifier, kind: tree.kind, attributes: tree.attributes, stored: nil,
+        dropped: before?.stored?.tree ?? before?.dropped)
+    }
+  }
+
   /// Takes a tree and all its entries out. Earlier commits keep it.
   package func dropTree(_ name: TreeName) throws(ServerError) {
     _ = try existing(name)
     try locked { state throws(ServerError) in
       state.trees[name]?.isGone = true
-      state.trees[name]?.writes = [:]
+      state.trees[name]?.writes = SortedWrites()
     }
   }
 
@@ -127,27 +136,24 @@ package final class ServerTransaction: Sendable {
     return tree
   }
 
-  private func stored(_ tree: TreeDraft) -> ServerTree? {
-    tree.stored.map { ServerTree(store: store, row: $0, asOf: view.asOf) }
+  /// A tree as it is at this moment, or nil where there is none.
+  func draft(of name: TreeName) throws(ServerError) -> DraftTree? {
+    guard let tree = try load(name) else { return nil }
+    return DraftTree(
+      name: name, number: tree.tree, kind: tree.kind, attributes: tree.attributes,
+      stored: tree.stored.map { ServerTree(store: store, row: $0, asOf: view.asOf) }, writes: tree.writes, reads: reads)
+  }
+
+  private func existingDraft(of name: TreeName) throws(ServerError) -> DraftTree {
+    guard let tree = try draft(of: name) else { throw .noSuchTree(name: name.description) }
+    return tree
   }
 
   // MARK: Reading
 
   /// The entries of keys, each in the place of its key, with the changes so far. At most one round trip.
   package func find(_ keys: [[UInt8]], in name: TreeName) throws(ServerError) -> [ServerEntry?] {
-    let tree = try existing(name)
-    var found = [ServerEntry?](repeating: nil, count: keys.count)
-    var asked: [Int] = []
-    for (place, key) in keys.enumerated() {
-      if let write = tree.writes[key] { found[place] = entry(key, write) } else { asked.append(place) }
-    }
-    guard let stored = stored(tree), !asked.isEmpty else { return found }
-    let answers = try stored.find(asked.map { keys[$0] })
-    for (place, answer) in zip(asked, answers) { found[place] = answer }
-    try locked { state throws(ServerError) in
-      for place in asked { state.keysRead.insert(TreeKey(tree: tree.tree, key: keys[place])) }
-    }
-    return found
+    try existingDraft(of: name).find(keys)
   }
 
   /// The entry of a key, with the changes so far.
@@ -155,8 +161,14 @@ package final class ServerTransaction: Sendable {
     try find([key], in: name)[0]
   }
 
-  private func entry(_ key: [UInt8], _ write: KeyWrite) -> ServerEntry? {
-    write.payload.map { ServerEntry(key: key, payload: $0, born: 0, written: write.written ?? 0) }
+  /// Asks for keys of any trees that will be looked at: one round trip for all of them that are not known.
+  func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(ServerError) {
+    var places: [TreeKey] = []
+    for (name, key) in keys {
+      guard let tree = try load(name), tree.stored != nil, tree.writes[key] == nil else { continue }
+      places.append(TreeKey(tree: tree.tree, key: key))
+    }
+    try reads.fetch(places, in: store, asOf: view.asOf)
   }
 
   /// The first entries of a range, or the last in falling order, with the changes so far. One round trip, or a few where much in the
@@ -164,40 +176,12 @@ package final class ServerTransaction: Sendable {
   package func page(
     _ range: KeyRange = KeyRange(), limit: Int, isReversed: Bool = false, in name: TreeName
   ) throws(ServerError) -> [ServerEntry] {
-    let tree = try existing(name)
-    let own = tree.writes.filter { range.contains($0.key) }
-    var entries: [ServerEntry] = []
-    var read = range
-    if let stored = stored(tree) {
-      var rest = range
-      while true {
-        let page = try stored.page(rest, limit: limit, isReversed: isReversed)
-        entries += page.filter { own[$0.key] == nil }
-        guard page.count == limit, let last = page.last else { break }
-        if isReversed { rest.upper = last.key } else { rest.lower = last.key + [0] }
-        if entries.count >= limit {
-          // What lies behind the page was not looked at.
-          if isReversed { read.lower = last.key } else { read.upper = last.key + [0] }
-          break
-        }
-      }
-      try locked { state throws(ServerError) in state.rangesRead.append(TreeRange(tree: tree.tree, keys: read)) }
-    }
-    entries += own.compactMap { read.contains($0.key) ? entry($0.key, $0.value) : nil }
-    entries.sort { $0.key.lexicographicallyPrecedes($1.key) != isReversed && $0.key != $1.key }
-    return Array(entries.prefix(limit))
+    try existingDraft(of: name).page(range, limit: limit, isReversed: isReversed)
   }
 
   /// How many entries there are in a range, with the changes so far.
   package func count(_ range: KeyRange = KeyRange(), in name: TreeName) throws(ServerError) -> UInt64 {
-    let tree = try existing(name)
-    let own = tree.writes.filter { range.contains($0.key) }
-    var count = UInt64(own.values.count { $0.payload != nil })
-    guard let stored = stored(tree) else { return count }
-    count += try stored.count(range)
-    if !own.isEmpty { count -= UInt64(try stored.find(Array(own.keys)).count { $0 != nil }) }
-    try locked { state throws(ServerError) in state.rangesRead.append(TreeRange(tree: tree.tree, keys: range)) }
-    return count
+    try existingDraft(of: name).count(range)
   }
 
   /// How many entries lie before a key.
@@ -242,8 +226,17 @@ package final class ServerTransaction: Sendable {
     _ key: [UInt8], _ write: KeyWrite, in name: TreeName, kind: TreeKind?
   ) throws(ServerError) {
     guard key.count <= ServerLimits.key else { throw .keyTooLong(count: key.count, limit: ServerLimits.key) }
-    _ = try existing(name, kind: kind)
-    try locked { state throws(ServerError) in state.trees[name]?.writes[key] = write }
+    let tree = try existing(name, kind: kind)
+    // What never was there and is taken out again is no change.
+    let isNothing =
+      write.payload == nil && (tree.stored == nil || reads.had(TreeKey(tree: tree.tree, key: key)) == false)
+    try locked { state throws(ServerError) in
+      if isNothing {
+        state.trees[name]?.writes.remove(key)
+      } else {
+        state.trees[name]?.writes.set(write, for: key)
+      }
+    }
   }
 
   // MARK: Savepoints and leases
@@ -257,6 +250,25 @@ package final class ServerTransaction: Sendable {
 
   /// Undoes every change since the savepoint. What was read since stays remembered: the caller may have gone by it.
   package func rollback(to savepoint: Savepoint) throws(ServerError) { try locked { $0.trees = savepoint.trees } }
+
+  /// What the changes so far add up to in each tree of records, as far as what was there before is known.
+  var changeCounts: [ChangeCounts] {
+    state.withLock { $0.trees }.compactMap { name, tree in
+      guard tree.kind == .records, !tree.isGone, !tree.writes.isEmpty else { return nil }
+      var counts = ChangeCounts(
+        tree: name, inserted: 0, updated: 0, deleted: 0, identifier: UInt32(bitPattern: tree.tree))
+      tree.writes.forEach { key, write in
+        let was = tree.stored != nil && reads.had(TreeKey(tree: tree.tree, key: key)) ?? true
+        switch (was, write.payload != nil) {
+        case (false, true): counts.inserted += 1
+        case (true, true): counts.updated += 1
+        case (true, false): counts.deleted += 1
+        case (false, false): break
+        }
+      }
+      return counts
+    }
+  }
 
   /// Commits only while a lease is still held.
   package func requires(_ lease: Lease) throws(ServerError) { try locked { $0.lease = lease.claim } }
@@ -311,13 +323,13 @@ package final class ServerTransaction: Sendable {
     return try locked { state throws(ServerError) in
       state.hasEnded = true
       guard Self.hasChanges(state) || !info.names.isEmpty || info.restores != nil else { return nil }
-      return Self.draft(state, asOf: view.asOf, info)
+      return draft(state, info)
     }
   }
 
-  private static func draft(_ state: State, asOf: UInt64, _ info: ServerCommitInfo) -> CommitDraft {
+  private func draft(_ state: State, _ info: ServerCommitInfo) -> CommitDraft {
     var draft = CommitDraft(
-      asOf: asOf, keysRead: state.keysRead, rangesRead: state.rangesRead, treesRead: state.treesRead,
+      asOf: view.asOf, keysRead: reads.keys, rangesRead: reads.ranges, treesRead: state.treesRead,
       readsCatalog: state.readsCatalog, lease: state.lease, info: info)
     for (name, tree) in state.trees.sorted(by: { $0.key < $1.key }) {
       if let dropped = tree.dropped { draft.treeChanges.append(.drop(dropped)) }
@@ -330,7 +342,7 @@ package final class ServerTransaction: Sendable {
       } else if tree.hasNewAttributes {
         draft.treeChanges.append(.setAttributes(tree.tree, name, tree.kind, tree.attributes))
       }
-      for (key, write) in tree.writes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      tree.writes.forEach { key, write in
         draft.writes.append((TreeKey(tree: tree.tree, key: key), write, tree.kind == .records))
       }
     }

@@ -32,6 +32,9 @@ package struct CommitRecord: Sendable, Hashable {
   /// What lies behind the public face: pointers into the file.
   var links: CommitLinks
 
+  /// Whether it lies in a file, in a frame that lists its changes.
+  package var listsChanges: Bool { links.own.offset > 0 }
+
   /// Its lasting identity.
   package var identity: CommitIdentity { CommitIdentity(origin: origin, number: originNumber) }
 
@@ -43,6 +46,24 @@ package struct CommitRecord: Sendable, Hashable {
   package var changesNoRecord: Bool {
     flags.isEmpty && undoes == nil && restores == nil && parents.count < 2
       && !counts.contains { ($0.inserted | $0.updated | $0.deleted) > 0 }
+  }
+}
+
+extension CommitRecord {
+  /// A commit on a server: its links are nobody's.
+  package init(
+    number: UInt64, identity: CommitIdentity, parents: [UInt64], date: Int64, program: String, author: String,
+    action: String, flags: CommitFlags, undoes: UInt64?, restores: UInt64?, names: [NameChange],
+    counts: [ChangeCounts], bytes: UInt64
+  ) {
+    self.init(
+      number: number, origin: identity.origin, originNumber: identity.number, parents: parents, date: date,
+      program: program, author: author, action: action, flags: flags, undoes: undoes, restores: restores, names: names,
+      counts: counts, frameBytes: bytes, deadBytes: 0, liveBytes: 0,
+      links: CommitLinks(
+        own: CommitLink(number: number, offset: 0, depth: 0, date: date), frameEnd: 0, orderDepth: 0, parents: [],
+        ancestry: .none, order: .none, lastRestore: nil, head: .beginning, catalog: .none, names: .none, nextTree: 1,
+        changesEnd: 0, superseded: .none))
   }
 }
 
@@ -81,6 +102,14 @@ package struct ChangeCounts: Sendable, Hashable {
   package var deleted: UInt64
   /// The tree's lasting number, by which change entries name it.
   var identifier: UInt32
+
+  package init(tree: TreeName, inserted: UInt64, updated: UInt64, deleted: UInt64, identifier: UInt32) {
+    self.tree = tree
+    self.inserted = inserted
+    self.updated = updated
+    self.deleted = deleted
+    self.identifier = identifier
+  }
 }
 
 /// What the caller says about a commit.

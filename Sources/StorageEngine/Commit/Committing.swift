@@ -1,6 +1,6 @@
 /// Turns a transaction's state into a frame: nodes, record, and the chain that ends with it.
 struct Committing {
-  private let transaction: WriteTransaction
+  private let transaction: FileTransaction
   private let info: CommitInfo
   private let file: DataFile
   private let draft: FrameDraft
@@ -8,7 +8,7 @@ struct Committing {
   private let number: UInt64
   private let own: UInt64
 
-  init(_ transaction: WriteTransaction, _ info: CommitInfo) {
+  init(_ transaction: FileTransaction, _ info: CommitInfo) {
     self.transaction = transaction
     self.info = info
     file = transaction.file

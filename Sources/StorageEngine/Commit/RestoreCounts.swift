@@ -1,9 +1,9 @@
 /// Counts what a restore by roots changed, by the difference to the state that it took the place of.
 struct RestoreCounts {
-  private let transaction: WriteTransaction
+  private let transaction: FileTransaction
   private let file: DataFile
 
-  init(_ transaction: WriteTransaction) {
+  init(_ transaction: FileTransaction) {
     self.transaction = transaction
     file = transaction.file
   }

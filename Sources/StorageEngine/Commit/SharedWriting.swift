@@ -1,6 +1,6 @@
 import Synchronization
 
-extension Store {
+extension FileStore {
   /// Runs `body` in a transaction and returns when its commit is durable: its number, or nil where nothing changed, or what
   /// `body` threw, after which nothing is written. Holds the thread.
   ///
@@ -8,7 +8,7 @@ extension Store {
   /// and in the order of the calls, and syncs once: to hand the turn from thread to thread takes longer than a small commit. So `body`
   /// must not care on which thread it runs, and must not begin another transaction.
   package func write<Failure: Error>(
-    _ info: CommitInfo = CommitInfo(), _ body: (WriteTransaction) throws(Failure) -> Void
+    _ info: CommitInfo = CommitInfo(), _ body: (any WriteTransaction) throws(Failure) -> Void
   ) throws(StorageError) -> Result<UInt64?, Failure> {
     var failure: Failure?
     let number = try write(info) { transaction in
@@ -25,7 +25,7 @@ extension Store {
   }
 
   /// `body` answers whether to commit.
-  private func write(_ info: CommitInfo, body: (WriteTransaction) -> Bool) throws(StorageError) -> UInt64? {
+  private func write(_ info: CommitInfo, body: (FileTransaction) -> Bool) throws(StorageError) -> UInt64? {
     try withoutActuallyEscaping(body) { body throws(StorageError) in
       let job = SharedJob(info, body)
       if writing.takeTurn(orQueue: job) {
@@ -89,19 +89,19 @@ final class SharedJob: @unchecked Sendable {
   // `@unchecked`: `body`, `pending` and `outcome` are touched by the thread that leads only, and by the thread whose job it is only
   // before the job is queued and after the signal.
   private let info: CommitInfo
-  private var body: ((WriteTransaction) -> Bool)?
+  private var body: ((FileTransaction) -> Bool)?
   private var pending: PendingCommit?
   private(set) var outcome: Result<UInt64?, StorageError> = .success(nil)
   let signal = Signal()
   private let leads = Atomic(false)
 
-  init(_ info: CommitInfo, _ body: @escaping (WriteTransaction) -> Bool) {
+  init(_ info: CommitInfo, _ body: @escaping (FileTransaction) -> Bool) {
     self.info = info
     self.body = body
   }
 
   /// Commits what the body does. The caller has the turn, and keeps it.
-  func run(_ store: Store) {
+  func run(_ store: FileStore) {
     outcome = Result { () throws(StorageError) in
       let transaction = try store.beginKeepingTurn()
       guard let body, body(transaction) else {

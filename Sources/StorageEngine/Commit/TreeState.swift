@@ -87,7 +87,29 @@ struct TransactionState: Sendable {
 
 /// A moment of a transaction that it can go back to.
 package struct Savepoint: Sendable {
-  let state: TransactionState
-  let position: UInt64
+  enum Moment: Sendable {
+    case file(state: TransactionState, position: UInt64)
+    /// What a server's transaction keeps of it.
+    case served(any Sendable)
+  }
+
+  let moment: Moment
   let transaction: ObjectIdentifier
+
+  /// A moment of a transaction on a server.
+  package init(of transaction: some WriteTransaction, served moment: any Sendable) {
+    self.moment = .served(moment)
+    self.transaction = ObjectIdentifier(transaction)
+  }
+
+  init(of transaction: FileTransaction, state: TransactionState, position: UInt64) {
+    moment = .file(state: state, position: position)
+    self.transaction = ObjectIdentifier(transaction)
+  }
+
+  /// What a server's transaction kept; nil where the savepoint is another transaction's.
+  package func served(of transaction: some WriteTransaction) -> (any Sendable)? {
+    guard self.transaction == ObjectIdentifier(transaction), case .served(let moment) = moment else { return nil }
+    return moment
+  }
 }

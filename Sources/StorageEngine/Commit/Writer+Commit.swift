@@ -5,7 +5,7 @@ import Synchronization
 /// 1. **The turn.** Transactions append one after the other, first come, first served. Who has the turn takes the writer's lock where
 ///    this process has not got it (`Writer+Lock`).
 /// 2. **The frame.** Changes go into the draft of a frame behind the newest one, into zeros that are on the disk already
-///    (`WriteTransaction`, `ZeroAhead`); nodes, record and trailer follow (`Committing`). These are plain writes.
+///    (`FileTransaction`, `ZeroAhead`); nodes, record and trailer follow (`Committing`). These are plain writes.
 /// 3. **Appending.** The frame joins the chain, and the turn passes on: the next transaction builds on this one at once.
 /// 4. **The sync.** Who waits for a commit leads, or sleeps while another does; one `fdatasync` makes all durable that was appended
 ///    before it began (`CommitQueue` decides who).
@@ -231,13 +231,13 @@ extension Writer {
   }
 }
 
-extension WriteTransaction {
+extension FileTransaction {
   // MARK: 2 and 3, as the transaction sees them
 
   /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
   /// for it. When this throws, nothing is kept and the transaction has ended; it throws the error of a change that failed halfway and
   /// was not rolled back.
-  package func commit(_ info: CommitInfo = CommitInfo()) throws(StorageError) -> PendingCommit? {
+  package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? {
     try locked { () throws(StorageError) -> PendingCommit? in
       if let failure = state.pointee.failure {
         finish()
@@ -269,15 +269,29 @@ extension WriteTransaction {
 /// A commit that was appended and will be durable with the next sync. Letting go of it without waiting does not take it back.
 package struct PendingCommit: Sendable {
   package let number: UInt64
-  let writer: Writer
+  /// Nil where it is durable already, as all are on a server.
+  private let writer: Writer?
+
+  init(number: UInt64, writer: Writer) {
+    self.number = number
+    self.writer = writer
+  }
+
+  /// One that is durable.
+  package init(durable number: UInt64) {
+    self.number = number
+    writer = nil
+  }
 
   /// Returns when the commit is durable, holding no thread meanwhile, and runs where its caller does. Commits that wait at
   /// once share one sync.
-  package nonisolated(nonsending) func durable() async throws(StorageError) { try await writer.untilDurable(number) }
+  package nonisolated(nonsending) func durable() async throws(StorageError) {
+    try await writer?.untilDurable(number)
+  }
 
   /// Returns when the commit is durable; the thread syncs itself, or waits for one that does.
-  package func wait() throws(StorageError) { try writer.waitUntilDurable(number) }
+  package func wait() throws(StorageError) { try writer?.waitUntilDurable(number) }
 
   /// As `wait`, without giving others that write at this moment the time to share the sync.
-  func waitAtOnce() throws(StorageError) { try writer.waitUntilDurable(number, gathers: false) }
+  func waitAtOnce() throws(StorageError) { try writer?.waitUntilDurable(number, gathers: false) }
 }

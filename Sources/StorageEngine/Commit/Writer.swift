@@ -31,7 +31,7 @@ final class Writer: @unchecked Sendable {
   let durableNumber: Atomic<UInt64>
   /// Whether `shared.lock` is there, as readers ask for it without the monitor. Set while that is held.
   let isLocking = Atomic(false)
-  /// Threads whose jobs are done and that do not run again yet: see `Store.write`.
+  /// Threads whose jobs are done and that do not run again yet: see `FileStore.write`.
   let returning = Atomic(0)
 
   /// Who is to be woken, and how.

@@ -4,6 +4,12 @@ package struct CompactionProgress: Sendable, Hashable {
   package var commitsToDo: Int
   /// Bytes of the new file so far.
   package var bytesWritten: UInt64
+
+  package init(commitsDone: Int, commitsToDo: Int, bytesWritten: UInt64) {
+    self.commitsDone = commitsDone
+    self.commitsToDo = commitsToDo
+    self.bytesWritten = bytesWritten
+  }
 }
 
 /// What a compaction did.
@@ -12,9 +18,16 @@ package struct CompactionReport: Sendable, Hashable {
   package var bytesAfter: UInt64
   package var commitsKept: Int
   package var commitsPruned: Int
+
+  package init(bytesBefore: UInt64, bytesAfter: UInt64, commitsKept: Int, commitsPruned: Int) {
+    self.bytesBefore = bytesBefore
+    self.bytesAfter = bytesAfter
+    self.commitsKept = commitsKept
+    self.commitsPruned = commitsPruned
+  }
 }
 
-extension Store {
+extension FileStore {
   /// Writes what the kept commits reach into a new file and puts it in the place of the old one. `head`, named commits and the
   /// newest one are always kept; commits between kept ones are squashed and say so.
   ///
@@ -35,6 +48,12 @@ extension Store {
     compactions.takeBlocking()
     defer { compactions.pass() }
     return try compactInTurn(retention, keepsMore: keepsMore, switchingOn: feature, progress: progress)
+  }
+
+  package func compact(
+    _ retention: Retention, progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) -> CompactionReport {
+    try compact(retention, keepsMore: false, progress: progress)
   }
 
   /// As `compact`, by one who has the compactions' turn.

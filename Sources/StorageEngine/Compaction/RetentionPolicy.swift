@@ -39,7 +39,7 @@ struct RetentionSchedule {
   }
 }
 
-extension Store {
+extension FileStore {
   /// Begins to prune by the store's own policy, if it has one and that may pay, on a thread of its own; whether it has begun. Called
   /// on the writer's thread when the store is idle. It goes on beside writers, and ends when the store is closed; what was copied until
   /// then stays for the next time.
@@ -78,7 +78,7 @@ extension Store {
   /// compactions' turn.
   func pruneAtClose() throws(StorageError) {
     let state = publication.current
-    guard let retention = options.retention, retention != .all, state.chain.end <= Store.mostBytesAtClose,
+    guard let retention = options.retention, retention != .all, state.chain.end <= FileStore.mostBytesAtClose,
       RetentionSchedule.pays(state), try UInt64(kept(of: state, retention).count) < state.newest.links.orderDepth
     else { return }
     _ = try compactInTurn(retention, keepsMore: false) { _ in true }

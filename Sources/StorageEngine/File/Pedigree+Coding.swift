@@ -67,7 +67,7 @@ extension DataFile {
   }
 }
 
-extension Store {
+extension FileStore {
   /// What a commit's links do not tell of where it comes from; nil where they tell all. Of a commit of this store.
   package func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
     let file = publication.current.file

@@ -7,7 +7,7 @@
 struct Salvage {
   let source: DataFile
   let survey: FrameSurvey
-  let target: Store
+  let target: FileStore
   var report = SalvageReport()
   /// The commit of the new store that took the place of one of the old.
   var places: [UInt64: UInt64] = [:]
@@ -23,7 +23,7 @@ struct Salvage {
   /// The number that the first commit of what is surveyed has.
   var firstNumber: UInt64
 
-  init(source: DataFile, survey: FrameSurvey, target: Store) {
+  init(source: DataFile, survey: FrameSurvey, target: FileStore) {
     self.source = source
     self.survey = survey
     self.target = target
@@ -206,7 +206,7 @@ struct Salvage {
   }
 
   private func apply(
-    _ change: LooseChanges.Found, to name: TreeName, _ transaction: WriteTransaction
+    _ change: LooseChanges.Found, to name: TreeName, _ transaction: FileTransaction
   ) throws(StorageError) {
     if try transaction.tree(name) == nil {
       try transaction.createTree(name, kind: .records, attributes: [])
@@ -256,12 +256,12 @@ struct Salvage {
 
   private mutating func countRecords() throws(StorageError) {
     for name in try target.head.trees() {
-      if let tree = try target.head.tree(name), tree.kind == .records { report.records += tree.count }
+      if let tree = try target.head.tree(name), tree.kind == .records { report.records += try tree.count }
     }
   }
 }
 
-extension Store {
+extension FileStore {
   /// Writes a new store at `newPath` from what is readable of the one at `path`, which is only read. The new one has an
   /// identity and an origin of its own.
   ///
@@ -270,7 +270,7 @@ extension Store {
   /// Throws where nothing at all can be read, where something lies at `newPath`, or where the disk fails; then nothing is left there.
   package static func salvage(
     from path: String, to newPath: String, options: StoreOptions, disk: any Disk,
-    progress: (VerifyProgress) -> Bool = { _ in true }, finishing: (Store) -> Void = { _ in }
+    progress: (VerifyProgress) -> Bool = { _ in true }, finishing: (FileStore) -> Void = { _ in }
   ) throws(StorageError) -> SalvageReport {
     let raw = try RawStore(at: path, disk: disk)
     let survey = try FrameSurvey(of: raw.file, limit: raw.end) { done in
@@ -299,14 +299,14 @@ private struct SalvageDraft {
   }
 
   func make(
-    _ options: StoreOptions, _ body: (Store) throws(StorageError) -> SalvageReport
+    _ options: StoreOptions, _ body: (FileStore) throws(StorageError) -> SalvageReport
   ) throws(StorageError) -> SalvageReport {
     let creation = Creation(disk: disk, folder: path)
     try creation.requireNothing()
     let made = try creation.makeFolder()
     clear()
     do {
-      let store = try Store.create(at: folder, options: options, disk: disk)
+      let store = try FileStore.create(at: folder, options: options, disk: disk)
       let report = try body(store)
       try store.close()
       try creation.putInPlace(Reading.dataPath(folder))

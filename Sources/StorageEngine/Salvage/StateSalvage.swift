@@ -1,7 +1,7 @@
 /// Brings a transaction of the new store to the state of one commit of the old, as far as that can be read.
 struct StateSalvage {
   let source: DataFile
-  let transaction: WriteTransaction
+  let transaction: FileTransaction
   let record: CommitRecord
   let frame: FrameSurvey.Frame
   /// The old commit whose state the transaction begins with, where it begins with exactly that: then only what differs
@@ -16,7 +16,7 @@ struct StateSalvage {
   private var looseChanges: LooseChanges?
 
   init(
-    salvage: Salvage, transaction: WriteTransaction, record: CommitRecord, frame: FrameSurvey.Frame, base: UInt64,
+    salvage: Salvage, transaction: FileTransaction, record: CommitRecord, frame: FrameSurvey.Frame, base: UInt64,
     oldParent: CommitRecord?
   ) throws(StorageError) {
     source = salvage.source

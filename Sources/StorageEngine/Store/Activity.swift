@@ -1,4 +1,4 @@
-extension Store {
+extension FileStore {
   /// What the holder of the writer's lock in another process is busy with, as it encoded it; nil where nobody writes or it does not
   /// say.
   package var activity: [UInt8]? {

@@ -42,7 +42,7 @@ struct Creation {
     if try engineCall({ () throws(DiskError) in try disk.status(Reading.dataPath(folder)) }) != nil {
       throw .alreadyExists(path: folder)
     }
-    if let trace = Store.trace(at: folder, disk: disk) { throw .dataMissing(path: folder, trace: trace) }
+    if let trace = FileStore.trace(at: folder, disk: disk) { throw .dataMissing(path: folder, trace: trace) }
   }
 
   /// Gives a file that is durable the name of the store's data, and makes the name durable. After a failure there is no data.

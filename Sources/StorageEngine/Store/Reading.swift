@@ -75,7 +75,7 @@ enum Reading {
     -> StorageError
   {
     guard error.isNotFound else { return StorageError(error) }
-    if let trace = Store.trace(at: folder, disk: disk) { return .dataMissing(path: folder, trace: trace) }
+    if let trace = FileStore.trace(at: folder, disk: disk) { return .dataMissing(path: folder, trace: trace) }
     let isThere = try engineCall { () throws(DiskError) in try disk.status(folder) } != nil
     return isThere ? .notAStore(path: folder) : .notFound(path: folder)
   }

@@ -8,7 +8,8 @@ package final class ScratchFile: Sendable {
 
   private static let namePrefix = "scratch-"
 
-  init(in folder: String, _ disk: any Disk) throws(StorageError) {
+  /// - Parameter folder: a folder of the disk that is there.
+  package init(in folder: String, _ disk: any Disk) throws(StorageError) {
     file = try engineCall { () throws(DiskError) in
       for name in try disk.list(folder) where name.hasPrefix(Self.namePrefix) { try disk.unlink("\(folder)/\(name)") }
       let path = "\(folder)/\(Self.namePrefix)\(String(disk.randomNumber(), radix: 16))"
@@ -36,7 +37,7 @@ package final class ScratchFile: Sendable {
   }
 }
 
-extension WriteTransaction {
+extension FileTransaction {
   /// A new file for what does not fit into memory.
   package func scratchFile() throws(StorageError) -> ScratchFile { try ScratchFile(in: store.path, store.disk) }
 }

@@ -57,6 +57,13 @@ package struct StoreIdentity: Sendable, Hashable {
   package var generation: UInt64
   /// Nanoseconds since 1970.
   package var created: Int64
+
+  package init(high: UInt64, low: UInt64, generation: UInt64, created: Int64) {
+    self.high = high
+    self.low = low
+    self.generation = generation
+    self.created = created
+  }
 }
 
 /// What opening found.
@@ -71,6 +78,8 @@ package struct OpeningReport: Sendable, Hashable {
   package var damage: StorageError?
   /// Sentences for people; empty where nothing was special.
   package var notes: [String] = []
+
+  package init() {}
 }
 
 /// Who holds the writer's lock.
@@ -104,6 +113,8 @@ package struct WorkCounts: Sendable, Hashable {
   package var commits: UInt64 = 0
   package var nodesWritten: UInt64 = 0
   package var nodeBytesWritten: UInt64 = 0
+  /// How often a server was waited for.
+  package var roundTrips: UInt64 = 0
 
   package init() {}
 }

@@ -7,13 +7,50 @@ package struct Version: Sendable {
   /// The change that wrote the state; its kind says whether the record was there. Nil where a restore went back to before
   /// the record's first insertion.
   package var change: Change?
+
+  package init(commit: UInt64, isRestored: Bool, change: Change?) {
+    self.commit = commit
+    self.isRestored = isRestored
+    self.change = change
+  }
 }
 
 /// Goes through every state that a record has had, newest first, as seen from one commit.
+package struct VersionCursor: Sendable {
+  private enum Walk: Sendable {
+    case file(FileVersions)
+    case served(ServedVersions)
+  }
+
+  private var walk: Walk
+
+  init(view: View, name: TreeName, key: KeyProbe) throws(StorageError) {
+    walk =
+      if let served = view.servedView {
+        .served(ServedVersions(view: served, name: name, key: try key.served()))
+      } else {
+        .file(try FileVersions(view: view, name: name, key: key))
+      }
+  }
+
+  /// The next older state, or nil at the end.
+  package mutating func next() throws(StorageError) -> Version? {
+    switch walk {
+    case .file(var versions):
+      defer { walk = .file(versions) }
+      return try versions.next()
+    case .served(var versions):
+      defer { walk = .served(versions) }
+      return try versions.next()
+    }
+  }
+}
+
+/// The states of a record as a file has them.
 ///
 /// Walks the chain of change entries, one read a version, without touching a tree; only where a restore by roots made the
 /// chain jump back it looks into the tree as it was before the restore.
-package struct VersionCursor: Sendable {
+struct FileVersions: Sendable {
   private var view: View
   private let name: TreeName
   private let key: SearchKey
@@ -65,7 +102,7 @@ package struct VersionCursor: Sendable {
   }
 
   /// The next older state, or nil at the end.
-  package mutating func next() throws(StorageError) -> Version? {
+  mutating func next() throws(StorageError) -> Version? {
     while !isAtEnd {
       let change = try reference.map { reference throws(StorageError) in try view.file.change(reference) }
       // The chain goes on among the commits since the last restore.

@@ -2,19 +2,44 @@
 /// long as it is held, also after a compaction or after the store was closed.
 package struct View: Sendable {
   package let commit: CommitRecord
-  let file: DataFile
+  private let stored: DataFile?
+  private let served: (any ServedView)?
+
+  init(commit: CommitRecord, file: DataFile) {
+    self.commit = commit
+    stored = file
+    served = nil
+  }
+
+  /// A state on a server.
+  package init(commit: CommitRecord, served: any ServedView) {
+    self.commit = commit
+    stored = nil
+    self.served = served
+  }
+
+  /// Only asked for where no server is: each call that a server serves goes there before.
+  var file: DataFile {
+    guard let stored else { preconditionFailure("a view of a server has no file") }
+    return stored
+  }
+
+  /// Whose state it is, where that is a server's.
+  package var servedView: (any ServedView)? { served }
 
   private var catalog: TreeRoot { TreeRoot(pointer: commit.links.catalog) }
 
   /// A tree, or nil where this view has none of that name.
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
+    if let served { return try served.tree(name) }
     guard let entry = try catalogEntry(name) else { return nil }
     return try tree(name, entry)
   }
 
   /// The names of the trees that begin with `prefix`, in their order. Costs nothing that grows with the trees' entries.
   package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
-    try CatalogScan(file: file).names(in: catalog, prefix: prefix)
+    if let served { return try served.trees(prefix: prefix) }
+    return try CatalogScan(file: file).names(in: catalog, prefix: prefix)
   }
 
   func catalogEntry(_ name: TreeName) throws(StorageError) -> CatalogEntry? {
@@ -61,8 +86,14 @@ struct CatalogScan {
 
 extension View {
   /// The value of a record that a version or a change of this store refers to, with its check verified.
-  package func value(of record: RecordReference) throws(StorageError) -> Bytes { try file.value(record) }
+  package func value(of record: RecordReference) throws(StorageError) -> Bytes {
+    if let served = record.served { return try served.value }
+    return try file.value(record)
+  }
 
   /// The change that a reference names.
-  package func change(of record: RecordReference) throws(StorageError) -> Change { try file.change(record) }
+  package func change(of record: RecordReference) throws(StorageError) -> Change {
+    if let served = record.served { return served.change }
+    return try file.change(record)
+  }
 }

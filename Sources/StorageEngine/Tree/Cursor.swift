@@ -2,8 +2,10 @@
 ///
 /// A cursor is a value: a copy goes its own way. It stays on the snapshot that it was made for.
 package struct Cursor: Sendable {
-  private let file: DataFile
+  private let source: DataFile?
   private let root: TreeRoot
+  /// Where the entries come from in place of the file.
+  private var served: ServedCursor?
   /// The inner nodes above the leaf, from the root down, each with the cell that was gone down through.
   private var path: [Step] = []
   /// The leaf that the cursor stands in; nil before the first seek, and beyond either end.
@@ -23,11 +25,13 @@ package struct Cursor: Sendable {
   package private(set) var currentPayload: Payload?
 
   /// Whether the cursor stands at an entry.
-  package var hasEntry: Bool { leaf != nil }
+  package var hasEntry: Bool { leaf != nil || served?.current != nil }
 
   /// The entry at the cursor; nil before the first seek, and beyond either end. Each time it is asked for, the key is copied.
   package var current: Entry? {
-    guard let leaf, let payload = currentPayload, let key = try? leaf.view.keyBytes(index) else { return nil }
+    guard let leaf, let payload = currentPayload, let key = try? leaf.view.keyBytes(index) else {
+      return served?.current
+    }
     return Entry(key: key, payload: payload)
   }
 
@@ -35,16 +39,52 @@ package struct Cursor: Sendable {
   package func copyKey(into key: inout [UInt8]) throws(StorageError) {
     key.removeAll(keepingCapacity: true)
     try leaf?.view.appendKey(index, to: &key)
+    if let entry = served?.current { entry.key.withUnsafeBytes { key.append(contentsOf: $0) } }
   }
 
+  /// The keys that are there without asking anybody: of the current entry, and of those behind it that came with it from a server.
+  package var keysAtHand: [Bytes] {
+    if let served { return served.rest.map(\.key) }
+    return current.map { [$0.key] } ?? []
+  }
+
+  /// The keys before the current one that came with it from a server, in order.
+  package var keysBefore: [Bytes] { served?.before.map(\.key) ?? [] }
+
   init(file: DataFile, root: TreeRoot) {
-    self.file = file
+    source = file
     self.root = root
+  }
+
+  init(_ served: ServedCursor) {
+    source = nil
+    root = .empty
+    self.served = served
+  }
+
+  /// Only asked for where no server is.
+  private var file: DataFile {
+    guard let source else { preconditionFailure("a cursor of a server has no file") }
+    return source
+  }
+
+  /// Moves where the entries come from a server.
+  private mutating func moveServed(
+    _ move: (inout ServedCursor) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    guard served != nil else { return }
+    currentPayload = nil
+    try move(&served!)
+    currentPayload = served?.current?.payload
   }
 
   /// Goes to the first entry that is not less than the probe. Reads one node a level (two where the entry lies in the
   /// next leaf).
   package mutating func seek(to probe: KeyProbe) throws(StorageError) {
+    if source == nil {
+      let key = try probe.served()
+      return try moveServed { served throws(StorageError) in try served.seek(to: key) }
+    }
     try probe.withProbe { probe throws(StorageError) in try self.seek(to: probe) }
   }
 
@@ -57,6 +97,7 @@ package struct Cursor: Sendable {
 
   /// Goes to the entry with `rank` entries before it; beyond the end where there are not so many.
   package mutating func seek(rank: UInt64) throws(StorageError) {
+    if source == nil { return try moveServed { served throws(StorageError) in try served.seek(rank: rank) } }
     leave(.afterEnd)
     guard rank < root.count, var node = try root.node(in: file) else { return }
     var rest = rank
@@ -79,11 +120,15 @@ package struct Cursor: Sendable {
   package mutating func seekToStart() throws(StorageError) { try seek(rank: 0) }
 
   /// Goes to the last entry.
-  package mutating func seekToEnd() throws(StorageError) { try seek(rank: root.count &- 1) }
+  package mutating func seekToEnd() throws(StorageError) {
+    if source == nil { return try moveServed { served throws(StorageError) in try served.seekToEnd() } }
+    try seek(rank: root.count &- 1)
+  }
 
   /// Goes to the entry behind; from before the start to the first one. Beyond the last there is none.
   package mutating func next() throws(StorageError) {
     guard let count = leaf?.view.count else {
+      if source == nil { return try moveServed { served throws(StorageError) in try served.next() } }
       if edge == .beforeStart { try seekToStart() }
       return
     }
@@ -94,6 +139,7 @@ package struct Cursor: Sendable {
   /// Goes to the entry before; from behind the end to the last one. Before the first there is none.
   package mutating func previous() throws(StorageError) {
     guard leaf != nil else {
+      if source == nil { return try moveServed { served throws(StorageError) in try served.previous() } }
       if edge == .afterEnd { try seekToEnd() }
       return
     }

@@ -5,6 +5,12 @@ package struct Difference: Sendable {
   package var old: Entry?
   /// Nil where only the older view has the key.
   package var new: Entry?
+
+  package init(key: Bytes, old: Entry?, new: Entry?) {
+    self.key = key
+    self.old = old
+    self.new = new
+  }
 }
 
 /// What differs between two views in one tree; a tree that one of them lacks counts as empty.
@@ -12,6 +18,9 @@ package struct Difference: Sendable {
 /// Subtrees that both share are skipped without being read, so the cost is that of the differences. In trees of byte order
 /// the differences come in that order and memory stays bounded; in trees of the caller's order they come in no order.
 package func difference(_ old: View, _ new: View, tree: TreeName) throws(StorageError) -> DifferenceCursor {
+  if let older = old.servedView, let newer = new.servedView {
+    return DifferenceCursor(ServedDifferences(older: older, newer: newer, name: tree))
+  }
   let oldEntry = try old.catalogEntry(tree)
   let newEntry = try new.catalogEntry(tree)
   return DifferenceCursor(
@@ -27,7 +36,10 @@ package struct DifferenceCursor: Sendable {
   private enum Walk: Sendable {
     case ordered(OrderedDifference)
     case unordered(UnorderedDifference)
+    case served(ServedDifferences)
   }
+
+  init(_ served: ServedDifferences) { walk = .served(served) }
 
   init(old: (DataFile, TreeRoot), new: (DataFile, TreeRoot), order: TreeOrder, isSameFile: Bool) {
     walk =
@@ -46,6 +58,9 @@ package struct DifferenceCursor: Sendable {
     case .unordered(var unordered):
       defer { walk = .unordered(unordered) }
       return try unordered.next()
+    case .served(var served):
+      defer { walk = .served(served) }
+      return try served.next()
     }
   }
 }

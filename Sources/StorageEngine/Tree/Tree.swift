@@ -10,14 +10,62 @@ package struct Tree: Sendable {
   let root: TreeRoot
   let goneRoot: TreeRoot
   let source: RecordSource
+  /// Who answers in place of the file.
+  private let served: (any ServedTree)?
 
-  /// The number of entries. O(1).
-  package var count: UInt64 { root.count }
+  init(
+    name: TreeName, identifier: UInt32, kind: TreeKind, order: TreeOrder, attributes: Bytes, root: TreeRoot,
+    goneRoot: TreeRoot, source: RecordSource
+  ) {
+    self.name = name
+    self.identifier = identifier
+    self.kind = kind
+    self.order = order
+    self.attributes = attributes
+    self.root = root
+    self.goneRoot = goneRoot
+    self.source = source
+    served = nil
+  }
+
+  /// A tree on a server.
+  package init(
+    name: TreeName, identifier: UInt32, kind: TreeKind, attributes: Bytes, served: any ServedTree
+  ) {
+    self.name = name
+    self.identifier = identifier
+    self.kind = kind
+    order = .bytes
+    self.attributes = attributes
+    root = .empty
+    goneRoot = .empty
+    source = .none
+    self.served = served
+  }
+
+  /// Whether it is asked over a network: keys should be asked for together then.
+  package var isServed: Bool { served != nil }
+
+  /// The number of entries. O(1) in a file; counted by a server.
+  package var count: UInt64 {
+    get throws(StorageError) {
+      if let served { return try served.count }
+      return root.count
+    }
+  }
+
+  /// Whether there is no entry.
+  package var isEmpty: Bool {
+    get throws(StorageError) {
+      if let served { return try served.page(from: [], to: nil, limit: 1, isReversed: false).isEmpty }
+      return root.count == 0
+    }
+  }
 
   /// The hidden tree beside a tree of records: what is deleted, each key with a reference to its delete. Nil in a tree of
   /// entries.
   package var gone: Tree? {
-    guard kind == .records else { return nil }
+    guard kind == .records, served == nil else { return nil }
     return Tree(
       name: name, identifier: identifier, kind: .entries, order: order, attributes: Bytes(), root: goneRoot,
       goneRoot: .empty, source: source)
@@ -25,35 +73,74 @@ package struct Tree: Sendable {
 
   /// The entry of a key, or nil. Reads one node a level.
   package func find(_ probe: KeyProbe) throws(StorageError) -> Entry? {
-    try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: source.file).entry(probe, in: root) }
+    guard let file = source.stored else { return try find([probe.served()])[0] }
+    return try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: file).entry(probe, in: root) }
+  }
+
+  /// The entries of keys in a tree of byte order, each in the place of its key. One round trip, where a server is asked.
+  package func find(_ keys: [[UInt8]]) throws(StorageError) -> [Entry?] {
+    if let served { return keys.isEmpty ? [] : try served.find(keys) }
+    var found: [Entry?] = []
+    for key in keys { found.append(try find(.bytes(key))) }
+    return found
   }
 
   /// The payload of a key, or nil: `find` without making a copy of the key.
   package func payload(_ probe: KeyProbe) throws(StorageError) -> Payload? {
-    try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: source.file).find(probe, in: root) }
+    guard let file = source.stored else { return try find([probe.served()])[0]?.payload }
+    return try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: file).find(probe, in: root) }
   }
 
-  /// How many entries lie before the probe. Reads one node a level.
+  /// How many entries lie before the probe. Reads one node a level; counted by a server.
   package func rank(of probe: KeyProbe) throws(StorageError) -> UInt64 {
-    try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: source.file).rank(of: probe, in: root) }
+    if let served { return try served.rank(of: probe.served()) }
+    return try probe.withProbe { probe throws(StorageError) in
+      try TreeSearch(file: source.file).rank(of: probe, in: root)
+    }
   }
 
   /// A cursor that stands nowhere yet.
-  package func cursor() -> Cursor { Cursor(file: source.file, root: root) }
+  package func cursor() -> Cursor {
+    if let served { return Cursor(ServedCursor(served)) }
+    return Cursor(file: source.file, root: root)
+  }
 
   /// The value of a record, with its check verified. Not copied where the store is mapped.
-  package func value(of record: RecordReference) throws(StorageError) -> Bytes { try source.value(record) }
+  package func value(of record: RecordReference) throws(StorageError) -> Bytes {
+    if let served = record.served { return try served.value }
+    return try source.value(record)
+  }
 
   /// The change that a reference names: by which commit, of which key, in place of what.
-  package func change(of record: RecordReference) throws(StorageError) -> Change { try source.change(record) }
+  package func change(of record: RecordReference) throws(StorageError) -> Change {
+    if let served = record.served { return served.change }
+    return try source.change(record)
+  }
 }
 
 /// Where change entries are read: the file, and the frame that a transaction has not finished.
 struct RecordSource: Sendable {
-  let file: DataFile
+  /// Nil where a server has the entries.
+  let stored: DataFile?
   var draft: FrameDraft?
   /// The number that the draft's commit will have.
   var draftNumber: UInt64 = 0
+
+  static let none = RecordSource()
+
+  private init() { stored = nil }
+
+  init(file: DataFile, draft: FrameDraft? = nil, draftNumber: UInt64 = 0) {
+    stored = file
+    self.draft = draft
+    self.draftNumber = draftNumber
+  }
+
+  /// Only asked for where no server is: whoever holds a served tree, or a reference of one, went there before.
+  var file: DataFile {
+    guard let stored else { preconditionFailure("a tree on a server has no file") }
+    return stored
+  }
 
   private func drafted(_ reference: RecordReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes)? {
     guard let draft, draft.contains(reference.offset),

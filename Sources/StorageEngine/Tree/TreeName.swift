@@ -73,15 +73,19 @@ package enum Payload: Sendable, Hashable {
 }
 
 /// Where a change entry lies, how long it is, and the check that it must have.
+///
+/// On a server a record is named by its key and the commit that wrote it (`served`); the offset is that commit's number then.
 package struct RecordReference: Hashable, Sendable {
   package var offset: UInt64
   package var length: UInt32
   package var check: UInt32
+  package var served: ServedRecord?
 
-  package init(offset: UInt64, length: UInt32, check: UInt32) {
+  package init(offset: UInt64, length: UInt32, check: UInt32, served: ServedRecord? = nil) {
     self.offset = offset
     self.length = length
     self.check = check
+    self.served = served
   }
 }
 

@@ -9,7 +9,7 @@ package struct Leftover: Sendable, Hashable, CustomStringConvertible {
   package var description: String { "\(name), \(bytes) bytes: \(purpose)" }
 }
 
-extension Store {
+extension FileStore {
   /// What interrupted work and recovery have left beside the data of the store at a path, in the order of the names.
   package static func leftovers(at path: String, disk: any Disk = SystemDisk()) throws(StorageError) -> [Leftover] {
     try engineCall { () throws(DiskError) in

@@ -61,7 +61,7 @@ struct Verifier {
   }
 }
 
-extension Store {
+extension FileStore {
   /// Verifies the store at a path. See `Verifier` for what is looked at; the order of trees whose comparison only the app
   /// knows, and indexes against their records, are for the modules above to check.
   ///

@@ -8,6 +8,7 @@ import Documents
 import StorageEngine
 import StoreBrowser
 #if PostgreSQL
+  import PostgresPersistence
   import PostgresStore
 #endif
 
@@ -31,10 +32,32 @@ func shownLocation(_ text: String) -> String {
   #endif
 }
 
-/// The store that a URL names, for reading.
-func openServer(_ text: String) throws(ModelError) -> any ReadableStore {
+/// The store that a URL names. A role that may only read makes it read-only.
+///
+/// - Parameter creates: makes its tables where there are none.
+func openServer(_ text: String, readOnly: Bool, creates: Bool = false) throws(ModelError) -> any ReadableStore {
   #if PostgreSQL
-    return try ServedStore.open(text)
+    let url: ServerURL
+    do throws(ServerError) {
+      url = try ServerURL(parsing: text)
+    } catch {
+      throw .invalid(text: "", column: nil, reason: error.description)
+    }
+    let engine = try onStorage { () throws(StorageError) in
+      try ServerEngine.open(
+        url, creates: creates, isReadOnly: readOnly, options: ServerOptions(program: "strata", author: currentUser()),
+        record: { $0.recordOfEntry($1) })
+    }
+    let access: StoreAccess = engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite
+    let store = OwnStore(engine, path: engine.path, access: access, program: "strata")
+    guard case .readWrite = access else { return store }
+    do {
+      return try typedStore(PostgresPersistence(lazily: text), store.head) ?? store
+    } catch let error as ModelError {
+      throw error
+    } catch {
+      throw .storage("\(error)", kind: .failed)
+    }
   #else
     throw ModelError.refused(reason: "this program was built without PostgreSQL")
   #endif
@@ -52,7 +75,8 @@ extension VerbRun {
       do {
         report = try copy(from, to, meter)
       } catch let error as ServerError {
-        throw ModelError(error)
+        if case .invalidURL = error { throw ModelError.invalid(text: "", column: nil, reason: error.description) }
+        throw ModelError(StorageError(error))
       } catch let error as StorageError {
         throw ModelError(error)
       }
@@ -98,7 +122,7 @@ extension VerbRun {
       }
     }
 
-    private func upload(_ source: Store, _ url: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
+    private func upload(_ source: any Engine, _ url: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
       let server = try ServerStore.open(
         ServerURL(parsing: url), creates: true, options: ServerOptions(program: "strata", author: currentUser()))
       let report = try HistoryUpload.run(from: source, to: server) { meter.report($0, $1) }
@@ -107,16 +131,11 @@ extension VerbRun {
     }
 
     private func download(
-      _ server: ServerStore, _ target: Store, _ meter: ProgressMeter
+      _ server: ServerStore, _ target: any Engine, _ meter: ProgressMeter
     ) throws -> HistoryUpload.Report {
       try HistoryDownload.run(
         from: server, to: target,
-        record: { tree, key in
-          guard let (datastore, _) = tree.indexName, let split = key.withUnsafeBytes({ EntryKey.split($0) }) else {
-            return nil
-          }
-          return (.records(of: datastore), split.identifier)
-        }, progress: { meter.report($0, $1) })
+        record: { $0.recordOfEntry($1) }, progress: { meter.report($0, $1) })
     }
   }
 

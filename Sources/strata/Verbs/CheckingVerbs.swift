@@ -10,9 +10,17 @@ extension VerbRun {
   func verify() throws -> Int32 {
     let path = try required(0)
     if OriginalFolder.exists(at: path) { return try verifyFolder(path) }
+    if isServer(path) {
+      // A server sees to its own bytes.
+      let isClean = try verifyModel(of: ownStore(store()), afterDamage: false)
+      try printSummary(isClean: isClean, "indexes and records compared; the server sees to its bytes")
+      return isClean ? 0 : 3
+    }
     let meter = ProgressMeter("verifying")
     let bytes = try describingStorageErrors { () throws(StorageError) in
-      try Store.verify(at: path, disk: SystemDisk()) { meter.report(Int(clamping: $0.done), Int(clamping: $0.total)) }
+      try FileStore.verify(at: path, disk: SystemDisk()) {
+        meter.report(Int(clamping: $0.done), Int(clamping: $0.total))
+      }
     }
     meter.finish()
     // Every byte was just read by calls. Where the disk could not read some, to touch it in a mapping would end the program.
@@ -32,7 +40,7 @@ extension VerbRun {
     // What keeps it from being opened was told of.
     case .failure: break
     }
-    for leftover in try describingStorageErrors({ () throws(StorageError) in try Store.leftovers(at: path) }) {
+    for leftover in try describingStorageErrors({ () throws(StorageError) in try FileStore.leftovers(at: path) }) {
       try printFinding("note", "\(leftover)")
     }
     try printSummary(

@@ -33,7 +33,7 @@ extension VerbRun {
     }
     let reader = try LineReader(path: file)
     let path = try required(0)
-    let isNew = !Store.exists(at: path, disk: SystemDisk())
+    let isNew = !FileStore.exists(at: path, disk: SystemDisk())
     let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
     if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
     defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
@@ -69,7 +69,7 @@ extension VerbRun {
     var bytes: [UInt8] = []
     while let line = try reader.next() { bytes += line + [UInt8(ascii: "\n")] }
     let path = try required(0)
-    let isNew = !Store.exists(at: path, disk: SystemDisk())
+    let isNew = !FileStore.exists(at: path, disk: SystemDisk())
     let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
     defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
     let taken = try StoreDocument.read(

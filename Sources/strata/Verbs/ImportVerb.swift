@@ -14,7 +14,7 @@ extension VerbRun {
     let plan = try importPlan()
     var source = try TableSource(path: required(2))
     let path = try required(0)
-    let isNew = !FileManager.default.fileExists(atPath: path)
+    let isNew = !isServer(path) && !FileManager.default.fileExists(atPath: path)
     let store = try importedStore(at: path, isNew: isNew)
     defer { if isNew, store.head.commit == CommitNumber(0) { try? FileManager.default.removeItem(atPath: path) } }
     let meter = ProgressMeter("importing \(plan.datastore)")
@@ -33,7 +33,8 @@ extension VerbRun {
 
   /// The store to import into: made where there is none, except that a dry run then goes into memory.
   private func importedStore(at path: String, isNew: Bool) throws -> OwnStore {
-    isNew && arguments.has("--dry-run")
+    if isServer(path) { return try ownStore(openServer(path, readOnly: false, creates: true)) }
+    return isNew && arguments.has("--dry-run")
       ? OwnStore.memory(program: "strata", author: currentUser())
       : try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
   }

@@ -18,6 +18,7 @@ struct VerbRun {
   ///
   /// - Returns: The exit status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
   func run() async throws -> Int32 {
+    try requireFileWhereNeeded()
     let status: Int32
     switch arguments.verb.name {
     case "info": status = try info()
@@ -66,6 +67,17 @@ struct VerbRun {
     }
     try output.flush()
     return notice.isGiven && status < 3 ? 3 : status
+  }
+
+  /// What goes by the bytes of a file, or takes in commits of other stores, is not done on a server.
+  private func requireFileWhereNeeded() throws(ModelError) {
+    let verb = arguments.verb.name
+    let wantsFile =
+      ["remote", "fetch", "merge", "push", "exchange", "clone", "serve", "salvage", "convert"].contains(verb)
+      || (["import", "export"].contains(verb) && arguments.has("--entities"))
+      || (verb == "import" && (arguments.has("--history") || arguments.has("--interchange")))
+    guard wantsFile, [0, 1].contains(where: { arguments.operand($0).map(isServer) ?? false }) else { return }
+    throw .refused(reason: "\(verb) wants a store file here: copy the store to one, as in “strata copy URL PATH”")
   }
 
   /// The operand of a place that the verb's description requires.

@@ -28,7 +28,7 @@ struct QueryCostTests {
   private let persistence = MemoryPersistence()
   private var items: ItemFormat.Datastore { persistence.datastore(ItemFormat.self) }
 
-  private var engine: Store {
+  private var engine: any Engine {
     get throws { try persistence._store.connection.storeForWriting() }
   }
 

@@ -37,6 +37,22 @@ extension BookFormat {
   }
 }
 
+/// Books without an index.
+struct PlainBookFormat: DatastoreFormat {
+  typealias Version = BookFormat.Version
+  typealias Instance = Book
+  static let defaultKey = BookFormat.defaultKey
+  static let currentVersion = Version.first
+
+  static func datastore(_ persistence: some Persistence<ReadWrite>) -> Self.Datastore {
+    .JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { try $0.decode(Book.self, from: $1) }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+  }
+}
+
 extension Book {
   /// Books 1…n with titles "Book 001"….
   static func numbered(_ numbers: some Sequence<Int>) -> [Book] {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Verifying indexes against records")
 struct VerificationTests {
-  private func damage(_ store: OwnStore, _ body: (WriteTransaction) throws(StorageError) -> Void) throws {
+  private func damage(_ store: OwnStore, _ body: (any WriteTransaction) throws(StorageError) -> Void) throws {
     _ = try store.transact(CommitInfo(action: "damage")) { transaction throws(ModelError) in
       try onStorage { () throws(StorageError) in try body(transaction) }
     }

@@ -11,13 +11,13 @@ struct BesideWriterTests {
     return options
   }
 
-  private func store(at path: String, _ disk: any Disk, idleSeconds: Double = 3600) throws -> Store {
-    let store = try Store.create(at: path, options: options(idleSeconds: idleSeconds), disk: disk)
+  private func store(at path: String, _ disk: any Disk, idleSeconds: Double = 3600) throws -> FileStore {
+    let store = try FileStore.create(at: path, options: options(idleSeconds: idleSeconds), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     return store
   }
 
-  private func untilLetGo(_ store: Store) { while store.writing.holdsLock { letOthersRun() } }
+  private func untilLetGo(_ store: FileStore) { while store.writing.holdsLock { letOthersRun() } }
 
   // MARK: The lock
 
@@ -25,7 +25,7 @@ struct BesideWriterTests {
   func idle() throws {
     let folder = TemporaryFolder()
     let first = try store(at: folder.store(), SystemDisk(), idleSeconds: 0.001)
-    let second = try Store.open(at: folder.store(), options: options())
+    let second = try FileStore.open(at: folder.store(), options: options())
     for round in 0..<5 {
       try first.change { try $0.put(key(round), bytes("first"), in: people) }
       untilLetGo(first)
@@ -35,9 +35,9 @@ struct BesideWriterTests {
     }
     untilLetGo(first)
     #expect(first.writer == nil)
-    #expect(try second.refresh().tree(people)?.count == 10)
+    #expect(try second.refresh().tree(people)?.entryCount == 10)
     #expect(second.head.commit.number == 11)
-    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+    #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).isClean)
   }
 
   @Test("what was noted on letting go vouches for all: nothing is adopted or cut by the next writer")
@@ -48,7 +48,7 @@ struct BesideWriterTests {
     try transaction.put(key(1), bytes("collated"), in: people)
     _ = try transaction.commit(CommitInfo(durability: .collated))
     untilLetGo(first)
-    let second = try Store.open(at: "store", options: options(), disk: disk)
+    let second = try FileStore.open(at: "store", options: options(), disk: disk)
     #expect(second.openingReport == OpeningReport())
     #expect(try second.head.text(key(1)) == "collated")
     let before = second.counts.syncs
@@ -63,7 +63,7 @@ struct BesideWriterTests {
     let first = try store(at: folder.store(), SystemDisk(), idleSeconds: 0.001)
     untilLetGo(first)
     let transaction = try first.beginBlocking()
-    let second = try Store.open(at: folder.store(), options: StoreOptions(lockPatience: 0.05))
+    let second = try FileStore.open(at: folder.store(), options: StoreOptions(lockPatience: 0.05))
     #expect(throws: StorageError.self) { try second.beginBlocking() }
     transaction.cancel()
     untilLetGo(first)
@@ -86,7 +86,7 @@ struct BesideWriterTests {
     try store.change { try $0.put(key(1), bytes("again"), in: people) }
     #expect(store.counts.syncs == before.syncs + 1)
     try store.close()
-    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+    #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).isClean)
   }
 
   @Test("data that was put back while the lock was free is not taken for what was left, though the lock file says so")
@@ -132,7 +132,7 @@ struct BesideWriterTests {
         try await group.waitForAll()
       }
     }
-    #expect(try store.head.tree(people)?.count == 24)
+    #expect(try store.head.tree(people)?.entryCount == 24)
     try store.close()
   }
 
@@ -143,7 +143,7 @@ struct BesideWriterTests {
     let disk = MemoryDisk()
     let writer = try store(at: "store", disk)
     let asked = AskedDisk(disk)
-    let reader = try Store.open(at: "store", options: options(), disk: asked)
+    let reader = try FileStore.open(at: "store", options: options(), disk: asked)
     try reader.refresh()
     _ = asked.questions()
     for number in 0..<100 {
@@ -168,7 +168,7 @@ struct BesideWriterTests {
     let disk = MemoryDisk()
     let writer = try store(at: "store", disk)
     let asked = AskedDisk(disk)
-    let reader = try Store.open(at: "store", options: options(), disk: asked)
+    let reader = try FileStore.open(at: "store", options: options(), disk: asked)
     try reader.refresh()
     var looks = 0
     for number in 0..<200 {
@@ -183,7 +183,7 @@ struct BesideWriterTests {
     #expect(try reader.refresh().commit.number == writer.head.commit.number)
     #expect(reader.identity.generation == 2)
     writer.releaseLock()
-    let other = try Store.open(at: "store", options: options(), disk: disk)
+    let other = try FileStore.open(at: "store", options: options(), disk: disk)
     try other.change { try $0.put(key(1), bytes("other"), in: people) }
     #expect(try reader.refresh().text(key(1)) == "other")
     other.releaseLock()
@@ -195,7 +195,7 @@ struct BesideWriterTests {
   func visibleState() throws {
     let disk = MemoryDisk()
     let writer = try store(at: "store", disk)
-    let reader = try Store.open(at: "store", options: options(), disk: disk)
+    let reader = try FileStore.open(at: "store", options: options(), disk: disk)
     #expect(reader.visibleState == nil)
     try reader.refresh()
     let state = try #require(reader.visibleState)
@@ -211,14 +211,14 @@ struct BesideWriterTests {
     let first = try store(at: "store", disk)
     let second = try store(at: "other", disk)
     try second.change { try $0.put(key(1), bytes("other"), in: people) }
-    let reader = try Store.open(at: "store", options: options(lookDistance: 0), disk: disk)
+    let reader = try FileStore.open(at: "store", options: options(lookDistance: 0), disk: disk)
     try reader.refresh()
     try first.close()
     try second.close()
     try disk.rename("other/data", to: "store/data")
     #expect(try reader.refresh().text(key(1)) == "other")
     try disk.rename("other/lock", to: "store/lock")
-    let writer = try Store.open(at: "store", options: options(), disk: disk)
+    let writer = try FileStore.open(at: "store", options: options(), disk: disk)
     try writer.change { try $0.put(key(1), bytes("anew"), in: people) }
     #expect(try reader.refresh().text(key(1)) == "anew")
   }
@@ -227,7 +227,7 @@ struct BesideWriterTests {
   func threads() throws {
     let folder = TemporaryFolder()
     let writer = try store(at: folder.store(), SystemDisk())
-    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let reader = try FileStore.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
     let reported = Atomic<UInt64>(1)
     let wrong = Atomic(0)
     let signals = (0..<3).map { _ in Signal() }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Compaction")
 struct CompactionTests {
   /// A history with every kind of change; what each commit should read as.
-  private func history(_ store: Store, commits: Int, seed: UInt64) throws -> [UInt64: [Int: String]] {
+  private func history(_ store: FileStore, commits: Int, seed: UInt64) throws -> [UInt64: [Int: String]] {
     var random = RandomSource(seed: seed)
     var states: [UInt64: [Int: String]] = [:]
     var state: [Int: String] = [:]
@@ -52,7 +52,7 @@ struct CompactionTests {
   }
 
   /// An entry that refers to a record, as a direct index has.
-  private func index(_ transaction: WriteTransaction, _ id: [UInt8]) throws {
+  private func index(_ transaction: FileTransaction, _ id: [UInt8]) throws {
     let reference = try #require(try transaction.currentReference(of: id, in: people))
     try transaction.insert(bytes("by ") + id, .record(reference), in: byAge)
   }
@@ -60,7 +60,7 @@ struct CompactionTests {
   private func check(_ view: View, _ expected: [Int: String]?) throws {
     let expected = try #require(expected)
     let tree = try #require(try view.tree(people))
-    #expect(tree.count == UInt64(expected.count))
+    #expect(tree.entryCount == UInt64(expected.count))
     for (id, text) in expected { #expect(try view.text(key(id)) == text) }
     #expect(tree.attributes.text == "attributes")
     #expect(view.commit.liveBytes == (try LiveBytes(view).count()))
@@ -72,13 +72,13 @@ struct CompactionTests {
   }
 
   private func verify(_ path: String) throws {
-    let report = try Store.verify(at: path, disk: SystemDisk())
+    let report = try FileStore.verify(at: path, disk: SystemDisk())
     #expect(report.findings.isEmpty, "\(report.findings)")
   }
 
   @Test("reads of each commit the nodes that it wrote and those that they took the place of, not their neighbours")
   func nodeReads() throws {
-    let store = Store.memory(options: StoreOptions())
+    let store = FileStore.memory(options: StoreOptions())
     let ids = 0..<4_000
     try store.change {
       try $0.createTree(people, kind: .records)
@@ -110,7 +110,7 @@ struct CompactionTests {
     arguments: [1, 7, 40, 1000])
   func retention(count: Int) throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let states = try history(store, commits: 60, seed: UInt64(count))
     try store.change(CommitInfo(names: ["pinned": 5])) { _ in }
     var expected = states
@@ -127,7 +127,7 @@ struct CompactionTests {
 
     for path in [folder.store()] {
       var kept: [UInt64] = []
-      for reader in [store, try Store.open(at: path, options: StoreOptions(isReadOnly: true))] {
+      for reader in [store, try FileStore.open(at: path, options: StoreOptions(isReadOnly: true))] {
         kept = []
         for number in 1...newest {
           let record = before[Int(number) - 1]
@@ -159,7 +159,7 @@ struct CompactionTests {
     #expect(store.head.commit.number == newest + 1)
     try store.close()
     try verify(folder.store())
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     #expect(again.identity.generation == 2)
     #expect(try again.head.text(key(1)) == "after")
   }
@@ -167,7 +167,7 @@ struct CompactionTests {
   @Test("versions of a record are those of the kept commits, in order")
   func versions() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let states = try history(store, commits: 60, seed: 3)
     let newest = store.head.commit.number
     _ = try store.compact(.last(20))
@@ -198,7 +198,7 @@ struct CompactionTests {
   @Test("a squashed commit counts what differs from its parent, whatever came and went or is shared with a branch")
   func counts() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let base = try store.change(CommitInfo(names: ["base": 0])) { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 0..<5 { try transaction.put(key(number), bytes("first"), in: people) }
@@ -229,10 +229,10 @@ struct CompactionTests {
       let count = try #require(record.counts.first { $0.tree == people })
       #expect([count.inserted, count.updated, count.deleted] == expected, "#\(number)")
     }
-    #expect(try store.head.tree(people)?.count == 7)
+    #expect(try store.head.tree(people)?.entryCount == 7)
     try store.close()
     try verify(folder.store())
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     _ = try again.compact(.all)
     #expect(try again.commit(last).counts.map(\.deleted) == [1])
     try again.close()
@@ -242,7 +242,7 @@ struct CompactionTests {
   @Test(
     "a commit that is kept with its parent counts what it counted, also the records of a tree that a restore took away")
   func keptCounts() throws {
-    let store = Store.memory(options: StoreOptions())
+    let store = FileStore.memory(options: StoreOptions())
     _ = try history(store, commits: 20, seed: 7)
     let base = store.head
     let others = TreeName(Array("Dothers".utf8))
@@ -262,7 +262,7 @@ struct CompactionTests {
   )
   func namesMeanwhile() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let states = try history(store, commits: 20, seed: 8)
     var named: UInt64 = 1
     func compact(naming count: Int) throws {
@@ -291,9 +291,9 @@ struct CompactionTests {
   @Test("a compaction that another process has come before ends, and what that one has put there stays")
   func overtaken() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let states = try history(store, commits: 20, seed: 9)
-    let other = try Store.open(at: folder.store(), options: StoreOptions())
+    let other = try FileStore.open(at: folder.store(), options: StoreOptions())
     var isFirst = true
     #expect(throws: StorageError.busy(what: "the store was compacted by someone else")) {
       try store.compact(.last(5)) { _ in
@@ -320,9 +320,9 @@ struct CompactionTests {
   @Test("a reader elsewhere goes on across a compaction, and a writer goes on during one")
   func meanwhile() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     _ = try history(store, commits: 20, seed: 5)
-    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let reader = try FileStore.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
     let old = reader.head
     var written = 0
     _ = try store.compact(.last(10)) { _ in
@@ -352,7 +352,7 @@ struct CompactionTests {
   @Test("a compaction comes to its end beside a writer that never pauses, and loses none of its commits")
   func withoutPause() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     _ = try history(store, commits: 20, seed: 6)
     let isDone = Atomic(false)
     let written = Atomic(0)
@@ -385,7 +385,7 @@ struct CompactionTests {
   )
   func neverDone() throws {
     let disk = HookedDisk(of: "data.compact")
-    let store = try Store.create(at: "/compacted", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "/compacted", options: StoreOptions(), disk: disk)
     _ = try history(store, commits: 20, seed: 6)
     let written = Atomic(0)
     disk.hooks.withLock { hooks in
@@ -403,7 +403,7 @@ struct CompactionTests {
   @Test("a cancelled compaction leaves the store as it was")
   func cancel() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let states = try history(store, commits: 20, seed: 5)
     #expect(throws: StorageError.cancelled) { try store.compact(.last(5)) { $0.commitsDone < 3 } }
     for (number, state) in states { try check(try store.view(at: number), state) }
@@ -433,7 +433,7 @@ struct CompactionTests {
   func policy(releasesLock: Bool) throws {
     let folder = TemporaryFolder()
     var options = StoreOptions(retention: .last(2))
-    let store = try Store.create(at: folder.store(), options: options)
+    let store = try FileStore.create(at: folder.store(), options: options)
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 0..<30 {
       try store.change { try $0.put(key(1), [UInt8](repeating: UInt8(number), count: 100_000), in: people) }
@@ -445,7 +445,7 @@ struct CompactionTests {
     #expect(store.writer == nil)
     #expect(store.identity.generation == 2)
     options.retention = nil
-    let again = try Store.open(at: folder.store(), options: options)
+    let again = try FileStore.open(at: folder.store(), options: options)
     #expect(again.dataBytes < before / 8)
     #expect(again.head.commit.number == 31)
     #expect(throws: StorageError.prunedCommit(number: 5, nearest: 30)) { try again.view(at: 5) }
@@ -458,7 +458,7 @@ struct CompactionTests {
   @Test("of the last n commits those do not count that only set names, and the estimate agrees")
   func names() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 2...6 { try store.change { try $0.put(key(1), bytes("\(number)"), in: people) } }
     for number in 7...12 as ClosedRange<UInt64> { try store.change(CommitInfo(names: ["pin": number - 1])) { _ in } }
@@ -478,18 +478,18 @@ struct CompactionTests {
   @Test("a copy, also as of an earlier commit, has an origin of its own")
   func copy() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let states = try history(store, commits: 30, seed: 6)
     try store.change(CommitInfo(names: ["early": 4, "late": 20])) { _ in }
     try store.copy(to: folder.store("all"))
     try store.copy(to: folder.store("early"), at: 12)
-    let early = try Store.open(at: folder.store("early"), options: StoreOptions())
+    let early = try FileStore.open(at: folder.store("early"), options: StoreOptions())
     #expect(early.head.commit.number == 12)
     #expect(try early.names == ["early": 4])
     for number in 1...12 { try check(try early.view(at: UInt64(number)), states[UInt64(number)]) }
     try early.change { try $0.put(key(1), bytes("x"), in: people) }
     #expect(early.head.commit.origin != store.head.commit.origin)
-    let all = try Store.open(at: folder.store("all"), options: StoreOptions())
+    let all = try FileStore.open(at: folder.store("all"), options: StoreOptions())
     #expect(all.head.commit.number == store.head.commit.number)
     #expect(try all.names == store.names)
     for (number, state) in states { try check(try all.view(at: number), state) }
@@ -503,7 +503,7 @@ struct CompactionTests {
   )
   func writeBack() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 51)
-    let store = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 0..<400 { try transaction.put(key(number), [UInt8](repeating: 1, count: 1000), in: people) }
@@ -530,6 +530,6 @@ struct CompactionTests {
     try store.change { try $0.put(key(7), bytes("seven"), in: people) }
     _ = try store.compact(.last(1))
     try store.close()
-    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
   }
 }

@@ -37,8 +37,8 @@ private final class NamesHookedDisk: ForwardingDisk {
 struct DraftFileTests {
   private static let busy = StorageError.busy(what: "someone else is writing store/data.compact")
 
-  private func store(on disk: any Disk, commits: Int = 20) throws -> Store {
-    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+  private func store(on disk: any Disk, commits: Int = 20) throws -> FileStore {
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 1..<commits { try store.change { try $0.put(key(number % 5), bytes("\(number)"), in: people) } }
     return store
@@ -48,7 +48,7 @@ struct DraftFileTests {
   func twoCompactors() throws {
     let disk = MemoryDisk()
     let first = try store(on: disk)
-    let second = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    let second = try FileStore.open(at: "store", options: StoreOptions(), disk: disk)
     var outcome: StorageError?
     var isSame = false
     let report = try first.compact(.last(2)) { _ in
@@ -66,7 +66,7 @@ struct DraftFileTests {
     #expect(try disk.status("store/data.compact") == nil)
     try first.change { try $0.put(key(9), bytes("after"), in: people) }
     try first.close()
-    #expect(try Store.verify(at: "store", disk: disk).isClean)
+    #expect(try FileStore.verify(at: "store", disk: disk).isClean)
   }
 
   @Test("a compaction's file is nobody else's until it has its name")
@@ -123,7 +123,7 @@ struct DraftFileTests {
     try store.change { try $0.put(key(8), bytes("after"), in: people) }
     #expect(try store.head.text(key(9)) == "meanwhile")
     try store.close()
-    #expect(try Store.verify(at: "store", disk: hooked).isClean)
+    #expect(try FileStore.verify(at: "store", disk: hooked).isClean)
   }
 
   @Test("one who opened a draft that has become the data meanwhile does not take it for what was left over")
@@ -181,7 +181,7 @@ struct DraftFileTests {
     // Nobody works at it: the next compaction takes its place.
     #expect(try store.compact(.last(1)).commitsKept == 1)
     try store.close()
-    #expect(try Store.verify(at: "store", disk: disk).isClean)
+    #expect(try FileStore.verify(at: "store", disk: disk).isClean)
   }
 
   @Test("of two that make a store in one place at once, the later one finds the first one's and does not write over it")
@@ -196,11 +196,11 @@ struct DraftFileTests {
       }
     }
     #expect(throws: StorageError.alreadyExists(path: "store")) {
-      try Store.create(at: "store", options: StoreOptions(), disk: disk)
+      try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     }
     #expect(try disk.status("store/data")?.identity == identity.withLock { $0 })
     #expect(try disk.status("store/data.new") == nil)
-    #expect(try Store.open(at: "store", options: StoreOptions(), disk: disk).head.commit.number == 3)
+    #expect(try FileStore.open(at: "store", options: StoreOptions(), disk: disk).head.commit.number == 3)
 
     // As long as the first is at it, its file is not taken for what a crash has left.
     let other = NamesHookedDisk()
@@ -212,6 +212,6 @@ struct DraftFileTests {
       }
     }
     try store(on: other).close()
-    #expect(try Store.verify(at: "store", disk: other).isClean)
+    #expect(try FileStore.verify(at: "store", disk: other).isClean)
   }
 }

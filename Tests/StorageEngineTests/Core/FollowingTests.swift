@@ -9,8 +9,8 @@ struct FollowingTests {
   @Test("a reader sees whole commits, in order, as soon as they are reported, and holds nobody up")
   func reader() throws {
     let folder = TemporaryFolder()
-    let writer = try Store.create(at: folder.store(), options: StoreOptions(program: "writer"))
-    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let writer = try FileStore.create(at: folder.store(), options: StoreOptions(program: "writer"))
+    let reader = try FileStore.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
     #expect(reader.head.commit.number == 0)
     try writer.change { try $0.createTree(people, kind: .records) }
     var seen: UInt64 = 0
@@ -35,7 +35,7 @@ struct FollowingTests {
   func replacedWhileOpening() throws {
     let disk = MemoryDisk()
     for (name, text) in [("store", "old"), ("other", "new")] {
-      let store = try Store.create(at: name, options: StoreOptions(), disk: disk)
+      let store = try FileStore.create(at: name, options: StoreOptions(), disk: disk)
       try store.change { transaction in
         try transaction.createTree(people, kind: .records)
         try transaction.put(key(1), bytes(text), in: people)
@@ -43,17 +43,17 @@ struct FollowingTests {
       try store.close()
     }
     let replacing = ReplacingDisk(disk) { () throws(DiskError) in try disk.rename("other/data", to: "store/data") }
-    let store = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: replacing)
+    let store = try FileStore.open(at: "store", options: StoreOptions(isReadOnly: true), disk: replacing)
     #expect(try store.head.text(key(1)) == "new")
   }
 
   @Test("where files are not mapped, to look whether another process has committed asks the disk four things at most")
   func questions() throws {
     let disk = MemoryDisk()
-    let writer = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    let writer = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try writer.change { try $0.createTree(people, kind: .records) }
     let asked = AskedDisk(disk)
-    let reader = try Store.open(
+    let reader = try FileStore.open(
       at: "store", options: StoreOptions(isReadOnly: true, readsMapped: false), disk: asked)
     try reader.refresh()
 
@@ -76,15 +76,15 @@ struct FollowingTests {
   @Test("a reader sees the commits of a store that took the place of the one it had open, under the same lock file")
   func replaced() throws {
     let disk = MemoryDisk()
-    let first = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    let first = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try first.change { try $0.createTree(people, kind: .records) }
     for number in 1...20 { try first.change { try $0.put(key(number), bytes("first"), in: people) } }
-    let reader = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
+    let reader = try FileStore.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
     try first.close()
     #expect(try reader.refresh().commit.number == 21)
-    try Store.create(at: "other", options: StoreOptions(), disk: disk).close()
+    try FileStore.create(at: "other", options: StoreOptions(), disk: disk).close()
     try disk.rename("other/data", to: "store/data")
-    let second = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    let second = try FileStore.open(at: "store", options: StoreOptions(), disk: disk)
     try second.change { try $0.createTree(people, kind: .records) }
     try second.change { try $0.put(key(1), bytes("second"), in: people) }
     // The same generation, and less of it.
@@ -96,12 +96,12 @@ struct FollowingTests {
   @Test("a store that has compacted notices that another one compacts after it, reading and before it writes")
   func compactedByBoth() throws {
     let disk = MemoryDisk()
-    let first = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    let first = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try first.change { try $0.createTree(people, kind: .records) }
     try first.change { try $0.put(key(1), bytes("first"), in: people) }
     _ = try first.compact(.all)
     first.releaseLock()
-    let second = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    let second = try FileStore.open(at: "store", options: StoreOptions(), disk: disk)
     try second.change { try $0.put(key(1), bytes("second"), in: people) }
     _ = try second.compact(.all)
     #expect(try first.refresh().text(key(1)) == "second")
@@ -109,7 +109,7 @@ struct FollowingTests {
     second.releaseLock()
     try first.change { try $0.put(key(2), bytes("first again"), in: people) }
     first.releaseLock()
-    let view = try Store.open(at: "store", options: StoreOptions(), disk: disk).head
+    let view = try FileStore.open(at: "store", options: StoreOptions(), disk: disk).head
     #expect(try view.text(key(1)) == "second")
     #expect(try view.text(key(2)) == "first again")
   }
@@ -117,8 +117,8 @@ struct FollowingTests {
   @Test("a reader follows forks, merges, names that come, move and go, restores and compactions")
   func forks() throws {
     let folder = TemporaryFolder()
-    let writer = try Store.create(at: folder.store(), options: StoreOptions())
-    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let writer = try FileStore.create(at: folder.store(), options: StoreOptions())
+    let reader = try FileStore.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
     try writer.change { try $0.createTree(people, kind: .records) }
     var random = RandomSource(seed: 12)
     var oldest: UInt64 = 1
@@ -162,9 +162,9 @@ struct FollowingTests {
   @Test("a follower is woken by commits and by the writer's leaving")
   func follow() throws {
     let folder = TemporaryFolder()
-    let writer = try Store.create(at: folder.store(), options: StoreOptions())
+    let writer = try FileStore.create(at: folder.store(), options: StoreOptions())
     try writer.change { try $0.createTree(people, kind: .records) }
-    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let reader = try FileStore.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
     let monitor = Monitor()
     let calls = Mutex(0)
     let token = try reader.follow {
@@ -187,9 +187,9 @@ struct FollowingTests {
   @Test("a second writer waits for its patience and is then told who writes")
   func secondWriter() throws {
     let folder = TemporaryFolder()
-    let first = try Store.create(at: folder.store(), options: StoreOptions(program: "first"))
+    let first = try FileStore.create(at: folder.store(), options: StoreOptions(program: "first"))
     try first.change { try $0.createTree(people, kind: .records) }
-    let second = try Store.open(at: folder.store(), options: StoreOptions(lockPatience: 0.01))
+    let second = try FileStore.open(at: folder.store(), options: StoreOptions(lockPatience: 0.01))
     let refusal = #expect(throws: StorageError.self) { try second.beginBlocking() }
     #expect(refusal?.description == "held by first (pid \(processIdentifier()))")
     first.releaseLock()
@@ -205,7 +205,7 @@ struct FollowingTests {
   @Test("a writer who goes without a word leaves whole commits, and the next one goes on")
   func deadWriter() throws {
     let folder = TemporaryFolder()
-    var writer: Store? = try Store.create(at: folder.store(), options: StoreOptions())
+    var writer: FileStore? = try FileStore.create(at: folder.store(), options: StoreOptions())
     try writer?.change { try $0.createTree(people, kind: .records) }
     let transaction = try #require(try writer?.beginBlocking())
     try transaction.put(key(1), bytes("not durable"), in: people)
@@ -222,10 +222,10 @@ struct FollowingTests {
       try target.write(UnsafeRawBufferPointer(block.bytes), at: 0)
     }
     writer = nil
-    let reader = try Store.open(at: copy, options: StoreOptions(isReadOnly: true))
+    let reader = try FileStore.open(at: copy, options: StoreOptions(isReadOnly: true))
     #expect(reader.head.commit.number == 2)
     #expect(reader.writer == nil)
-    let next = try Store.open(at: copy, options: StoreOptions())
+    let next = try FileStore.open(at: copy, options: StoreOptions())
     try next.change { try $0.put(key(2), bytes("next"), in: people) }
     #expect(try next.head.text(key(1)) == "not durable")
     #expect(try reader.refresh().text(key(2)) == "next")
@@ -234,14 +234,14 @@ struct FollowingTests {
   @Test("without a lock file, and where nothing can be written, a store is read")
   func readOnlyMedia() throws {
     let disk = MemoryDisk()
-    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       try transaction.put(key(1), bytes("a"), in: people)
     }
     try store.close()
     try disk.unlink("store/lock")
-    let reader = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
+    let reader = try FileStore.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(try reader.refresh().text(key(1)) == "a")
     #expect(try disk.status("store/lock") == nil)
   }
@@ -249,8 +249,8 @@ struct FollowingTests {
   @Test("what a writer is busy with is seen while it holds the lock, and not after")
   func activity() throws {
     let folder = TemporaryFolder()
-    let writer = try Store.create(at: folder.store(), options: StoreOptions())
-    let reader = try Store.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
+    let writer = try FileStore.create(at: folder.store(), options: StoreOptions())
+    let reader = try FileStore.open(at: folder.store(), options: StoreOptions(isReadOnly: true))
     let transaction = try writer.beginBlocking()
     writer.setActivity(bytes("warm-up"))
     #expect(reader.activity == bytes("warm-up"))
@@ -263,14 +263,14 @@ struct FollowingTests {
   func noStore() throws {
     let folder = TemporaryFolder()
     #expect(throws: StorageError.notFound(path: folder.store())) {
-      try Store.open(at: folder.store(), options: StoreOptions())
+      try FileStore.open(at: folder.store(), options: StoreOptions())
     }
     #expect(throws: StorageError.notAStore(path: folder.path)) {
-      try Store.open(at: folder.path, options: StoreOptions())
+      try FileStore.open(at: folder.path, options: StoreOptions())
     }
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     #expect(throws: StorageError.alreadyExists(path: folder.store())) {
-      try Store.create(at: folder.store(), options: StoreOptions())
+      try FileStore.create(at: folder.store(), options: StoreOptions())
     }
     try store.close()
     #expect(throws: StorageError.closed) { try store.beginBlocking() }
@@ -279,7 +279,7 @@ struct FollowingTests {
     let file = try SystemDisk().open(folder.store() + "/data", .readWrite)
     try header.encoded().withUnsafeBytes { try file.write($0, at: 0) }
     #expect(throws: StorageError.newerFormat(version: 1, requiredFeatures: 6)) {
-      try Store.open(at: folder.store(), options: StoreOptions())
+      try FileStore.open(at: folder.store(), options: StoreOptions())
     }
   }
 
@@ -300,10 +300,10 @@ struct FollowingTests {
   @Test("a writer that comes while the tail is read shows no commit that is not durable")
   func writerWhileReading() throws {
     let disk = InterruptedDisk(MemoryDisk())
-    let writer = try Store.create(at: "shared", options: StoreOptions(), disk: disk.base)
+    let writer = try FileStore.create(at: "shared", options: StoreOptions(), disk: disk.base)
     try writer.change { try $0.createTree(people, kind: .records) }
     writer.releaseLock()
-    let reader = try Store.open(at: "shared", options: StoreOptions(isReadOnly: true), disk: disk)
+    let reader = try FileStore.open(at: "shared", options: StoreOptions(isReadOnly: true), disk: disk)
     disk.hook.withLock {
       $0 = {
         #expect(throws: Never.self) {

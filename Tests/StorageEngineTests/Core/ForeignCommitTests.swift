@@ -5,14 +5,14 @@ import Testing
 @Suite("Commits of other stores")
 struct ForeignCommitTests {
   private func expectClean(_ folder: TemporaryFolder, _ place: SourceLocation = #_sourceLocation) throws {
-    let report = try Store.verify(at: folder.store(), disk: SystemDisk())
+    let report = try FileStore.verify(at: folder.store(), disk: SystemDisk())
     #expect(report.isClean, "\(report.findings)", sourceLocation: place)
   }
 
   @Test("a commit of another store keeps its identity, its date and its author, across opening and compaction")
   func givenIdentity() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     let own = store.head.commit
     try store.admitCommitsOfOthers()
@@ -21,7 +21,7 @@ struct ForeignCommitTests {
       date: own.date + 5, action: "edit", program: "theirs", author: "ada", identity: identity,
       pedigree: Pedigree(parents: [CommitIdentity(origin: 0xA1, number: 120)]))
     let number = try store.change(info, on: own.number) { try $0.put(key(1), bytes("a"), in: people) }
-    func expect(_ store: Store) throws {
+    func expect(_ store: FileStore) throws {
       let commit = try store.commit(number)
       #expect(commit.identity == identity)
       #expect((commit.date, commit.author, commit.program, commit.action) == (own.date + 5, "ada", "theirs", "edit"))
@@ -34,14 +34,14 @@ struct ForeignCommitTests {
     _ = try store.compact(.last(1))
     try expect(store)
     try store.close()
-    try expect(Store.open(at: folder.store(), options: StoreOptions()))
+    try expect(FileStore.open(at: folder.store(), options: StoreOptions()))
     try expectClean(folder)
   }
 
   @Test("a store says in its first page that it takes commits of others, and refuses them before")
   func feature() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     let info = CommitInfo(identity: CommitIdentity(origin: 1, number: 1))
     #expect(throws: StorageError.readOnly(reason: "it is not ready yet for commits of other stores")) {
@@ -57,7 +57,7 @@ struct ForeignCommitTests {
     _ = try store.compact(.all)
     _ = try store.copy(to: folder.store("Copy"))
     for name in [folder.store(), folder.store("Copy")] {
-      #expect(try Store.open(at: name, options: StoreOptions()).has(.commitsOfOthers))
+      #expect(try FileStore.open(at: name, options: StoreOptions()).has(.commitsOfOthers))
     }
     #expect(
       StorageError.newerFormat(version: 1, requiredFeatures: StoreFeature.commitsOfOthers.rawValue).description
@@ -67,7 +67,7 @@ struct ForeignCommitTests {
   @Test("what compaction leaves out is still known by name, once, also after the next compaction")
   func skeleton() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 0..<8 { try store.change { try $0.put(key(number), bytes("x"), in: people) } }
     let side = try store.change(on: 4) { try $0.put(key(90), bytes("s"), in: people) }
@@ -75,7 +75,7 @@ struct ForeignCommitTests {
     try store.change { try $0.put(key(91), bytes("t"), in: people) }
     let origin = store.head.commit.origin
     func identity(_ number: UInt64) -> CommitIdentity { CommitIdentity(origin: origin, number: number) }
-    func known(_ store: Store) throws -> Set<UInt64> {
+    func known(_ store: FileStore) throws -> Set<UInt64> {
       var known: Set<UInt64> = []
       try store.forEachCommit { commit, pedigree throws(StorageError) in
         #expect(known.insert(commit.originNumber).inserted)
@@ -99,14 +99,14 @@ struct ForeignCommitTests {
     _ = try store.compact(.last(1))
     #expect(try known(store) == Set(1...15))
     try store.close()
-    #expect(try known(Store.open(at: folder.store(), options: StoreOptions())) == Set(1...15))
+    #expect(try known(FileStore.open(at: folder.store(), options: StoreOptions())) == Set(1...15))
     try expectClean(folder)
   }
 
   @Test("a merge takes values and deletes of its second parent as they lie there, and their past goes on there")
   func adoption() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 1...3 { try store.change { try $0.put(key(number), bytes("old"), in: people) } }
     try store.change { try $0.put(key(1), bytes("mine"), in: people) }
@@ -126,7 +126,7 @@ struct ForeignCommitTests {
       #expect(try !transaction.adopt(key(77), in: people, from: view))
     }
     #expect(store.dataBytes - written < 1_000)
-    func expect(_ store: Store) throws {
+    func expect(_ store: FileStore) throws {
       #expect(try store.head.text(key(1)) == "mine")
       #expect(try store.head.text(key(2)) == "second")
       #expect(try store.head.text(key(3)) == nil)
@@ -149,14 +149,14 @@ struct ForeignCommitTests {
     try expect(store)
     #expect(store.head.commit.number == merge)
     try store.close()
-    try expect(Store.open(at: folder.store(), options: StoreOptions()))
+    try expect(FileStore.open(at: folder.store(), options: StoreOptions()))
     try expectClean(folder)
   }
 
   @Test("head moves to a commit that is there, without one of its own in its history")
   func fastForward() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     let ahead = try store.change(on: 1) { try $0.put(key(1), bytes("a"), in: people) }
     try store.change(

@@ -8,7 +8,7 @@ struct ForkTests {
   @Test("a commit on top of any commit leaves head where it is, until it is moved")
   func fork() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     try store.change { try $0.put(key(1), bytes("a"), in: people) }
     try store.change { try $0.put(key(2), bytes("b"), in: people) }
@@ -27,7 +27,7 @@ struct ForkTests {
     #expect(try store.ancestor(of: fork, number: 3).number == 2)
 
     try store.close()
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     #expect(again.head.commit.number == merge)
     #expect(try again.names == ["side": fork])
     let moved = try again.change(CommitInfo(movesHead: true), on: fork) { try $0.put(key(9), bytes("z"), in: people) }
@@ -38,8 +38,8 @@ struct ForkTests {
   @Test("a commit that leaves an empty store's head where it is can be read again, and compacted")
   func forkOfNothing() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
-    func expectNoHead(_ store: Store) throws {
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
+    func expectNoHead(_ store: FileStore) throws {
       #expect(store.head.commit.number == 0)
       #expect(try store.names == ["side": 1])
       #expect(try store.view(at: 1).text(key(1)) == "a")
@@ -56,13 +56,13 @@ struct ForkTests {
     _ = try store.compact(.all)
     try expectNoHead(store)
     try store.close()
-    let report = try Store.verify(at: folder.store(), disk: SystemDisk())
+    let report = try FileStore.verify(at: folder.store(), disk: SystemDisk())
     #expect(report.isClean, "\(report.findings)")
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     #expect(again.openingReport.damage == nil)
     try expectNoHead(again)
     _ = try again.copy(to: folder.store("Copy"))
-    try expectNoHead(try Store.open(at: folder.store("Copy"), options: StoreOptions()))
+    try expectNoHead(try FileStore.open(at: folder.store("Copy"), options: StoreOptions()))
     #expect(try again.change(CommitInfo(movesHead: true), on: 1) { try $0.delete(key(1), in: people) } == 3)
     #expect(again.head.commit.number == 3)
     _ = try again.compact(.last(1))
@@ -72,7 +72,7 @@ struct ForkTests {
   @Test("a name is one name however its letters are encoded")
   func spellings() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 0..<6 { try store.change { try $0.put(key(number), bytes("x"), in: people) } }
     let (one, two) = ("caf\u{E9}", "cafe\u{301}")
@@ -89,13 +89,13 @@ struct ForkTests {
     #expect(try store.names == [:])
     _ = try store.compact(.last(1))
     try store.close()
-    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+    #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).isClean)
   }
 
   @Test("a random history with forks reads as the model does, also after opening again")
   func model() throws {
     let folder = TemporaryFolder()
-    var store = try Store.create(at: folder.store(), options: StoreOptions())
+    var store = try FileStore.create(at: folder.store(), options: StoreOptions())
     var random = RandomSource(seed: 77)
     try store.change { try $0.createTree(people, kind: .records) }
     var states: [UInt64: [Int: String]] = [1: [:]]
@@ -125,13 +125,13 @@ struct ForkTests {
       #expect(store.head.commit.number == head)
       if step % 50 == 49 {
         try store.close()
-        store = try Store.open(at: folder.store(), options: StoreOptions())
+        store = try FileStore.open(at: folder.store(), options: StoreOptions())
       }
     }
     for (number, state) in states {
       let view = try store.view(at: number)
       #expect(view.commit.parents.first == parents[number])
-      #expect(try view.tree(people)?.count == UInt64(state.count))
+      #expect(try view.tree(people)?.entryCount == UInt64(state.count))
       for (id, text) in state { #expect(try view.text(key(id)) == text) }
       // Every ancestor by its number.
       var ancestor = number
@@ -147,7 +147,7 @@ struct ForkTests {
   @Test("two copies of a store never give two commits one identity")
   func copies() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store("A"), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store("A"), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     try store.close()
     let disk = SystemDisk()
@@ -161,7 +161,7 @@ struct ForkTests {
     }
     var identities: Set<[UInt64]> = []
     for name in ["A", "B"] {
-      let copy = try Store.open(at: folder.store(name), options: StoreOptions())
+      let copy = try FileStore.open(at: folder.store(name), options: StoreOptions())
       for number in 0..<3 {
         try copy.change { try $0.put(key(number), bytes(name), in: people) }
         let commit = copy.head.commit
@@ -177,8 +177,8 @@ struct ForkTests {
     for number in 0..<3 {
       let store =
         number == 0
-        ? try Store.create(at: folder.store(), options: StoreOptions())
-        : try Store.open(at: folder.store(), options: StoreOptions())
+        ? try FileStore.create(at: folder.store(), options: StoreOptions())
+        : try FileStore.open(at: folder.store(), options: StoreOptions())
       try store.change { transaction in
         if number == 0 { try transaction.createTree(people, kind: .records) }
         try transaction.put(key(number), bytes("x"), in: people)
@@ -191,7 +191,7 @@ struct ForkTests {
 
   @Test("a commit is never dated before its parents")
   func dates() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change(CommitInfo(date: 5000)) { try $0.createTree(people, kind: .records) }
     try store.change(CommitInfo(date: 10)) { try $0.put(key(1), bytes("a"), in: people) }
     #expect(store.head.commit.date == 5000)

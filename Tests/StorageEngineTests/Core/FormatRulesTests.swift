@@ -8,7 +8,7 @@ import Testing
 struct FormatRulesTests {
   private func sample() throws -> (disk: SimulatedDisk, bytes: [UInt8]) {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 61)
-    let store = try Store.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     try store.change { try $0.put(key(1), bytes("value"), in: people) }
     try store.close()
@@ -22,12 +22,12 @@ struct FormatRulesTests {
     let file = try disk.open(DamagedStore.data, .readWrite)
     try file.zero(0..<UInt64(bytes.count))
     try file.write(forged, at: 0)
-    let store = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     #expect(store.openingReport.damage == nil)
     #expect(try store.head.text(key(1)) == "value")
     try store.change { try $0.put(key(2), [1], in: people) }
     try store.close()
-    #expect(try Store.verify(at: DamagedStore.path, disk: disk).isClean)
+    #expect(try FileStore.verify(at: DamagedStore.path, disk: disk).isClean)
   }
 
   @Test(
@@ -35,7 +35,7 @@ struct FormatRulesTests {
     arguments: [(4, 2), (5, 1), (7, 1)])
   func kindOfFrame(_ place: Int, _ value: UInt8) throws {
     let (disk, bytes) = try sample()
-    let writer = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let writer = try FileStore.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     let end = try #require(FrameMap(bytes).frames.last).trailer.upperBound
     let seed = bytes.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 64) }
     var header = FrameHeader(
@@ -49,7 +49,7 @@ struct FormatRulesTests {
     let before = disk.image.contents(at: DamagedStore.data)?.array
 
     let reason = StorageError.readOnly(reason: "it has commits of a kind that this program does not know")
-    let store = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     #expect(store.openingReport.damage == nil)
     #expect(try store.head.text(key(1)) == "value")
     #expect(throws: reason) { try store.beginBlocking() }

@@ -19,7 +19,7 @@ struct FormatTests {
     var options = StoreOptions(program: "sample", author: "Ann")
     // A slot that is written after idleness would come at no certain moment.
     options.idleSeconds = 1e6
-    let store = try Store.create(at: FormatTests.path, options: options, disk: disk)
+    let store = try FileStore.create(at: FormatTests.path, options: options, disk: disk)
     try store.change(CommitInfo(date: 1_800_000_000_000_000_000, action: "create")) { transaction in
       try transaction.createTree(TreeName(bytes("Dbooks")), kind: .records, attributes: bytes("{}"))
       try transaction.put(bytes("b1"), bytes("Momo"), in: TreeName(bytes("Dbooks")))
@@ -70,7 +70,7 @@ struct FormatTests {
     let disk = SimulatedDisk()
     try disk.makeDirectory(FormatTests.path)
     try disk.open(FormatTests.path + "/data", .create).write(bytes, at: 0)
-    let store = try Store.open(at: FormatTests.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let store = try FileStore.open(at: FormatTests.path, options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(store.openingReport == OpeningReport())
     let books = TreeName(Array("Dbooks".utf8))
     #expect(store.head.commit.number == 2)
@@ -83,6 +83,6 @@ struct FormatTests {
     var commits: [UInt64] = []
     while let version = try versions.next() { commits.append(version.commit) }
     #expect(commits == [2, 1])
-    #expect(try Store.verify(at: FormatTests.path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: FormatTests.path, disk: disk).findings.isEmpty)
   }
 }

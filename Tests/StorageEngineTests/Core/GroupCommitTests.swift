@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Commits that wait together")
 struct GroupCommitTests {
-  private func store(on disk: HookedDisk) throws -> Store {
-    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+  private func store(on disk: HookedDisk) throws -> FileStore {
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     return store
   }
@@ -33,7 +33,7 @@ struct GroupCommitTests {
     }
     #expect(store.counts.commits - before.commits == 64)
     #expect(store.counts.syncs - before.syncs <= 8)
-    #expect(try store.head.tree(people)?.count == 64)
+    #expect(try store.head.tree(people)?.entryCount == 64)
   }
 
   @Test("threads that wait share syncs too")
@@ -52,7 +52,7 @@ struct GroupCommitTests {
       }
     }
     for signal in signals { signal.wait() }
-    #expect(try store.head.tree(people)?.count == 8)
+    #expect(try store.head.tree(people)?.entryCount == 8)
     #expect(store.counts.syncs - before.syncs <= 8)
   }
 
@@ -63,7 +63,7 @@ struct GroupCommitTests {
     options.gatheringTime = 60_000_000_000
     // Else idleness would see to what is not durable.
     options.idleSeconds = 3600
-    let store = try Store.create(at: "store", options: options, disk: disk)
+    let store = try FileStore.create(at: "store", options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     func pending(_ number: Int) throws -> PendingCommit {
       let transaction = try store.beginBlocking()
@@ -111,7 +111,7 @@ struct GroupCommitTests {
 
   /// Eight transactions in the queue, of which the third meets with `failure`; what became of each.
   private func queue(
-    _ disk: HookedDisk, _ store: Store, failThird: @escaping @Sendable (WriteTransaction) throws -> Void
+    _ disk: HookedDisk, _ store: FileStore, failThird: @escaping @Sendable (FileTransaction) throws -> Void
   ) async throws -> [Result<UInt64, any Error>] {
     let opener = try store.beginBlocking()
     var tasks: [Task<UInt64, any Error>] = []
@@ -146,7 +146,7 @@ struct GroupCommitTests {
     }
     #expect(results.map { (try? $0.get()) != nil } == [true, true, false, true, true, true, true, true])
     #expect(results.compactMap { try? $0.get() } == Array(2...8))
-    #expect(try store.head.tree(people)?.count == 7)
+    #expect(try store.head.tree(people)?.entryCount == 7)
     #expect(try store.head.text(key(3)) == nil)
   }
 
@@ -164,7 +164,7 @@ struct GroupCommitTests {
     // There is room again, and what comes next is kept and read back.
     try store.change { try $0.put(key(9), bytes("9"), in: people) }
     try store.close()
-    let again = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    let again = try FileStore.open(at: "store", options: StoreOptions(), disk: disk)
     #expect(try again.head.text(key(9)) == "9")
     #expect(again.openingReport.damage == nil)
   }
@@ -193,11 +193,11 @@ struct GroupCommitTests {
     try expectPoison(cause, store, disk)
   }
 
-  private func expectPoison(_ cause: DiskError, _ store: Store, _ disk: HookedDisk) throws {
+  private func expectPoison(_ cause: DiskError, _ store: FileStore, _ disk: HookedDisk) throws {
     disk.hooks.withLock { $0 = HookedDisk.Hooks() }
     #expect(throws: StorageError.poisoned(cause: cause)) { try store.beginBlocking() }
     try store.close()
-    let again = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    let again = try FileStore.open(at: "store", options: StoreOptions(), disk: disk)
     try again.change { try $0.put(key(3), bytes("3"), in: people) }
     #expect(try again.head.text(key(1)) == "1")
     #expect(try again.head.text(key(2)) == nil)
@@ -224,7 +224,7 @@ struct GroupCommitTests {
 
     disk.hooks.withLock { $0 = HookedDisk.Hooks() }
     #expect(throws: StorageError.self) { try store.close() }
-    let again = try Store.open(at: "store", options: StoreOptions(), disk: disk)
+    let again = try FileStore.open(at: "store", options: StoreOptions(), disk: disk)
     #expect(again.head.commit.number >= seen)
     try again.change { try $0.put(key(20), bytes("20"), in: people) }
     #expect(try again.head.text(key(20)) == "20")
@@ -242,7 +242,7 @@ struct GroupCommitTests {
     _ = try transaction.commit(CommitInfo(durability: .collated))
     #expect(try store.head.text(key(1)) == "a")
     #expect(store.counts.syncs == before)
-    let other = try Store.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
+    let other = try FileStore.open(at: "store", options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(try other.refresh().text(key(1)) == nil)
     try store.change { try $0.put(key(2), bytes("b"), in: people) }
     #expect(store.counts.syncs == before + 1)
@@ -264,7 +264,7 @@ struct GroupCommitTests {
     var options = StoreOptions()
     // So long that nobody syncs for them.
     options.gatheringTime = 3_600_000_000_000
-    let store = try Store.create(at: "store", options: options, disk: disk)
+    let store = try FileStore.create(at: "store", options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     let pending = try (1...3).map { number in
       let transaction = try store.beginBlocking()
@@ -298,7 +298,7 @@ struct GroupCommitTests {
     var options = StoreOptions()
     // So long that a wait for its end would be noticed.
     (options.gatheringTime, options.idleSeconds) = (3_600_000_000_000, 3600)
-    let store = try Store.create(at: "store", options: options, disk: HookedDisk())
+    let store = try FileStore.create(at: "store", options: options, disk: HookedDisk())
     try store.change { try $0.createTree(people, kind: .records) }
     let transaction = try await store.begin()
     try transaction.put(key(1), bytes("1"), in: people)
@@ -315,7 +315,7 @@ struct GroupCommitTests {
   func closing() throws {
     var options = StoreOptions()
     options.gatheringTime = 3_600_000_000_000
-    let store = try Store.create(at: "store", options: options, disk: HookedDisk())
+    let store = try FileStore.create(at: "store", options: options, disk: HookedDisk())
     let transaction = try store.beginBlocking()
     try transaction.createTree(people, kind: .records)
     let pending = try transaction.commit(CommitInfo(durability: .collated))

@@ -6,8 +6,8 @@ import Testing
 @Suite("History")
 struct HistoryTests {
   /// A store with `count` commits that each change one record, a microsecond apart.
-  private func longStore(_ count: Int) throws -> Store {
-    let store = Store.memory()
+  private func longStore(_ count: Int) throws -> FileStore {
+    let store = FileStore.memory()
     try store.change(CommitInfo(date: 0)) { try $0.createTree(people, kind: .records) }
     for number in 2...count {
       let transaction = try store.beginBlocking()
@@ -50,7 +50,7 @@ struct HistoryTests {
 
   @Test("in a history of forks an ancestor is at most 2 log₂ n frame reads away, and any commit too")
   func jumpsAmongForks() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { try $0.createTree(people, kind: .records) }
     var random = RandomSource(seed: 6)
     var parents: [UInt64: UInt64] = [:]
@@ -82,7 +82,7 @@ struct HistoryTests {
 
   @Test("a record's versions are complete across insert, update, delete and re-insertion, also while deleted")
   func versions() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { try $0.createTree(people, kind: .records) }
     try store.change { try $0.put(key(1), bytes("a"), in: people) }
     try store.change { try $0.put(key(2), bytes("other"), in: people) }
@@ -92,13 +92,13 @@ struct HistoryTests {
     try store.change { try $0.put(key(1), bytes("c"), in: people) }
     #expect(try history(store.head) == ["#6 c", "#5 -", "#4 b", "#2 a"])
     #expect(try history(store.view(at: 4)) == ["#4 b", "#2 a"])
-    #expect(try store.head.tree(people)?.gone?.count == 0)
+    #expect(try store.head.tree(people)?.gone?.entryCount == 0)
     #expect(store.head.commit.counts.map { [$0.inserted, $0.updated, $0.deleted] } == [[1, 0, 0]])
   }
 
   @Test("a restore by roots costs a few hundred bytes, counts what it changed, and history goes on across it")
   func restore() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 0..<2000 { try transaction.put(key(number), bytes("old \(number)"), in: people) }
@@ -144,7 +144,7 @@ struct HistoryTests {
   @Test(
     "a difference of two views tells every change and reads only what differs", arguments: [TreeOrder.bytes, .caller])
   func differences(order: TreeOrder) throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     func place(_ wanted: Int) -> KeyProbe? {
       order == .bytes
         ? nil : .compare { Int($0.loadUnaligned(as: UInt32.self).byteSwapped) - wanted }
@@ -191,7 +191,7 @@ struct HistoryTests {
     "between any two of many commits the difference is exact, and reads at most 20 nodes for each of its changes and 200"
   )
   func anyDifference() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     var random = RandomSource(seed: 15)
     var states: [[Int: Int]] = [[:]]
     var stamp = 0
@@ -244,7 +244,7 @@ struct HistoryTests {
 
   @Test("bytes that are live and dead are counted exactly")
   func liveBytes() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     var random = RandomSource(seed: 3)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records, attributes: bytes("some attributes"))

@@ -11,7 +11,7 @@ struct LargeTests {
   @Test("values of all sizes come back, also before the commit", arguments: [true, false])
   func values(isMapped: Bool) throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions(readsMapped: isMapped))
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions(readsMapped: isMapped))
     let sizes = [0, 1, 255, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 5 << 20]
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
@@ -33,7 +33,7 @@ struct LargeTests {
   @Test("a value given in pieces never lies in memory whole, and a rollback over spilled pieces leaves a whole frame")
   func pieces() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let size: UInt64 = 24 << 20
     let block = LargeTests.value(1 << 20)
     try store.change { transaction in
@@ -45,11 +45,11 @@ struct LargeTests {
       try transaction.put(key(3), count: size - 5, in: people) { _, count in Array(block.prefix(count)) }
     }
     try store.close()
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     #expect(again.openingReport.damage == nil)
     #expect(try again.head.text(key(1)) == "before")
     let tree = try #require(try again.head.tree(people))
-    #expect(tree.count == 2)
+    #expect(tree.entryCount == 2)
     let record = try #require(try tree.find(.bytes(key(3)))?.payload.record)
     let value = try tree.value(of: record)
     #expect(value.count == Int(size) - 5)
@@ -63,9 +63,9 @@ struct LargeTests {
   @Test("a change that failed halfway is never committed, unless it is rolled back")
   func failedPieces() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
-    func putHalf(_ transaction: WriteTransaction) {
+    func putHalf(_ transaction: FileTransaction) {
       #expect(throws: StorageError.cancelled) {
         try transaction.put(key(2), count: 9 << 20, in: people) { position, count throws(StorageError) in
           if position > 6 << 20 { throw .cancelled }
@@ -88,15 +88,15 @@ struct LargeTests {
       #expect(throws: StorageError.self) { try transaction.put(key(4), bytes("d"), in: byAge) }
       try transaction.put(key(5), bytes("e"), in: people)
     }
-    #expect(try store.head.tree(people)?.count == 1)
+    #expect(try store.head.tree(people)?.entryCount == 1)
     try store.close()
-    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+    #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).isClean)
   }
 
   @Test("attributes of any size are no change of a record", arguments: [1 << 20, (1 << 20) + 1, Limits.attributes])
   func attributes(size: Int) throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let attributes = [UInt8](repeating: 7, count: size)
     let number = try store.change { transaction in
       try transaction.createTree(people, kind: .records, attributes: attributes)
@@ -109,14 +109,14 @@ struct LargeTests {
     _ = try store.compact(.last(1))
     #expect(try store.head.tree(people)?.attributes.array == attributes)
     try store.close()
-    let report = try Store.verify(at: folder.store(), disk: SystemDisk())
+    let report = try FileStore.verify(at: folder.store(), disk: SystemDisk())
     #expect(report.isClean, "\(report.findings)")
   }
 
   @Test("what a rollback took back of a large transaction is no garbage behind its commit")
   func rolledBackSpill() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       let savepoint = try transaction.savepoint()
@@ -125,8 +125,8 @@ struct LargeTests {
       try transaction.put(key(2), bytes("small"), in: people)
     }
     try store.close()
-    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).findings.isEmpty)
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).findings.isEmpty)
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     try again.change { try $0.put(key(3), bytes("more"), in: people) }
     #expect(again.openingReport.cutBytes == 0 && again.openingReport.keptAside == nil)
   }
@@ -134,14 +134,14 @@ struct LargeTests {
   @Test("a cancelled transaction that had spilled leaves zeros behind")
   func cancelledSpill() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     let transaction = try store.beginBlocking()
     try transaction.put(key(1), count: 20 << 20, in: people) { _, count in [UInt8](repeating: 7, count: count) }
     transaction.cancel()
     try store.change { try $0.put(key(2), bytes("after"), in: people) }
     try store.close()
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     try again.change { try $0.put(key(3), bytes("more"), in: people) }
     #expect(again.openingReport.cutBytes == 0)
     #expect(try again.head.text(key(2)) == "after")
@@ -149,7 +149,7 @@ struct LargeTests {
 
   @Test("keys of up to 16 KiB are kept in order; longer keys and payloads are refused before anything is written")
   func keys() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     var expected: [[UInt8]] = []
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
@@ -179,18 +179,18 @@ struct LargeTests {
       #expect(cursor.current?.key.array == key)
       try cursor.next()
     }
-    #expect(try store.head.tree(byAge)?.count == UInt64(expected.count))
+    #expect(try store.head.tree(byAge)?.entryCount == UInt64(expected.count))
     var random = RandomSource(seed: 4)
     for key in expected.shuffled(using: &random) {
       try store.change { try $0.delete(key, in: people) }
     }
-    #expect(try store.head.tree(people)?.count == 0)
-    #expect(try store.head.tree(people)?.gone?.count == UInt64(expected.count))
+    #expect(try store.head.tree(people)?.entryCount == 0)
+    #expect(try store.head.tree(people)?.gone?.entryCount == UInt64(expected.count))
   }
 
   @Test("keys that share a long prefix, and then one that does not")
   func prefixes() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { transaction in
       try transaction.createTree(byAge, kind: .entries)
       for number in 0..<400 { try transaction.insert([UInt8](repeating: 9, count: 500) + key(number), in: byAge) }
@@ -199,7 +199,7 @@ struct LargeTests {
       try transaction.insert([200], in: byAge)
     }
     let tree = try #require(try store.head.tree(byAge))
-    #expect(tree.count == 403)
+    #expect(tree.entryCount == 403)
     #expect(try tree.rank(of: .bytes([UInt8](repeating: 9, count: 500) + key(399))) == 401)
     var cursor = tree.cursor()
     try cursor.seekToEnd()
@@ -208,7 +208,7 @@ struct LargeTests {
 
   @Test("10,000 trees")
   func manyTrees() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { transaction in
       for number in 0..<10_000 { try transaction.createTree(TreeName(bytes("tree \(number)")), kind: .records) }
     }

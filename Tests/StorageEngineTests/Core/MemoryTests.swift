@@ -22,7 +22,7 @@
     func largeValue() async {
       let ended = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         let folder = TemporaryFolder()
-        let store = try Store.create(at: folder.store(), options: StoreOptions())
+        let store = try FileStore.create(at: folder.store(), options: StoreOptions())
         let size: UInt64 = MemoryTests.isSoak ? 1 << 30 : 96 << 20
         let block = [UInt8](repeating: 7, count: 1 << 20)
         let peak = MemoryPeak()
@@ -54,7 +54,7 @@
     func manyChanges() async {
       let ended = await #expect(processExitsWith: .success, observing: [\.standardOutputContent]) {
         let folder = TemporaryFolder()
-        let store = try Store.create(at: folder.store(), options: StoreOptions())
+        let store = try FileStore.create(at: folder.store(), options: StoreOptions())
         let count = MemoryTests.isSoak ? 1_000_000 : 40_000
         let value = [UInt8](repeating: 9, count: 100)
         let peak = MemoryPeak()
@@ -67,7 +67,7 @@
           }
         }
         let added = peak.end()
-        #expect(try store.head.tree(people)?.count == UInt64(count))
+        #expect(try store.head.tree(people)?.entryCount == UInt64(count))
         #expect(added <= 2 * count * 104 + (64 << 20), "\(added >> 20) MiB")
         print("\(count) changes of 104 bytes: \(added >> 20) MiB of memory")
         try store.close()

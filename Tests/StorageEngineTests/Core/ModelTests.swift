@@ -15,7 +15,7 @@ struct ModelTests {
     var random = RandomSource(seed: seed)
     let folder = TemporaryFolder()
     let isMapped = seed % 2 == 0
-    var store = try Store.create(at: folder.store(), options: StoreOptions(readsMapped: isMapped))
+    var store = try FileStore.create(at: folder.store(), options: StoreOptions(readsMapped: isMapped))
     var model = Model()
     var past: [UInt64: Model] = [0: model]
     let keyRange = [12, 200, 3000][Int(seed % 3)]
@@ -27,7 +27,7 @@ struct ModelTests {
     for _ in 0..<60 {
       if random.next() % 12 == 0 {
         try store.close()
-        store = try Store.open(at: folder.store(), options: StoreOptions(readsMapped: isMapped))
+        store = try FileStore.open(at: folder.store(), options: StoreOptions(readsMapped: isMapped))
       }
       let transaction = try store.beginBlocking()
       var attempt = model
@@ -59,7 +59,7 @@ struct ModelTests {
   }
 
   private func change(
-    _ transaction: WriteTransaction, _ model: inout Model, _ random: inout RandomSource, _ keyRange: Int
+    _ transaction: FileTransaction, _ model: inout Model, _ random: inout RandomSource, _ keyRange: Int
   ) throws {
     let number = Int(random.next() % UInt64(keyRange))
     let name =
@@ -83,7 +83,7 @@ struct ModelTests {
 
   private func compare(_ view: View, _ model: Model) throws {
     let records = try view.tree(people)
-    #expect(records?.count ?? 0 == UInt64(model.records.count))
+    #expect(records?.entryCount ?? 0 == UInt64(model.records.count))
     if let records {
       let expected = model.records.sorted { $0.key.lexicographicallyPrecedes($1.key) }
       var cursor = records.cursor()
@@ -107,7 +107,7 @@ struct ModelTests {
       #expect(cursor.current?.key.array == expected.last?.key)
     }
     if let entries = try view.tree(byAge) {
-      #expect(entries.count == UInt64(model.entries.count))
+      #expect(entries.entryCount == UInt64(model.entries.count))
       for name in model.entries { #expect(try entries.find(.bytes(name)) != nil) }
     }
   }

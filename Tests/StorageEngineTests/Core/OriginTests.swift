@@ -14,7 +14,7 @@ struct OriginTests {
   private let folder = TemporaryFolder()
 
   /// What each commit is, by its identity: told by its action, which is different in each.
-  private func remember(_ store: Store, in all: inout [[UInt64]: String], _ place: String) throws {
+  private func remember(_ store: FileStore, in all: inout [[UInt64]: String], _ place: String) throws {
     for number in 1...store.head.commit.number {
       let commit = try store.commit(number)
       let before = all.updateValue(commit.action, forKey: [commit.origin, commit.originNumber])
@@ -23,11 +23,11 @@ struct OriginTests {
   }
 
   /// Commits a few times under names that no other commit has.
-  private func write(_ name: String, _ count: Int = 3, closes: Bool = true) throws -> Store {
+  private func write(_ name: String, _ count: Int = 3, closes: Bool = true) throws -> FileStore {
     let path = folder.store("A")
     let store =
-      Store.exists(at: path, disk: SystemDisk())
-      ? try Store.open(at: path, options: StoreOptions()) : try Store.create(at: path, options: StoreOptions())
+      FileStore.exists(at: path, disk: SystemDisk())
+      ? try FileStore.open(at: path, options: StoreOptions()) : try FileStore.create(at: path, options: StoreOptions())
     for number in 0..<count {
       try store.change(CommitInfo(action: "\(name) \(number)")) { transaction in
         if try transaction.tree(people) == nil { try transaction.createTree(people, kind: .records) }
@@ -120,7 +120,7 @@ struct OriginTests {
     }
     try remember(write("second of A"), in: &all, "A")
     // The same is then done to each of the copies.
-    for name in ["B", "C", "D"] where Store.exists(at: folder.store(name), disk: SystemDisk()) {
+    for name in ["B", "C", "D"] where FileStore.exists(at: folder.store(name), disk: SystemDisk()) {
       try letTimePass()
       move("A", to: "aside")
       move(name, to: "A")

@@ -27,7 +27,7 @@ struct PlaceTableTests {
   @Test("a place beyond the file, which a forged reference may name, is refused and takes no memory")
   func forged() throws {
     let disk = MemoryDisk()
-    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     let file = store.publication.current.file
     let copy = try GenerationCopy(

@@ -27,12 +27,12 @@ struct ReplacedFileTests {
     close(descriptor)
   }
 
-  private func create(_ name: String) throws -> Store {
-    try Store.create(at: folder.store(name), options: StoreOptions())
+  private func create(_ name: String) throws -> FileStore {
+    try FileStore.create(at: folder.store(name), options: StoreOptions())
   }
 
   private func expectWhole(_ name: String) throws {
-    let report = try Store.verify(at: folder.store(name), disk: SystemDisk())
+    let report = try FileStore.verify(at: folder.store(name), disk: SystemDisk())
     #expect(report.isClean, "\(report.findings)")
   }
 
@@ -57,7 +57,7 @@ struct ReplacedFileTests {
   // MARK: Under a writer that holds the lock
 
   /// A store with a commit, and a copy of its data beside it, as a backup that is about to be put back.
-  private func withBackup(_ name: String) throws -> (store: Store, backup: String) {
+  private func withBackup(_ name: String) throws -> (store: FileStore, backup: String) {
     let store = try create(name)
     try store.change { try $0.createTree(people, kind: .records) }
     let backup = folder.path + "/backup of " + name
@@ -82,7 +82,7 @@ struct ReplacedFileTests {
     try? store.close()
     // What was put back is as it was, and is gone on with.
     try expectWhole("A")
-    let again = try Store.open(at: folder.store("A"), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store("A"), options: StoreOptions())
     #expect(again.openingReport.damage == nil)
     #expect(try again.change { try $0.put(key(1), bytes("after"), in: people) } == 2)
   }
@@ -102,12 +102,12 @@ struct ReplacedFileTests {
   func replacedLock() throws {
     let (store, _) = try withBackup("A")
     unlink(folder.store("A") + "/lock")
-    let other = try Store.open(at: folder.store("A"), options: StoreOptions())
+    let other = try FileStore.open(at: folder.store("A"), options: StoreOptions())
     expectReplaced("A", file: "lock") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
     try other.change { try $0.put(key(3), bytes("kept"), in: people) }
     try other.close()
     try expectWhole("A")
-    #expect(try Store.open(at: folder.store("A"), options: StoreOptions()).head.text(key(3)) == "kept")
+    #expect(try FileStore.open(at: folder.store("A"), options: StoreOptions()).head.text(key(3)) == "kept")
   }
 
   @Test("a compaction does not put its file in the place of one that came meanwhile")
@@ -148,7 +148,7 @@ struct ReplacedFileTests {
     try other.close()
     try expectWhole("A")
     try expectWhole("B")
-    let moved = try Store.open(at: folder.store("B"), options: StoreOptions())
+    let moved = try FileStore.open(at: folder.store("B"), options: StoreOptions())
     #expect(try [1, 2, 3].map { try moved.head.text(key($0)) } == ["moved", "as well", "still"])
   }
 
@@ -173,11 +173,11 @@ struct ReplacedFileTests {
     try store.close()
     unlink(folder.store("A") + "/data")
     let path = folder.store("A")
-    #expect(Store.exists(at: path, disk: SystemDisk()))
+    #expect(FileStore.exists(at: path, disk: SystemDisk()))
     for body in [
-      { _ = try Store.create(at: path, options: StoreOptions()) },
-      { _ = try Store.open(at: path, options: StoreOptions()) },
-      { _ = try Store.open(at: path, options: StoreOptions(isReadOnly: true)) },
+      { _ = try FileStore.create(at: path, options: StoreOptions()) },
+      { _ = try FileStore.open(at: path, options: StoreOptions()) },
+      { _ = try FileStore.open(at: path, options: StoreOptions(isReadOnly: true)) },
     ] {
       let error = #expect(throws: StorageError.self) { try body() }
       #expect("\(error as Any)".contains("the data of the store at \(path) is missing"), "\(error as Any)")
@@ -186,11 +186,11 @@ struct ReplacedFileTests {
     // Bytes that were kept aside tell of a store as well; a folder with somebody's notes does not.
     unlink(path + "/lock")
     try SystemDisk().open(path + "/cut-after-7-abc", .create).write([1], at: 0)
-    #expect(throws: StorageError.self) { try Store.create(at: path, options: StoreOptions()) }
+    #expect(throws: StorageError.self) { try FileStore.create(at: path, options: StoreOptions()) }
     unlink(path + "/cut-after-7-abc")
     try SystemDisk().open(path + "/lock", .create).write(bytes("my notes"), at: 0)
-    #expect(!Store.exists(at: path, disk: SystemDisk()))
-    try Store.create(at: path, options: StoreOptions()).close()
+    #expect(!FileStore.exists(at: path, disk: SystemDisk()))
+    try FileStore.create(at: path, options: StoreOptions()).close()
   }
 
   @Test("another copy's commit in the place of the newest one is what the next commit is built on")
@@ -203,8 +203,8 @@ struct ReplacedFileTests {
     try second.close()
     // Two commits of the same length.
     let (one, two) = (
-      try Store.open(at: folder.store("A"), options: StoreOptions()),
-      try Store.open(at: folder.store("B"), options: StoreOptions())
+      try FileStore.open(at: folder.store("A"), options: StoreOptions()),
+      try FileStore.open(at: folder.store("B"), options: StoreOptions())
     )
     try one.change(CommitInfo(date: 1, action: "one")) { try $0.put(key(1), bytes("one"), in: people) }
     try two.change(CommitInfo(date: 1, action: "two")) { try $0.put(key(1), bytes("two"), in: people) }
@@ -218,7 +218,7 @@ struct ReplacedFileTests {
     #expect(try one.head.text(key(1)) == "two")
     try one.close()
     try expectWhole("A")
-    let again = try Store.open(at: folder.store("A"), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store("A"), options: StoreOptions())
     #expect(try again.head.text(key(1)) == "two")
     #expect(try again.head.text(key(2)) == "more")
   }
@@ -241,7 +241,7 @@ struct ReplacedFileTests {
     try expectWhole("A")
 
     try overwrite("A", with: empty)
-    let fresh = try Store.open(at: folder.store("A"), options: StoreOptions())
+    let fresh = try FileStore.open(at: folder.store("A"), options: StoreOptions())
     let other = try create("C")
     try other.change { transaction in
       try transaction.createTree(people, kind: .records)
@@ -282,13 +282,13 @@ struct ReplacedFileTests {
     )
     if !isDangling { try SystemDisk().open(other, .create).write(bytes("my notes"), at: 0) }
     #expect(unlink(lock) == 0 && symlink(other, lock) == 0)
-    let linked = try Store.open(at: folder.store(), options: StoreOptions())
-    #expect(try linked.head.tree(people)?.count == 0)
+    let linked = try FileStore.open(at: folder.store(), options: StoreOptions())
+    #expect(try linked.head.tree(people)?.entryCount == 0)
     #expect(throws: StorageError.io(DiskError(operation: "open", path: lock, code: ELOOP))) {
       try linked.change { try $0.put(key(1), bytes("x"), in: people) }
     }
     #expect(unlink(lock) == 0 && symlink(other, activity) == 0)
-    let active = try Store.open(at: folder.store(), options: StoreOptions())
+    let active = try FileStore.open(at: folder.store(), options: StoreOptions())
     try active.change { try $0.put(key(1), bytes("x"), in: people) }
     active.setActivity(bytes("busy"))
     try active.close()
@@ -309,13 +309,13 @@ struct ReplacedFileTests {
     // Where a file system has no files of this size there is nothing to test.
     guard truncate(path, 1 << 40) == 0 else { return }
     try expectWhole("A")
-    let long = try Store.open(at: folder.store(), options: StoreOptions())
+    let long = try FileStore.open(at: folder.store(), options: StoreOptions())
     try long.change { try $0.put(key(1), bytes("x"), in: people) }
     #expect(long.openingReport.cutBytes == 0)
     try long.close()
     // What lies in it far behind the frames is cut all the same.
     try SystemDisk().open(path, .readWrite).write([1], at: 1 << 39)
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     try again.change { try $0.put(key(2), bytes("y"), in: people) }
     #expect(again.openingReport.cutBytes > 1 << 38)
   }

@@ -28,12 +28,12 @@ struct ResumedCompactionTests {
     return (disk.image, model)
   }
 
-  private func open(_ disk: any Disk) throws -> Store {
-    try Store.open(at: RecordedWorkload.path, options: options, disk: disk)
+  private func open(_ disk: any Disk) throws -> FileStore {
+    try FileStore.open(at: RecordedWorkload.path, options: options, disk: disk)
   }
 
   /// Compacts to the end; how many commits were there already.
-  private func goOn(_ store: Store, keepsMore: Bool = false) throws -> Int {
+  private func goOn(_ store: FileStore, keepsMore: Bool = false) throws -> Int {
     var first: Int?
     let report = try store.compact(.last(Self.kept), keepsMore: keepsMore) { progress in
       if first == nil { first = progress.commitsDone }
@@ -53,12 +53,12 @@ struct ResumedCompactionTests {
     try store.close()
     // One more commit changes nothing.
     #expect(try disk.status(leftover) != nil)
-    #expect(try Store.leftovers(at: RecordedWorkload.path, disk: disk).map(\.name) == ["data.compact"])
+    #expect(try FileStore.leftovers(at: RecordedWorkload.path, disk: disk).map(\.name) == ["data.compact"])
     let again = try open(disk)
     for number in 0..<UInt8(Self.kept) { try again.change { try $0.put([1], [2, number], in: ScriptRunner.name(0)) } }
     try again.close()
     #expect(try disk.status(leftover) == nil)
-    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
   }
 
   @Test("after a power cut at any moment the next compaction goes on, and the store holds what it should")
@@ -85,7 +85,7 @@ struct ResumedCompactionTests {
         }
         _ = try StoreComparison(store: again, model: model).checkAll(promised: model.newest)
         try again.close()
-        let report = try Store.verify(at: RecordedWorkload.path, disk: disk)
+        let report = try FileStore.verify(at: RecordedWorkload.path, disk: disk)
         if !report.isClean {
           failures.append("\(image.kind.rawValue) at \(image.position): \(report.findings.prefix(2))")
         }
@@ -117,7 +117,7 @@ struct ResumedCompactionTests {
     let tree = try #require(try store.head.tree(ScriptRunner.name(0)))
     for step in 0..<3 { #expect(try tree.find(.bytes(ScriptRunner.key(900 + step))) != nil) }
     try store.close()
-    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
   }
 
   @Test("a name given to a commit that is not kept makes the compaction begin anew")
@@ -131,7 +131,7 @@ struct ResumedCompactionTests {
     #expect(try store.names["late"] == 2)
     #expect(try store.view(at: 2).commit.number == 2)
     try store.close()
-    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
   }
 
   @Test(
@@ -152,7 +152,7 @@ struct ResumedCompactionTests {
       #expect(((first ?? 0) > 3) == keepsMore)
       #expect(keepsMore ? report.commitsKept > estimate.commitsKept : report.commitsKept == estimate.commitsKept)
       try store.close()
-      #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+      #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
     }
   }
 
@@ -161,7 +161,7 @@ struct ResumedCompactionTests {
     let folder = TemporaryFolder()
     var options = StoreOptions()
     options.compactionSyncDistance = 64 << 10
-    let store = try Store.create(at: folder.store(), options: options)
+    let store = try FileStore.create(at: folder.store(), options: options)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 0..<2_000 {
@@ -177,7 +177,7 @@ struct ResumedCompactionTests {
     #expect(written < report.bytesAfter - 500_000)
     #expect(try store.head.text(key(7)) == "seven")
     try store.close()
-    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).isClean)
+    #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).isClean)
   }
 
   @Test("a copy that was damaged is not gone on with")
@@ -199,7 +199,7 @@ struct ResumedCompactionTests {
       _ = try goOn(store)
       _ = try StoreComparison(store: store, model: model).checkAll(promised: model.newest)
       try store.close()
-      let report = try Store.verify(at: RecordedWorkload.path, disk: damaged)
+      let report = try FileStore.verify(at: RecordedWorkload.path, disk: damaged)
       #expect(report.isClean, "byte \(offset): \(report.findings.prefix(2))")
     }
   }
@@ -209,7 +209,7 @@ struct ResumedCompactionTests {
     let folder = TemporaryFolder()
     var options = StoreOptions(retention: .last(2))
     options.idleSeconds = 0.002
-    let store = try Store.create(at: folder.store(), options: options)
+    let store = try FileStore.create(at: folder.store(), options: options)
     let path = folder.store()
     let monitor = Monitor()
     let watch = try SystemDisk().watch(path + "/data") { monitor.withLock { monitor.notifyAll() } }
@@ -219,7 +219,7 @@ struct ResumedCompactionTests {
     }
     // Another reader sees the new file; nobody has closed the store.
     try monitor.withLock {
-      while try Store.open(at: path, options: StoreOptions(isReadOnly: true)).identity.generation == 1 {
+      while try FileStore.open(at: path, options: StoreOptions(isReadOnly: true)).identity.generation == 1 {
         monitor.wait()
       }
     }
@@ -229,7 +229,7 @@ struct ResumedCompactionTests {
     #expect(try store.head.text(key(2)) == "later")
     withExtendedLifetime(watch) {}
     try store.close()
-    #expect(try Store.verify(at: path, disk: SystemDisk()).isClean)
+    #expect(try FileStore.verify(at: path, disk: SystemDisk()).isClean)
   }
   /// A disk whose clock stands where a test puts it.
   private final class ClockDisk: ForwardingDisk {
@@ -248,7 +248,7 @@ struct ResumedCompactionTests {
     // How much later, on request or not, and whether it goes on.
     for (later, keepsMore, goesOn) in [(0, false, true), (1, false, false), (10, true, true), (11, true, false)] {
       let disk = ClockDisk()
-      let store = try Store.create(at: "aged", options: options, disk: disk)
+      let store = try FileStore.create(at: "aged", options: options, disk: disk)
       try store.change { try $0.createTree(people, kind: .records) }
       for number in 1...20 {
         disk.time.store(Int64(number) * second, ordering: .relaxed)
@@ -270,14 +270,14 @@ struct ResumedCompactionTests {
         try store.view(at: UInt64(21 - kept))
       }
       try store.close()
-      #expect(try Store.verify(at: "aged", disk: disk).findings.isEmpty)
+      #expect(try FileStore.verify(at: "aged", disk: disk).findings.isEmpty)
     }
   }
 
   @Test("a copy that someone is at is not taken away by another process's closing, though so much happened since")
   func attended() throws {
     let folder = TemporaryFolder()
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 0..<20 { try store.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
     var isFirst = true
@@ -286,7 +286,7 @@ struct ResumedCompactionTests {
       isFirst = false
       store.releaseLock()
       do {
-        let other = try Store.open(at: folder.store(), options: StoreOptions())
+        let other = try FileStore.open(at: folder.store(), options: StoreOptions())
         for number in 30..<40 { try other.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
         try other.close()
       } catch {
@@ -297,7 +297,7 @@ struct ResumedCompactionTests {
     #expect(store.identity.generation == 2)
     #expect(try store.head.text(key(39)) == "39")
     try store.close()
-    #expect(try Store.verify(at: folder.store(), disk: SystemDisk()).findings.isEmpty)
+    #expect(try FileStore.verify(at: folder.store(), disk: SystemDisk()).findings.isEmpty)
   }
 
   @Test("what lies behind the part of a copy that was synced is no part of the store")
@@ -313,7 +313,7 @@ struct ResumedCompactionTests {
     try file.write([UInt8](repeating: 9, count: 4_096), at: size + (1 << 20) - 4_096)
     #expect(try goOn(store) >= 4)
     try store.close()
-    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
     let again = try open(disk)
     try again.change { try $0.put([1], [1], in: ScriptRunner.name(0)) }
     #expect(again.openingReport.cutBytes == 0)
@@ -329,7 +329,7 @@ struct ResumedCompactionTests {
       let estimate = try store.compactionEstimate(retention)
       #expect(try store.compact(retention, keepsMore: true) { _ in true }.commitsKept == estimate.commitsKept)
       try store.close()
-      #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+      #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
     }
   }
 }

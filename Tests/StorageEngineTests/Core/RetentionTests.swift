@@ -9,13 +9,13 @@ struct RetentionTests {
 
   /// The generation after a store was written and closed: so many commits, each with so many new bytes under one key of many.
   private func generation(_ retention: Retention, commits: Int, keys: Int) throws -> UInt64 {
-    let store = try Store.create(at: "kept", options: StoreOptions(retention: retention), disk: disk)
+    let store = try FileStore.create(at: "kept", options: StoreOptions(retention: retention), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     for number in 0..<commits {
       try store.change { try $0.put(key(number % keys), [UInt8](repeating: 1, count: 200_000), in: people) }
     }
     try store.close()
-    return try Store.open(at: "kept", options: StoreOptions(), disk: disk).identity.generation
+    return try FileStore.open(at: "kept", options: StoreOptions(), disk: disk).identity.generation
   }
 
   @Test("it makes room where more is dead than alive")
@@ -36,22 +36,22 @@ struct RetentionTests {
 @Suite("Pruning while idle, and at closing")
 struct PruningTests {
   /// Commits that each write so many bytes under one key.
-  private func write(_ store: Store, commits: Int, bytes: Int = 200_000) throws {
+  private func write(_ store: FileStore, commits: Int, bytes: Int = 200_000) throws {
     for number in 0..<commits {
       try store.change { try $0.put(key(1), [UInt8](repeating: UInt8(number % 250), count: bytes), in: people) }
     }
   }
 
-  private func store(_ retention: Retention, on disk: any Disk = MemoryDisk()) throws -> Store {
+  private func store(_ retention: Retention, on disk: any Disk = MemoryDisk()) throws -> FileStore {
     var options = StoreOptions(retention: retention)
     // So that nothing happens but what a test does.
     options.idleSeconds = 3600
-    let store = try Store.create(at: "kept", options: options, disk: disk)
+    let store = try FileStore.create(at: "kept", options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     return store
   }
 
-  private func untilPruned(_ store: Store) { while store.schedule.withLock({ $0.isRunning }) { letOthersRun() } }
+  private func untilPruned(_ store: FileStore) { while store.schedule.withLock({ $0.isRunning }) { letOthersRun() } }
 
   @Test("where nothing is to be pruned the history is read once, and again only when there is much more of it")
   func remembered() throws {
@@ -136,7 +136,7 @@ struct PruningTests {
     let before = store.counts.bytesWritten
     try store.close()
     #expect(store.counts.bytesWritten - before < 100_000)
-    let again = try Store.open(at: "kept", options: StoreOptions(retention: .last(2)), disk: disk)
+    let again = try FileStore.open(at: "kept", options: StoreOptions(retention: .last(2)), disk: disk)
     #expect(again.identity.generation == 1)
     #expect(again.pruneWhileIdle())
     untilPruned(again)

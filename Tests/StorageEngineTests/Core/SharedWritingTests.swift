@@ -8,15 +8,15 @@ struct SharedWritingTests {
   private struct Mistake: Error {}
   private typealias Outcome = Result<UInt64?, any Error>
 
-  private func store(on disk: HookedDisk) throws -> Store {
-    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+  private func store(on disk: HookedDisk) throws -> FileStore {
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     return store
   }
 
   /// Eight threads that write while the turn is taken, in a known order; the third does `third` besides.
   private func eight(
-    _ store: Store, third: @escaping @Sendable (WriteTransaction) throws -> Void = { _ in }
+    _ store: FileStore, third: @escaping @Sendable (any WriteTransaction) throws -> Void = { _ in }
   ) throws -> [Outcome] {
     let opener = try store.beginBlocking()
     let outcomes = Guarded<[Int: Outcome]>([:])
@@ -112,7 +112,7 @@ struct SharedWritingTests {
     }
     for signal in signals { signal.wait() }
     #expect(numbers.withLock { $0.sorted() } == (2...UInt64(threads * each + 1)).map { $0 })
-    #expect(try store.head.tree(people)?.count == UInt64(threads * each))
+    #expect(try store.head.tree(people)?.entryCount == UInt64(threads * each))
     #expect(store.counts.syncs - before.syncs <= UInt64(threads * each))
   }
 }

@@ -6,7 +6,7 @@ import Testing
 struct SquashingTests {
   private let folder = TemporaryFolder()
 
-  private func put(_ id: Int, _ text: String, in store: Store) throws {
+  private func put(_ id: Int, _ text: String, in store: FileStore) throws {
     try store.change { transaction in
       try transaction.put(key(id), bytes(text), in: people)
       let reference = try #require(try transaction.currentReference(of: key(id), in: people))
@@ -24,7 +24,7 @@ struct SquashingTests {
     return found
   }
 
-  private func changes(of commit: CommitRecord, _ store: Store) throws -> [[UInt8]] {
+  private func changes(of commit: CommitRecord, _ store: FileStore) throws -> [[UInt8]] {
     var keys: [[UInt8]] = []
     var cursor = try store.changes(of: commit)
     while let change = try cursor.next() { keys.append(change.key.array) }
@@ -32,7 +32,7 @@ struct SquashingTests {
   }
 
   private func verify() throws {
-    let report = try Store.verify(at: folder.store(), disk: SystemDisk())
+    let report = try FileStore.verify(at: folder.store(), disk: SystemDisk())
     #expect(report.findings.isEmpty, "\(report.findings)")
   }
 
@@ -40,7 +40,7 @@ struct SquashingTests {
     "a record that was changed and changed back between two kept commits did not change: no count, no version, no difference"
   )
   func changedBack() throws {
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       try transaction.createTree(byAge, kind: .entries)
@@ -83,7 +83,7 @@ struct SquashingTests {
     #expect(try versions(of: 3, store.head) == ["#\(last) third", "#\(first) first"])
     try store.close()
     try verify()
-    let again = try Store.open(at: folder.store(), options: StoreOptions())
+    let again = try FileStore.open(at: folder.store(), options: StoreOptions())
     _ = try again.compact(.last(1))
     #expect(try again.commit(newest).parents == [first])
     #expect(try versions(of: 1, again.head) == ["#\(newest) last", "#\(first) first"])
@@ -94,7 +94,7 @@ struct SquashingTests {
 
   @Test("a difference across a compaction tells of a value that only became longer, or shorter")
   func lengths() throws {
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for id in 1...3 { try transaction.put(key(id), bytes("abc"), in: people) }
@@ -115,7 +115,7 @@ struct SquashingTests {
 
   @Test("a view that was taken before a compaction can still be brought back, where its commit was kept")
   func restoredAcross() throws {
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       try transaction.createTree(byAge, kind: .entries)
@@ -149,7 +149,7 @@ struct SquashingTests {
 
   @Test("where every commit is kept, each tells what it told: restores, what comes behind them, forks and merges")
   func everyRecord() throws {
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       try transaction.createTree(byAge, kind: .entries)
@@ -171,7 +171,7 @@ struct SquashingTests {
 
   @Test("a merge of two branches that are left out goes on the one commit that both began on")
   func merge() throws {
-    let store = try Store.create(at: folder.store(), options: StoreOptions())
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
     let base = try store.change(CommitInfo(names: ["base": 0])) { try $0.createTree(people, kind: .records) }
     let left = try store.change { try $0.put(key(1), bytes("left"), in: people) }
     let right = try store.change(CommitInfo(movesHead: false), on: base) {

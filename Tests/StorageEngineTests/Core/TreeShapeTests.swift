@@ -23,7 +23,7 @@ struct TreeShapeTests {
 
   @Test("keys that come in order, from either end, fill their leaves", arguments: [false, true])
   func fill(isDescending: Bool) throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 0..<5_000 {
@@ -38,7 +38,7 @@ struct TreeShapeTests {
 
   @Test("where most keys are taken out, leaves are joined: in one commit or in many, and bytes are counted exactly")
   func join() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     let (count, left) = (4_000, 50)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
@@ -56,7 +56,7 @@ struct TreeShapeTests {
       for number in going.dropFirst(count / 2) { try transaction.delete(key(number), in: people) }
     }
     let tree = try #require(try store.head.tree(people))
-    #expect(tree.count == UInt64(left))
+    #expect(tree.entryCount == UInt64(left))
     // Two neighbours that are left have no room for each other.
     #expect(try nodes(store.head).count <= 6)
     #expect(before > 80)
@@ -66,7 +66,7 @@ struct TreeShapeTests {
 
   @Test("no node of short keys is longer than a split makes it, whatever comes and goes")
   func longest() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     var random = RandomSource(seed: 21)
     try store.change { try $0.createTree(people, kind: .records) }
     for round in 0..<40 {
@@ -88,7 +88,7 @@ struct TreeShapeTests {
 
   @Test("a tree that has grown by a level shares what is below with the one before, and a difference does not read it")
   func growth() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 0..<500 { try transaction.put(key(number), bytes("x"), in: people) }
@@ -166,7 +166,7 @@ struct TreeShapeTests {
 
   @Test("levels that do not fall by one are damage, however the tree is read or changed")
   func levels() throws {
-    let store = Store.memory()
+    let store = FileStore.memory()
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 0..<300 { try transaction.put(key(number), bytes("x"), in: people) }

@@ -8,8 +8,8 @@ struct WriterMemoryTests {
   private let disk = MemoryDisk()
   private let path = "store"
 
-  private func store() throws -> Store {
-    let store = try Store.create(at: path, options: StoreOptions(), disk: disk)
+  private func store() throws -> FileStore {
+    let store = try FileStore.create(at: path, options: StoreOptions(), disk: disk)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       try transaction.createTree(towns, kind: .entries)
@@ -67,7 +67,7 @@ struct WriterMemoryTests {
       #expect(isNew)
     }
     try store.close()
-    #expect(try Store.verify(at: path, disk: disk).isClean)
+    #expect(try FileStore.verify(at: path, disk: disk).isClean)
   }
 
   @Test("of trees follows one that is dropped and made anew, and is not taken for a fork's")
@@ -84,12 +84,12 @@ struct WriterMemoryTests {
     }
     let fork = try store.change(on: 2) { try $0.put(key(3), bytes("third"), in: people) }
     try store.change { try $0.put(key(4), bytes("fourth"), in: people) }
-    #expect(try store.head.tree(people)?.count == 2)
+    #expect(try store.head.tree(people)?.entryCount == 2)
     #expect(try store.head.tree(people)?.attributes == Bytes([1, 2]))
-    #expect(try store.view(at: fork).tree(people)?.count == 2)
+    #expect(try store.view(at: fork).tree(people)?.entryCount == 2)
     #expect(try store.view(at: fork).text(key(1)) == "first")
     try store.close()
-    #expect(try Store.verify(at: path, disk: disk).isClean)
+    #expect(try FileStore.verify(at: path, disk: disk).isClean)
   }
 
   @Test("of trees and commits spares it the search of the catalog, and reading any commit's record")
@@ -124,7 +124,7 @@ struct WriterMemoryTests {
       }
       try write(before ^ 1)
       _ = try state.file.node(at: catalog)
-      let other = try Store.open(at: path, options: StoreOptions(), disk: disk)
+      let other = try FileStore.open(at: path, options: StoreOptions(), disk: disk)
       #expect(throws: StorageError.damaged(what: "tree node", offset: catalog.offset)) {
         try other.publication.current.file.node(at: catalog)
       }

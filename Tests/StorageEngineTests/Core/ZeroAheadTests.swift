@@ -29,7 +29,7 @@ struct ZeroAheadTests {
         counts.withLock { if !isOwn { $0.syncs += 1 } }
       }
     }
-    let store = try Store.create(at: "large", options: options, disk: disk)
+    let store = try FileStore.create(at: "large", options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     var commits = 0
     while counts.withLock({ $0.syncs < 3 }), commits < 20_000 {
@@ -42,14 +42,14 @@ struct ZeroAheadTests {
     #expect(found.syncs >= 3)
     #expect(found.zeros >= found.syncs)
     #expect(store.fileBytes >= store.dataBytes)
-    #expect(try Store.verify(at: "large", disk: disk).isClean)
+    #expect(try FileStore.verify(at: "large", disk: disk).isClean)
   }
 
   @Test("in a small store nearly every commit finds zeros where it is written, and leaves the file as long as it was")
   func small() throws {
     let disk = HookedDisk()
     let zeros = Mutex(0)
-    let store = try Store.create(at: "small", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "small", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     disk.hooks.withLock { hooks in hooks.zero = { zeros.withLock { $0 += 1 } } }
     var lengths = [store.fileBytes]
@@ -71,7 +71,7 @@ struct ZeroAheadTests {
   func failedSync(call: any WritableKeyPath<HookedDisk.Hooks, HookedDisk.Hook> & Sendable) throws {
     let disk = HookedDisk()
     let own = pthread_self()
-    let store = try Store.create(at: "large", options: options, disk: disk)
+    let store = try FileStore.create(at: "large", options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     disk.hooks.withLock { hooks in
       hooks[keyPath: call] = { () throws(DiskError) in
@@ -96,7 +96,7 @@ struct ZeroAheadTests {
   func lostPage() throws {
     let disk = HookedDisk()
     let own = pthread_self()
-    let store = try Store.create(at: "large", options: options, disk: disk)
+    let store = try FileStore.create(at: "large", options: options, disk: disk)
     let (begins, goesOn) = (Signal(), Signal())
     let zeros = store.writing.zeros
     disk.hooks.withLock { hooks in
@@ -122,7 +122,7 @@ struct ZeroAheadTests {
   func errorElsewhere() throws {
     let disk = HookedDisk()
     let own = pthread_self()
-    let store = try Store.create(at: "large", options: options, disk: disk)
+    let store = try FileStore.create(at: "large", options: options, disk: disk)
     let cause = DiskError(operation: "sync_file_range", path: "data", code: EIO)
     let (begins, goesOn) = (Signal(), Signal())
     let zeros = store.writing.zeros
@@ -151,7 +151,7 @@ struct ZeroAheadTests {
       let disk = HookedDisk()
       var options = StoreOptions()
       options.largeStore = largeStore
-      let store = try Store.create(at: "store", options: options, disk: disk)
+      let store = try FileStore.create(at: "store", options: options, disk: disk)
       try store.change { try $0.createTree(people, kind: .records) }
       let code = Mutex(ENOSPC)
       disk.hooks.withLock { hooks in
@@ -177,7 +177,7 @@ struct ZeroAheadTests {
     "a thread that begins late, when its work was ended and another's begun in another file, leaves both files alone")
   func late() throws {
     let disk = HookedDisk()
-    let stores = try ["old", "new"].map { try Store.create(at: $0, options: StoreOptions(), disk: disk) }
+    let stores = try ["old", "new"].map { try FileStore.create(at: $0, options: StoreOptions(), disk: disk) }
     let files = stores.map(\.publication.current.file)
     let threads = Mutex<[@Sendable () -> Void]>([])
     let zeros = ZeroAhead(largeStore: 0, counters: Counters()) { thread in threads.withLock { $0.append(thread) } }
@@ -237,7 +237,7 @@ struct ZeroAheadTests {
       let isFree = try look { () throws(DiskError) in try !lock.isLockedElsewhere() }
       wasLetGo.withLock { $0 = isFree }
     }
-    let store = try Store.create(at: "large", options: options, disk: disk)
+    let store = try FileStore.create(at: "large", options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     begins.wait()
     if afterFailure {
@@ -254,9 +254,9 @@ struct ZeroAheadTests {
     #expect(wasLetGo.withLock { $0 } == false)
 
     disk.hooks.withLock { $0.sync = {} }
-    let next = try Store.open(at: "large", options: options, disk: disk)
+    let next = try FileStore.open(at: "large", options: options, disk: disk)
     try next.change { try $0.createTree(TreeName(Array("towns".utf8)), kind: .entries) }
-    #expect(try Store.verify(at: "large", disk: disk).isClean)
+    #expect(try FileStore.verify(at: "large", disk: disk).isClean)
     guard !afterFailure else { return }
     // Had the file changed after the lock was let go of, the next writer would take it for a copy.
     #expect(try next.commit(2).origin == next.commit(1).origin)
@@ -265,7 +265,7 @@ struct ZeroAheadTests {
   @Test("a compaction ends once no zeros are written any more to the file that it replaced")
   func compaction() throws {
     let disk = HookedDisk()
-    let store = try Store.create(at: "large", options: options, disk: disk)
+    let store = try FileStore.create(at: "large", options: options, disk: disk)
     let old = try disk.status("large/data")?.identity
     var room: UInt64 { store.fileBytes - store.dataBytes }
     func put(_ count: Int) throws {
@@ -305,12 +305,12 @@ struct ZeroAheadTests {
     #expect(wasOver.withLock { $0 } == false)
     for number in 0..<50 { try store.change { try $0.put(key(number), bytes("\(number)"), in: people) } }
     try store.close()
-    #expect(try Store.verify(at: "large", disk: disk).isClean)
+    #expect(try FileStore.verify(at: "large", disk: disk).isClean)
   }
 
   @Test("there are zeros behind the frames of each commit, also of a compacted store that is shorter than it was")
   func always() throws {
-    let store = try Store.create(at: "small", options: StoreOptions(), disk: MemoryDisk())
+    let store = try FileStore.create(at: "small", options: StoreOptions(), disk: MemoryDisk())
     try store.change { try $0.createTree(people, kind: .records) }
     func write(_ count: Int) throws {
       for number in 0..<count {
@@ -328,12 +328,12 @@ struct ZeroAheadTests {
   @Test("a writer that finds zeros behind the frames writes no others")
   func found() throws {
     let disk = HookedDisk()
-    let store = try Store.create(at: "small", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "small", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     try store.close()
     let zeros = Mutex(0)
     disk.hooks.withLock { $0.zero = { zeros.withLock { $0 += 1 } } }
-    let next = try Store.open(at: "small", options: StoreOptions(), disk: disk)
+    let next = try FileStore.open(at: "small", options: StoreOptions(), disk: disk)
     for number in 0..<5 { try next.change { try $0.put(key(number), bytes("x"), in: people) } }
     #expect(zeros.withLock { $0 } == 0)
     #expect(next.fileBytes > next.dataBytes)

@@ -83,12 +83,12 @@ struct CompactionCrashTests {
       guard case .poisoned = error, outcome == "poisoned" else { throw error }
     }
     runner.store.releaseLock()
-    let again = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let again = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     _ = try StoreComparison(store: again, model: runner.model).checkAll(promised: runner.model.newest)
     let transaction = try again.beginBlocking()
     transaction.cancel()
     try again.close()
-    let verified = try Store.verify(at: RecordedWorkload.path, disk: disk)
+    let verified = try FileStore.verify(at: RecordedWorkload.path, disk: disk)
     guard verified.isClean else { throw Disagreement(description: "not clean: \(verified.findings.prefix(2))") }
     return outcome
   }
@@ -158,7 +158,7 @@ struct CompactionCrashTests {
   @Test("who waits for a commit until after a compaction is told that it is durable")
   func waitingAcross() async throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 44)
-    let store = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     var pending: [PendingCommit] = []
     for number in 0..<40 {
       let transaction = try store.beginBlocking()
@@ -197,8 +197,8 @@ struct CompactionCrashTests {
         images += 1
         let cut = ImageDisk(image.image)
         // Before it is reported there is all of it or nothing.
-        guard image.position == end || Store.exists(at: folder, disk: cut) else { return }
-        let copy = try Store.open(at: folder, options: StoreOptions(isReadOnly: true), disk: cut)
+        guard image.position == end || FileStore.exists(at: folder, disk: cut) else { return }
+        let copy = try FileStore.open(at: folder, options: StoreOptions(isReadOnly: true), disk: cut)
         #expect(copy.openingReport.damage == nil, "\(image.kind) at \(image.position)")
         let newest = try StoreComparison(store: copy, model: runner.model).checkAll(promised: runner.model.newest)
         #expect(newest == runner.model.newest)
@@ -217,7 +217,7 @@ struct CompactionCrashTests {
     let end = disk.record.count
     try CrashImages.forEach(of: disk.record, on: disk.start, seed: 1) { image in
       guard image.position == end else { return }
-      let copy = try Store.open(at: folder, options: StoreOptions(isReadOnly: true), disk: ImageDisk(image.image))
+      let copy = try FileStore.open(at: folder, options: StoreOptions(isReadOnly: true), disk: ImageDisk(image.image))
       #expect(copy.head.commit.number == runner.model.head, "\(image.kind)")
     }
   }

@@ -119,9 +119,9 @@ struct DamageProbe {
   /// Throws where wrong data came back, or where something is missing and nothing was said.
   func outcome() throws -> Outcome {
     let disk = ImageDisk(image)
-    let opened: Store
+    let opened: FileStore
     do {
-      opened = try Store.open(at: DamagedStore.path, options: StoreOptions(isReadOnly: true), disk: disk)
+      opened = try FileStore.open(at: DamagedStore.path, options: StoreOptions(isReadOnly: true), disk: disk)
     } catch {
       return .refused
     }
@@ -201,7 +201,7 @@ struct DamageTests {
     #expect(outcomes == [.harmless: size * 8])
     for offset in stride(from: 0, to: size, by: 16) {
       let disk = ImageDisk(store.flippingLock(offset, 1))
-      let writer = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+      let writer = try FileStore.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
       let transaction = try writer.beginBlocking()
       #expect(transaction.base.number == store.model.head)
       transaction.cancel()
@@ -220,7 +220,7 @@ struct DamageTests {
     for (number, seen) in [(4, 3), (3, 2)] as [(Int, UInt64)] {
       let record = FrameMap(store.bytes).frames[number - 1].record
       let disk = ImageDisk(store.flipping(record.lowerBound + record.count / 2, 255))
-      let opened = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+      let opened = try FileStore.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
       #expect(opened.head.commit.number == seen)
       let damage = StorageError.damaged(what: "commit record", offset: UInt64(record.lowerBound))
       #expect(opened.openingReport.damage == damage)
@@ -233,10 +233,10 @@ struct DamageTests {
   @Test("a writer that finds damage in what another one made durable says so, and cuts nothing")
   func durableFrame() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 26)
-    let other = try Store.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let other = try FileStore.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     try other.change { try $0.createTree(people, kind: .records) }
     // Knows of the first commit only.
-    let store = try Store.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     for number in 0..<3 { try other.change { try $0.put(key(number), bytes("x"), in: people) } }
     try other.close()
     let whole = try #require(disk.image.contents(at: DamagedStore.data)?.array)

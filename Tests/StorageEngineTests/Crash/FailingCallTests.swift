@@ -26,7 +26,7 @@ struct FailingCallTests {
     var disk: SimulatedDisk
     var promised: UInt64 = 0
     var model = StoreModel()
-    var store: Store?
+    var store: FileStore?
     var error: (any Error)?
   }
 
@@ -146,7 +146,7 @@ struct FailingCallTests {
       _ = try comparison.checkAll(promised: runner.model.newest, every: 100)
     }
     #expect(refused == 6, "the disk never was full")
-    let again = try Store.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let again = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
     _ = try StoreComparison(store: again, model: runner.model).checkAll(promised: runner.model.newest, every: 100)
   }
 

@@ -6,9 +6,9 @@ import Testing
 @Suite("Bytes that only look right")
 struct ForgedBytesTests {
   /// Two stores of one seed that part at their second commit, in its value only.
-  private static func twin(_ letter: UInt8) throws -> (disk: SimulatedDisk, store: Store) {
+  private static func twin(_ letter: UInt8) throws -> (disk: SimulatedDisk, store: FileStore) {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 21)
-    let store = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     for value in [[1], [letter], [3]] as [[UInt8]] {
       let transaction = try store.beginBlocking()
       if value == [1] { try transaction.createTree(ScriptRunner.name(0), kind: .records, attributes: []) }
@@ -38,7 +38,7 @@ struct ForgedBytesTests {
       // The slots are hints, and are lost here.
       contents.zero(4_096..<12_288)
     }
-    let store = try Store.open(
+    let store = try FileStore.open(
       at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: ImageDisk(grafted))
     #expect(store.head.commit.number == 2)
   }
@@ -57,7 +57,7 @@ struct ForgedBytesTests {
   @Test("damage anywhere in a large value is told", arguments: [1 << 20, (1 << 20) + 1, 3 << 20])
   func largeValues(_ size: Int) throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 22)
-    let store = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     let value = (0..<size).map { UInt8(truncatingIfNeeded: $0 / 7) }
     let transaction = try store.beginBlocking()
     try transaction.createTree(ScriptRunner.name(0), kind: .records, attributes: [])
@@ -77,7 +77,7 @@ struct ForgedBytesTests {
       damaged.change(number) { contents in
         [bytes[place] ^ 0x10].withUnsafeBytes { contents.write($0, at: UInt64(place)) }
       }
-      let opened = try Store.open(
+      let opened = try FileStore.open(
         at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: ImageDisk(damaged))
       let tree = try #require(try opened.head.tree(ScriptRunner.name(0)))
       let reference = try #require(try tree.find(.bytes([1, 2, 3]))?.payload.record)
@@ -88,10 +88,10 @@ struct ForgedBytesTests {
   @Test("a torn or damaged report of activity is no report")
   func activity() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 23)
-    let writer = try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let writer = try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     let transaction = try writer.beginBlocking()
     writer.setActivity(Array("rebuilding".utf8))
-    let reader = try Store.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let reader = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(reader.activity == Array("rebuilding".utf8))
     let file = try disk.open(RecordedWorkload.path + "/activity", .readWrite)
     for place in 0..<34 {
@@ -112,12 +112,12 @@ struct ForgedBytesTests {
     try CrashImages.forEach(of: disk.record, on: disk.start, seed: 1) { image in
       guard let promised = image.notes.last else { return }
       let options = StoreOptions(isReadOnly: true)
-      let store = try Store.open(at: path, options: options, disk: ImageDisk(image.image))
+      let store = try FileStore.open(at: path, options: options, disk: ImageDisk(image.image))
       #expect(store.head.commit.number >= promised, "\(image.kind) at \(image.position)")
     }
   }
 
-  private func commitOnce(_ store: Store, _ disk: SimulatedDisk) throws {
+  private func commitOnce(_ store: FileStore, _ disk: SimulatedDisk) throws {
     let transaction = try store.beginBlocking()
     try transaction.createTree(ScriptRunner.name(0), kind: .records, attributes: [])
     try transaction.commit(CommitInfo())?.wait()
@@ -128,7 +128,7 @@ struct ForgedBytesTests {
   func newFolders() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 24)
     let path = "/library/one/two/three.strata"
-    try commitOnce(try Store.create(at: path, options: StoreOptions(), disk: disk), disk)
+    try commitOnce(try FileStore.create(at: path, options: StoreOptions(), disk: disk), disk)
     try expectPromises(disk, path)
   }
 
@@ -136,7 +136,7 @@ struct ForgedBytesTests {
   func unsyncedFolder() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 25)
     try disk.makeDirectory(RecordedWorkload.path)
-    try commitOnce(try Store.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk), disk)
+    try commitOnce(try FileStore.create(at: RecordedWorkload.path, options: StoreOptions(), disk: disk), disk)
     try expectPromises(disk, RecordedWorkload.path)
   }
 }

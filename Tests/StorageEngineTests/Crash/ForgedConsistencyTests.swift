@@ -130,9 +130,9 @@ struct ConsistentStore {
 
   var bytes: [UInt8]
 
-  init(commits: UInt64 = ConsistentStore.newest, forging forge: (WriteTransaction) throws -> Void = { _ in }) throws {
+  init(commits: UInt64 = ConsistentStore.newest, forging forge: (FileTransaction) throws -> Void = { _ in }) throws {
     let disk = ImageDisk()
-    let store = try Store.create(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
     for number in 1...commits {
       let base = number == Self.newest ? number - 2 : nil
       try store.change(CommitInfo(date: 1_000 * Int64(number)), on: base) { transaction in
@@ -153,7 +153,7 @@ struct ConsistentStore {
     bytes = try ForgedFrame.last(of: try #require(disk.image.contents(at: FuzzTarget.path + "/data")?.array)) { $0 }
   }
 
-  private static func begin(_ transaction: WriteTransaction) throws {
+  private static func begin(_ transaction: FileTransaction) throws {
     for name in [people, others] {
       try transaction.createTree(name, kind: .records, attributes: StorageEngineTests.bytes("{}"))
       for number in 1...4 { try transaction.put(key(number), StorageEngineTests.bytes("value"), in: name) }
@@ -163,7 +163,7 @@ struct ConsistentStore {
   }
 
   var report: VerifyReport {
-    get throws { try Store.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: bytes))) }
+    get throws { try FileStore.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: bytes))) }
   }
 
   var findings: [VerifyFinding] { get throws { try report.findings } }
@@ -228,10 +228,10 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
   var testDescription: String
   /// A part of what verification says of it.
   var problem: String
-  var forge: @Sendable (WriteTransaction) throws -> Void
+  var forge: @Sendable (FileTransaction) throws -> Void
 
   private init(
-    _ description: String, told problem: String, _ forge: @escaping @Sendable (WriteTransaction) throws -> Void
+    _ description: String, told problem: String, _ forge: @escaping @Sendable (FileTransaction) throws -> Void
   ) {
     testDescription = description
     self.problem = problem
@@ -351,7 +351,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
 
   private static let others = ConsistentStore.others
 
-  private static func reference(_ number: Int, in tree: TreeName, _ transaction: WriteTransaction) throws
+  private static func reference(_ number: Int, in tree: TreeName, _ transaction: FileTransaction) throws
     -> RecordReference
   {
     try #require(try transaction.currentReference(of: key(number), in: tree))
@@ -360,7 +360,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
   /// Lets an entry of `people` refer to something.
   private static func set(
     _ number: Int, to reference: RecordReference, _ editor: WritableKeyPath<TreeState, TreeEditor>,
-    _ transaction: WriteTransaction
+    _ transaction: FileTransaction
   ) throws {
     try key(number).withUnsafeBytes { key in
       _ = try transaction.state.pointee.trees[0][keyPath: editor].set(key, at: .bytes(key), in: transaction.file) {
@@ -371,7 +371,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
 
   /// Changes what the catalog says of a tree.
   private static func setCatalog(
-    _ name: TreeName, _ transaction: WriteTransaction, _ change: (inout CatalogEntry) -> Void
+    _ name: TreeName, _ transaction: FileTransaction, _ change: (inout CatalogEntry) -> Void
   ) throws {
     let place = try transaction.existing(name)
     var entry = transaction.state.pointee.trees[place].entry
@@ -386,7 +386,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
   /// Appends a change of a key in `people` that is not counted.
   private static func append(
     _ kind: ChangeEntry.Kind, _ number: Int, _ replaced: RecordReference?, _ replacesDelete: Bool,
-    _ transaction: WriteTransaction, isSuperseded: Bool = true
+    _ transaction: FileTransaction, isSuperseded: Bool = true
   ) throws -> RecordReference {
     let tree = transaction.state.pointee.trees[0].entry.identifier
     let change = try key(number).withUnsafeBytes { key in

@@ -27,7 +27,7 @@ struct ForgedCountsTests {
     let numbers = RecordNumbers(record)
     #expect(numbers.varints.count > 30, "the record is taken apart by the letter of the format")
     let whole = try ForgedFrame.last(of: store.bytes) { $0 }
-    #expect(try Store.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: whole))).isClean)
+    #expect(try FileStore.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: whole))).isClean)
     var unclean = 0
     var forgeries = 0
     for varint in numbers.varints {
@@ -37,7 +37,7 @@ struct ForgedCountsTests {
         }
         forgeries += 1
         FuzzTarget.useAll(FuzzTarget.image(of: forged))
-        if try !Store.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: forged))).isClean {
+        if try !FileStore.verify(at: FuzzTarget.path, disk: ImageDisk(FuzzTarget.image(of: forged))).isClean {
           unclean += 1
         }
       }
@@ -65,7 +65,7 @@ struct ForgedCountsTests {
       }
     }
     FuzzTarget.useAll(FuzzTarget.image(of: newest))
-    let last = try Store.open(
+    let last = try FileStore.open(
       at: FuzzTarget.path, options: StoreOptions(), disk: ImageDisk(FuzzTarget.image(of: newest)))
     #expect(last.publication.current.newest.number == .max)
     #expect(throws: StorageError.self) { try last.beginBlocking() }
@@ -80,9 +80,9 @@ struct ForgedCountsTests {
   // MARK: Catalog, nodes and changes
 
   /// A store with two trees and two commits, and a third that `forge` has had its hands in.
-  private func store(_ forge: (WriteTransaction) throws -> Void) throws -> DiskImage {
+  private func store(_ forge: (FileTransaction) throws -> Void) throws -> DiskImage {
     let disk = ImageDisk()
-    let store = try Store.create(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records, attributes: bytes("{}"))
       try transaction.createTree(byAge, kind: .entries)
@@ -98,21 +98,21 @@ struct ForgedCountsTests {
     return disk.image
   }
 
-  private func reference(_ number: Int, _ transaction: WriteTransaction) throws -> RecordReference {
+  private func reference(_ number: Int, _ transaction: FileTransaction) throws -> RecordReference {
     try #require(try transaction.currentReference(of: key(number), in: people))
   }
 
   /// Uses the store in every way, and looks whether verification tells of the forgery.
   private func expectTold(_ image: DiskImage, _ what: String) throws {
     FuzzTarget.useAll(image)
-    let report = try Store.verify(at: FuzzTarget.path, disk: ImageDisk(image))
+    let report = try FileStore.verify(at: FuzzTarget.path, disk: ImageDisk(image))
     #expect(!report.isClean, "\(what)")
   }
 
   @Test("an honest store of this kind is clean, and is used in every way")
   func honest() throws {
     let honest = try store { try $0.put(key(1), bytes("other"), in: people) }
-    #expect(try Store.verify(at: FuzzTarget.path, disk: ImageDisk(honest)).isClean)
+    #expect(try FileStore.verify(at: FuzzTarget.path, disk: ImageDisk(honest)).isClean)
     let used = FuzzTarget.useAll(honest)
     #expect(used.failures.isEmpty, "\(used.failures)")
     #expect(used.commits >= 6)
@@ -155,7 +155,7 @@ struct ForgedCountsTests {
   }
 
   /// Changes a tree's entry in the catalog, past the transaction.
-  private func set(_ name: TreeName, in transaction: WriteTransaction, _ change: (inout CatalogEntry) -> Void) throws {
+  private func set(_ name: TreeName, in transaction: FileTransaction, _ change: (inout CatalogEntry) -> Void) throws {
     var entry = try #require(try View(commit: transaction.base, file: transaction.file).catalogEntry(name))
     change(&entry)
     try name.bytes.withUnsafeBytes { key in
@@ -176,7 +176,7 @@ struct ForgedCountsTests {
       }
     }
     let disk = ImageDisk(image)
-    let store = try Store.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
     let old = try store.view(at: 1)
     try store.change { transaction in
       try transaction.dropTree(people)
@@ -204,7 +204,7 @@ struct ForgedCountsTests {
         try expectTold(image, "child \(index) counts \(extreme)")
         // Where keys are inserted until nodes split, and taken out until they are joined.
         let disk = ImageDisk(image)
-        let store = try Store.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
+        let store = try FileStore.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
         for isFilling in [true, false] {
           let transaction = try store.beginBlocking()
           do {
@@ -259,7 +259,7 @@ struct ForgedCountsTests {
       for named in [NamedCommit(number: extreme, offset: 16_384), NamedCommit(number: 1, offset: extreme)] {
         let honest = try store { try $0.put(key(1), bytes("other"), in: people) }
         let disk = ImageDisk(honest)
-        let store = try Store.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
+        let store = try FileStore.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
         // A name of the right length whose payload, check and all, is put in the place of the honest one.
         let root = store.publication.current.newest.links.names
         let data = try #require(honest.contents(at: FuzzTarget.path + "/data")?.array)
@@ -324,7 +324,7 @@ struct ForgedCountsTests {
       }
       for place in 0..<6 {
         let disk = ImageDisk(honest)
-        let current = try Store.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk).publication.current
+        let current = try FileStore.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk).publication.current
         var plan = CompactionPlan(of: current, .last(1), date: 5)
         plan.syncedEnd = 17_000
         switch place {

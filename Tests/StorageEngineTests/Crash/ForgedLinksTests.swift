@@ -26,7 +26,7 @@ struct ForgedLinksTests {
     var image = store.image
     let number = try #require(image.number(at: DamagedStore.data))
     image.change(number) { contents in bytes.withUnsafeBytes { contents.write($0, at: 0) } }
-    return try Store.verify(at: Self.path, disk: ImageDisk(image))
+    return try FileStore.verify(at: Self.path, disk: ImageDisk(image))
   }
 
   @Test("a frame that names another hash than the frame before it has")
@@ -76,9 +76,9 @@ struct ForgedLinksTests {
   // MARK: Trees
 
   /// What verification finds of a store whose second commit `forge` has had its hands in.
-  private func findings(_ forge: (WriteTransaction) throws -> Void) throws -> [VerifyFinding] {
+  private func findings(_ forge: (FileTransaction) throws -> Void) throws -> [VerifyFinding] {
     let disk = ImageDisk()
-    let store = try Store.create(at: "/forged.strata", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "/forged.strata", options: StoreOptions(), disk: disk)
     try store.change { transaction in
       try transaction.createTree(people, kind: .records)
       for number in 1...4 { try transaction.put(key(number), bytes("value"), in: people) }
@@ -89,15 +89,15 @@ struct ForgedLinksTests {
       try transaction.put(key(9), bytes("value"), in: people)
     }
     try store.close()
-    return try Store.verify(at: "/forged.strata", disk: disk).findings
+    return try FileStore.verify(at: "/forged.strata", disk: disk).findings
   }
 
-  private func reference(_ number: Int, _ transaction: WriteTransaction) throws -> RecordReference {
+  private func reference(_ number: Int, _ transaction: FileTransaction) throws -> RecordReference {
     try #require(try transaction.currentReference(of: key(number), in: people))
   }
 
   /// Lets the tree's entry of a key refer to something.
-  private func set(_ number: Int, to reference: RecordReference, _ transaction: WriteTransaction) throws {
+  private func set(_ number: Int, to reference: RecordReference, _ transaction: FileTransaction) throws {
     try key(number).withUnsafeBytes { key in
       _ = try transaction.state.pointee.trees[0].primary.set(key, at: .bytes(key), in: transaction.file) {
         _ throws(StorageError) in .record(reference)

@@ -52,22 +52,22 @@ struct GoldenStoreTests {
     try disk.makeDirectory(RecordedWorkload.path)
     let file = try disk.open(DamagedStore.data, .create)
     try bytes(name).withUnsafeBytes { try file.write($0, at: 0) }
-    let reader = try Store.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let reader = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(reader.openingReport.damage == nil && reader.openingReport.notes.isEmpty)
     #expect(reader.openingReport.adoptedCommits == 0 && reader.openingReport.cutBytes == 0)
     #expect(try StoreComparison(store: reader, model: model).checkAll(promised: model.newest) == model.newest)
-    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).findings.isEmpty)
 
-    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     let transaction = try store.beginBlocking()
     try transaction.put([1], [2], in: ScriptRunner.name(0))
     try transaction.commit(CommitInfo())?.wait()
     #expect(store.head.commit.number == model.newest + 1)
     _ = try store.compact(.all)
     try store.close()
-    let verified = try Store.verify(at: RecordedWorkload.path, disk: disk)
+    let verified = try FileStore.verify(at: RecordedWorkload.path, disk: disk)
     #expect(verified.findings.isEmpty, "\(verified.findings.prefix(2))")
-    let again = try Store.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let again = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
     for number in 1...model.newest where !model.prunable.contains(number) {
       try StoreComparison(store: again, model: model).checkState(number)
     }

@@ -13,9 +13,9 @@ enum CountingWriter {
   static func run(_ path: String, compacts: Bool = false, told: (UInt64, Int) -> Void) throws {
     let disk = SystemDisk()
     let store =
-      Store.exists(at: path, disk: disk)
-      ? try Store.open(at: path, options: StoreOptions(program: "counting"), disk: disk)
-      : try Store.create(at: path, options: StoreOptions(program: "counting"), disk: disk)
+      FileStore.exists(at: path, disk: disk)
+      ? try FileStore.open(at: path, options: StoreOptions(program: "counting"), disk: disk)
+      : try FileStore.create(at: path, options: StoreOptions(program: "counting"), disk: disk)
     let compaction = Compacting(store)
     if compacts { compaction.start() }
     while true {
@@ -29,7 +29,7 @@ enum CountingWriter {
     }
   }
 
-  private static func append(_ store: Store) throws -> PendingCommit? {
+  private static func append(_ store: FileStore) throws -> PendingCommit? {
     let transaction = try store.beginBlocking()
     let number = transaction.base.number + 1
     if try transaction.tree(tree) == nil { try transaction.createTree(tree, kind: .records, attributes: []) }
@@ -40,7 +40,7 @@ enum CountingWriter {
   static func bytes(_ number: UInt64) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
   /// The store holds exactly what its newest commit's number says.
-  static func check(_ store: Store) throws -> UInt64 {
+  static func check(_ store: FileStore) throws -> UInt64 {
     let newest = store.head.commit.number
     guard newest > 0, let tree = try store.head.tree(tree) else { return newest }
     for key in 0..<keys {
@@ -98,13 +98,13 @@ struct KillTests {
         }
       }
       let promised = try lastTold(told, disk)
-      let store = try Store.open(at: path, options: StoreOptions(isReadOnly: round % 2 == 0), disk: disk)
+      let store = try FileStore.open(at: path, options: StoreOptions(isReadOnly: round % 2 == 0), disk: disk)
       let newest = try CountingWriter.check(store)
       #expect(newest >= promised, "\(promised) was told, \(newest) is there")
       #expect(promised > before, "the writer of round \(round) got nowhere")
       #expect(store.openingReport.damage == nil)
       if compacts {
-        let report = try Store.verify(at: path, disk: disk)
+        let report = try FileStore.verify(at: path, disk: disk)
         #expect(report.isClean, "\(report.findings.prefix(2))")
       }
       generations.insert(store.identity.generation)
@@ -122,11 +122,11 @@ struct KillTests {
 
 /// Prunes the history of a store again and again, on a thread of its own.
 private final class Compacting: Sendable {
-  private let store: Store
+  private let store: FileStore
   /// How many of its compactions came to their end.
   let ended = Atomic(0)
 
-  init(_ store: Store) { self.store = store }
+  init(_ store: FileStore) { self.store = store }
 
   func start() {
     var thread = pthread_t()

@@ -20,7 +20,7 @@ struct KilledSessionTests {
   /// What a store of so many commits leaves when its writer is killed, and after some more that were written and not synced.
   private func killed(_ durable: Int = 10, unsynced: Int = 0) throws -> (image: DiskImage, frames: [FrameMap.Frame]) {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 51)
-    let store = try Store.create(at: Self.path, options: options, disk: disk)
+    let store = try FileStore.create(at: Self.path, options: options, disk: disk)
     try store.change(CommitInfo(action: "commit 1")) { try $0.createTree(people, kind: .records) }
     for number in 2...durable { try put(number, store) }
     for number in durable + 1..<durable + 1 + unsynced {
@@ -32,7 +32,7 @@ struct KilledSessionTests {
     return (image, FrameMap(image.contents(at: Self.data)?.array ?? []).frames)
   }
 
-  private func put(_ number: Int, _ store: Store) throws {
+  private func put(_ number: Int, _ store: FileStore) throws {
     try store.change(CommitInfo(action: "commit \(number)")) {
       try $0.put(key(number), bytes("\(number)"), in: people)
     }
@@ -63,14 +63,14 @@ struct KilledSessionTests {
     for frame in frames {
       for place in [frame.header.lowerBound + 9, middle(frame), frame.trailer.upperBound - 3] {
         let disk = SimulatedDisk(flipping(place, in: image))
-        let store = try Store.open(at: Self.path, options: options, disk: disk)
+        let store = try FileStore.open(at: Self.path, options: options, disk: disk)
         let damage = try #require(store.openingReport.damage, "commit \(frame.number)")
         #expect(store.head.commit.number == frame.number - 1)
         #expect(store.openingReport.notes.last?.contains("reported durable") == true)
         #expect(throws: StorageError.readOnly(reason: "\(damage)")) { try put(99, store) }
         let names = try disk.list(Self.path).sorted()
         #expect(names == ["data", "lock"])
-        let report = try Store.verify(at: Self.path, disk: disk)
+        let report = try FileStore.verify(at: Self.path, disk: disk)
         #expect(!report.isClean, "commit \(frame.number), byte \(place)")
         #expect(disk.record.isEmpty)
       }
@@ -81,19 +81,19 @@ struct KilledSessionTests {
   func salvage() throws {
     let (image, frames) = try killed()
     let disk = ImageDisk(flipping(middle(frames[4]), in: image))
-    let report = try Store.salvage(from: Self.path, to: Self.salvaged, options: options, disk: disk)
+    let report = try FileStore.salvage(from: Self.path, to: Self.salvaged, options: options, disk: disk)
     #expect(report.savedCommits >= 9)
-    let saved = try Store.open(at: Self.salvaged, options: options, disk: disk)
+    let saved = try FileStore.open(at: Self.salvaged, options: options, disk: disk)
     for number in 2...10 where number != 5 { #expect(try saved.head.text(key(number)) == "\(number)") }
   }
 
   @Test("an open store that takes the lock after the writer was killed finds the damage as well")
   func foundByAnother() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 52)
-    let writer = try Store.create(at: Self.path, options: options, disk: disk)
+    let writer = try FileStore.create(at: Self.path, options: options, disk: disk)
     try writer.change { try $0.createTree(people, kind: .records) }
     let other = ImageDisk(disk.image)
-    let reader = try Store.open(at: Self.path, options: options, disk: other)
+    let reader = try FileStore.open(at: Self.path, options: options, disk: other)
     for number in 2...6 { try put(number, writer) }
     // The other one's file and lock become what the killed writer has left, in the same places.
     for name in ["/data", "/lock"] {
@@ -119,18 +119,18 @@ struct KilledSessionTests {
     #expect(frames.count == 6)
     for place in [frames[5].header.lowerBound + 9, middle(frames[5]), frames[5].trailer.upperBound - 3] {
       let disk = ImageDisk(flipping(place, in: image))
-      let report = try Store.verify(at: Self.path, disk: disk)
+      let report = try FileStore.verify(at: Self.path, disk: disk)
       #expect(report.isClean)
       #expect(report.findings.map(\.what) == ["tail"])
       #expect(report.findings[0].problem.contains("a commit that was not finished"))
-      let store = try Store.open(at: Self.path, options: options, disk: disk)
+      let store = try FileStore.open(at: Self.path, options: options, disk: disk)
       #expect(store.openingReport.damage == nil)
       try put(6, store)
       #expect(store.head.commit.number == 6)
       try store.close()
-      #expect(try Store.verify(at: Self.path, disk: disk).findings.isEmpty)
+      #expect(try FileStore.verify(at: Self.path, disk: disk).findings.isEmpty)
       // What was cut off is of no use.
-      let leftovers = try Store.leftovers(at: Self.path, disk: disk)
+      let leftovers = try FileStore.leftovers(at: Self.path, disk: disk)
       #expect(leftovers.count == 1 && leftovers[0].purpose.hasSuffix("they may be deleted"), "\(leftovers)")
     }
   }
@@ -141,24 +141,24 @@ struct KilledSessionTests {
   func wholeBehindTorn(isCompacted: Bool) throws {
     let (image, frames) = try killed(5, unsynced: 4)
     let disk = ImageDisk(flipping(middle(frames[5]), in: image))
-    let verified = try Store.verify(at: Self.path, disk: disk)
+    let verified = try FileStore.verify(at: Self.path, disk: disk)
     #expect(verified.isClean)
     #expect(verified.findings.count == 1)
     #expect(verified.findings[0].problem.contains("3 whole commits from #7 to #9"), "\(verified.findings)")
-    let store = try Store.open(at: Self.path, options: options, disk: disk)
+    let store = try FileStore.open(at: Self.path, options: options, disk: disk)
     try store.change(CommitInfo(action: "went on")) { try $0.put(key(6), bytes("anew"), in: people) }
     #expect(store.openingReport.notes.contains { $0.contains("3 whole commits from #7 to #9") })
     let aside = try #require(store.openingReport.keptAside)
     let name = String(aside.dropFirst(Self.path.count + 1))
     if isCompacted { _ = try store.compact(.all) }
     try store.close()
-    let leftovers = try Store.leftovers(at: Self.path, disk: disk)
+    let leftovers = try FileStore.leftovers(at: Self.path, disk: disk)
     #expect(leftovers.map(\.name) == [name])
     #expect(leftovers[0].purpose.contains("3 whole commits from #7 to #9"), "\(leftovers)")
     #expect(!leftovers[0].purpose.contains("delete"))
 
-    let report = try Store.salvage(from: Self.path, to: Self.salvaged, options: options, disk: disk)
-    let saved = try Store.open(at: Self.salvaged, options: options, disk: disk)
+    let report = try FileStore.salvage(from: Self.path, to: Self.salvaged, options: options, disk: disk)
+    let saved = try FileStore.open(at: Self.salvaged, options: options, disk: disk)
     #expect(try saved.head.text(key(6)) == "anew")
     #expect(try saved.head.text(key(9)) == nil)
     guard !isCompacted else {
@@ -170,14 +170,14 @@ struct KilledSessionTests {
     let branch = try saved.view(at: number)
     for kept in 2...9 where kept != 6 { #expect(try branch.text(key(kept)) == "\(kept)", "\(kept)") }
     #expect(branch.commit.action == "commit 9")
-    #expect(try Store.verify(at: Self.salvaged, disk: disk).isClean)
+    #expect(try FileStore.verify(at: Self.salvaged, disk: disk).isClean)
   }
 
   @Test("a power cut while whole commits are kept aside, or at any moment afterwards, loses none of them")
   func powerCutWhileKeptAside() throws {
     let (image, frames) = try killed(5, unsynced: 4)
     let disk = SimulatedDisk(flipping(middle(frames[5]), in: image), seed: 56)
-    let store = try Store.open(at: Self.path, options: options, disk: disk)
+    let store = try FileStore.open(at: Self.path, options: options, disk: disk)
     try put(6, store)
     try store.close()
     var images = 0
@@ -201,7 +201,7 @@ struct KilledSessionTests {
   func noRoomAside() throws {
     let (image, frames) = try killed(5, unsynced: 4)
     let disk = SimulatedDisk(flipping(middle(frames[5]), in: image), capacity: 1 << 20)
-    let store = try Store.open(at: Self.path, options: options, disk: disk)
+    let store = try FileStore.open(at: Self.path, options: options, disk: disk)
     let before = disk.image.contents(at: Self.data)?.array
     disk.setCapacity(0)
     #expect(throws: StorageError.self) { try put(6, store) }
@@ -221,16 +221,16 @@ struct KilledSessionTests {
     try disk.rename(Self.data, to: Self.path + "/before")
     let bytes = older.contents(at: Self.data)?.array ?? []
     try disk.open(Self.data, .create).write(bytes, at: 0)
-    let store = try Store.open(at: Self.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let store = try FileStore.open(at: Self.path, options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(store.openingReport.damage == nil)
     #expect(store.head.commit.number == 5)
-    #expect(try Store.verify(at: Self.path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: Self.path, disk: disk).findings.isEmpty)
     // But not one in which there is more behind what is missing.
     let damaged = flipping(middle(frames[4]), in: newer).contents(at: Self.data)?.array ?? []
     try disk.open(Self.data, .readWrite).write(damaged, at: 0)
-    let again = try Store.open(at: Self.path, options: options, disk: disk)
+    let again = try FileStore.open(at: Self.path, options: options, disk: disk)
     #expect(again.openingReport.damage != nil)
-    #expect(try !Store.verify(at: Self.path, disk: disk).isClean)
+    #expect(try !FileStore.verify(at: Self.path, disk: disk).isClean)
   }
 
   @Test(
@@ -243,12 +243,12 @@ struct KilledSessionTests {
     var bytes = older.contents(at: Self.data)?.array ?? []
     bytes += [UInt8](repeating: 0, count: max(0, size - bytes.count))
     try disk.open(Self.data, .readWrite).write(bytes, at: 0)
-    let store = try Store.open(at: Self.path, options: options, disk: disk)
+    let store = try FileStore.open(at: Self.path, options: options, disk: disk)
     #expect(store.openingReport.damage != nil)
     #expect(store.openingReport.notes.last?.contains("delete the file “lock”") == true)
-    #expect(try !Store.verify(at: Self.path, disk: disk).isClean)
+    #expect(try !FileStore.verify(at: Self.path, disk: disk).isClean)
     try disk.unlink(Self.path + "/lock")
-    let again = try Store.open(at: Self.path, options: options, disk: disk)
+    let again = try FileStore.open(at: Self.path, options: options, disk: disk)
     #expect(again.openingReport.damage == nil)
     try put(6, again)
     #expect(again.head.commit.number == 6)
@@ -261,7 +261,7 @@ struct KilledSessionTests {
   )
   func oldSessionBlock() throws {
     let disk = SimulatedDisk(RecordedWorkload.emptyLibrary, seed: 53)
-    let store = try Store.create(at: Self.path, options: options, disk: disk)
+    let store = try FileStore.create(at: Self.path, options: options, disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     try store.close()
     let origin = store.head.commit.origin
@@ -269,19 +269,19 @@ struct KilledSessionTests {
     let data = try disk.open(Self.data, .readWrite)
     try data.write(block, at: 512)
     try data.zero(12_800..<13_312)
-    #expect(try Store.verify(at: Self.path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: Self.path, disk: disk).findings.isEmpty)
     let page = disk.image.contents(at: Self.data)?.array[..<4096]
-    let next = try Store.open(at: Self.path, options: options, disk: disk)
+    let next = try FileStore.open(at: Self.path, options: options, disk: disk)
     try put(2, next)
     #expect(next.head.commit.origin == origin)
     try put(3, next)
     try next.close()
     #expect(disk.image.contents(at: Self.data)?.array[..<4096] == page)
-    let third = try Store.open(at: Self.path, options: options, disk: disk)
+    let third = try FileStore.open(at: Self.path, options: options, disk: disk)
     try put(4, third)
     #expect(third.head.commit.origin == origin)
     try third.close()
-    #expect(try Store.verify(at: Self.path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: Self.path, disk: disk).findings.isEmpty)
   }
 
   @Test("nothing but the making of a store writes to the page of its identity")

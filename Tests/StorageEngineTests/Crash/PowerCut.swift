@@ -62,7 +62,7 @@ struct PowerCut: Sendable {
   @discardableResult
   func check(looksFirst: Bool = false) throws -> (disk: SimulatedDisk, model: StoreModel)? {
     let disk = SimulatedDisk(image.image, seed: UInt64(image.position))
-    if looksFirst, Store.exists(at: RecordedWorkload.path, disk: disk) {
+    if looksFirst, FileStore.exists(at: RecordedWorkload.path, disk: disk) {
       // What the power cut left is no damage, before any writer has cut it off too.
       try verify(disk)
       try look(disk)
@@ -76,15 +76,15 @@ struct PowerCut: Sendable {
   }
 
   /// Nil where the store was never made, which only an unpromised creation may leave; then it can be made now.
-  private func open(_ disk: SimulatedDisk) throws -> Store? {
-    guard Store.exists(at: RecordedWorkload.path, disk: disk) else {
+  private func open(_ disk: SimulatedDisk) throws -> FileStore? {
+    guard FileStore.exists(at: RecordedWorkload.path, disk: disk) else {
       guard promised == 0 else { throw Disagreement(description: "the store is gone") }
       try disk.makeDirectory("/library")
-      let store = try Store.create(at: RecordedWorkload.path, options: options, disk: disk)
+      let store = try FileStore.create(at: RecordedWorkload.path, options: options, disk: disk)
       try store.close()
       return nil
     }
-    let store = try Store.open(at: RecordedWorkload.path, options: options, disk: disk)
+    let store = try FileStore.open(at: RecordedWorkload.path, options: options, disk: disk)
     if let damage = store.openingReport.damage {
       throw Disagreement(description: "a power cut passes for damage: \(damage)")
     }
@@ -94,12 +94,12 @@ struct PowerCut: Sendable {
   /// A reader, which repairs nothing, sees the same.
   private func look(_ disk: SimulatedDisk) throws {
     let before = disk.record.count
-    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
+    let store = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
     _ = try StoreComparison(store: store, model: model).checkAll(promised: promised, every: 50)
     guard disk.record.count == before else { throw Disagreement(description: "a reader has changed the disk") }
   }
 
-  private func commitOneMore(_ store: Store, _ newest: UInt64, _ disk: SimulatedDisk) throws -> StoreModel {
+  private func commitOneMore(_ store: FileStore, _ newest: UInt64, _ disk: SimulatedDisk) throws -> StoreModel {
     let name = TreeName(Array("after".utf8))
     let next = modelOfNext(name, newest)
     let transaction = try store.beginBlocking()
@@ -112,7 +112,7 @@ struct PowerCut: Sendable {
     }
     disk.note(newest + 1)
     try store.close()
-    let again = try Store.open(at: RecordedWorkload.path, options: options, disk: disk)
+    let again = try FileStore.open(at: RecordedWorkload.path, options: options, disk: disk)
     guard again.openingReport.adoptedCommits == 0 else {
       throw Disagreement(description: "a clean close leaves commits to be adopted")
     }
@@ -126,7 +126,7 @@ struct PowerCut: Sendable {
   }
 
   private func verify(_ disk: SimulatedDisk) throws {
-    let report = try Store.verify(at: RecordedWorkload.path, disk: disk)
+    let report = try FileStore.verify(at: RecordedWorkload.path, disk: disk)
     guard report.isClean else { throw Disagreement(description: "not clean: \(report.findings.prefix(2))") }
   }
 

@@ -131,7 +131,7 @@ struct PowerCutTests {
     disk.plant(nil)
     disk.omitSync(omittingSync)
     runner.store.releaseLock()
-    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     let transaction = try store.beginBlocking()
     // What the writer goes on from, others see: it is a promise.
     disk.note(transaction.base.number)

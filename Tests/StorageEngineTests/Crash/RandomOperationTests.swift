@@ -18,7 +18,7 @@ struct RandomOperationTests {
     try open.checkBytes()
     for number in [runner.model.head, newest, newest / 2] { try open.checkVersions(from: number) }
     try runner.store.close()
-    let again = try Store.open(at: "/model.strata", options: StoreOptions(isReadOnly: true), disk: disk)
+    let again = try FileStore.open(at: "/model.strata", options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(try StoreComparison(store: again, model: runner.model).checkAll(promised: newest) == newest)
   }
 
@@ -33,9 +33,9 @@ struct RandomOperationTests {
     try open.checkBytes()
     for number in Set([runner.model.head, newest]) { try open.checkVersions(from: number) }
     try runner.store.close()
-    let again = try Store.open(at: "/model.strata", options: StoreOptions(isReadOnly: true), disk: disk)
+    let again = try FileStore.open(at: "/model.strata", options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(try StoreComparison(store: again, model: runner.model).checkAll(promised: newest) == newest)
-    let report = try Store.verify(at: "/model.strata", disk: disk)
+    let report = try FileStore.verify(at: "/model.strata", disk: disk)
     #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
   }
 
@@ -47,7 +47,7 @@ struct RandomOperationTests {
     let newest = runner.model.newest
     #expect(try StoreComparison(store: runner.store, model: runner.model).checkAll(promised: newest) == newest)
     try runner.store.close()
-    let report = try Store.verify(at: "/model.strata", disk: disk)
+    let report = try FileStore.verify(at: "/model.strata", disk: disk)
     #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
   }
 

@@ -27,7 +27,7 @@ struct ReadOnlyMediaTests {
     if !hasLock { try disk.unlink(RecordedWorkload.path + "/lock") }
     disk.setReadOnly(true)
     let before = disk.record.count
-    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     #expect(store.openingReport.damage == nil)
     #expect(store.openingReport.adoptedCommits == 2)
     #expect(try StoreComparison(store: store, model: model).checkAll(promised: model.newest) == model.newest)
@@ -38,7 +38,7 @@ struct ReadOnlyMediaTests {
     #expect(throws: StorageError.readOnly(reason: reason)) { try store.compact(.all) }
     try store.close()
     #expect(disk.record.count == before)
-    #expect(try Store.verify(at: RecordedWorkload.path, disk: disk).isClean)
+    #expect(try FileStore.verify(at: RecordedWorkload.path, disk: disk).isClean)
   }
 
   @Test("a torn end is hidden, not cut, and is cut once the media can be written")
@@ -54,12 +54,12 @@ struct ReadOnlyMediaTests {
     image.unlink("lock", in: folder)
     let disk = SimulatedDisk(image, seed: 63)
     disk.setReadOnly(true)
-    let store = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     #expect(store.head.commit.number == model.newest - 1)
     #expect(store.openingReport.damage == nil)
     #expect(disk.image.contents(at: DamagedStore.data)?.array == image.contents(at: DamagedStore.data)?.array)
     disk.setReadOnly(false)
-    let writer = try Store.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
+    let writer = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(), disk: disk)
     let transaction = try writer.beginBlocking()
     #expect(transaction.base.number == model.newest - 1)
     #expect(writer.openingReport.cutBytes > 0)
@@ -86,7 +86,7 @@ struct ReadOnlyMediaTests {
     await #expect(processExitsWith: .success) { [path = path as String, newest = newest as UInt64] in
       // To the superuser nothing is forbidden, so the other process becomes somebody else.
       if geteuid() == 0 { #expect(setgid(65_534) == 0 && setuid(65_534) == 0) }
-      let store = try Store.open(at: path, options: StoreOptions())
+      let store = try FileStore.open(at: path, options: StoreOptions())
       #expect(store.openingReport.damage == nil && store.head.commit.number == newest)
       for number in 1...newest { #expect(try store.view(at: number).trees().count == 2) }
       #expect(try store.refresh().commit.number == newest)
@@ -94,7 +94,7 @@ struct ReadOnlyMediaTests {
       #expect(throws: refusal) { try store.beginBlocking() }
       #expect(throws: refusal) { try store.compact(.all) }
       #expect(throws: StorageError.self) { try store.copy(to: path + "/copy") }
-      #expect(try Store.verify(at: path, disk: SystemDisk()).isClean)
+      #expect(try FileStore.verify(at: path, disk: SystemDisk()).isClean)
       #expect(try SystemDisk().list(path).sorted() == ["data", "lock"])
     }
   }

@@ -14,12 +14,12 @@ struct SalvageDraftTests {
   }
 
   private static func salvage(on disk: SimulatedDisk) throws {
-    _ = try Store.salvage(
+    _ = try FileStore.salvage(
       from: RecordedWorkload.path, to: newPath, options: StoreOptions(readsMapped: false), disk: disk)
   }
 
   private static func copy(on disk: SimulatedDisk) throws {
-    let store = try Store.open(
+    let store = try FileStore.open(
       at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true, readsMapped: false), disk: disk)
     _ = try store.copy(to: newPath)
   }
@@ -39,14 +39,14 @@ struct SalvageDraftTests {
       images += 1
       do {
         let cut = SimulatedDisk(image.image, seed: 9)
-        if !Store.exists(at: Self.newPath, disk: cut) {
+        if !FileStore.exists(at: Self.newPath, disk: cut) {
           if image.position == end { throw Disagreement(description: "it was reported and is gone") }
           // What was left is in nobody's way.
           try Self.salvage(on: cut)
         } else {
           whole += 1
         }
-        let saved = try Store.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: cut)
+        let saved = try FileStore.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: cut)
         let newest = try StoreComparison(store: saved, model: model).checkAll(promised: model.newest)
         if newest != model.newest { throw Disagreement(description: "\(newest) of \(model.newest) commits") }
       } catch {
@@ -93,7 +93,7 @@ struct SalvageDraftTests {
     var image = store.image
     let number = try #require(image.number(at: DamagedStore.data))
     image.change(number) { $0.truncate(to: UInt64(frames[2].trailer.upperBound)) }
-    let report = try Store.salvage(
+    let report = try FileStore.salvage(
       from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: ImageDisk(image))
     #expect(report.savedCommits == 3)
     #expect(report.losses == [SalvageLoss(.commits(to: store.model.newest), commit: 4)])

@@ -41,11 +41,11 @@ struct SalvageTests {
     return try DamagedStore.make(steps)
   }
 
-  private func salvage(_ image: DiskImage) throws -> (Store, SalvageReport) {
+  private func salvage(_ image: DiskImage) throws -> (FileStore, SalvageReport) {
     let disk = ImageDisk(image)
-    let report = try Store.salvage(from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: disk)
-    let store = try Store.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
-    let verified = try Store.verify(at: Self.newPath, disk: disk)
+    let report = try FileStore.salvage(from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: disk)
+    let store = try FileStore.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
+    let verified = try FileStore.verify(at: Self.newPath, disk: disk)
     #expect(verified.findings.isEmpty, "\(verified.findings.prefix(3))")
     return (store, report)
   }
@@ -54,7 +54,7 @@ struct SalvageTests {
   func sameValue() throws {
     let disk = ImageDisk()
     let name = ScriptRunner.name(0)
-    let store = try Store.create(at: "/same.strata", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "/same.strata", options: StoreOptions(), disk: disk)
     for number in 1...3 {
       let transaction = try store.beginBlocking()
       if number == 1 { try transaction.createTree(name, kind: .records, attributes: []) }
@@ -62,17 +62,17 @@ struct SalvageTests {
       try transaction.commit(CommitInfo(action: "write \(number)"))?.wait()
     }
     try store.close()
-    let report = try Store.salvage(from: "/same.strata", to: "/saved.strata", options: StoreOptions(), disk: disk)
+    let report = try FileStore.salvage(from: "/same.strata", to: "/saved.strata", options: StoreOptions(), disk: disk)
     #expect(report.isComplete)
     #expect(report.savedCommits == 3)
-    let saved = try Store.open(at: "/saved.strata", options: StoreOptions(isReadOnly: true), disk: disk)
+    let saved = try FileStore.open(at: "/saved.strata", options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(try (1...3).map { try saved.commit($0).action } == ["write 1", "write 2", "write 3"])
   }
 
   @Test("names are what the last list of them says, where what set them cannot be read; those of lost commits are told")
   func names() throws {
     let disk = ImageDisk()
-    let store = try Store.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: DamagedStore.path, options: StoreOptions(), disk: disk)
     let name = ScriptRunner.name(0)
     try store.change(CommitInfo(names: ["kept": 0, "taken": 0])) { transaction in
       try transaction.createTree(name, kind: .records)
@@ -92,7 +92,7 @@ struct SalvageTests {
     #expect(try saved.names == ["kept": 1, "first": 1])
     #expect(report.losses == [SalvageLoss(.commit, commit: 2), SalvageLoss(.name("own"), commit: 2)])
     #expect(report.losses.last?.description == "the name own led to commit #2, which is lost")
-    #expect(try saved.head.tree(name)?.count == 2)
+    #expect(try saved.head.tree(name)?.entryCount == 2)
   }
 
   @Test("a salvage that is ended early keeps what was saved by then, and nothing of what comes later")
@@ -100,11 +100,11 @@ struct SalvageTests {
     let store = try Self.store()
     let header = try #require(FrameMap(store.bytes).frames.last).header
     let disk = ImageDisk(store.flipping(header.lowerBound, 1))
-    let report = try Store.salvage(
+    let report = try FileStore.salvage(
       from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: disk
     ) { $0.phase == .frames }
     #expect(report.savedCommits + report.mendedCommits == 0)
-    let saved = try Store.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
+    let saved = try FileStore.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
     #expect(saved.head.commit.number == 0)
   }
 
@@ -115,7 +115,7 @@ struct SalvageTests {
     #expect(report.losses.isEmpty, "\(report.losses.prefix(3))")
     let comparison = StoreComparison(store: saved, model: workload.model)
     #expect(try comparison.checkAll(promised: workload.model.newest) == workload.model.newest)
-    let old = try Store.open(
+    let old = try FileStore.open(
       at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: ImageDisk(workload.finish))
     #expect(try old.commit(7).date == saved.commit(7).date)
     #expect(try old.commit(7).origin != saved.commit(7).origin)
@@ -177,7 +177,7 @@ struct SalvageTests {
 
   /// States of commits that the damage does not touch are all there, and their parents are what became of their parents.
   private func expectOtherCommits(
-    _ store: DamagedStore, _ saved: Store, _ number: UInt64, _ part: FrameMap.Part
+    _ store: DamagedStore, _ saved: FileStore, _ number: UInt64, _ part: FrameMap.Part
   ) throws {
     var byAction: [String: UInt64] = [:]
     var place: UInt64 = 1
@@ -217,8 +217,8 @@ struct SalvageTests {
   private func problem(in image: DiskImage, flipped offset: Int, of store: DamagedStore) -> String? {
     let disk = ImageDisk(image)
     do {
-      let report = try Store.salvage(from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: disk)
-      let saved = try Store.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
+      let report = try FileStore.salvage(from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: disk)
+      let saved = try FileStore.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
       let due = store.model.state(at: store.model.head)
       for name in try saved.head.trees() {
         guard let tree = try saved.head.tree(name) else { continue }

@@ -8,7 +8,7 @@ struct ScriptRunner {
   let disk: any Disk
   let path: String
   let options: StoreOptions
-  private(set) var store: Store
+  private(set) var store: FileStore
   private(set) var model = StoreModel()
   /// Called with each commit's number once it is durable.
   var promised: (UInt64) -> Void = { _ in }
@@ -20,7 +20,7 @@ struct ScriptRunner {
     self.disk = disk
     self.path = path
     self.options = options
-    store = try Store.create(at: path, options: options, disk: disk)
+    store = try FileStore.create(at: path, options: options, disk: disk)
   }
 
   static func name(_ tree: Int) -> TreeName { TreeName(Array("tree \(tree)".utf8)) }
@@ -41,13 +41,13 @@ struct ScriptRunner {
     case .collated(let edits): _ = try append(edits, on: .head, Step.Info(), .collated)
     case .reopen:
       try store.close()
-      store = try Store.open(at: path, options: options, disk: disk)
+      store = try FileStore.open(at: path, options: options, disk: disk)
       promised(model.newest)
     case .abandon:
       // Everything appended so far is made durable first: what an abandoned store had not promised may be lost.
       try promise([append([.put(tree: 0, key: 1, size: 20)], on: .head, Step.Info(), .durable)])
       store.releaseLock()
-      store = try Store.open(at: path, options: options, disk: disk)
+      store = try FileStore.open(at: path, options: options, disk: disk)
     case .compact(let retention):
       var planned = model
       if case .last(let count) = retention { planned.compact(keeping: count) }
@@ -130,7 +130,7 @@ struct ScriptRunner {
     return details
   }
 
-  private mutating func apply(_ edit: Edit, to transaction: WriteTransaction, _ next: inout StoreModel.Commit) throws {
+  private mutating func apply(_ edit: Edit, to transaction: FileTransaction, _ next: inout StoreModel.Commit) throws {
     switch edit {
     case .put(let tree, let key, let size):
       try ensure(tree, transaction, &next)
@@ -164,7 +164,7 @@ struct ScriptRunner {
     }
   }
 
-  private func ensure(_ tree: Int, _ transaction: WriteTransaction, _ next: inout StoreModel.Commit) throws {
+  private func ensure(_ tree: Int, _ transaction: FileTransaction, _ next: inout StoreModel.Commit) throws {
     let name = ScriptRunner.name(tree)
     guard next.state[name] == nil else { return }
     try transaction.createTree(name, kind: ScriptRunner.kind(tree), attributes: [UInt8(tree)])
@@ -173,7 +173,7 @@ struct ScriptRunner {
   }
 
   private func put(
-    _ tree: Int, _ key: [UInt8], _ value: [UInt8], _ transaction: WriteTransaction, _ next: inout StoreModel.Commit
+    _ tree: Int, _ key: [UInt8], _ value: [UInt8], _ transaction: FileTransaction, _ next: inout StoreModel.Commit
   ) throws {
     let name = ScriptRunner.name(tree)
     let wasThere = next.state[name]?.entries[key] != nil
@@ -193,7 +193,7 @@ struct ScriptRunner {
   }
 
   private func delete(
-    _ tree: Int, _ key: [UInt8], _ transaction: WriteTransaction, _ next: inout StoreModel.Commit
+    _ tree: Int, _ key: [UInt8], _ transaction: FileTransaction, _ next: inout StoreModel.Commit
   ) throws {
     let name = ScriptRunner.name(tree)
     guard let state = next.state[name] else { return }
@@ -220,7 +220,7 @@ struct ScriptRunner {
   }
 
   private func restore(
-    _ tree: Int?, _ share: Int, _ transaction: WriteTransaction, _ next: inout StoreModel.Commit
+    _ tree: Int?, _ share: Int, _ transaction: FileTransaction, _ next: inout StoreModel.Commit
   ) throws {
     let number = commit(at: share)
     let older = model.state(at: number)

@@ -13,7 +13,7 @@ struct SharedNodesTests {
   /// A store of two commits: `people`, and `people` below as many nodes as `depth` says.
   private func store(depth: UInt8, order: TreeOrder = .bytes) throws -> DiskImage {
     let disk = ImageDisk()
-    let store = try Store.create(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
     // Behind all keys, where the order is the caller's.
     let last: KeyProbe? = order == .caller ? .compare { _ in -1 } : nil
     try store.change { transaction in
@@ -55,8 +55,8 @@ struct SharedNodesTests {
       + key
   }
 
-  private func open(_ image: DiskImage) throws -> Store {
-    try Store.open(at: FuzzTarget.path, options: StoreOptions(isReadOnly: true), disk: ImageDisk(image))
+  private func open(_ image: DiskImage) throws -> FileStore {
+    try FileStore.open(at: FuzzTarget.path, options: StoreOptions(isReadOnly: true), disk: ImageDisk(image))
   }
 
   @Test(
@@ -79,7 +79,7 @@ struct SharedNodesTests {
     let disk = ImageDisk(try store(depth: 18))
     let raw = try RawStore(at: FuzzTarget.path, disk: disk)
     let survey = try FrameSurvey(of: raw.file, limit: raw.end) { _ in true }
-    let target = Store.memory(options: StoreOptions())
+    let target = FileStore.memory(options: StoreOptions())
     var salvage = Salvage(source: raw.file, survey: survey, target: target)
     try salvage.run { _ in true }
     #expect(raw.file.counters.nodeReads.value < 2_000)
@@ -91,7 +91,7 @@ struct SharedNodesTests {
 
   @Test("verification walks each node once and tells of those that are in the wrong place")
   func verification() throws {
-    let report = try Store.verify(at: FuzzTarget.path, disk: ImageDisk(try store(depth: 250)))
+    let report = try FileStore.verify(at: FuzzTarget.path, disk: ImageDisk(try store(depth: 250)))
     #expect(report.findings.contains { $0.problem == "its keys belong elsewhere in the tree" })
     #expect(report.nodes < 300)
   }

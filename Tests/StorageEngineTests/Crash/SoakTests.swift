@@ -64,7 +64,7 @@ struct SoakTests {
       try comparison.checkSearches(seed: seed)
       try comparison.checkDifferences(seed: seed)
       try runner.store.close()
-      let report = try Store.verify(at: "/soak.strata", disk: disk)
+      let report = try FileStore.verify(at: "/soak.strata", disk: disk)
       #expect(report.findings.isEmpty, "seed \(seed): \(report.findings.prefix(3))")
     }
   }

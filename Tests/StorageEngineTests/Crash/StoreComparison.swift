@@ -7,7 +7,7 @@ struct Disagreement: Error, CustomStringConvertible {
 
 /// Compares a store with its model.
 struct StoreComparison {
-  let store: Store
+  let store: FileStore
   let model: StoreModel
 
   /// The newest commit of the file, whichever branch it is on; at least `least`.
@@ -94,9 +94,10 @@ struct StoreComparison {
 
   static func check(_ tree: Tree, _ expected: StoreModel.TreeState, _ what: String) throws {
     guard tree.kind == expected.kind, tree.attributes.array == expected.attributes,
-      tree.count == UInt64(expected.entries.count)
+      tree.entryCount == UInt64(expected.entries.count)
     else {
-      throw Disagreement(description: "\(what): kind \(tree.kind), count \(tree.count), not \(expected.entries.count)")
+      throw Disagreement(
+        description: "\(what): kind \(tree.kind), count \(tree.entryCount), not \(expected.entries.count)")
     }
     var cursor = tree.cursor()
     try cursor.seek(rank: 0)

@@ -47,7 +47,7 @@ struct TwoProcessTests {
   private static func write(_ path: String, _ board: Board) throws {
     var options = StoreOptions(program: "counting")
     options.idleSeconds = 3600
-    let store = try Store.create(at: path, options: options)
+    let store = try FileStore.create(at: path, options: options)
     for number in 1...400 as ClosedRange<UInt64> {
       let transaction = try store.beginBlocking()
       if number == 1 { try transaction.createTree(CountingWriter.tree, kind: .records, attributes: []) }
@@ -70,12 +70,12 @@ struct TwoProcessTests {
       var failure: String?
     }
 
-    let store: Store
+    let store: FileStore
     let board: Board
     let state = Mutex(State())
     let steps: AsyncStream<Void>.Continuation
 
-    init(_ store: Store, _ board: Board, _ steps: AsyncStream<Void>.Continuation) {
+    init(_ store: FileStore, _ board: Board, _ steps: AsyncStream<Void>.Continuation) {
       self.store = store
       self.board = board
       self.steps = steps
@@ -125,7 +125,7 @@ struct TwoProcessTests {
     try await arrival(of: path, in: directory, disk)
 
     let (steps, continuation) = AsyncStream.makeStream(of: Void.self)
-    let reader = try Store.open(at: path, options: StoreOptions(isReadOnly: true))
+    let reader = try FileStore.open(at: path, options: StoreOptions(isReadOnly: true))
     let follower = Follower(reader, board, continuation)
     let watch = try reader.follow { follower.look() }
     follower.look()
@@ -137,7 +137,7 @@ struct TwoProcessTests {
     #expect(reader.head.commit.number == 400)
 
     // The other process still holds the lock.
-    let second = try Store.open(at: path, options: StoreOptions(lockPatience: 0.01))
+    let second = try FileStore.open(at: path, options: StoreOptions(lockPatience: 0.01))
     let refusal = #expect(throws: StorageError.self) { try second.beginBlocking() }
     guard case .locked(let hold)? = refusal else {
       Issue.record("refused with \(String(describing: refusal))")
@@ -155,7 +155,7 @@ struct TwoProcessTests {
     let transaction = try second.beginBlocking()
     #expect(transaction.base.number == 400)
     transaction.cancel()
-    #expect(try Store.verify(at: path, disk: disk).findings.isEmpty)
+    #expect(try FileStore.verify(at: path, disk: disk).findings.isEmpty)
     withExtendedLifetime(watch) {}
   }
 
@@ -165,7 +165,7 @@ struct TwoProcessTests {
     let first = try disk.watch(path) { told.yield() }
     var inner: (any DiskWatch)?
     var next = changes.makeAsyncIterator()
-    while !Store.exists(at: path, disk: disk) {
+    while !FileStore.exists(at: path, disk: disk) {
       if inner == nil, try disk.status(path) != nil {
         inner = try disk.watch(path + "/data") { told.yield() }
         continue
@@ -185,10 +185,10 @@ struct TwoProcessTests {
     await #expect(processExitsWith: .signal(SIGKILL)) { [path = path as String] in
       try CountingWriter.run(path) { number, _ in if number == 7 { kill(getpid(), SIGKILL) } }
     }
-    let reader = try Store.open(at: path, options: StoreOptions(isReadOnly: true))
+    let reader = try FileStore.open(at: path, options: StoreOptions(isReadOnly: true))
     #expect(reader.writer == nil)
     #expect(try CountingWriter.check(reader) >= 7)
-    let store = try Store.open(at: path, options: StoreOptions(lockPatience: 0))
+    let store = try FileStore.open(at: path, options: StoreOptions(lockPatience: 0))
     let transaction = try store.beginBlocking()
     #expect(transaction.base.number >= 7)
     #expect(reader.writer?.processIdentifier == getpid())

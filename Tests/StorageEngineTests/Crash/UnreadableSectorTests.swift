@@ -49,7 +49,7 @@ struct UnreadableSectorTests {
   @Test("wherever one lies, verify tells of damage and salvage saves what is in the others")
   func everySector() throws {
     let disk = MemoryDisk()
-    let store = try Store.create(at: "store", options: StoreOptions(), disk: disk)
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     for round in 0..<8 {
       try store.change { transaction in
@@ -63,14 +63,14 @@ struct UnreadableSectorTests {
     var fewest = 160
     for start in stride(from: UInt64(0), to: end, by: 4096) {
       let failing = FailingSector(base: disk, path: "store/data", sector: start..<(start + 4096))
-      let report = try Store.verify(at: "store", disk: failing)
+      let report = try FileStore.verify(at: "store", disk: failing)
       // Slots and what is kept free between them are hints.
       if start == 0 || start >= FileLayout.firstFrame { #expect(!report.isClean, "sector at \(start)") }
       let path = "saved \(start)"
-      _ = try Store.salvage(from: "store", to: path, options: StoreOptions(), disk: failing)
-      #expect(try Store.verify(at: path, disk: disk).isClean, "sector at \(start)")
-      let saved = try Store.open(at: path, options: StoreOptions(), disk: disk)
-      fewest = min(fewest, Int(try saved.head.tree(people)?.count ?? 0))
+      _ = try FileStore.salvage(from: "store", to: path, options: StoreOptions(), disk: failing)
+      #expect(try FileStore.verify(at: path, disk: disk).isClean, "sector at \(start)")
+      let saved = try FileStore.open(at: path, options: StoreOptions(), disk: disk)
+      fewest = min(fewest, Int(try saved.head.tree(people)?.entryCount ?? 0))
     }
     // A sector holds less than forty of them.
     #expect(fewest >= 120)

@@ -7,7 +7,7 @@ struct VerifyTests {
   @Test("a store that nothing happened to is found clean, whatever was done to it before", arguments: 1...4)
   func cleanStores(_ seed: Int) throws {
     let workload = try RecordedWorkload.run("clean", .random(seed: UInt64(seed), count: 80), seed: UInt64(seed))
-    let report = try Store.verify(at: RecordedWorkload.path, disk: ImageDisk(workload.finish))
+    let report = try FileStore.verify(at: RecordedWorkload.path, disk: ImageDisk(workload.finish))
     #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
     #expect(report.commits == workload.model.newest)
     #expect(report.nodes > 0 && report.changes > 0)
@@ -20,7 +20,7 @@ struct VerifyTests {
     var runner = try ScriptRunner(creating: RecordedWorkload.path, on: disk)
     try runner.run(.random(seed: 8, count: 20, reopens: false))
     let transaction = try runner.store.beginBlocking()
-    let report = try Store.verify(at: RecordedWorkload.path, disk: disk)
+    let report = try FileStore.verify(at: RecordedWorkload.path, disk: disk)
     #expect(report.findings.isEmpty, "\(report.findings.prefix(3))")
     transaction.cancel()
   }
@@ -34,7 +34,7 @@ struct VerifyTests {
     let store = runner.store
     let transaction = try store.beginBlocking()
     var isWriting = true
-    let report = try Store.verify(at: RecordedWorkload.path, disk: disk) { _ in
+    let report = try FileStore.verify(at: RecordedWorkload.path, disk: disk) { _ in
       if isWriting {
         transaction.cancel()
         _ = try? store.change { try $0.createTree(TreeName([1, 2, 3]), kind: .records) }
@@ -57,7 +57,7 @@ struct VerifyTests {
 
   private func problem(in image: DiskImage, flipped offset: Int, of store: DamagedStore) -> String? {
     do {
-      let report = try Store.verify(at: DamagedStore.path, disk: ImageDisk(image))
+      let report = try FileStore.verify(at: DamagedStore.path, disk: ImageDisk(image))
       if report.findings.isEmpty { return "byte \(offset) was not noticed" }
       if offset >= 16_384, offset < store.end, report.isClean {
         return "byte \(offset) is no damage: \(report.findings)"
@@ -76,7 +76,7 @@ struct VerifyTests {
     let frame = frames[2]
     for part in FrameMap.Part.allCases {
       let offset = frame[part].lowerBound + frame[part].count / 2
-      let report = try Store.verify(at: DamagedStore.path, disk: ImageDisk(store.flipping(offset, 1)))
+      let report = try FileStore.verify(at: DamagedStore.path, disk: ImageDisk(store.flipping(offset, 1)))
       let finding = try #require(report.findings.first { $0.severity == .damage })
       #expect(finding.commit == 3, "\(part): \(finding)")
       #expect(frame.header.lowerBound...frame.trailer.upperBound ~= Int(finding.offset), "\(part): \(finding)")
@@ -88,13 +88,13 @@ struct VerifyTests {
   func progress() throws {
     let store = try DamagedStore.make()
     var told: [VerifyProgress] = []
-    let report = try Store.verify(at: DamagedStore.path, disk: ImageDisk(store.image)) { progress in
+    let report = try FileStore.verify(at: DamagedStore.path, disk: ImageDisk(store.image)) { progress in
       told.append(progress)
       return true
     }
     #expect(told.contains { $0.phase == .frames } && told.last?.phase == .trees)
     #expect(told.last.map { $0.done == $0.total } == true)
-    let ended = try Store.verify(at: DamagedStore.path, disk: ImageDisk(store.image)) { _ in false }
+    let ended = try FileStore.verify(at: DamagedStore.path, disk: ImageDisk(store.image)) { _ in false }
     #expect(ended.nodes == 0 && report.nodes > 0)
   }
 }

@@ -75,7 +75,7 @@ struct SystemDiskTests {
       #expect(throws: DiskError(operation: "pread", path: path, code: ESPIPE)) {
         try read(10, at: 0, from: disk.open(path, .read))
       }
-      #expect(throws: StorageError.self) { try Store.open(at: directory, options: StoreOptions(isReadOnly: true)) }
+      #expect(throws: StorageError.self) { try FileStore.open(at: directory, options: StoreOptions(isReadOnly: true)) }
     }
   }
 

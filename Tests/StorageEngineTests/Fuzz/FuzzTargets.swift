@@ -55,16 +55,16 @@ enum FuzzTarget {
     write(ImageDisk(image), &use)
     rebuild(ImageDisk(image), &use)
     let disk = ImageDisk(image)
-    use.attempt("verify") { _ in _ = try Store.verify(at: path, disk: disk) }
+    use.attempt("verify") { _ in _ = try FileStore.verify(at: path, disk: disk) }
     use.attempt("salvage") { _ in
-      _ = try Store.salvage(from: path, to: "/saved.strata", options: StoreOptions(), disk: disk)
+      _ = try FileStore.salvage(from: path, to: "/saved.strata", options: StoreOptions(), disk: disk)
     }
     return use
   }
 
   /// Everything that a reader can ask for.
   private static func read(_ disk: ImageDisk) {
-    guard let store = try? Store.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk) else { return }
+    guard let store = try? FileStore.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk) else { return }
     let newest = store.head.commit.number
     for number in (newest > 32 ? newest - 32 : 0)...newest {
       if let commit = try? store.commit(number), var changes = try? store.changes(of: commit) {
@@ -106,7 +106,7 @@ enum FuzzTarget {
 
   /// Taking the turn recovers, and commits build upon what is there: changes, a fork, a restore, and trees dropped.
   private static func write(_ disk: ImageDisk, _ use: inout Use) {
-    guard let store = try? Store.open(at: path, options: StoreOptions(), disk: disk) else {
+    guard let store = try? FileStore.open(at: path, options: StoreOptions(), disk: disk) else {
       return use.failures.append("open")
     }
     let newest = store.publication.current.newest.number
@@ -138,7 +138,8 @@ enum FuzzTarget {
   }
 
   private static func commit(
-    _ what: String, to store: Store, on base: UInt64? = nil, _ use: inout Use, _ body: (WriteTransaction) throws -> Void
+    _ what: String, to store: FileStore, on base: UInt64? = nil, _ use: inout Use,
+    _ body: (FileTransaction) throws -> Void
   ) {
     use.attempt(what) { use in
       let transaction = try store.beginBlocking(on: base)
@@ -157,7 +158,7 @@ enum FuzzTarget {
 
   /// Everything that makes a new file of the old one.
   private static func rebuild(_ disk: ImageDisk, _ use: inout Use) {
-    guard let store = try? Store.open(at: path, options: StoreOptions(), disk: disk) else { return }
+    guard let store = try? FileStore.open(at: path, options: StoreOptions(), disk: disk) else { return }
     use.attempt("estimate") { _ in _ = try store.compactionEstimate(.last(1)) }
     use.attempt("copy") { _ in try store.copy(to: "/copied.strata") }
     for retention in [Retention.all, .younger(1 << 62), .last(1)] {

@@ -57,7 +57,7 @@ struct SharingTests {
   @Test("a commit while another program holds the lock names it; what is staged stays, and a second try works")
   func lockHeld() throws {
     let store = try SampleStore()
-    let engine = try Store.open(
+    let engine = try FileStore.open(
       at: store.path, options: StoreOptions(program: "Ledger", idleSeconds: 3600), disk: SystemDisk())
     try engine.beginBlocking().cancel()
     let browser = try store.browseToPopulation(size: Self.size)

@@ -1,5 +1,5 @@
 /// Taking what another branch has as it lies in the file: a merge writes nothing anew that it only takes over.
-extension WriteTransaction {
+extension FileTransaction {
   /// Gives a record the state that it has in another commit of this store: its value there, or its delete. Nothing is written but
   /// nodes, and the record's versions go on where that commit has them. The transaction must not have changed the record before.
   ///
@@ -7,7 +7,7 @@ extension WriteTransaction {
   /// - Returns: Whether there was anything to take: a key that never was there stays as it is.
   @discardableResult
   package func adopt(
-    _ key: [UInt8], in name: TreeName, from view: View, place probe: KeyProbe? = nil
+    _ key: [UInt8], in name: TreeName, from view: View, place probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     guard view.file === file else {
       throw .busy(what: "the store was compacted while a merge was being made")

@@ -1,4 +1,4 @@
-extension Store {
+extension FileStore {
   /// The newest commit that is durable and known to this process. Looks at no disk.
   package var head: View { publication.head }
 

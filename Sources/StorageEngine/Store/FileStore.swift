@@ -7,7 +7,7 @@ import Synchronization
 /// it is let go of, and another process may write.
 ///
 /// Safe from any thread; calls block on the disk, where they read or write it, and say so.
-package final class Store: Sendable {
+package final class FileStore: Engine {
   /// The folder.
   package let path: String
   let disk: any Disk
@@ -57,7 +57,7 @@ package final class Store: Sendable {
   /// Makes an empty store, with the folders that lead to it, and opens it. The data lies there whole or not at all.
   package static func create(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
-  ) throws(StorageError) -> Store {
+  ) throws(StorageError) -> FileStore {
     try Creation(disk: disk, folder: path).run()
     return try open(at: path, options: options, disk: disk)
   }
@@ -65,7 +65,7 @@ package final class Store: Sendable {
   /// Opens a store. Cost does not grow with the store: one slot, and what was written since.
   package static func open(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
-  ) throws(StorageError) -> Store {
+  ) throws(StorageError) -> FileStore {
     let counters = Counters()
     let look = try LockFile(disk: disk, folder: path).look()
     let opened = try Reading.open(disk: disk, folder: path, options: options, counters: counters, look)
@@ -80,11 +80,11 @@ package final class Store: Sendable {
       )
     }
     if !look.isHeld { report.adoptedCommits = opened.result.adoptedCommits }
-    return Store(path: path, disk: disk, options: options, counters: counters, opened: opened, report: report)
+    return FileStore(path: path, disk: disk, options: options, counters: counters, opened: opened, report: report)
   }
 
   /// A store in memory: the same engine, gone with its last reference.
-  package static func memory(options: StoreOptions = StoreOptions()) -> Store {
+  package static func memory(options: StoreOptions = StoreOptions()) -> FileStore {
     do {
       return try create(at: "memory", options: options, disk: MemoryDisk())
     } catch {
@@ -109,6 +109,12 @@ package final class Store: Sendable {
 
   /// Work done since opening.
   package var counts: WorkCounts { counters.counts }
+
+  /// Nobody is asked over a network.
+  package var isServed: Bool { false }
+
+  /// The writer's lock keeps others from the same work.
+  package func lease(_ what: String) -> WorkLease { .needless }
 
   /// Why the store cannot be written, or nil where it can.
   package var readOnlyReason: String? { writing.readOnlyReason }

@@ -1,4 +1,4 @@
-extension WriteTransaction {
+extension FileTransaction {
   // MARK: Trees of records
 
   /// Sets the value of a record; answers what it replaced, nil where the key was not there.
@@ -6,7 +6,7 @@ extension WriteTransaction {
   /// `place`: where the key belongs in a tree of the caller's order; nil in one of byte order.
   @discardableResult
   package func put(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     let result = key.withUnsafeBytes { key in
       value.withUnsafeBytes { value in
@@ -19,7 +19,7 @@ extension WriteTransaction {
   /// As `put` of an array, from memory that is only read.
   @discardableResult
   package func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, place probe: KeyProbe? = nil
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(valueLength: UInt64(value.count))
     return try put(key, in: name, place: probe) { tree, replaced, replacesDelete throws(StorageError) in
@@ -33,7 +33,7 @@ extension WriteTransaction {
   /// passed on, and the transaction can only be cancelled or rolled back then.
   @discardableResult
   package func put(
-    _ key: [UInt8], count: UInt64, in name: TreeName, place probe: KeyProbe? = nil,
+    _ key: [UInt8], count: UInt64, in name: TreeName, place probe: KeyProbe?,
     piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
   ) throws(StorageError) -> RecordReference? {
     try check(valueLength: count)
@@ -62,7 +62,7 @@ extension WriteTransaction {
   /// Sets the value of a record that is not there yet; answers the one that is, which stays as it was. In a tree that
   /// changes anyway that costs one descent.
   package func putIfNew(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(keyLength: key.count)
     try check(valueLength: UInt64(value.count))
@@ -182,7 +182,7 @@ extension WriteTransaction {
   /// Deletes a record; answers what was deleted, nil where the key was not there.
   @discardableResult
   package func delete(
-    _ key: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+    _ key: [UInt8], in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
@@ -237,7 +237,7 @@ extension WriteTransaction {
   /// The reference of a record as the transaction has it now, for payloads of other trees; nil where there is no such
   /// record.
   package func currentReference(
-    of key: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+    of key: [UInt8], in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try locked { () throws(StorageError) in
       let place = try existing(name, kind: .records, probe)
@@ -253,7 +253,7 @@ extension WriteTransaction {
   /// Sets the payload of a key; whether the key was not there before. The same payload again writes nothing.
   @discardableResult
   package func insert(
-    _ key: [UInt8], _ payload: Payload = .none, in name: TreeName, place probe: KeyProbe? = nil
+    _ key: [UInt8], _ payload: Payload, in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     let result = key.withUnsafeBytes { key in
       Result { () throws(StorageError) in try insert(key, payload, in: name, place: probe) }
@@ -264,7 +264,7 @@ extension WriteTransaction {
   /// As `insert` of an array, from memory that is only read.
   @discardableResult
   package func insert(
-    _ key: UnsafeRawBufferPointer, _ payload: Payload = .none, in name: TreeName, place probe: KeyProbe? = nil
+    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     try check(keyLength: key.count)
     if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
@@ -293,7 +293,7 @@ extension WriteTransaction {
   /// Takes an entry out; whether it was there.
   @discardableResult
   package func remove(
-    _ key: [UInt8], in name: TreeName, place probe: KeyProbe? = nil
+    _ key: [UInt8], in name: TreeName, place probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in

@@ -4,10 +4,10 @@ import Synchronization
 ///
 /// Calls may come from any thread; they are serialised inside. Reads through `tree(_:)` see the transaction's own changes as
 /// of the moment of the call. It ends with `commit`, `cancel`, or its last reference, which cancels.
-package final class WriteTransaction: @unchecked Sendable {
+package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   // `@unchecked`: all that changes is touched only while `mutex` is held.
   package let base: CommitRecord
-  let store: Store
+  let store: FileStore
   /// What the transaction began from.
   let beginning: Publication.State
   let isFork: Bool
@@ -24,7 +24,8 @@ package final class WriteTransaction: @unchecked Sendable {
   private var hasEnded = false
 
   init(
-    store: Store, state beginning: Publication.State, base: CommitRecord, isFork: Bool, keepsTurn: Bool, origin: UInt64
+    store: FileStore, state beginning: Publication.State, base: CommitRecord, isFork: Bool, keepsTurn: Bool,
+    origin: UInt64
   ) {
     self.store = store
     self.beginning = beginning
@@ -66,7 +67,7 @@ package final class WriteTransaction: @unchecked Sendable {
   }
 
   /// The names of the trees that begin with `prefix`, in their order.
-  package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
+  package func trees(prefix: [UInt8]) throws(StorageError) -> [TreeName] {
     try locked { () throws(StorageError) in
       var names = Set(try CatalogScan(file: file).names(in: state.pointee.catalog.root, prefix: prefix))
       for tree in state.pointee.trees where tree.name.hasPrefix(prefix) {
@@ -78,7 +79,7 @@ package final class WriteTransaction: @unchecked Sendable {
 
   /// Makes an empty tree.
   package func createTree(
-    _ name: TreeName, kind: TreeKind, order: TreeOrder = .bytes, attributes: [UInt8] = []
+    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: [UInt8]
   ) throws(StorageError) {
     guard !name.bytes.isEmpty else { throw .invalidName("") }
     guard name.bytes.count <= Limits.treeName else {
@@ -180,16 +181,19 @@ package final class WriteTransaction: @unchecked Sendable {
   /// A moment to go back to; cheap, and any number may nest.
   package func savepoint() throws(StorageError) -> Savepoint {
     try locked { () throws(StorageError) in
-      Savepoint(state: state.pointee, position: draft.position, transaction: ObjectIdentifier(self))
+      Savepoint(of: self, state: state.pointee, position: draft.position)
     }
   }
 
   /// Undoes everything since the savepoint, which stays usable. Later savepoints must not be used any more.
   package func rollback(to savepoint: Savepoint) throws(StorageError) {
-    precondition(savepoint.transaction == ObjectIdentifier(self), "a savepoint of another transaction")
+    guard savepoint.transaction == ObjectIdentifier(self), case .file(let moment, let position) = savepoint.moment
+    else {
+      preconditionFailure("a savepoint of another transaction")
+    }
     try locked { () throws(StorageError) in
-      try wholly { () throws(StorageError) in try draft.truncate(to: savepoint.position) }
-      state.pointee = savepoint.state
+      try wholly { () throws(StorageError) in try draft.truncate(to: position) }
+      state.pointee = moment
     }
   }
 
@@ -263,6 +267,10 @@ package final class WriteTransaction: @unchecked Sendable {
     change(&live)
     state.pointee.liveBytes = live.count
   }
+
+  /// A file has no round trips to save.
+  package var asksServer: Bool { false }
+  package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) {}
 
   // MARK: What would be committed
 

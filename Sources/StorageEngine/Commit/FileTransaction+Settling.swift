@@ -1,4 +1,4 @@
-extension WriteTransaction {
+extension FileTransaction {
   /// Writes the new nodes of a tree into the frame now instead of with the commit, so that filling a tree in the order of its keys
   /// takes the memory of its last nodes only.
   ///

@@ -1,0 +1,46 @@
+import DatastoreModel
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+import StorageEngine
+
+/// On a server, somebody else has changed what a transaction read, so nothing of it was written.
+///
+/// Single calls, such as `persist`, are made again by themselves; a closure is run again only with
+/// ``TransactionOptions/retriesConflicts``. On disk it is never thrown: writers wait for each other there.
+public struct TransactionConflict: LocalizedError, Hashable, Sendable {
+  /// What collided: a datastore, or an index of one, and the stored key in it.
+  public struct Place: Hashable, Sendable {
+    /// The datastore.
+    public var datastore: DatastoreKey
+    /// The index, or nil for the instances themselves.
+    public var index: IndexName?
+    /// The stored form of the identifier or of the index's value, for who compares; nil where the datastore itself was changed.
+    public var key: [UInt8]?
+  }
+
+  /// Some of what collided.
+  public var places: [Place]
+  /// The number of the commit that the transaction read as of.
+  public var commit: UInt64
+
+  /// One sentence for a person.
+  public var errorDescription: String? {
+    let names = Set(places.map { place in place.index.map { "\(place.datastore) by \($0)" } ?? "\(place.datastore)" })
+    return "Somebody else changed what was read since commit #\(commit)"
+      + (names.isEmpty ? "." : ": \(names.sorted().joined(separator: ", ")).")
+  }
+
+  init(_ conflict: StorageEngine.TransactionConflict) {
+    commit = conflict.asOf
+    places = conflict.places.compactMap { place in
+      if let datastore = place.tree.datastoreKey {
+        return Place(datastore: DatastoreKey(datastore), index: nil, key: place.key)
+      }
+      guard let (datastore, index) = place.tree.indexName else { return nil }
+      return Place(datastore: DatastoreKey(datastore), index: IndexName(index), key: place.key)
+    }
+  }
+}

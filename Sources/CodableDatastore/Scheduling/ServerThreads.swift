@@ -1,0 +1,52 @@
+import Dispatch
+import StorageEngine
+
+/// Where what asks a server runs: threads that may wait for the network, so that neither an actor nor a thread of the cooperative pool
+/// does.
+final class ServerThreads: TaskExecutor {
+  static let shared = ServerThreads()
+
+  private let queue = DispatchQueue(label: "strata.server", attributes: .concurrent)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+  }
+
+  /// Whether the current task runs there already.
+  @TaskLocal private static var isHere = false
+
+  /// Runs a call there, and answers what it does. The caller is suspended meanwhile.
+  static func run<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+    if isHere { return try await body() }
+    return try await withTaskExecutorPreference(shared) { try await leave(body) }
+  }
+
+  /// Leaves the caller's actor, if it has one.
+  @concurrent private static func leave<Value: Sendable>(
+    _ body: @Sendable () async throws -> Value
+  ) async throws -> Value {
+    try await $isHere.withValue(true) { try await body() }
+  }
+}
+
+extension _StoreHandle {
+  /// Runs what asks the store: where the caller is for a file or memory, and on threads that may wait for one on a server.
+  func asking<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+    connection.isServed ? try await ServerThreads.run(body) : try await body()
+  }
+
+  /// Does long work that one program does for all, such as a warm-up; waits while another one is at it.
+  func leased<Value>(_ what: String, _ body: () async throws -> Value) async throws -> Value {
+    guard connection.isServed else { return try await body() }
+    while true {
+      let lease = try await onThread { [connection] in try connection.storeForWriting().lease(what) }
+      if case .held = lease {
+        try await Task.sleep(for: .milliseconds(200))
+        continue
+      }
+      defer { withExtendedLifetime(lease) {} }
+      return try await body()
+    }
+  }
+}

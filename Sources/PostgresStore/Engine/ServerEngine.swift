@@ -1,0 +1,207 @@
+import Dispatch
+package import StorageEngine
+import Synchronization
+
+/// A store on a server as the layers above know a store: the engine's interface over `ServerStore`.
+package final class ServerEngine: Engine {
+  package typealias Transaction = EngineTransaction
+
+  package let server: ServerStore
+  /// The record whose identifier ends the key of an entry that refers to one.
+  let record: RecordOfEntry
+  let commits = KnownCommits()
+  private let work = Mutex<Lease?>(nil)
+
+  /// Tells the tree and the key of the record that an entry of a tree refers to; nil where the key names none.
+  package typealias RecordOfEntry = @Sendable (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
+
+  package init(_ server: ServerStore, record: @escaping RecordOfEntry) {
+    self.server = server
+    self.record = record
+  }
+
+  /// Opens the store that a URL names.
+  ///
+  /// - Parameter creates: makes its tables where there are none.
+  package static func open(
+    _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions = ServerOptions(),
+    record: @escaping RecordOfEntry
+  ) throws(StorageError) -> ServerEngine {
+    try onServer { () throws(ServerError) in
+      ServerEngine(
+        try ServerStore.open(url, creates: creates, isReadOnly: isReadOnly, options: options), record: record)
+    }
+  }
+
+  /// The URL, without its password.
+  package var path: String { server.url.description }
+
+  package var identity: StoreIdentity {
+    func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+    return StoreIdentity(
+      high: number(server.identity.prefix(8)), low: number(server.identity.dropFirst(8).prefix(8)), generation: 0,
+      created: server.created)
+  }
+
+  package var openingReport: OpeningReport { OpeningReport() }
+  package var readOnlyReason: String? { server.readOnlyReason }
+  package var isServed: Bool { true }
+
+  package var counts: WorkCounts {
+    var counts = WorkCounts()
+    counts.roundTrips = UInt64(server.roundTrips)
+    return counts
+  }
+
+  // MARK: Reading
+
+  package var head: View { view(server.head) }
+
+  package func refresh() throws(StorageError) -> View {
+    view(try onServer { () throws(ServerError) in try server.refresh() })
+  }
+
+  /// Only the server knows whether others have committed.
+  package var visibleState: UInt64? { nil }
+
+  package func view(at number: UInt64) throws(StorageError) -> View {
+    view(try onServer { () throws(ServerError) in try server.view(at: number) })
+  }
+
+  func view(_ view: ServerView) -> View {
+    View(commit: CommitRecord(view.commit), served: EngineView(self, view))
+  }
+
+  package var names: [String: UInt64] {
+    get throws(StorageError) { try onServer { () throws(ServerError) in try server.names() } }
+  }
+
+  /// 0 where the server cannot be asked.
+  package var commitCount: UInt64 { (try? server.commitCount()) ?? 0 }
+
+  /// 0 where the server cannot be asked, or does not tell.
+  package var fileBytes: UInt64 { (try? server.tableBytes()) ?? 0 }
+
+  // MARK: Others
+
+  /// Nobody has to be waited for.
+  package var writer: LockHold? { nil }
+
+  /// What the program that works under a lease says of it.
+  package var activity: [UInt8]? {
+    guard let leases = try? server.leases() else { return nil }
+    return leases.first { !$0.progress.isEmpty }?.progress
+  }
+
+  package func setActivity(_ bytes: [UInt8]?) {
+    work.withLock { lease in
+      guard let bytes else {
+        try? lease?.release()
+        lease = nil
+        return
+      }
+      let isNew = lease == nil
+      if isNew { lease = (try? server.lease("work \(server.origin) \(UInt64.random(in: 0 ... .max))")) ?? nil }
+      try? lease?.tell(bytes, isDueNow: isNew)
+    }
+  }
+
+  package func follow(_ change: @escaping @Sendable () -> Void) throws(StorageError) -> any DiskWatch {
+    server.follow(change)
+  }
+
+  package func lease(_ what: String) throws(StorageError) -> WorkLease {
+    let lease = try onServer { () throws(ServerError) in try server.lease(what) }
+    return lease.map { .taken($0) } ?? .held
+  }
+
+  // MARK: Writing
+
+  package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> EngineTransaction {
+    // It asks the server for the newest state: not on a thread of the pool.
+    let result = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(returning: Result { () throws(StorageError) in try self.beginBlocking(on: base) })
+      }
+    }
+    return try result.get()
+  }
+
+  package func beginBlocking(on base: UInt64?) throws(StorageError) -> EngineTransaction {
+    try onServer { () throws(ServerError) in
+      let view = try server.refresh()
+      if let base, base != view.commit.number {
+        throw .refusedHere(
+          reason: "a store on a server takes commits on its newest state only, and #\(base) is an older one")
+      }
+      return EngineTransaction(try server.begin(on: view), self)
+    }
+  }
+
+  package func write<Failure: Error>(
+    _ info: CommitInfo, _ body: (any WriteTransaction) throws(Failure) -> Void
+  ) throws(StorageError) -> Result<UInt64?, Failure> {
+    var attempts = 32
+    while true {
+      let transaction = try beginBlocking(on: nil)
+      do throws(Failure) {
+        try body(transaction)
+      } catch {
+        transaction.cancel()
+        return .failure(error)
+      }
+      do throws(StorageError) {
+        return .success(try transaction.commit(info)?.number)
+      } catch {
+        attempts -= 1
+        guard case .conflict = error, attempts > 0 else { throw error }
+      }
+    }
+  }
+
+  // MARK: Keeping
+
+  package func admitCommitsOfOthers() throws(StorageError) {
+    throw .readOnly(
+      reason:
+        "a store on a server takes no commits of other stores yet: copy it to a file, merge there, and copy it back")
+  }
+
+  package func releaseLock() {}
+  package func releaseMemory() {}
+  package func close() throws(StorageError) { server.close() }
+}
+
+extension ServerFollowing: DiskWatch {}
+extension Lease: HeldWork {}
+
+/// Runs what asks a server, with its errors told as the engine's.
+func onServer<Value>(_ body: () throws(ServerError) -> Value) throws(StorageError) -> Value {
+  do throws(ServerError) {
+    return try body()
+  } catch {
+    throw StorageError(error)
+  }
+}
+
+extension StorageError {
+  package init(_ error: ServerError) {
+    switch error {
+    case .readOnly(let reason): self = .readOnly(reason: reason)
+    case .refusedHere(let reason): self = .readOnly(reason: reason)
+    case .conflict(let conflict): self = .conflict(conflict)
+    case .prunedCommit(let number, let oldest): self = .prunedCommit(number: number, nearest: oldest)
+    case .noSuchCommit(let number): self = .noSuchCommit(number: number)
+    case .noSuchTree(let name): self = .noSuchTree(TreeName(Array(name.utf8)))
+    case .treeExists(let name): self = .treeExists(TreeName(Array(name.utf8)))
+    case .wrongTree(let name, let reason): self = .wrongTree(TreeName(Array(name.utf8)), reason: reason)
+    case .keyTooLong(let count, let limit): self = .keyTooLong(count: count, limit: limit)
+    case .valueTooLong(let count, let limit): self = .valueTooLong(count: UInt64(count), limit: UInt64(limit))
+    case .transactionEnded: self = .transactionEnded
+    case .unreachable, .connectionLost: self = .server(.unreachable, reason: error.description)
+    case .unknownOutcome: self = .server(.outcomeUnknown, reason: error.description)
+    case .newerFormat, .damaged: self = .server(.damaged, reason: error.description)
+    default: self = .server(.refused, reason: error.description)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import StorageEngine
+import Synchronization
+
+/// What a transaction read of its view: keys, with what was there, and ranges. Nothing of it is forgotten by a rollback, for the caller may
+/// have gone by it.
+final class RememberedReads: Sendable {
+  private struct State {
+    /// What the view has for a key: it never changes, so it is asked for once.
+    var keys: [TreeKey: ServerEntry?] = [:]
+    /// Those among them that the caller has looked at.
+    var seen: Set<TreeKey> = []
+    var ranges: [TreeRange] = []
+  }
+
+  private let state = Mutex(State())
+
+  var keys: Set<TreeKey> { state.withLock { $0.seen } }
+  var ranges: [TreeRange] { state.withLock { $0.ranges } }
+
+  /// What the view has for keys, of which those are asked for that are not known. At most one round trip.
+  func find(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(ServerError) -> [ServerEntry?] {
+    try fetch(places, in: store, asOf: asOf)
+    return state.withLock { state in
+      places.map { place in
+        state.seen.insert(place)
+        return state.keys[place] ?? nil
+      }
+    }
+  }
+
+  /// Asks for what will be looked at later.
+  func fetch(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(ServerError) {
+    let unknown = state.withLock { state in places.filter { state.keys[$0] == nil } }
+    guard !unknown.isEmpty else { return }
+    let found = try store.find(unknown, asOf: asOf)
+    state.withLock { state in
+      for (place, entry) in zip(unknown, found) { state.keys.updateValue(entry, forKey: place) }
+    }
+  }
+
+  /// Whether the view has an entry for a key, where that was found out; nil where it was not.
+  func had(_ place: TreeKey) -> Bool? { state.withLock { state in state.keys[place].map { $0 != nil } } }
+
+  func remember(_ range: KeyRange, of tree: Int32) {
+    state.withLock { state in
+      let range = TreeRange(tree: tree, keys: range)
+      if state.ranges.last != range { state.ranges.append(range) }
+    }
+  }
+}
+
+extension ServerStore {
+  /// The entries of keys of any trees, each in the place of its key. One round trip for all.
+  func find(_ places: [TreeKey], asOf: UInt64) throws(ServerError) -> [ServerEntry?] {
+    let rows = try read(
+      tables.statement(
+        "findPlaces",
+        """
+        select k.place::integer, \(ServerEntry.columns("e"))
+        from unnest($1::integer[], $2::bytea[]) with ordinality k (tree, key, place),
+          lateral \(ServerTree.alive("k.tree", "k.key", "$3")) e
+        """,
+        [.int32s(places.map(\.tree)), .byteArrays(places.map(\.key)), .int(Int64(bitPattern: asOf))]), asOf: asOf)
+    var found = [ServerEntry?](repeating: nil, count: places.count)
+    for row in 0..<rows.count {
+      let place = Int(rows.int(row, 0)) - 1
+      if found.indices.contains(place) { found[place] = ServerEntry(rows, row, at: 1) }
+    }
+    return found
+  }
+}

@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/HistoryTruthTests.swift

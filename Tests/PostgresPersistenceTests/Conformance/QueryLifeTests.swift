@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/Queries/QueryLifeTests.swift

@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/Support/Books.swift
