@@ -72,10 +72,13 @@ package struct Cursor: Sendable {
   private mutating func moveServed(
     _ move: (inout ServedCursor) throws(StorageError) -> Void
   ) throws(StorageError) {
-    guard served != nil else { return }
+    guard var moving = served else { return }
+    // So that the page has one owner while it is walked along.
+    served = nil
     currentPayload = nil
-    try move(&served!)
-    currentPayload = served?.current?.payload
+    defer { served = moving }
+    try move(&moving)
+    currentPayload = moving.current?.payload
   }
 
   /// Goes to the first entry that is not less than the probe. Reads one node a level (two where the entry lies in the
