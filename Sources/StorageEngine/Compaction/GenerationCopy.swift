@@ -28,9 +28,6 @@ final class GenerationCopy {
   private var writtenBackEnd: UInt64
   private static let writeBackDistance: UInt64 = 32 << 10
 
-  /// Numbers of left-out commits that a copied one's pedigree tells of.
-  var toldCommits: Set<UInt64> = []
-
   /// A copy that begins with an empty file. `features`: the required ones; nil: those of the source.
   convenience init(
     from source: DataFile, to draft: DraftFile, options: StoreOptions, generation: UInt64, firstNumber: UInt64,

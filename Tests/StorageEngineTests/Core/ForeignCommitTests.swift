@@ -103,6 +103,29 @@ struct ForeignCommitTests {
     try expectClean(folder)
   }
 
+  @Test("what is left out before two commits beside each other is told with both, and known where one of them goes")
+  func skeletonOfSiblings() throws {
+    let folder = TemporaryFolder()
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<5 { try store.change { try $0.put(key(number), bytes("x"), in: people) } }
+    let side = try store.change(CommitInfo(movesHead: false), on: 4) { try $0.put(key(90), bytes("s"), in: people) }
+    try store.change(CommitInfo(flags: .bookkeeping, names: ["remotes/her": side], movesHead: false)) { _ in }
+    let origin = store.head.commit.origin
+    let shared = Pedigree.Run(origin: origin, numbers: 1...4, parents: [])
+    func squashed(_ commit: UInt64) throws -> [Pedigree.Run]? { try store.pedigree(of: store.commit(commit))?.squashed }
+    _ = try store.compact(.last(1))
+    #expect(try squashed(6) == [Pedigree.Run(origin: origin, numbers: 1...5, parents: [])])
+    #expect(try squashed(side) == [shared])
+    // Head goes over to the other line, and its own one is left out.
+    try store.change(CommitInfo(flags: .bookkeeping, movesHead: false, head: side)) { _ in }
+    _ = try store.compact(.last(1))
+    #expect(throws: StorageError.self) { try store.commit(6) }
+    #expect(try squashed(side) == [shared])
+    try store.close()
+    try expectClean(folder)
+  }
+
   @Test("a merge takes values and deletes of its second parent as they lie there, and their past goes on there")
   func adoption() throws {
     let folder = TemporaryFolder()
