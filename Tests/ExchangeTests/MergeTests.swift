@@ -285,6 +285,21 @@ struct MergeTests {
     #expect(try ours.contents() == theirs.contents())
   }
 
+  @Test("a record that the other side has no more goes, with its entries, also where no trace of its delete came")
+  func deletedWithoutTrace() throws {
+    let (ours, theirs) = try Self.pair(#"{"id":1,"name":"b"}"#, #"{"id":2,"name":"two"}"#)
+    try theirs.delete(1)
+    try ours.put(#"{"id":3,"name":"three"}"#)
+    // Sent with all that it holds, it says nothing of what is not there.
+    var bytes: [UInt8] = []
+    try CommitSender(theirs.own, theirs.graph) { bytes += $0 }.send([], since: [], whole: [theirs.head])
+    try ours.receive(bytes.split(separator: UInt8(ascii: "\n")).map(Array.init))
+    try ours.merge(theirs.head)
+    #expect(try ours.text(1) == nil)
+    #expect(try ours.contents().count == 2)
+    try ours.expectSound()
+  }
+
   @Test(
     "what compaction has left out of both histories is still the common ancestor, and its peer is asked for nothing older"
   )

@@ -160,7 +160,10 @@ private struct MergeApplication {
     try onWriter {
       for bytes in wanted {
         let place = try writer.recordOrder.isBytes ? nil : writer.recordOrder.place(of: bytes).keptProbe
-        _ = try transaction.adopt(bytes, in: .records(of: key), from: theirs.view.view, place: place)
+        if try !transaction.adopt(bytes, in: .records(of: key), from: theirs.view.view, place: place) {
+          // A commit that came whole, or that another store had compacted, has no trace of what was deleted before it.
+          try transaction.delete(bytes, in: .records(of: key), place: place)
+        }
       }
       for index in ours.descriptor.indexes where !index.isStale {
         var cursor = try difference(ours.view.view, theirs.view.view, tree: .index(index.name, of: key))
