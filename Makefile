@@ -99,14 +99,15 @@ fuzz:
 
 # Data races: everything in the engine that has threads, the typed library's transactions, observers and warm-up, and random events
 # on the program itself, whose reports would be lost on its screen. What is one thread's work, however much of it, is left to
-# `test`, and so is what measures memory.
+# `test`, and so is what measures memory, and an array that a continuation hands to a thread that waits: the order which the
+# runtime's own atomics make of that is not seen.
 RACES = .build/thread/races
 thread: requirements
 	rm -f $(RACES).*
 	STRATA_MONKEY=$${STRATA_MONKEY:-1500x1} TSAN_OPTIONS=log_path=$(CURDIR)/$(RACES) \
 	  $(SWIFT) test $(CHECKED) --sanitize=thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build/thread \
 	  --filter 'StorageEngineTests|CodableDatastoreTests|TerminalTests.MonkeyTests' \
-	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests'; \
+	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests|BlockingTests/exchanging'; \
 	  status=$$?; ! cat $(RACES).* 2>/dev/null && exit $$status
 
 # Memory: the engine, damaged files among them, the typed library, the model, folders and the browser. Values that live as long as the

@@ -57,7 +57,7 @@ final class StrataContender: Contender, Sendable {
     if durability == .durable { try pending?.wait() }
   }
 
-  func put(_ record: BenchRecord, in transaction: FileTransaction) throws {
+  func put(_ record: BenchRecord, in transaction: some WriteTransaction) throws {
     try transaction.put(record.identifierKey, record.value, in: Self.records)
     try transaction.insert(record.authorKey, .none, in: Self.authors)
     try transaction.insert(record.yearKey, .none, in: Self.years)

@@ -1,4 +1,4 @@
-package import StorageEngine
+import StorageEngine
 import Synchronization
 
 /// A state of a store on a server, as the engine's `View` holds one.

@@ -94,9 +94,9 @@ package final class BrowserRuntime: Sendable {
     let open = state.withLock { state in
       state.isStopped = true
       state.follower = nil
-      return state.open
+      return state.open.filter { !$0.key.slot.isKept }.map(\.value)
     }
-    for (id, cancellation) in open where !id.slot.isKept { cancellation.cancel() }
+    for cancellation in open { cancellation.cancel() }
     ordered.sync {}
     long.sync(flags: .barrier) {}
   }
