@@ -141,9 +141,11 @@ extension StoreExchange {
   private static let toleratedAhead: Int64 = 300_000_000_000
   /// So many names of another side are taken over.
   private static let mostPins = 1_000
+  /// So many common ancestors are kept for the next merge.
+  private static let mostBases = 16
 
-  /// Names a remote's heads, its pins, and what the first head and ours have in common, which compaction then keeps for the merge; answers
-  /// how many pins there are.
+  /// Names a remote's heads, its pins, and what the first head and ours have in common, which compaction then keeps for the merge, of
+  /// several common ancestors each; answers how many pins there are.
   @discardableResult
   private func note(
     _ remote: String, _ heads: [CommitIdentity], _ graph: CommitGraph, pins: [PeerPin]? = nil
@@ -162,11 +164,13 @@ extension StoreExchange {
       names[place == 0 ? name : "\(name)/\(place + 1)"] = .some(graph.number(of: head))
     }
     if let theirs = heads.first, let ours = graph.identity(of: store.engine.head.commit.number) {
-      let common = graph.nearestCommonAncestors(ours, theirs).compactMap { graph.number(of: $0) }.first
-      names[name + "/common"] = .some(common)
+      let bases = graph.basesOfMerge(ours, theirs).compactMap { graph.number(of: $0) }
+      for (place, base) in bases.prefix(Self.mostBases).enumerated() {
+        names[place == 0 ? name + "/common" : "\(name)/\(place + 1)/common"] = .some(base)
+      }
     }
     for old in known.keys where old == name || old.hasPrefix(name + "/") {
-      let isPin = old != name && old != name + "/common" && UInt(old.dropFirst(name.utf8.count + 1)) == nil
+      let isPin = old != name && !old.hasSuffix("/common") && UInt(old.dropFirst(name.utf8.count + 1)) == nil
       // Pins stay where nobody asked for them this time.
       if names[old] == nil, !isPin || pins?.isEmpty == false { names.updateValue(nil, forKey: old) }
     }

@@ -107,8 +107,10 @@ struct MergeTests {
     try theirs.expectSound()
   }
 
-  @Test("an edit that was taken back on one side stays taken back, also after a criss-cross")
-  func takenBack() throws {
+  @Test(
+    "an edit that was taken back on one side stays taken back, also after a criss-cross, and a compaction that leaves out what it can",
+    arguments: [false, true])
+  func takenBack(isCompacted: Bool) throws {
     let (ours, theirs) = try Self.pair(#"{"id":1,"name":"b","n":0}"#, #"{"id":2,"name":"two"}"#)
     try ours.put(#"{"id":1,"name":"b","n":1}"#)
     try theirs.put(#"{"id":2,"name":"zwei"}"#)
@@ -123,6 +125,10 @@ struct MergeTests {
     try ours.put(#"{"id":3,"name":"three"}"#)
     try ours.fetch(theirs)
     #expect(try ours.graph.nearestCommonAncestors(ours.head, theirs.head) == [a, b].sorted())
+    if isCompacted {
+      for _ in 0..<2 { _ = try ours.own.engine.compact(.last(1)) { _ in true } }
+    }
+    #expect(try ours.own.pins.map(\.name) == ["remotes/bob"])
     try ours.merge(theirs.head)
     #expect(try ours.text(1) == #"{"id":1,"name":"b","n":0}"#)
     #expect(try ours.text(2) == #"{"id":2,"name":"zwei"}"#)

@@ -25,15 +25,12 @@ struct RandomWalkTests {
   @Test("all stores end equal and sound, with every acknowledged edit in every history", arguments: seeds)
   func walk(seed: UInt64) throws {
     var walk = try Walk(seed: seed)
+    var look = EachStep()
     for step in 0..<60 {
-      try walk.step()
-      guard getenv("STRATA_EACH") != nil else { continue }
-      for store in walk.stores {
-        guard try !store.own.verifyModel(at: store.own.head.commit).isClean else { continue }
-        let head = store.own.engine.head.commit
-        Issue.record("seed \(seed), step \(step): \(store.own.path) \(head.action) of \(head.parents)")
-        return
-      }
+      let done = try walk.step()
+      guard getenv("STRATA_EACH") != nil, let fault = try look.fault(in: walk.stores) else { continue }
+      Issue.record("seed \(seed), step \(step), \(done): \(fault)")
+      return
     }
     try walk.settle()
     let first = walk.stores[0]
@@ -67,10 +64,12 @@ struct RandomWalkTests {
       }
     }
 
-    mutating func step() throws {
+    /// Answers what it did.
+    mutating func step() throws -> String {
       let place = random.next(below: stores.count)
       let store = stores[place]
-      switch random.next(below: 13) {
+      let what = random.next(below: 13)
+      switch what {
       case 0..<5: try edit(store)
       case 5:
         if let commit = try store.own.undoCandidate(), commit.rawValue > 8,
@@ -79,13 +78,14 @@ struct RandomWalkTests {
           acknowledged.append(store.head)
         }
       case 6:
-        _ = try store.own.engine.compact(random.next(below: 2) == 0 ? .all : .last(2 + random.next(below: 4))) { _ in
-          true
-        }
-      case 7: try exchange(store, cutting: true)
+        let retention = random.next(below: 2) == 0 ? Retention.all : .last(2 + random.next(below: 4))
+        _ = try store.own.engine.compact(retention) { _ in true }
+        return "\(store.own.path) compacts to \(retention)"
+      case 7: return "\(store.own.path), cut: " + (try exchange(store, cutting: true))
       case 12: try changeIndex(of: store)
-      default: try exchange(store, cutting: false)
+      default: return "\(store.own.path): " + (try exchange(store, cutting: false))
       }
+      return "\(store.own.path) edits (\(what))"
     }
 
     private mutating func edit(_ store: ExchangedStore) throws {
@@ -125,10 +125,13 @@ struct RandomWalkTests {
     }
 
     /// Fetch, merge, push, with one of the others.
-    private mutating func exchange(_ store: ExchangedStore, cutting: Bool) throws {
+    private mutating func exchange(_ store: ExchangedStore, cutting: Bool) throws -> String {
       let others = stores.filter { $0.own !== store.own }
       let other = others[random.next(below: others.count)]
-      guard cutting else { return try exchange(store, other) }
+      guard cutting else {
+        try exchange(store, other)
+        return "exchanges with \(other.own.path)"
+      }
       let peer = CutPeer(
         StorePeer(other.own, name: other.own.path, now: LocalTime.now), after: random.next(below: 6_000))
       do {
@@ -141,6 +144,7 @@ struct RandomWalkTests {
         // A line that was cut in two, as a receiver sees it.
         cuts += 1
       }
+      return "exchanges with \(other.own.path)"
     }
 
     /// Whoever settles a merge settles it for all.
@@ -164,6 +168,32 @@ struct RandomWalkTests {
       for store in stores.dropFirst() { try exchange(store, stores[0]) }
       for store in stores.dropFirst() { try exchange(store, stores[0]) }
     }
+  }
+}
+
+/// What `STRATA_EACH` looks for: records that are not sound, and commits whose past a store does not know as the one that made them did.
+private struct EachStep {
+  /// The past of each commit, as the first store knew it that had it.
+  private var pasts: [CommitIdentity: Set<CommitIdentity>] = [:]
+
+  mutating func fault(in stores: [ExchangedStore]) throws -> String? {
+    for store in stores {
+      let head = store.own.engine.head.commit
+      guard try store.own.verifyModel(at: store.own.head.commit).isClean else {
+        return "\(store.own.path) is not sound: \(head.action) of \(head.parents)"
+      }
+      let graph = try store.graph
+      for identity in graph.numbers.compactMap({ graph.identity(of: $0) }) {
+        let past = graph.ancestry(of: [identity])
+        guard let known = pasts[identity] else {
+          pasts[identity] = past
+          continue
+        }
+        let lost = known.subtracting(past).map(\.text).sorted()
+        if !lost.isEmpty { return "\(store.own.path) does not know that \(identity.text) was made on \(lost)" }
+      }
+    }
+    return nil
   }
 }
 

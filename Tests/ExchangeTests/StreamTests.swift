@@ -77,6 +77,48 @@ struct StreamTests {
     try target.expectSound()
   }
 
+  /// A commit as it comes from elsewhere, with a datastore of its own.
+  private func make(
+    _ identity: CommitIdentity, _ pedigree: Pedigree? = nil, on base: UInt64? = nil, movesHead: Bool = true,
+    in store: ExchangedStore
+  ) throws {
+    try store.own.engine.admitCommitsOfOthers()
+    let transaction = try store.own.engine.beginBlocking(on: base)
+    let descriptor = DatastoreDescriptor(
+      key: "Of \(identity.number)", identifierType: "Int", identifierEncoding: .integer, coding: .json)
+    try DatastoreWriter.create(descriptor, in: transaction)
+    try transaction.commit(CommitInfo(movesHead: movesHead, identity: identity, pedigree: pedigree))?.wait()
+  }
+
+  private func its(_ number: UInt64) -> CommitIdentity { CommitIdentity(origin: 0xA1, number: number) }
+
+  @Test("what a commit was made on is told with it, also where another one tells of it here that is not sent")
+  func toldByAnother() throws {
+    let source = try filled()
+    let base = source.head
+    let runs = [Pedigree.Run(origin: 0xA1, numbers: 5...9, parents: [base])]
+    try make(its(20), Pedigree(parents: [its(7)], squashed: runs), movesHead: false, in: source)
+    try make(its(21), Pedigree(parents: [its(7)]), in: source)
+    let target = try ExchangedStore("bob", isEmpty: true)
+    try target.receive(source.stream())
+    let (here, there) = (try source.graph, try target.graph)
+    #expect(here.knows(its(20)) && !there.knows(its(20)))
+    #expect(here.contains([base, its(5), its(7)], in: its(21)))
+    #expect(there.ancestry(of: [its(21)]) == here.ancestry(of: [its(21)]))
+  }
+
+  @Test("what compaction left out and another sent again goes before what was made on it")
+  func sentAgain() throws {
+    let source = try filled()
+    let (base, number) = (source.head, source.own.engine.head.commit.number)
+    let told = [Pedigree.Run(its(7), parents: [base])]
+    try make(its(21), Pedigree(parents: [its(7)], squashed: told), in: source)
+    try make(its(7), on: number, movesHead: false, in: source)
+    let sent = try source.stream().compactMap { StreamLine($0)?.text("commit").flatMap(CommitIdentity.init(text:)) }
+    #expect(sent.suffix(2) == [its(7), its(21)])
+    #expect(sent.count == 7)
+  }
+
   @Test("a stream that is cut at any byte leaves whole commits only, and the next one goes on")
   func cut() throws {
     let source = try filled()

@@ -3,7 +3,7 @@ package import StorageEngine
 /// Which commits a store knows of and what each was made on, by identities: those in the file, and those that compaction has left out
 /// and told of.
 ///
-/// Made by reading the record of every commit once, and afterwards of the new ones only. Memory grows with the commits (some 100 bytes
+/// Made by reading the descent of every commit once, and afterwards of the new ones only. Memory grows with the commits (some 100 bytes
 /// each). A walk through all of them costs a millisecond for 100,000.
 package struct CommitGraph: Sendable {
   /// Where a commit lies here, and on what it was made.
@@ -12,7 +12,6 @@ package struct CommitGraph: Sendable {
     package var number: UInt64?
     package var parents: [CommitIdentity]
     var undoes: CommitIdentity?
-    var squashed: [Pedigree.Run]
   }
 
   /// A commit by its place in the lists here.
@@ -51,70 +50,65 @@ package struct CommitGraph: Sendable {
 
   private mutating func readOn(_ store: any Engine) throws(StorageError) {
     let known = newest
-    var records: [(record: Slim, pedigree: Pedigree?)] = []
+    var descents: [CommitDescent] = []
     var latest = known
     var visited = 0
-    try store.forEachCommit { commit, pedigree throws(StorageError) in
+    try store.forEachDescent { commit throws(StorageError) in
       guard commit.number > known else { return false }
       latest = max(latest, commit.number)
-      if !commit.flags.contains(.bookkeeping) { records.append((Slim(commit), pedigree)) }
+      if !commit.flags.contains(.bookkeeping) { descents.append(commit) }
       visited += 1
       if visited % CommitSender.commitsHeld == 0 { store.releaseMemory() }
       return true
     }
     newest = latest
-    entries.reserveCapacity(entries.count + records.count)
-    for (record, pedigree) in records.reversed() { add(record, pedigree) }
-  }
-
-  private struct Slim {
-    var number: UInt64
-    var identity: CommitIdentity
-    var parents: [UInt64]
-    var undoes: UInt64?
-
-    init(_ commit: CommitRecord) {
-      (number, identity, parents, undoes) = (commit.number, commit.identity, commit.parents, commit.undoes)
+    if descents.count > 64 {
+      entries.reserveCapacity(entries.count + descents.count)
+      places.reserveCapacity(places.count + descents.count)
     }
+    for descent in descents.reversed() { add(descent) }
   }
 
   /// Takes a commit that was appended since.
   mutating func add(_ commit: CommitRecord, _ pedigree: Pedigree?) {
     guard commit.number > newest else { return }
     newest = commit.number
-    add(Slim(commit), pedigree)
+    add(CommitDescent(of: commit, pedigree))
   }
 
-  private mutating func add(_ commit: Slim, _ pedigree: Pedigree?) {
-    let parents = pedigree?.parents ?? commit.parents.compactMap { identity(of: $0) }
-    let undoes = pedigree?.undoes ?? commit.undoes.flatMap { identity(of: $0) }
-    let place: Place = add(commit.identity, parents)
+  private mutating func add(_ commit: CommitDescent) {
+    let told = commit.pedigree?.parents.map { placed($0) }
+    let place = add(commit.identity, told ?? (placed(commit.firstParent), placed(commit.secondParent)))
     entries[Int(place)].number = commit.number
-    undone[place] = undoes
+    if let undoes = commit.pedigree?.undoes ?? commit.undoes.flatMap({ identity(of: $0) }) { undone[place] = undoes }
     numbers.append(commit.number)
     placesOfNumbers.append(place)
-    guard let runs = pedigree?.squashed, !runs.isEmpty else { return }
+    guard let runs = commit.pedigree?.squashed, !runs.isEmpty else { return }
     squashed[place] = runs
     for run in runs {
+      var parents = placed(run.parents)
       for number in run.numbers {
         let identity = CommitIdentity(origin: run.origin, number: number)
         // What was sent again since lies in the file.
-        guard !knows(identity) else { continue }
-        let isFirst = number == run.numbers.lowerBound
-        add(identity, isFirst ? run.parents : [CommitIdentity(origin: run.origin, number: number - 1)])
+        parents = (knows(identity) ? placed(identity) : add(identity, parents), -1)
       }
     }
   }
 
   @discardableResult
-  private mutating func add(_ identity: CommitIdentity, _ parents: [CommitIdentity]) -> Place {
-    let first = parents.first.map { placed($0) } ?? -1
-    let second = parents.count > 1 ? placed(parents[1]) : -1
+  private mutating func add(_ identity: CommitIdentity, _ parents: (Place, Place)) -> Place {
     let place = placed(identity)
-    entries[Int(place)].parents = (first, second)
+    entries[Int(place)].parents = parents
     entries[Int(place)].isKnown = true
     return place
   }
+
+  private mutating func placed(_ parents: [CommitIdentity]) -> (Place, Place) {
+    (parents.first.map { placed($0) } ?? -1, parents.count > 1 ? placed(parents[1]) : -1)
+  }
+
+  /// The place of a commit in the file; -1 where there is none.
+  private func placed(_ number: UInt64) -> Place { place(of: number) ?? -1 }
 
   private mutating func placed(_ identity: CommitIdentity) -> Place {
     if let place = places[identity] { return place }
@@ -137,20 +131,21 @@ package struct CommitGraph: Sendable {
   package subscript(identity: CommitIdentity) -> Node? {
     guard let place = known(identity) else { return nil }
     let entry = entries[Int(place)]
-    let parents = [entry.parents.0, entry.parents.1].filter { $0 >= 0 }.map { entries[Int($0)].identity }
     return Node(
-      number: entry.number == 0 ? nil : entry.number, parents: parents, undoes: undone[place],
-      squashed: squashed[place] ?? [])
+      number: entry.number == 0 ? nil : entry.number, parents: identities(entry.parents), undoes: undone[place])
   }
 
-  package func identity(of number: UInt64) -> CommitIdentity? {
-    var (low, high) = (0, numbers.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if numbers[middle] < number { low = middle + 1 } else { high = middle }
-    }
-    guard low < numbers.count, numbers[low] == number else { return nil }
-    return entries[Int(placesOfNumbers[low])].identity
+  private func identities(_ parents: (Place, Place)) -> [CommitIdentity] {
+    [parents.0, parents.1].filter { $0 >= 0 }.map { entries[Int($0)].identity }
+  }
+
+  package func identity(of number: UInt64) -> CommitIdentity? { place(of: number).map { entries[Int($0)].identity } }
+
+  private func place(of number: UInt64) -> Place? {
+    // Most ask for the parent of the newest.
+    if number == numbers.last { return placesOfNumbers.last }
+    let index = numbers.partitionIndex { $0 >= number }
+    return index < numbers.count && numbers[index] == number ? placesOfNumbers[index] : nil
   }
 
   /// The number of a commit that lies in the file.
@@ -195,6 +190,48 @@ package struct CommitGraph: Sendable {
     return missing
   }
 
+  /// Numbers of commits in the file, each after those of them that it was made on. That is the order of the numbers, but where one was left
+  /// out by compaction and sent again since: it comes after what was made on it.
+  func parentsFirst(_ numbers: [UInt64]) -> [UInt64] {
+    let wanted = numbers.sorted().compactMap { place(of: $0) }
+    var isWanted = [Bool](repeating: false, count: entries.count)
+    for place in wanted { isWanted[Int(place)] = true }
+    var isSeen = [Bool](repeating: false, count: entries.count)
+    var ordered: [UInt64] = []
+    for place in wanted {
+      var open = [(place: place, isLeft: false)]
+      while let (next, isLeft) = open.popLast() {
+        if isLeft {
+          ordered.append(entries[Int(next)].number)
+          continue
+        }
+        let entry = entries[Int(next)]
+        // Past others that lie here the way leads to nothing that the other side lacks.
+        guard !isSeen[Int(next)], isWanted[Int(next)] || entry.number == 0 else { continue }
+        isSeen[Int(next)] = true
+        if isWanted[Int(next)] { open.append((next, true)) }
+        for parent in [entry.parents.1, entry.parents.0] where parent >= 0 { open.append((parent, false)) }
+      }
+    }
+    return ordered
+  }
+
+  /// What is told with a commit to who gets it: those that it was made on and that do not lie in the file, up to the next ones that do.
+  /// Other commits may tell of them here, which the other side does not get.
+  func leftOut(before commit: CommitIdentity) -> [Pedigree.Run] {
+    guard let place = known(commit) else { return [] }
+    var left = squashed[place] ?? []
+    var seen: Set<Place> = []
+    var open = [entries[Int(place)].parents.0, entries[Int(place)].parents.1]
+    while let next = open.popLast() {
+      guard next >= 0, case let entry = entries[Int(next)], entry.isKnown, entry.number == 0, seen.insert(next).inserted
+      else { continue }
+      left.append(Pedigree.Run(entry.identity, parents: identities(entry.parents)))
+      open += [entry.parents.0, entry.parents.1]
+    }
+    return Pedigree.runs(left)
+  }
+
   /// Whether one commit is another, or was made on it, by whatever way.
   package func contains(_ ancestor: CommitIdentity, in commit: CommitIdentity) -> Bool {
     contains([ancestor], in: commit)
@@ -218,6 +255,19 @@ package struct CommitGraph: Sendable {
       if parents.1 >= 0 { nearest[Int(parents.1)] = false }
     }
     return entries.indices.filter { nearest[$0] }.map { entries[$0].identity }.sorted()
+  }
+
+  /// The commits whose content a merge of two needs: the nearest that they have in common, and, where these are several, what a merge of
+  /// each with the first one needs. The nearest come first.
+  func basesOfMerge(_ left: CommitIdentity, _ right: CommitIdentity) -> [CommitIdentity] {
+    var bases: [CommitIdentity] = []
+    var open = [(left, right)]
+    while let (one, other) = open.popLast() {
+      let nearest = nearestCommonAncestors(one, other).filter { !bases.contains($0) }
+      bases += nearest
+      if let first = nearest.first { open += nearest.dropFirst().map { (first, $0) } }
+    }
+    return bases
   }
 
   /// How many commits the history of each of two has that the other's has not.

@@ -30,7 +30,7 @@ package struct CommitSender {
     _ numbers: [UInt64], since: [CommitIdentity], whole: [CommitIdentity] = [], progress: WorkProgress? = nil
   ) throws -> Int {
     let wanted = Set(whole.compactMap { graph.number(of: $0) })
-    let numbers = Set(numbers).union(wanted).sorted()
+    let numbers = graph.parentsFirst(Array(Set(numbers).union(wanted)))
 
     let identity = store.identity
     let name = Hexadecimal.text(of: identity.high) + Hexadecimal.text(of: identity.low)
@@ -80,7 +80,8 @@ package struct CommitSender {
     let flags = StreamFlags.names(commit.flags)
     if !flags.isEmpty { members.append(.init("flags", .array(flags.map { .string($0) }))) }
     if let undoes = node.undoes { members.append(.init("undoes", .string(undoes.text))) }
-    if !node.squashed.isEmpty { members.append(.init("squashed", .array(node.squashed.map(Self.document)))) }
+    let leftOut = graph.leftOut(before: commit.identity)
+    if !leftOut.isEmpty { members.append(.init("squashed", .array(leftOut.map(Self.document)))) }
     members.append(.init("digest", .string(CommitDigest.text(of: commit, node))))
     return members
   }

@@ -1,6 +1,6 @@
 extension Array {
   /// The first index whose element meets the condition, where all that follow do too.
-  func partitionIndex(where condition: (Element) -> Bool) -> Int {
+  package func partitionIndex(where condition: (Element) -> Bool) -> Int {
     var low = 0
     var high = count
     while low < high {

@@ -45,20 +45,33 @@ package struct Pedigree: Hashable, Sendable {
     self.squashed = squashed
   }
 
-  /// As few runs as tell of these commits, by their identities.
-  static func runs(_ commits: [(identity: CommitIdentity, parents: [CommitIdentity])]) -> [Run] {
-    var runs: [Run] = []
-    for commit in commits.sorted(by: { $0.identity < $1.identity }) {
-      if let last = runs.last, last.origin == commit.identity.origin,
-        last.numbers.upperBound &+ 1 == commit.identity.number,
-        commit.parents == [CommitIdentity(origin: last.origin, number: last.numbers.upperBound)]
-      {
-        runs[runs.count - 1].numbers = last.numbers.lowerBound...commit.identity.number
-      } else {
-        let number = commit.identity.number
-        runs.append(Run(origin: commit.identity.origin, numbers: number...number, parents: commit.parents))
+  /// As few runs as tell of the same commits, in their order, none of them in two.
+  package static func runs(_ runs: [Run]) -> [Run] {
+    var merged: [Run] = []
+    for run in runs.sorted(by: { $0.first < $1.first }) {
+      guard let last = merged.last, last.origin == run.origin, last.meets(run) else {
+        merged.append(run)
+        continue
       }
+      let upper = max(last.numbers.upperBound, run.numbers.upperBound)
+      merged[merged.count - 1].numbers = last.numbers.lowerBound...upper
     }
-    return runs
+    return merged
+  }
+}
+
+extension Pedigree.Run {
+  /// One commit.
+  package init(_ commit: CommitIdentity, parents: [CommitIdentity]) {
+    self.init(origin: commit.origin, numbers: commit.number...commit.number, parents: parents)
+  }
+
+  var first: CommitIdentity { CommitIdentity(origin: origin, number: numbers.lowerBound) }
+
+  /// Whether a later run of the same origin begins within this one, or goes on where it ends.
+  fileprivate func meets(_ later: Self) -> Bool {
+    if later.numbers.lowerBound <= numbers.upperBound { return true }
+    return later.numbers.lowerBound == numbers.upperBound &+ 1
+      && later.parents == [CommitIdentity(origin: origin, number: numbers.upperBound)]
   }
 }

@@ -65,7 +65,6 @@ extension GenerationCopy {
       }
       let copied = try target.record(at: next.offset)
       guard commit.number == next.number, copied.number == next.number, try learn(commit, copied) else { return false }
-      _ = try pedigree(of: commit)
       take(copied, chain: next)
     }
     return true

@@ -11,6 +11,10 @@ final class GenerationCopy {
   private var nodes = PlaceTable<NodePointer>()
   private var entries = PlaceTable<RecordReference>()
   private(set) var copied = CopiedCommits()
+  /// The newest commit of the source when the copy began.
+  private var newestOfSource: CommitLink?
+  /// Read when it is first asked for.
+  private var ancestors: KnownAncestors?
   private(set) var chain: ChainEnd
   private(set) var newest: CommitRecord
   private(set) var zeroedEnd: UInt64 = 0
@@ -80,6 +84,7 @@ final class GenerationCopy {
   }
 
   private func run(_ commits: [CommitRecord], _ names: [(name: String, commit: UInt64)]) throws(StorageError) {
+    newestOfSource = commits.last?.links.own
     progressMade.commitsToDo = commits.count
     progressMade.commitsDone = min(copied.count, commits.count)
     let names = Dictionary(grouping: names, by: \.commit)
@@ -144,6 +149,14 @@ final class GenerationCopy {
     FrameDraft(
       start: chain.end, file: target, keeping: plannedEnd,
       spillSize: Int(clamping: min(syncDistance, GenerationCopy.writeBackDistance)))
+  }
+
+  /// What the source knows of the commits that were there when the copy began.
+  func knownAncestors() throws(StorageError) -> KnownAncestors {
+    if let ancestors { return ancestors }
+    let found = try KnownAncestors(file: source, newest: newestOfSource ?? .beginning)
+    ancestors = found
+    return found
   }
 
   // MARK: What was copied

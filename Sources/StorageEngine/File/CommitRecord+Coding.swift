@@ -118,6 +118,46 @@ extension CommitRecord {
       superseded: SupersededList(count: supersededCount, offset: listOffset, length: reader.remaining))
   }
 
+  /// The descent of the commit whose record this is, and the link to the frame before: reads past all else. Same fields in the same order as
+  /// `init(_:frameOffset:header:)`.
+  static func descent(
+    _ bytes: UnsafeRawBufferPointer, frameOffset: UInt64, header: FrameHeader
+  ) throws(StorageError) -> (descent: CommitDescent, previous: CommitLink?) {
+    var reader = ByteReader(bytes, what: "commit record", offset: frameOffset &+ header.recordOffset)
+    guard try reader.byte() == CommitRecord.currentVersion else { throw reader.damage }
+    let number = try reader.varint()
+    let identity = CommitIdentity(origin: try reader.fixed(), number: try reader.varint())
+    try reader.skip(8)
+    let flags = CommitFlags(rawValue: UInt32(truncatingIfNeeded: try reader.varint()))
+    let undoes = try reader.varint().nonzero
+    _ = try reader.varint()
+    let parentCount = try reader.byte()
+    guard number == header.number, parentCount <= 2 else { throw reader.damage }
+    let first = parentCount > 0 ? try reader.link() : nil
+    let second = parentCount > 1 ? try reader.link() : nil
+    guard (first == nil) == (parentCount == 0), (second == nil) == (parentCount < 2) else { throw reader.damage }
+    for _ in 0..<4 { _ = try reader.link() }
+    let previous = try reader.link()
+    for _ in 0..<2 { _ = try reader.link() }
+    try reader.skip(2 * NodePointer.size)
+    for _ in 0..<3 { _ = try reader.varint() }
+    for _ in 0..<3 { try reader.skipText() }
+    for _ in 0..<(try reader.varint()) {
+      try reader.skipText()
+      _ = try reader.varint()
+    }
+    for _ in 0..<(try reader.varint()) {
+      _ = try reader.varint()
+      try reader.skipText()
+      for _ in 0..<3 { _ = try reader.varint() }
+    }
+    let supersededCount = try reader.varint()
+    let descent = CommitDescent(
+      number: number, identity: identity, flags: flags, undoes: undoes, firstParent: first?.number ?? 0,
+      secondParent: second?.number ?? 0, pedigree: try Pedigree(behind: supersededCount, &reader))
+    return (descent, previous)
+  }
+
   /// The commit as the order of the file links to it.
   var orderLink: CommitLink {
     CommitLink(number: number, offset: links.own.offset, depth: links.orderDepth, date: date)
@@ -138,6 +178,14 @@ extension ByteReader {
   mutating func link() throws(StorageError) -> CommitLink? {
     guard let number = try varint().nonzero else { return nil }
     return CommitLink(number: number, offset: try varint(), depth: try varint(), date: try fixed())
+  }
+}
+
+extension ByteReader {
+  /// Past a length and as many bytes.
+  fileprivate mutating func skipText() throws(StorageError) {
+    guard let count = Int(exactly: try varint()) else { throw damage }
+    try skip(count)
   }
 }
 

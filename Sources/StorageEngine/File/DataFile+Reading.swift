@@ -11,6 +11,23 @@ extension DataFile {
 
   /// The record of the commit at an offset, with its check verified; one read of a frame.
   func record(at offset: UInt64) throws(StorageError) -> CommitRecord {
+    try checkedRecord(at: offset) { bytes, header throws(StorageError) in
+      try CommitRecord(bytes, frameOffset: offset, header: header)
+    }
+  }
+
+  /// The descent of the commit that a link names, and the link to the frame before it; one read of a frame, with its check verified.
+  func descent(at link: CommitLink) throws(StorageError) -> (descent: CommitDescent, previous: CommitLink?) {
+    let found = try checkedRecord(at: link.offset) { bytes, header throws(StorageError) in
+      try CommitRecord.descent(bytes, frameOffset: link.offset, header: header)
+    }
+    guard found.descent.number == link.number else { throw .damaged(what: "link to a commit", offset: link.offset) }
+    return found
+  }
+
+  private func checkedRecord<Result>(
+    at offset: UInt64, _ decode: (UnsafeRawBufferPointer, FrameHeader) throws(StorageError) -> Result
+  ) throws(StorageError) -> Result {
     let header = try frameHeader(at: offset)
     guard let length = Int(exactly: header.recordLength), offset < 1 << 62 else {
       throw .damaged(what: "frame header", offset: offset)
@@ -19,7 +36,7 @@ extension DataFile {
     let bytes = try bytes(at: place, count: length, what: "commit record")
     return try bytes.withUnsafeBytes { bytes throws(StorageError) in
       guard self.header.check(bytes) == header.recordCheck else { throw .damaged(what: "commit record", offset: place) }
-      return try CommitRecord(bytes, frameOffset: offset, header: header)
+      return try decode(bytes, header)
     }
   }
 

@@ -16,6 +16,13 @@ extension Pedigree {
     }
   }
 
+  /// What lies behind a list of superseded entries; nil where there is nothing.
+  init?(behind superseded: UInt64, _ reader: inout ByteReader) throws(StorageError) {
+    guard UInt64(reader.remaining) > superseded else { return nil }
+    for _ in 0..<superseded { _ = try reader.varint() }
+    try self.init(&reader)
+  }
+
   /// Nil where there is none, or one of a later form.
   fileprivate init?(_ reader: inout ByteReader) throws(StorageError) {
     guard reader.remaining > 0, try reader.byte() == Self.form else { return nil }
@@ -61,8 +68,29 @@ extension DataFile {
     let bytes = try bytes(at: list.offset, count: list.length, what: "commit record")
     return try bytes.withUnsafeBytes { bytes throws(StorageError) in
       var reader = ByteReader(bytes, what: "commit record", offset: list.offset)
-      for _ in 0..<list.count { _ = try reader.varint() }
-      return try Pedigree(&reader)
+      return try Pedigree(behind: list.count, &reader)
+    }
+  }
+
+  /// The commits that one was made on, as whom they are known everywhere; `pedigree`: the commit's own.
+  func parents(of commit: CommitRecord, _ pedigree: Pedigree?) throws(StorageError) -> [CommitIdentity] {
+    if let parents = pedigree?.parents { return parents }
+    var identities: [CommitIdentity] = []
+    for link in commit.links.parents { identities.append(try record(link).identity) }
+    return identities
+  }
+
+  /// Goes through commits by the order of the file, from the newest one back, with where their frames begin; `visit` answers whether to go on.
+  func forEachDescent(
+    from newest: CommitLink, _ visit: (CommitDescent, _ offset: UInt64) throws(StorageError) -> Bool
+  ) throws(StorageError) {
+    var link = newest
+    while link.number > 0 {
+      let (descent, previous) = try descent(at: link)
+      guard try visit(descent, link.offset), let previous else { return }
+      // Numbers fall with each step, so that no damage makes the walk endless.
+      guard previous.number < link.number else { throw .damaged(what: "link to a commit", offset: link.offset) }
+      link = previous
     }
   }
 }
@@ -93,6 +121,12 @@ extension FileStore {
         throw .damaged(what: "link to a commit", offset: record.links.own.offset)
       }
       record = next
+    }
+  }
+
+  package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
+    let state = publication.current
+    try state.file.forEachDescent(from: state.newest.links.own) { descent, _ throws(StorageError) in try visit(descent)
     }
   }
 

@@ -47,6 +47,8 @@ package protocol Engine: AnyObject, Sendable {
   var fileBytes: UInt64 { get }
   /// Goes through all commits, the newest first, with what their links do not tell; `visit` answers whether to go on.
   func forEachCommit(_ visit: (CommitRecord, Pedigree?) throws(StorageError) -> Bool) throws(StorageError)
+  /// The same of their descent alone, which costs less.
+  func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError)
   /// What a commit's links do not tell of where it comes from.
   func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree?
 
@@ -95,6 +97,10 @@ package protocol Engine: AnyObject, Sendable {
 }
 
 extension Engine {
+  package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
+    try forEachCommit { commit, pedigree throws(StorageError) in try visit(CommitDescent(of: commit, pedigree)) }
+  }
+
   package nonisolated(nonsending) func begin() async throws(StorageError) -> Transaction {
     try await begin(on: nil)
   }

@@ -126,6 +126,90 @@ struct ForeignCommitTests {
     try expectClean(folder)
   }
 
+  @Test("what a commit was made on is told where it is left out, also where no link of the commit leads there")
+  func skeletonBesideLinks() throws {
+    let folder = TemporaryFolder()
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions())
+    try store.change { try $0.createTree(people, kind: .records) }
+    try store.admitCommitsOfOthers()
+    for number in 0..<3 { try store.change { try $0.put(key(number), bytes("x"), in: people) } }
+    let origin = store.head.commit.origin
+    func own(_ number: UInt64) -> CommitIdentity { CommitIdentity(origin: origin, number: number) }
+    func its(_ number: UInt64) -> CommitIdentity { CommitIdentity(origin: 0xA1, number: number) }
+    func side(_ number: Int) throws -> UInt64 {
+      try store.change(CommitInfo(movesHead: false), on: 2) { try $0.put(key(number), bytes("s"), in: people) }
+    }
+    let (parent, ofRun) = (try side(90), try side(91))
+    // Another tells of the past of its 7.
+    let teller = CommitInfo(
+      movesHead: false, identity: its(20),
+      pedigree: Pedigree(
+        parents: [its(7)], squashed: [Pedigree.Run(origin: 0xA1, numbers: 5...9, parents: [own(ofRun)])]))
+    try store.change(teller, on: 1) { try $0.put(key(92), bytes("s"), in: people) }
+    // On the fourth, it says, but on two others in truth: of its links, one is left for both.
+    let merge = CommitInfo(
+      movesHead: true, identity: its(21), pedigree: Pedigree(parents: [own(parent), its(7)], squashed: []))
+    let number = try store.change(merge, on: 4) { try $0.put(key(93), bytes("s"), in: people) }
+    func expectTold() throws {
+      let pedigree = try #require(try store.pedigree(of: store.commit(number)))
+      #expect(pedigree.parents == [own(parent), its(7)])
+      #expect(
+        pedigree.squashed
+          == [
+            Pedigree.Run(origin: 0xA1, numbers: 5...7, parents: [own(ofRun)]),
+            Pedigree.Run(origin: origin, numbers: 1...2, parents: []),
+            Pedigree.Run(own(parent), parents: [own(2)]), Pedigree.Run(own(ofRun), parents: [own(2)]),
+          ].sorted { ($0.origin, $0.numbers.lowerBound) < ($1.origin, $1.numbers.lowerBound) })
+    }
+    _ = try store.compact(.last(1))
+    #expect(store.commitCount == 1)
+    try expectTold()
+    _ = try store.compact(.last(1))
+    try expectTold()
+    try store.close()
+    try expectClean(folder)
+  }
+
+  @Test("the descent of a commit is what its record tells, with names, counts, parents and pedigree")
+  func descent() throws {
+    let folder = TemporaryFolder()
+    let store = try FileStore.create(at: folder.store(), options: StoreOptions(program: "program", author: "ada"))
+    try store.change { try $0.createTree(people, kind: .records) }
+    try store.admitCommitsOfOthers()
+    for number in 0..<300 {
+      try store.change(CommitInfo(action: "put")) { try $0.put(key(number), bytes("x"), in: people) }
+    }
+    let side = try store.change(CommitInfo(names: ["side": 0], movesHead: false), on: 4) { transaction in
+      // Entries that the same commit replaces again.
+      for number in 0..<40 { try transaction.put(key(1), bytes("\(number)"), in: people) }
+    }
+    let pedigree = Pedigree(
+      parents: [CommitIdentity(origin: 7, number: 8)], undoes: CommitIdentity(origin: 7, number: 9),
+      squashed: [Pedigree.Run(origin: 7, numbers: 2...8, parents: [])])
+    let info = CommitInfo(
+      flags: .undo, undoes: 3, parents: [301, side], identity: CommitIdentity(origin: .max, number: .max),
+      pedigree: pedigree)
+    try store.change(info) { try $0.delete(key(3), in: people) }
+    try store.change(CommitInfo(flags: .bookkeeping, names: ["side": nil, "other": 5], movesHead: false)) { _ in }
+    for round in 0..<2 {
+      var records: [CommitDescent] = []
+      try store.forEachCommit { commit, pedigree throws(StorageError) in
+        records.append(CommitDescent(of: commit, pedigree))
+        return true
+      }
+      var descents: [CommitDescent] = []
+      try store.forEachDescent { descent throws(StorageError) in
+        descents.append(descent)
+        return true
+      }
+      #expect(descents == records)
+      #expect(records.contains { $0.pedigree == pedigree && $0.secondParent == side } == (round == 0))
+      #expect(records.count > (round == 0 ? 300 : 2))
+      _ = try store.compact(.last(2))
+    }
+    try store.close()
+  }
+
   @Test("a merge takes values and deletes of its second parent as they lie there, and their past goes on there")
   func adoption() throws {
     let folder = TemporaryFolder()
