@@ -1,6 +1,7 @@
-import CodableDatastore
 import Foundation
 import Testing
+
+@testable import CodableDatastore
 
 @Suite("Persistences")
 struct PersistenceTests {
@@ -151,6 +152,20 @@ struct PersistenceTests {
     let others = PlainBookFormat.datastore(persistence)
     await #expect(throws: DatastoreInterfaceError.duplicateWriters) { try await others.count }
     #expect(try await books.count == 1)
+  }
+
+  @Test("what ran on a thread of its own is let go of when its result is there, and declares no key any more")
+  func workIsLetGoOf() async throws {
+    final class Needed: Sendable {}
+    for _ in 0..<2_000 {
+      weak var needed: Needed?
+      do {
+        let owned = Needed()
+        needed = owned
+        try await onThread { withExtendedLifetime(owned) {} }
+      }
+      #expect(needed == nil)
+    }
   }
 
   @Test("keys that are equal as texts are one datastore, however their accents are written")

@@ -1,6 +1,7 @@
 import DatastoreModel
 import Dispatch
 import StorageEngine
+import Synchronization
 
 /// The history of a store: the model's view of it, and what of it must not run on a thread of the cooperative pool.
 extension _StoreHandle {
@@ -46,10 +47,27 @@ extension _StoreHandle {
   }
 }
 
-/// Runs what blocks on a thread of its own.
+/// Runs what blocks on a thread of its own. When the result is there, the thread holds nothing any more of what the work needed: else a
+/// datastore that its last owner lets go of would go on declaring its key for a moment.
 func onThread<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
   try await withCheckedThrowingContinuation { continuation in
-    DispatchQueue.global().async { continuation.resume(with: Result { try body() }) }
+    let work = OneTimeWork(body)
+    DispatchQueue.global().async {
+      let result = Result { try work.run() }
+      continuation.resume(with: result)
+    }
+  }
+}
+
+/// Work that is done once, and is let go of then.
+private final class OneTimeWork<R: Sendable>: Sendable {
+  private let body: Mutex<(@Sendable () throws -> R)?>
+
+  init(_ body: @escaping @Sendable () throws -> R) { self.body = Mutex(body) }
+
+  func run() throws -> R {
+    guard let body = body.withLock({ $0.take() }) else { throw CancellationError() }
+    return try body()
   }
 }
 
