@@ -56,7 +56,7 @@ extension StoreExchange {
     try requireWritable()
     defer { releaseLock() }
     let heads = try peer.heads()
-    var graph = try graph()
+    var graph = try graph(while: peer, of: heads, isKnownAs: remote)
     var fetched = Fetched()
     let theirPins = pins ? try peer.pins() : []
     if (heads + theirPins.map(\.commit)).contains(where: { graph.number(of: $0) == nil }) {
@@ -87,6 +87,17 @@ extension StoreExchange {
     fetched.pins = try note(remote, fetched.heads, graph, pins: theirPins)
     try (peer as? FolderPeer)?.sign(graph, reader: store.identity, now: now)
     return fetched
+  }
+
+  /// The commits that this store has, read while a peer with other heads than those that were fetched last reads its own.
+  private func graph(while peer: any Peer, of heads: [CommitIdentity], isKnownAs remote: String) throws -> CommitGraph {
+    let known = try onStorage { () throws(StorageError) in
+      try store.engine.names[Self.name(of: remote)].map { number throws(StorageError) in
+        try store.engine.commit(number).identity
+      }
+    }
+    if heads == [known].compactMap({ $0 }) { return try graph() }
+    return try workingAhead(by: 1, make: { (_: BoundedQueue<Never>) in peer.prepare() }, use: { _ in try graph() })
   }
 
   private func receive(

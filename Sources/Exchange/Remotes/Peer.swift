@@ -8,6 +8,8 @@ package protocol Peer: AnyObject {
   var name: String { get }
   /// Its head; several where it is a folder that several stores write to, none where it has no commit.
   func heads() throws -> [CommitIdentity]
+  /// Hears that it will be asked for commits, and may read already what it needs for that. Nobody else calls it meanwhile.
+  func prepare()
   /// Its names but `head` and those of its own remotes.
   func pins() throws -> [PeerPin]
   /// Calls `take` with the lines of the commits of its heads, and of `tips`, that one who has `haves` lacks, and, whole, those of
@@ -21,6 +23,8 @@ package protocol Peer: AnyObject {
 }
 
 extension Peer {
+  package func prepare() {}
+
   package func pins() throws -> [PeerPin] { [] }
 }
 
@@ -79,6 +83,9 @@ package final class StorePeer: Peer {
     let head = store.engine.head.commit
     return head.number == 0 ? [] : [head.identity]
   }
+
+  /// What fails here fails again when it is asked.
+  package func prepare() { _ = try? exchange.graph() }
 
   package func pins() throws -> [PeerPin] {
     let graph = try exchange.graph()
