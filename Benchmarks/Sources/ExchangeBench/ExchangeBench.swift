@@ -65,6 +65,9 @@ struct Place {
     try ChildProgram(["cp", "-a", path(from), path(to)]).run()
   }
 
+  /// Has the disk write what was copied: else the first sync of what is measured waits for all of it.
+  func settle() throws { try ChildProgram(["sync", "-f", folder]).run() }
+
   func write(_ bytes: [UInt8], to name: String) throws {
     guard let file = fopen(path(name), "w") else { throw BenchError(description: "\(name) cannot be written") }
     defer { fclose(file) }

@@ -22,6 +22,7 @@ struct Fetching {
     for round in 0..<place.rounds {
       try place.copy("ours.strata", "fetched.strata")
       try place.copy("mine.git", "fetched.git")
+      try place.settle()
       let ours = place.strata("fetch", place.path("fetched.strata"))
       let theirs = place.git("fetched.git", "fetch", "-q", place.path("theirs.git"), "main")
       if round % 2 == 0 { row.ours.append(try ours.seconds()) }

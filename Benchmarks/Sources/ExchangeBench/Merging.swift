@@ -29,6 +29,7 @@ struct Merging {
       try place.copy("mine.strata", "merged.strata")
       try place.git("work", "reset", "-q", "--hard", "mine").run()
       try place.git("work", "status", "--porcelain").run()
+      try place.settle()
       let ours = place.strata("merge", place.path("merged.strata"), "theirs")
       let theirs = place.git("work", "merge", "-q", "-m", "merge", "theirs")
       if round % 2 == 0 { plain.ours.append(try ours.seconds()) }
