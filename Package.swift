@@ -14,11 +14,12 @@ let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Debian keeps the headers where no pkg-config is needed; Homebrew does not.
+// Loaded when a server is first asked, where linking would have each start of the program pay for it and all that it needs.
 #if os(macOS)
-  let libpq: String? = "libpq"
+  let libpq = Target.systemLibrary(
+    name: "CLibPQ", path: "Sources/CLibPQ/System", pkgConfig: "libpq", providers: [.brew(["libpq"])])
 #else
-  let libpq: String? = nil
+  let libpq = Target.target(name: "CLibPQ", path: "Sources/CLibPQ/Loading")
 #endif
 
 let programDependencies: [Target.Dependency] = [
@@ -44,8 +45,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "CHash"),
-    .systemLibrary(
-      name: "CLibPQ", pkgConfig: libpq, providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    libpq,
     .target(
       name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),

@@ -49,4 +49,14 @@ struct VerbArgumentsTests {
     #expect(Set(Verb.all.map(\.name)).count == Verb.all.count)
     for verb in Verb.all { #expect(verb.synopsis.hasPrefix("strata \(verb.name)") && verb.summary.hasSuffix(".")) }
   }
+
+  #if os(Linux)
+    @Test("the program starts without the client library of a server, which brings many others with it")
+    func startsWithoutClientLibrary() throws {
+      // As ldd does it: the loader lists what it would load, and ends.
+      let run = try ProgramRun(["--version"], environment: ["LD_TRACE_LOADED_OBJECTS": "1"])
+      #expect(run.output.contains("libc.so"))
+      #expect(!run.output.contains("libpq"))
+    }
+  #endif
 }

@@ -26,7 +26,10 @@ final class Connection: @unchecked Sendable {
     let opened = Self.withCStrings(words.map(\.name)) { names in
       Self.withCStrings(words.map(\.value)) { values in PQconnectdbParams(names, values, 0) }
     }
-    guard let opened else { throw .unreachable(server: url.description, reason: "no memory") }
+    guard let opened else {
+      let reason = strata_libpq_failure().map { String(cString: $0) }
+      throw .unreachable(server: url.description, reason: reason ?? "no memory")
+    }
     handle = opened
     guard PQstatus(handle) == CONNECTION_OK else {
       throw .unreachable(server: url.description, reason: Self.message(of: handle, url))

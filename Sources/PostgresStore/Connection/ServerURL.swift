@@ -108,7 +108,10 @@ package struct ServerURL: Hashable, Sendable {
       guard value == "yes" || value == "no" else { throw .invalidURL(reason: "prepared is yes or no") }
       prepares = value == "yes"
     default:
-      guard Self.words.contains(name) else { throw .invalidURL(reason: "there is no parameter “\(name)”") }
+      // Where libpq cannot be loaded, connecting says so.
+      guard Self.words.isEmpty || Self.words.contains(name) else {
+        throw .invalidURL(reason: "there is no parameter “\(name)”")
+      }
       parameters.removeAll { $0.name == name }
       parameters.append(Parameter(name: name, value: value))
     }

@@ -1,0 +1,13 @@
+#pragma once
+
+// The client library of PostgreSQL, loaded when a store on a server is first opened. Linked, it brings 22 other libraries, and each start of
+// the program would pay for them, whatever it does. Debian keeps its headers in a folder of their own, which needs no pkg-config to be found.
+#if __has_include(<libpq-fe.h>)
+#include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif
+
+/// Why the library cannot be used, or NULL where it can. Loads it. Where it cannot be, `PQconnectdbParams` and `PQconndefaults` answer NULL,
+/// and no other function may be called, as all take what these answer. Any thread.
+const char *strata_libpq_failure(void);
