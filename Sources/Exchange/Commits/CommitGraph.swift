@@ -51,6 +51,8 @@ package struct CommitGraph: Sendable {
   private mutating func readOn(_ store: any Engine) throws(StorageError) {
     let known = newest
     var descents: [CommitDescent] = []
+    // A forged file may claim any number.
+    if known == 0 { descents.reserveCapacity(Int(min(store.commitCount, 1 << 18))) }
     var latest = known
     var visited = 0
     try store.forEachDescent { commit throws(StorageError) in
@@ -108,7 +110,7 @@ package struct CommitGraph: Sendable {
   }
 
   /// The place of a commit in the file; -1 where there is none.
-  private func placed(_ number: UInt64) -> Place { place(of: number) ?? -1 }
+  private func placed(_ number: UInt64) -> Place { number == 0 ? -1 : place(of: number) ?? -1 }
 
   private mutating func placed(_ identity: CommitIdentity) -> Place {
     if let place = places[identity] { return place }

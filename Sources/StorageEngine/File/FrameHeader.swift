@@ -3,6 +3,8 @@ struct FrameHeader: Hashable, Sendable {
   static let size = 64
   static let trailerSize = 16
   static let magic: [UInt8] = [0x46, 0x72, 0x61, 0x6D]
+  /// The same as a number: each frame that is read is looked at for it.
+  private static let magicNumber: UInt32 = 0x6D61_7246
   static let trailerMagic: [UInt8] = [0x45, 0x6E, 0x64, 0x2E]
 
   var number: UInt64
@@ -46,7 +48,7 @@ struct FrameHeader: Hashable, Sendable {
 
   /// Nil where the bytes are no header of a frame of this file.
   init?(_ bytes: UnsafeRawBufferPointer, seed: UInt32) {
-    guard bytes.count >= FrameHeader.size, bytes.prefix(4).elementsEqual(FrameHeader.magic),
+    guard bytes.count >= FrameHeader.size, loadInteger(UInt32.self, bytes, at: 0) == FrameHeader.magicNumber,
       loadInteger(UInt32.self, bytes, at: 4) == 1,
       loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
     else { return nil }
@@ -64,7 +66,8 @@ struct FrameHeader: Hashable, Sendable {
 
   /// Whether the bytes are a header of this file, of a frame of a kind that only later programs know.
   static func isOfUnknownKind(_ bytes: UnsafeRawBufferPointer, seed: UInt32) -> Bool {
-    bytes.count >= size && bytes.prefix(4).elementsEqual(magic) && loadInteger(UInt32.self, bytes, at: 4) != 1
+    bytes.count >= size && loadInteger(UInt32.self, bytes, at: 0) == magicNumber
+      && loadInteger(UInt32.self, bytes, at: 4) != 1
       && loadInteger(UInt32.self, bytes, at: 60) == checksum(seed, UnsafeRawBufferPointer(rebasing: bytes[..<60]))
   }
 
