@@ -157,7 +157,8 @@ struct PersistenceTests {
   @Test("what ran on a thread of its own is let go of when its result is there, and declares no key any more")
   func workIsLetGoOf() async throws {
     final class Needed: Sendable {}
-    for _ in 0..<2_000 {
+    // Where the thread is the last to let go, one of some thousand rounds shows it on a busy machine.
+    for _ in 0..<100_000 {
       weak var needed: Needed?
       do {
         let owned = Needed()
