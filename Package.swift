@@ -3,7 +3,7 @@ import PackageDescription
 
 // The arrows of the house. A module may import what its line names and nothing else:
 //
-//   CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Entities ← Atlas
+//   Locks, CHash ← StorageEngine ← DatastoreModel ← FolderStore ← CodableDatastore ← Entities ← Atlas
 //   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
@@ -23,7 +23,7 @@ let everyTarget: [SwiftSetting] = [
 #endif
 
 let programDependencies: [Target.Dependency] = [
-  "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
+  "Locks", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
   "TerminalKit", "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
   "PostgresPersistence", .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
 ]
@@ -46,11 +46,12 @@ let package = Package(
   targets: [
     .target(name: "CHash"),
     libpq,
+    .target(name: "Locks", swiftSettings: everyTarget),
     .target(
-      name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
+      name: "StorageEngine", dependencies: ["Locks", "CHash"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
     .target(
-      name: "PostgresStore", dependencies: ["StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
+      name: "PostgresStore", dependencies: ["Locks", "StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
       swiftSettings: everyTarget),
     // The typed library on a server: the one product that needs libpq, and nothing where the trait is off.
     .target(
@@ -61,22 +62,26 @@ let package = Package(
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     // The simulated disk of the crash tests; no product has it.
-    .target(name: "DiskSimulation", dependencies: ["StorageEngine"], swiftSettings: everyTarget),
+    .target(name: "DiskSimulation", dependencies: ["Locks", "StorageEngine"], swiftSettings: everyTarget),
     .target(name: "Documents", swiftSettings: everyTarget),
     .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
     .target(
-      name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
+      name: "DatastoreModel", dependencies: ["Locks", "StorageEngine", "Documents", "Expressions"],
+      swiftSettings: everyTarget),
     .target(
       name: "CodableDatastore",
-      dependencies: ["DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine"],
+      dependencies: [
+        "Locks", "DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine",
+      ],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
     .target(
       name: "Exchange", dependencies: ["DatastoreModel", "Documents", "StorageEngine"], swiftSettings: everyTarget),
-    .target(name: "FolderStore", dependencies: ["DatastoreModel", "Documents"], swiftSettings: everyTarget),
-    .target(name: "TerminalKit", exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
+    .target(name: "FolderStore", dependencies: ["Locks", "DatastoreModel", "Documents"], swiftSettings: everyTarget),
+    .target(
+      name: "TerminalKit", dependencies: ["Locks"], exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
     .target(
       name: "CCurses",
       linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo", .when(platforms: [.linux]))]),
@@ -84,7 +89,9 @@ let package = Package(
       name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
     .target(
       name: "StoreBrowser",
-      dependencies: ["TerminalKit", "DatastoreModel", "Documents", "Exchange", "Expressions", "CursesTerminal"],
+      dependencies: [
+        "Locks", "TerminalKit", "DatastoreModel", "Documents", "Exchange", "Expressions", "CursesTerminal",
+      ],
       swiftSettings: everyTarget),
     .target(
       name: "Entities", dependencies: ["CodableDatastore", "Documents"],
@@ -97,47 +104,51 @@ let package = Package(
       dependencies: programDependencies,
       swiftSettings: everyTarget),
     .testTarget(
-      name: "StorageEngineTests", dependencies: ["StorageEngine", "CHash", "DiskSimulation"],
+      name: "StorageEngineTests", dependencies: ["Locks", "StorageEngine", "CHash", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "PostgresStoreTests", dependencies: ["PostgresStore", "StorageEngine"], swiftSettings: everyTarget),
+      name: "PostgresStoreTests", dependencies: ["Locks", "PostgresStore", "StorageEngine"], swiftSettings: everyTarget),
     // The suites of the typed library once more, on a server, by links to their files.
     .testTarget(
       name: "PostgresPersistenceTests",
       dependencies: [
-        "PostgresPersistence", "CodableDatastore", "DatastoreModel", "Documents", "Expressions", "StorageEngine",
+        "Locks", "PostgresPersistence", "CodableDatastore", "DatastoreModel", "Documents", "Expressions",
+        "StorageEngine",
       ],
       swiftSettings: everyTarget),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents"], swiftSettings: everyTarget),
     .testTarget(name: "ExpressionsTests", dependencies: ["Expressions", "Documents"], swiftSettings: everyTarget),
     .testTarget(
       name: "DatastoreModelTests",
-      dependencies: ["DatastoreModel", "Documents", "Expressions", "StorageEngine", "DiskSimulation"],
+      dependencies: ["Locks", "DatastoreModel", "Documents", "Expressions", "StorageEngine", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
       name: "CodableDatastoreTests",
-      dependencies: ["CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
+      dependencies: ["Locks", "CodableDatastore", "DatastoreModel", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
     .testTarget(
       name: "EntitiesTests", dependencies: ["Atlas", "Entities", "CodableDatastore"], swiftSettings: everyTarget),
     .testTarget(
       name: "ExchangeTests",
-      dependencies: ["Exchange", "DatastoreModel", "Documents", "Expressions", "StorageEngine"],
+      dependencies: ["Locks", "Exchange", "DatastoreModel", "Documents", "Expressions", "StorageEngine"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "FolderStoreTests", dependencies: ["FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
+      name: "FolderStoreTests",
+      dependencies: ["Locks", "FolderStore", "CodableDatastore", "Documents", "StorageEngine"],
       swiftSettings: everyTarget),
     .testTarget(name: "TerminalKitTests", dependencies: ["TerminalKit"], swiftSettings: everyTarget),
     .testTarget(
       name: "StoreBrowserTests",
       dependencies: [
-        "StoreBrowser", "DatastoreModel", "Documents", "Exchange", "Expressions", "StorageEngine", "TerminalKit",
+        "Locks", "StoreBrowser", "DatastoreModel", "Documents", "Exchange", "Expressions", "StorageEngine",
+        "TerminalKit",
       ],
       exclude: ["Snapshots"], swiftSettings: everyTarget),
     .testTarget(
       name: "StrataTests",
       dependencies: [
-        "Atlas", "CodableDatastore", "DatastoreModel", "DiskSimulation", "Documents", "StorageEngine", "StoreBrowser",
+        "Locks", "Atlas", "CodableDatastore", "DatastoreModel", "DiskSimulation", "Documents", "StorageEngine",
+        "StoreBrowser",
         "strata",
       ],
       swiftSettings: everyTarget),
@@ -148,7 +159,7 @@ let package = Package(
     .testTarget(
       name: "TerminalTests",
       dependencies: [
-        "CCurses", "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser",
+        "Locks", "CCurses", "strata", "terminal-card", "DatastoreModel", "Documents", "StorageEngine", "StoreBrowser",
         "TerminalKit",
         "PseudoTerminal",
       ],

@@ -15,20 +15,25 @@ let package = Package(
     .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "CHash"),
+    .target(name: "Locks", swiftSettings: everyTarget),
     .target(
-      name: "StorageEngine", dependencies: ["CHash"], exclude: ["FORMAT.md"],
+      name: "StorageEngine", dependencies: ["Locks", "CHash"], exclude: ["FORMAT.md"],
       swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
     .target(name: "Documents", swiftSettings: everyTarget),
     .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
     .target(
-      name: "DatastoreModel", dependencies: ["StorageEngine", "Documents", "Expressions"], swiftSettings: everyTarget),
+      name: "DatastoreModel", dependencies: ["Locks", "StorageEngine", "Documents", "Expressions"],
+      swiftSettings: everyTarget),
     .target(
-      name: "FolderStore", dependencies: ["DatastoreModel", "Documents", "Expressions"], swiftSettings: everyTarget),
+      name: "FolderStore", dependencies: ["Locks", "DatastoreModel", "Documents", "Expressions"],
+      swiftSettings: everyTarget),
     .target(
       name: "Exchange", dependencies: ["DatastoreModel", "Documents", "StorageEngine"], swiftSettings: everyTarget),
     .target(
       name: "CodableDatastore",
-      dependencies: ["DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine"],
+      dependencies: [
+        "Locks", "DatastoreModel", "Documents", "Exchange", "Expressions", "FolderStore", "StorageEngine",
+      ],
       swiftSettings: everyTarget + [
         .enableUpcomingFeature("InferIsolatedConformances"),
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

@@ -1,5 +1,5 @@
+import Locks
 package import StorageEngine
-import Synchronization
 
 #if canImport(Darwin)
   import Darwin

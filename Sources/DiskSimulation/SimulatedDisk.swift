@@ -1,5 +1,5 @@
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// A disk in memory that remembers what was done to it, and can be made to fail.
 ///

@@ -1,5 +1,5 @@
+import Locks
 import StorageEngine
-import Synchronization
 
 /// How a store on a server is used.
 package struct ServerOptions: Sendable {

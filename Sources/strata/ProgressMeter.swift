@@ -1,6 +1,6 @@
 import Expressions
 import DatastoreModel
-import Synchronization
+import Locks
 
 #if canImport(Darwin)
   import Darwin

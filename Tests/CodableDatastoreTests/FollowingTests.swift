@@ -1,7 +1,7 @@
 import DatastoreModel
 import Foundation
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 @testable import CodableDatastore

@@ -6,9 +6,8 @@ import Testing
 struct PlatformTests {
   /// The modules that an app links.
   private static let library = [
-    "CHash", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "FolderStore", "CodableDatastore",
-    "Exchange",
-    "Entities",
+    "Locks", "CHash", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "FolderStore",
+    "CodableDatastore", "Exchange", "Entities",
   ]
 
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -21,7 +20,8 @@ struct PlatformTests {
 
   private func sources(in folder: String = "Sources") throws -> [Source] {
     let base = Self.root.appending(path: folder)
-    let enumerator = try #require(FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil))
+    let enumerator = try #require(
+      FileManager.default.enumerator(at: base, includingPropertiesForKeys: nil, options: .skipsHiddenFiles))
     return try enumerator.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.map { file in
       Source(
         name: file.pathComponents.suffix(3).joined(separator: "/"),
@@ -54,6 +54,26 @@ struct PlatformTests {
     for source in try sources()
     where source.lines.contains(where: { $0.contains("PropertyListDecoder.PropertyListFormat") }) {
       #expect(source.name.hasSuffix("Datastores/Migration.swift"))
+    }
+  }
+
+  @Test("every source file that the README names is there")
+  func readme() throws {
+    let text = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    let paths = text.split(separator: "`").filter { $0.hasPrefix("Sources/") || $0.hasPrefix("Tests/") }
+    #expect(paths.count > 4)
+    for path in paths where !path.contains(where: \.isWhitespace) {
+      #expect(FileManager.default.fileExists(atPath: Self.root.appending(path: String(path)).path), "\(path)")
+    }
+  }
+
+  @Test("every lock is one that the thread sanitizer sees", arguments: ["Sources", "Tests"])
+  func locks(_ folder: String) throws {
+    for source in try sources(in: folder)
+    where source.lines.contains(where: {
+      $0.hasPrefix("import Synchronization") || $0.hasSuffix(" import Synchronization")
+    }) {
+      #expect(source.name.hasSuffix("Locks/Mutex.swift"), "\(source.name) imports Synchronization instead of Locks")
     }
   }
 

@@ -1,6 +1,6 @@
 import CodableDatastore
 import Foundation
-import Synchronization
+import Locks
 import Testing
 
 @Suite("Several copies of a store")

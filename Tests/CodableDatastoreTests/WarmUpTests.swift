@@ -3,8 +3,8 @@ import Documents
 @testable import CodableDatastore
 import DatastoreModel
 import Foundation
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 @Suite("Warm-up and migrations")

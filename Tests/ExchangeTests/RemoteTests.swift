@@ -1,8 +1,8 @@
 import DatastoreModel
 import Documents
 import Expressions
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 @testable import Exchange

@@ -1,6 +1,6 @@
 import Foundation
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 @testable import CodableDatastore

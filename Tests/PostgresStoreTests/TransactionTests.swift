@@ -1,7 +1,7 @@
 import Foundation
+import Locks
 import PostgresStore
 import StorageEngine
-import Synchronization
 import Testing
 
 @Suite("Transactions on a server", .enabled(if: TestServer.isThere, TestServer.missing))

@@ -1,6 +1,6 @@
 import Documents
 import DatastoreModel
-import Synchronization
+import Locks
 
 /// A store whose writer's lock another process seems to hold, until it lets go.
 final class HeldStore: EditableStore {

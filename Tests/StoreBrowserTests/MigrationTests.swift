@@ -1,6 +1,6 @@
 import Documents
 import DatastoreModel
-import Synchronization
+import Locks
 import TerminalKit
 import Testing
 

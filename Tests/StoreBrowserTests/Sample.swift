@@ -1,7 +1,7 @@
 import Documents
 import DatastoreModel
+import Locks
 import StorageEngine
-import Synchronization
 
 /// A value behind a lock.
 final class Locked<Value: Sendable>: Sendable {

@@ -1,7 +1,7 @@
 import CodableDatastore
 import DatastoreModel
 import Foundation
-import Synchronization
+import Locks
 import Testing
 
 @testable import StoreBrowser

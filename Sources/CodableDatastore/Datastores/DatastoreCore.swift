@@ -4,8 +4,8 @@ import DatastoreModel
 #else
   import Foundation
 #endif
+import Locks
 import StorageEngine
-import Synchronization
 
 private let datastoreCount = Atomic<UInt64>(0)
 

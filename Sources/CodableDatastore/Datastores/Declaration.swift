@@ -1,6 +1,6 @@
 import Documents
 import DatastoreModel
-import Synchronization
+import Locks
 
 /// What a datastore in use declares of its key; two that write to one key must declare the same.
 struct Declaration: Hashable, Sendable {

@@ -7,8 +7,8 @@ import Expressions
 #else
   import Foundation
 #endif
+import Locks
 import StorageEngine
-import Synchronization
 
 extension Persistence where AccessMode == ReadWrite {
   /// The other copies of this store that were added.

@@ -1,7 +1,7 @@
 import DatastoreModel
 import Dispatch
 import StorageEngine
-import Synchronization
+import Locks
 
 /// The history of a store: the model's view of it, and what of it must not run on a thread of the cooperative pool.
 extension _StoreHandle {

@@ -5,8 +5,8 @@ import DatastoreModel
 #else
   import Foundation
 #endif
+import Locks
 import StorageEngine
-import Synchronization
 
 /// Orders keys by a type's own `<`, for which they are decoded; what was decoded is kept for a while.
 ///

@@ -1,5 +1,5 @@
 import DatastoreModel
-import Synchronization
+import Locks
 
 /// How values of one type become keys, and in which order those lie.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The changes that wait for one observer.
 final class ChangeBuffer: Sendable {

@@ -1,6 +1,6 @@
 import Dispatch
+import Locks
 import StorageEngine
-import Synchronization
 
 extension StoreConnection {
   /// Listens for commits of other processes, from now on. The file is watched, never polled.

@@ -5,7 +5,7 @@ import FolderStore
 #else
   public import Foundation
 #endif
-import Synchronization
+import Locks
 
 extension DiskPersistence where AccessMode == ReadWrite {
   /// Makes a store of a folder that the original library wrote. The folder stays as it is, and may be in use.

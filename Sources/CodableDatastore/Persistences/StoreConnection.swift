@@ -4,8 +4,8 @@ import DatastoreModel
 #else
   import Foundation
 #endif
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// One store as this process uses it: opened when first needed, shared by all persistences of its location.
 final class StoreConnection: Sendable {

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 
 /// Has tasks that read or write in a loop give way to others on their executor.
 ///

@@ -1,6 +1,6 @@
 import DatastoreModel
+import Locks
 import StorageEngine
-import Synchronization
 
 /// One transaction as its closure, and all tasks that the closure starts, are in it.
 ///

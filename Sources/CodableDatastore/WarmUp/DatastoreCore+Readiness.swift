@@ -1,6 +1,6 @@
 import DatastoreModel
+import Locks
 import StorageEngine
-import Synchronization
 
 extension DatastoreCore {
   /// The state to read from, after the store was made to fit the declaration where it does not.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Who hears of a warm-up: the callers that wait for it.
 final class WarmUpListeners: Sendable {

@@ -1,7 +1,7 @@
 import Documents
 import DatastoreModel
+import Locks
 import StorageEngine
-import Synchronization
 
 extension DatastoreCore {
   /// Sees that the trees are there and that the descriptor says which version writes.

@@ -1,5 +1,5 @@
+import Locks
 import StorageEngine
-import Synchronization
 
 /// What is known of the rules of a store's indexes, so that a proof is made once and then only carried forward.
 final class RuleCache: Sendable {

@@ -6,8 +6,8 @@ import Expressions
 #else
   import Foundation
 #endif
+import Locks
 import StorageEngine
-import Synchronization
 
 // Walks along records as they lie, of which no more is read than a query looks at.
 

@@ -3,7 +3,7 @@
 #else
   import Glibc
 #endif
-import Synchronization
+import Locks
 
 /// A file without a name: it is gone when the last one who holds it lets go, whatever happens to the process.
 package final class TemporaryFile: Sendable {

@@ -1,5 +1,5 @@
+import Locks
 import StorageEngine
-import Synchronization
 
 extension OwnStore {
   package func changes(of commit: CommitNumber) throws(ModelError) -> any ChangeReader {

@@ -1,5 +1,5 @@
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// One of our own stores behind the reading and editing interface.
 ///

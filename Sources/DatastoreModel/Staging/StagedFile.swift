@@ -1,5 +1,5 @@
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// Keeps staged changes on disk, so that they survive quitting, a crash and `kill -9`.
 ///

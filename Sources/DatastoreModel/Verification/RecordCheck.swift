@@ -1,6 +1,6 @@
 import Documents
+import Locks
 import StorageEngine
-import Synchronization
 
 /// Verifies a run of the records of a datastore, each read once: its place, its identifier, its content, and the entries that it
 /// should have.

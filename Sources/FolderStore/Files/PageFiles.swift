@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The pages of one index of the folder, each read when it is first asked for.
 ///

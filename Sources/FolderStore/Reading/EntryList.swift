@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The entries of one state of an index, in stored order: the blocks of its pages as one stream.
 ///

@@ -1,6 +1,6 @@
 import Documents
 package import DatastoreModel
-import Synchronization
+import Locks
 
 /// The records that differ between two states of the folder, one datastore after the other.
 ///

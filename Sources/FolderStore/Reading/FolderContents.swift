@@ -1,5 +1,5 @@
 import DatastoreModel
-import Synchronization
+import Locks
 
 /// What has been read of a folder so far. Everything that it hands out is immutable, in memory as on disk, so all views
 /// share it.

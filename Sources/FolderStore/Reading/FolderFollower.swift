@@ -1,5 +1,5 @@
 package import DatastoreModel
-import Synchronization
+import Locks
 
 extension FolderStore {
   package func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject {

@@ -1,5 +1,5 @@
 package import DatastoreModel
-import Synchronization
+import Locks
 
 /// One index of a folder: its entries in stored order.
 ///

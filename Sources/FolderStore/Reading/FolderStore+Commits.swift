@@ -1,5 +1,5 @@
 package import DatastoreModel
-import Synchronization
+import Locks
 
 extension FolderStore {
   package func commit(_ number: CommitNumber) throws(ModelError) -> Commit {

@@ -1,5 +1,5 @@
 package import DatastoreModel
-import Synchronization
+import Locks
 
 /// A folder that the original CodableDatastore library wrote, read through the same interface as our own stores.
 ///

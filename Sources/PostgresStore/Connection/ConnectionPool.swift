@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The connections of one store: an exchange takes one that is idle, or a new one.
 final class ConnectionPool: Sendable {

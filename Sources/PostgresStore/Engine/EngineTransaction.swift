@@ -1,5 +1,5 @@
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// A transaction on a server, as the layers above know one.
 ///

@@ -1,5 +1,5 @@
+import Locks
 import StorageEngine
-import Synchronization
 
 /// A state of a store on a server, as the engine's `View` holds one.
 final class EngineView: ServedView {

@@ -1,5 +1,5 @@
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// Commits that were asked for, with what they changed: they never change themselves.
 final class KnownCommits: Sendable {

@@ -1,6 +1,6 @@
 import Dispatch
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// A store on a server as the layers above know a store: the engine's interface over `ServerStore`.
 package final class ServerEngine: Engine {

@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 
 /// Calls back after each commit of any process until it is let go; several may be told as one.
 ///

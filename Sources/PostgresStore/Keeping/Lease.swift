@@ -1,5 +1,5 @@
 import Dispatch
-import Synchronization
+import Locks
 
 /// Long work that one program does for all: warm-up, building an index. The others see that it is being done, by whom, and how far it is.
 ///

@@ -1,6 +1,6 @@
 import Dispatch
+import Locks
 import StorageEngine
-import Synchronization
 
 /// The transactions of one process on their way to the server: those that wait at the same time share one transaction there.
 ///

@@ -1,5 +1,5 @@
+import Locks
 import StorageEngine
-import Synchronization
 
 /// What a transaction read of its view: keys, with what was there, and ranges. Nothing of it is forgotten by a rollback, for the caller may
 /// have gone by it.

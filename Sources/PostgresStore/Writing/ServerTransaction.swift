@@ -1,6 +1,6 @@
 import Dispatch
+import Locks
 package import StorageEngine
-import Synchronization
 
 /// Changes that become one commit, or nothing.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// One writer's turn: changes that become one commit, or nothing.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The frame that a transaction is writing: header, changes, then nodes and record, with places in the file known from the
 /// start because frames follow each other.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 extension FileStore {
   /// Runs `body` in a transaction and returns when its commit is durable: its number, or nil where nothing changed, or what

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Something that one thread waits for and another makes happen, once.
 final class Signal: Sendable {

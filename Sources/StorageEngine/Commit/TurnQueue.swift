@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// An order in which those that wait are served: one has the turn, the others follow, first come, first served.
 struct TurnOrder<Waiter> {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The way of a commit, from top to bottom.
 ///

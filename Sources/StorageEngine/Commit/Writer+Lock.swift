@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The writer's lock: which process may write.
 ///

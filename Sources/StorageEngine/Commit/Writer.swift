@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The writing side of an open store: who writes, the tail of the file, and the syncs that transactions share.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The zeros between the frames and the end of the file, written ahead of the frames so that the sync of a commit has no
 /// metadata to write.

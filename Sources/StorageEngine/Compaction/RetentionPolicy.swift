@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// When a store that has a retention is worth pruning, as far as that is known without reading its history.
 ///

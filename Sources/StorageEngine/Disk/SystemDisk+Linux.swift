@@ -1,6 +1,6 @@
 #if !canImport(Darwin)
   import Glibc
-  import Synchronization
+  import Locks
 
   // What Linux does its own way: the data sync, open-file-description locks (their names are hidden from Swift behind
   // `_GNU_SOURCE`; the numbers are the kernel's and fixed), and watching files through inotify.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// One generation of a store's data, as everything that reads sees it: bytes at offsets, checked.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Looks at a store's lock file again and again, as a reader does at every refresh.
 ///

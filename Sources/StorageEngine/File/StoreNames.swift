@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// The names of a store's data and lock, as the one sees them who holds the lock: whether they still lead to the files that are
 /// open.

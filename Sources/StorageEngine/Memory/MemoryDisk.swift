@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A disk in memory: what a memory store lies on. Files go with the last reference to the disk.
 final class MemoryDisk: Disk {

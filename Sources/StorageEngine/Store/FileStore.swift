@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// An open store: one file of commits, read by anyone at any time and written by one transaction after the other.
 ///

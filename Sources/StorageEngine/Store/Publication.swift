@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// What the readers of this process see: the file, and the newest commit in it that may be seen.
 final class Publication: Sendable {

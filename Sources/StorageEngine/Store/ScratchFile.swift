@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A file on the store's own disk for what does not fit into memory. It has no name any more when it is handed out, so it is gone with
 /// its last reference, however the process ends; one that a kill left with its name is taken away when the next is made.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A file as those read it who look for damage: what its disk cannot read is zeros, which no check takes for what was written there.
 ///

@@ -1,6 +1,6 @@
 import Dispatch
 package import DatastoreModel
-import Synchronization
+import Locks
 
 /// Runs the browser's work on threads of its own and posts what it reports.
 ///

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// Tells running work to stop. Work looks at it between its pieces.
 package final class Cancellation: Sendable {

@@ -1,6 +1,6 @@
 package import DatastoreModel
 import Dispatch
-import Synchronization
+import Locks
 package import TerminalKit
 
 /// Shows a first picture at once, opens the store meanwhile, and is the browser from then on.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A cluster as a number: its only scalar, or the place of its text among those that have several.
 struct Glyph: Hashable, Sendable {

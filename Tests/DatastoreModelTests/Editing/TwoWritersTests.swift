@@ -1,5 +1,5 @@
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 @testable import DatastoreModel

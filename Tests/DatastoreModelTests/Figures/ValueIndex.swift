@@ -1,5 +1,5 @@
 import DatastoreModel
-import Synchronization
+import Locks
 
 /// An index of any encoding over values that a test has in hand, which counts the searches in it.
 final class ValueIndex: ReadableIndex {

@@ -1,6 +1,6 @@
 import Documents
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 @testable import DatastoreModel

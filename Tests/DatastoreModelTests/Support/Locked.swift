@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A value behind a lock.
 final class Locked<Value: Sendable>: Sendable {

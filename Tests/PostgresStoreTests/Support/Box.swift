@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A value that several threads change.
 final class Box<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 @testable import StorageEngine
 

@@ -1,5 +1,5 @@
 import DiskSimulation
-import Synchronization
+import Locks
 import Testing
 
 @testable import StorageEngine

@@ -1,6 +1,6 @@
 #if os(Linux)
   import Glibc
-  import Synchronization
+  import Locks
   import Testing
 
   @testable import StorageEngine

@@ -1,6 +1,6 @@
 import DiskSimulation
 import Glibc
-import Synchronization
+import Locks
 import Testing
 
 @testable import StorageEngine

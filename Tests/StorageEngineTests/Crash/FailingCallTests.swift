@@ -1,7 +1,7 @@
 import DiskSimulation
 import Glibc
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 @Suite("Calls that fail")

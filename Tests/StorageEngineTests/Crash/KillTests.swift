@@ -1,6 +1,6 @@
 import Glibc
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 /// A writer whose every commit can be foretold from its number: commit *n* puts *n* under the key *n* mod 50.

@@ -1,6 +1,6 @@
 import Glibc
+import Locks
 import StorageEngine
-import Synchronization
 import Testing
 
 /// A writer in another process, and what this one sees of it.

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 import TerminalKit
 
 /// What an xterm sends for keys.

@@ -1,1 +1,0 @@
-../../StorageEngine/Platform/SanitizedMutex.swift

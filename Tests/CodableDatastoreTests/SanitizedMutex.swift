@@ -1,1 +1,0 @@
-../../Sources/StorageEngine/Platform/SanitizedMutex.swift

@@ -1,1 +1,0 @@
-../../CodableDatastoreTests/SanitizedMutex.swift
