@@ -152,6 +152,46 @@ struct OldFolderTests {
     }
   }
 
+  @Test("a process that is killed while it converts loses nothing, however often, and the next one goes on")
+  func killed() async throws {
+    let builder = try FolderBuilder()
+    for commit in 1...30 {
+      builder.commit([.init(key: "things", records: Self.records(0..<20 * commit))], action: "commit \(commit)")
+    }
+    let before = try FolderState(of: builder.path)
+    let clock = ContinuousClock()
+    let whole = try clock.measure {
+      _ = try FolderConversion.make(
+        from: builder.path, to: builder.directory.path + "/measured.strata", keepsHistory: true
+      ) { _ in true }
+    }
+    var killedInside = 0
+    for round in 1...12 where FolderReplacement(at: builder.path).state != .none {
+      await #expect(processExitsWith: .signal(SIGKILL)) {
+        [path = builder.path as String, delay = whole / 12 * round as Duration] in
+        killThisProcess(after: delay)
+        _ = try FolderReplacement(at: path).run(.convert)
+        // The conversion came first.
+        while true { pause() }
+      }
+      let kept = OriginalFolder.exists(at: builder.path) ? builder.path : builder.path + ".original"
+      #expect(try FolderState(of: kept) == before, "after round \(round)")
+      let reader = things(in: DiskPersistence(readOnlyURL: URL(filePath: builder.path)))
+      #expect(try await reader.count == 600, "after round \(round)")
+      if FolderReplacement(at: builder.path).state != .none { killedInside += 1 }
+    }
+    #expect(killedInside > 0, "each conversion was quicker than its kill")
+    let persistence = try DiskPersistence(readWriteURL: URL(filePath: builder.path), configuration: converting)
+    #expect(try await things(in: persistence).load(...).collectInstances(upTo: .infinity).map(\.id) == Array(0..<600))
+    let actions = try await persistence.commits.collectInstances(upTo: .infinity).map(\.action)
+    #expect(Array(actions.suffix(30)) == (1...30).reversed().map { "commit \($0)" })
+    #expect(try FileStore.verify(at: builder.path, disk: SystemDisk()).isClean)
+    #expect(
+      try names(in: builder.directory.path) == [
+        "built.persistencestore", "built.persistencestore.original", "measured.strata",
+      ])
+  }
+
   @Test("a failure at each step leaves what the next opening goes on with", arguments: FolderReplacement.Step.allCases)
   func failureAtEachStep(_ step: FolderReplacement.Step) async throws {
     struct Failure: Error {}
@@ -252,5 +292,13 @@ struct OldFolderTests {
     let web = try #require(URL(string: "https://example.com"))
     await #expect(throws: DiskPersistenceError.notFileURL) { try await DiskPersistence.convertFolder(at: web, to: url) }
     withExtendedLifetime(builder) {}
+  }
+}
+
+/// Ends this process as `kill -9` does, from a thread of its own.
+private func killThisProcess(after delay: Duration) {
+  Thread.detachNewThread {
+    Thread.sleep(forTimeInterval: delay / .seconds(1))
+    kill(getpid(), SIGKILL)
   }
 }

@@ -3,14 +3,14 @@ import StorageEngine
 extension OwnStore {
   package func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport {
     RewriteReport(
-      try rewriting { () throws(StorageError) in try engine.compactionEstimate(retention.engineRetention) })
+      try rewriting { () throws(StorageError) in try engine.compactionEstimate(retention) })
   }
 
   package func compact(_ retention: HistoryRetention, progress: WorkProgress?) throws(ModelError) -> RewriteReport {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
     defer { if !keepsLock { engine.releaseLock() } }
     let report = try rewriting { () throws(StorageError) in
-      try engine.compact(retention.engineRetention) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
+      try engine.compact(retention) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
     }
     return RewriteReport(report)
   }
@@ -34,16 +34,6 @@ extension OwnStore {
       throw .cancelled
     } catch {
       throw ModelError(error)
-    }
-  }
-}
-
-extension HistoryRetention {
-  fileprivate var engineRetention: Retention {
-    switch self {
-    case .all: .all
-    case .last(let count): .last(count)
-    case .younger(let age): .younger(age)
     }
   }
 }

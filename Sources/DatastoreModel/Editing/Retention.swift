@@ -1,11 +1,9 @@
-/// How much of its history a store keeps when it is compacted. Named commits and the newest one are always kept.
-package enum HistoryRetention: Hashable, Sendable {
-  case all
-  /// The newest so many commits; those that the history folds away, as setting a name, do not count.
-  case last(Int)
-  /// Those younger than so many nanoseconds.
-  case younger(Int64)
+package import StorageEngine
 
+/// The engine's, for those above who do not know the engine.
+package typealias HistoryRetention = Retention
+
+extension Retention {
   /// Reads `all`, a number of commits, or an age: `90m`, `12h`, `30d`, `2w`.
   package init(parsing text: String) throws(ModelError) {
     if text == "all" {
