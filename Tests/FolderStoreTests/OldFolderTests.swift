@@ -174,7 +174,7 @@ struct OldFolderTests {
         // The conversion came first.
         while true { pause() }
       }
-      let kept = OriginalFolder.exists(at: builder.path) ? builder.path : builder.path + ".original"
+      let kept = FolderReplacement(at: builder.path).state == .folder ? builder.path : builder.path + ".original"
       #expect(try FolderState(of: kept) == before, "after round \(round)")
       let reader = things(in: DiskPersistence(readOnlyURL: URL(filePath: builder.path)))
       #expect(try await reader.count == 600, "after round \(round)")

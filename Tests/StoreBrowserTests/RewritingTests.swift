@@ -1,6 +1,7 @@
 import Documents
 import DatastoreModel
 import TerminalKit
+import StorageEngine
 import Testing
 
 @testable import StoreBrowser

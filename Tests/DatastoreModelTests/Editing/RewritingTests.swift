@@ -1,3 +1,4 @@
+import StorageEngine
 import Testing
 
 @testable import DatastoreModel
