@@ -101,10 +101,8 @@ struct CopyTests {
         var lines: [String] = []
         while let entry = cursor.current {
           var line = "\(entry.key.array)"
-          switch entry.payload {
-          case .none: break
-          case .bytes(let bytes): line += " bytes \(bytes.array)"
-          case .record(let reference):
+          if case .bytes(let bytes) = entry.payload { line += " bytes \(bytes.array)" }
+          if let reference = entry.payload.record {
             let writer = try tree.change(of: reference).commit
             line += " by \(identities[writer].map { "\($0)" } ?? "?") \(try tree.value(of: reference).array)"
           }
@@ -143,7 +141,7 @@ struct CopyTests {
           try cursor.seekToStart()
           for entry in try other.page(limit: 1_000) {
             #expect(entry.key == cursor.current?.key.array)
-            if case .record(let reference)? = cursor.current?.payload, tree.kind == .records {
+            if let reference = cursor.current?.payload.record, tree.kind == .records {
               #expect(entry.payload == .bytes(try tree.value(of: reference).array))
             }
             try cursor.next()

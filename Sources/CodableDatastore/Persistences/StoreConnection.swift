@@ -5,7 +5,7 @@ import DatastoreModel
   import Foundation
 #endif
 import Locks
-package import StorageEngine
+import StorageEngine
 
 /// One store as this process uses it: opened when first needed, shared by all persistences of its location.
 final class StoreConnection: Sendable {

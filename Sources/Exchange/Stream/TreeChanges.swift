@@ -154,7 +154,7 @@ struct TreeChanges {
       var members = [Document.Member("insert", key64)] + label.members
       switch new {
       case .none: break
-      case .record: members.append(.init("payload", .string("record")))
+      case .entry, .served: members.append(.init("payload", .string("record")))
       case .bytes(let bytes): members.append(.init("bytes", .string(Base64.text(of: bytes.array))))
       }
       if after.order == .caller {

@@ -219,7 +219,8 @@ package struct HistoryUpload {
     switch payload {
     case .none: return KeyWrite(payload: ServerPayload.none)
     case .bytes(let bytes): return KeyWrite(payload: .bytes(bytes.array))
-    case .record(let reference):
+    case .entry(let reference):
+      let reference = RecordReference.entry(reference)
       let writer = try tree.change(of: reference).commit
       guard tree.kind == .records else { return KeyWrite(payload: .record(writtenBy: writer)) }
       let value = try tree.value(of: reference)
@@ -227,6 +228,7 @@ package struct HistoryUpload {
         throw ServerError.valueTooLong(count: value.count, limit: ServerLimits.value)
       }
       return KeyWrite(payload: .bytes(value.array), written: writer)
+    case .served(let record): return KeyWrite(payload: .record(writtenBy: record.commit))
     }
   }
 

@@ -79,7 +79,7 @@ final class ByteBuffer {
     }
   }
 
-  func append(_ reference: RecordReference) {
+  func append(_ reference: EntryReference) {
     append(offset48: reference.offset)
     append(reference.length)
     append(reference.check)

@@ -81,8 +81,8 @@ struct ByteReader {
     return text
   }
 
-  mutating func reference() throws(StorageError) -> RecordReference {
-    RecordReference(offset: try offset48(), length: try fixed(), check: try fixed())
+  mutating func reference() throws(StorageError) -> EntryReference {
+    EntryReference(offset: try offset48(), length: try fixed(), check: try fixed())
   }
 
   mutating func nodePointer() throws(StorageError) -> NodePointer {

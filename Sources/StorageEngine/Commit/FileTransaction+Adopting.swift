@@ -18,8 +18,8 @@ extension FileTransaction {
       let search = TreeSearch(file: file)
       let adopted = try (probe ?? .bytes(key)).withProbe { probe throws(StorageError) in
         (
-          live: try search.find(probe, in: TreeRoot(pointer: there.root))?.record,
-          deleted: try search.find(probe, in: TreeRoot(pointer: there.gone))?.record
+          live: try search.find(probe, in: TreeRoot(pointer: there.root))?.entry,
+          deleted: try search.find(probe, in: TreeRoot(pointer: there.gone))?.entry
         )
       }
       guard let new = adopted.live ?? adopted.deleted else { return false }
@@ -41,19 +41,19 @@ extension FileTransaction {
   }
 
   private func take(
-    _ new: RecordReference, isDelete: Bool, _ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe
+    _ new: EntryReference, isDelete: Bool, _ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe
   ) throws(StorageError) {
-    let live = try state.pointee.trees[place].primary.remove(at: probe, in: file)?.record
+    let live = try state.pointee.trees[place].primary.remove(at: probe, in: file)?.entry
     let deleted =
       state.pointee.trees[place].gone.root.isEmpty
-      ? nil : try state.pointee.trees[place].gone.remove(at: probe, in: file)?.record
+      ? nil : try state.pointee.trees[place].gone.remove(at: probe, in: file)?.entry
     if let old = live ?? deleted, draft.contains(old.offset) {
       throw .wrongTree(state.pointee.trees[place].name, reason: "the record was changed before being taken over")
     }
     if isDelete {
-      _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(new) }
+      _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(new) }
     } else {
-      _ = try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in .record(new)
+      _ = try state.pointee.trees[place].primary.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(new)
       }
     }
     var tally = state.pointee.trees[place].tally

@@ -76,34 +76,34 @@ extension FileTransaction {
         }
       }
     }
-    return try result.get()
+    return RecordReference(try result.get())
   }
 
   private func putIfNew(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe
-  ) throws(StorageError) -> RecordReference? {
+  ) throws(StorageError) -> EntryReference? {
     // Looked for first in a tree that has not changed, so that a record that is there changes nothing.
     let isChanged = state.pointee.trees[place].primary.root.fresh != nil
     if !isChanged,
-      let found = try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root)?.record
+      let found = try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root)?.entry
     {
       return found
     }
-    var found: RecordReference?
+    var found: EntryReference?
     var primary = TreeEditor.none
     swap(&primary, &state.pointee.trees[place].primary)
     defer { swap(&primary, &state.pointee.trees[place].primary) }
     try wholly { () throws(StorageError) in
       _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
         if let old {
-          found = old.record
+          found = old.entry
           return old
         }
         let new = try appendPut(place, probe, over: nil) { tree, replaced, replacesDelete throws(StorageError) in
           try draft.append(
             .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
         }
-        return .record(new)
+        return .entry(new)
       }
     }
     return found
@@ -111,33 +111,33 @@ extension FileTransaction {
 
   private func put(
     _ key: UnsafeRawBufferPointer, in name: TreeName, place probe: KeyProbe?,
-    append: (_ tree: UInt32, _ replaced: RecordReference?, _ replacesDelete: Bool) throws(StorageError)
-      -> RecordReference
+    append: (_ tree: UInt32, _ replaced: EntryReference?, _ replacesDelete: Bool) throws(StorageError)
+      -> EntryReference
   ) throws(StorageError) -> RecordReference? {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
       let place = try existing(name, kind: .records, probe)
       return try withProbe(key, probe) { probe throws(StorageError) in
-        var replaced: RecordReference?
+        var replaced: EntryReference?
         var primary = TreeEditor.none
         swap(&primary, &state.pointee.trees[place].primary)
         defer { swap(&primary, &state.pointee.trees[place].primary) }
         try wholly { () throws(StorageError) in
           _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
-            replaced = old?.record
-            return .record(try appendPut(place, probe, over: replaced, append))
+            replaced = old?.entry
+            return .entry(try appendPut(place, probe, over: replaced, append))
           }
         }
-        return replaced
+        return RecordReference(replaced)
       }
     }
   }
 
   /// Appends the put and counts it; finds what it takes the place of.
   private func appendPut(
-    _ place: Int, _ probe: Probe, over old: RecordReference?,
-    _ append: (UInt32, RecordReference?, Bool) throws(StorageError) -> RecordReference
-  ) throws(StorageError) -> RecordReference {
+    _ place: Int, _ probe: Probe, over old: EntryReference?,
+    _ append: (UInt32, EntryReference?, Bool) throws(StorageError) -> EntryReference
+  ) throws(StorageError) -> EntryReference {
     let tree = state.pointee.trees[place].entry.identifier
     var tally = state.pointee.trees[place].tally
     var replaced = old
@@ -174,9 +174,9 @@ extension FileTransaction {
     return new
   }
 
-  private func takeFromGone(_ place: Int, _ probe: Probe) throws(StorageError) -> RecordReference? {
+  private func takeFromGone(_ place: Int, _ probe: Probe) throws(StorageError) -> EntryReference? {
     guard !state.pointee.trees[place].gone.root.isEmpty else { return nil }
-    return try state.pointee.trees[place].gone.remove(at: probe, in: file)?.record
+    return try state.pointee.trees[place].gone.remove(at: probe, in: file)?.entry
   }
 
   /// Deletes a record; answers what was deleted, nil where the key was not there.
@@ -194,14 +194,14 @@ extension FileTransaction {
           }
         }
       }
-      return try result.get()
+      return RecordReference(try result.get())
     }
   }
 
   private func delete(_ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe) throws(StorageError)
-    -> RecordReference?
+    -> EntryReference?
   {
-    guard let old = try state.pointee.trees[place].primary.remove(at: probe, in: file)?.record else { return nil }
+    guard let old = try state.pointee.trees[place].primary.remove(at: probe, in: file)?.entry else { return nil }
     var tally = state.pointee.trees[place].tally
     defer { state.pointee.trees[place].tally = tally }
     tally.entryBytes -= Int64(old.length)
@@ -218,7 +218,7 @@ extension FileTransaction {
         tally.inserted -= 1
         tally.entryBytes += Int64(before.length)
         _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in
-          .record(before)
+          .entry(before)
         }
         return old
       }
@@ -230,7 +230,7 @@ extension FileTransaction {
       value: UnsafeRawBufferPointer(start: nil, count: 0), replaced: replaced, replacesDelete: false)
     tally.deleted += 1
     tally.entryBytes += Int64(new.length)
-    _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .record(new) }
+    _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(new) }
     return old
   }
 
@@ -270,6 +270,7 @@ extension FileTransaction {
     if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
       throw .payloadTooLong(count: bytes.count, limit: Limits.payload)
     }
+    if case .served = payload { throw .wrongTree(name, reason: "a file cannot refer to a record of a server") }
     return try locked { () throws(StorageError) in
       let place = try existing(name, kind: .entries, probe)
       return try withProbe(key, probe) { probe throws(StorageError) in

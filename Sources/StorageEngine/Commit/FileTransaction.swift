@@ -124,7 +124,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     let bytes = Bytes(attributes)
     guard bytes != tree.attributes else { return }
     let old = tree.entry.attributes
-    var new = RecordReference.none
+    var new = EntryReference.none
     if !bytes.isEmpty {
       new = try wholly { () throws(StorageError) in
         try bytes.withUnsafeBytes { value throws(StorageError) in
@@ -141,7 +141,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     tree.hasNewAttributes = true
   }
 
-  func supersede(_ reference: RecordReference) { state.pointee.superseded.append(reference.offset - draft.start) }
+  func supersede(_ reference: EntryReference) { state.pointee.superseded.append(reference.offset - draft.start) }
 
   private func add(_ tree: TreeState) {
     // A dropped tree of the same name stays in the list, so that its bytes are counted as dead.

@@ -61,8 +61,8 @@ final class FrameDraft: @unchecked Sendable {
   /// Appends an entry and tells where it is.
   func append(
     _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer,
-    replaced: RecordReference?, replacesDelete: Bool
-  ) throws(StorageError) -> RecordReference {
+    replaced: EntryReference?, replacesDelete: Bool
+  ) throws(StorageError) -> EntryReference {
     if value.count > ChangeEntry.largeValue {
       return try appendLarge(
         kind, tree: tree, key: key, count: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete
@@ -79,16 +79,16 @@ final class FrameDraft: @unchecked Sendable {
         valueLength: UInt64(value.count), replaced: replaced, replacesDelete: replacesDelete)
       state.buffer.append(value)
       let entry = UnsafeRawBufferPointer(rebasing: state.buffer.bytes[first...])
-      return RecordReference(offset: offset, length: UInt32(entry.count), check: file.header.check(entry))
+      return EntryReference(offset: offset, length: UInt32(entry.count), check: file.header.check(entry))
     }
   }
 
   /// Appends an entry with a large value in pieces of at most a MiB each, which `piece` gives: from where, how many bytes.
   func appendLarge(
-    _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, count: UInt64, replaced: RecordReference?,
+    _ kind: ChangeEntry.Kind, tree: UInt32, key: UnsafeRawBufferPointer, count: UInt64, replaced: EntryReference?,
     replacesDelete: Bool,
     piece: (UInt64, Int) throws(StorageError) -> Bytes
-  ) throws(StorageError) -> RecordReference {
+  ) throws(StorageError) -> EntryReference {
     let checks = ByteBuffer()
     var check: UInt32 = 0
     let offset = try withState { state throws(StorageError) in
@@ -116,7 +116,7 @@ final class FrameDraft: @unchecked Sendable {
       state.buffer.append(checks.bytes)
       return state.position
     }
-    return RecordReference(offset: offset, length: UInt32(end - offset), check: check)
+    return EntryReference(offset: offset, length: UInt32(end - offset), check: check)
   }
 
   /// Appends bytes and tells where they begin.

@@ -100,13 +100,13 @@ struct CommitCopy {
       while let found = try cursor.next() { deletes[found.key] = found }
     }
     let contents = EntryComparison(old: old.file, new: new.file)
-    var removed: [Bytes: RecordReference] = [:]
+    var removed: [Bytes: EntryReference] = [:]
     var cursor = difference(before?.root, entry.root, entry.order)
     while let found = try cursor.next() {
-      let oldReference = found.old?.payload.record
+      let oldReference = found.old?.payload.entry
       let replaced = oldReference.flatMap { copy.copiedEntry($0) }
       bytes.subtract(replaced)
-      guard let reference = found.new?.payload.record else {
+      guard let reference = found.new?.payload.entry else {
         count.add(found)
         if let replaced { removed[found.key] = replaced }
         continue
@@ -123,7 +123,7 @@ struct CommitCopy {
         continue
       }
       count.add(found)
-      let gone = deletes[found.key]?.old?.payload.record.flatMap { copy.copiedEntry($0) }
+      let gone = deletes[found.key]?.old?.payload.entry.flatMap { copy.copiedEntry($0) }
       let new = try copy.copyEntry(
         reference, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil, into: draft)
       bytes.add(new)
@@ -139,11 +139,11 @@ struct CommitCopy {
   }
 
   private mutating func copyDelete(
-    _ delete: Difference, _ removed: RecordReference?, _ copy: GenerationCopy, _ bytes: inout LiveBytes
+    _ delete: Difference, _ removed: EntryReference?, _ copy: GenerationCopy, _ bytes: inout LiveBytes
   ) throws(StorageError) {
-    let before = delete.old?.payload.record.flatMap { copy.copiedEntry($0) }
+    let before = delete.old?.payload.entry.flatMap { copy.copiedEntry($0) }
     bytes.subtract(before)
-    guard let reference = delete.new?.payload.record else { return }
+    guard let reference = delete.new?.payload.entry else { return }
     if let known = copy.copiedEntry(reference) {
       bytes.add(known)
     } else if let before {
@@ -215,8 +215,8 @@ struct CommitCopy {
 
 extension LiveBytes {
   /// Takes in the bytes of an entry, where there is one.
-  fileprivate mutating func add(_ entry: RecordReference?) { change(by: Int64(entry?.length ?? 0)) }
-  fileprivate mutating func subtract(_ entry: RecordReference?) { change(by: -Int64(entry?.length ?? 0)) }
+  fileprivate mutating func add(_ entry: EntryReference?) { change(by: Int64(entry?.length ?? 0)) }
+  fileprivate mutating func subtract(_ entry: EntryReference?) { change(by: -Int64(entry?.length ?? 0)) }
 }
 
 extension ChangeCounts {

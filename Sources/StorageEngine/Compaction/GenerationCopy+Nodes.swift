@@ -2,8 +2,8 @@
 extension GenerationCopy {
   /// Copies an entry into the frame that is being written, as one that replaces what is given.
   func copyEntry(
-    _ reference: RecordReference, replaced: RecordReference?, replacesDelete: Bool, into draft: FrameDraft
-  ) throws(StorageError) -> RecordReference {
+    _ reference: EntryReference, replaced: EntryReference?, replacesDelete: Bool, into draft: FrameDraft
+  ) throws(StorageError) -> EntryReference {
     let (entry, bytes) = try source.entry(reference)
     let new = try bytes.withUnsafeBytes { bytes throws(StorageError) in
       let key = UnsafeRawBufferPointer(rebasing: bytes[entry.keyRange])
@@ -29,7 +29,7 @@ extension GenerationCopy {
   /// order of their keys. `seen`: where the nodes lie that were looked at.
   func newReferences(
     in pointer: NodePointer, below parent: Node? = nil, seen: inout Set<UInt64>,
-    _ body: (RecordReference) throws(StorageError) -> Void
+    _ body: (EntryReference) throws(StorageError) -> Void
   ) throws(StorageError) {
     guard !pointer.isNone, copiedNode(pointer) == nil, seen.insert(pointer.offset).inserted else { return }
     let node = try node(at: pointer, below: parent)
@@ -37,7 +37,7 @@ extension GenerationCopy {
     for index in 0..<node.view.count {
       if node.view.form == .inner {
         try newReferences(in: try node.view.pointer(index), below: node, seen: &seen, body)
-      } else if case .record(let reference) = try node.view.payload(index), copiedEntry(reference) == nil {
+      } else if case .entry(let reference) = try node.view.payload(index), copiedEntry(reference) == nil {
         try body(reference)
       }
     }
@@ -63,8 +63,8 @@ extension GenerationCopy {
         if let base = copy.bytes.baseAddress { child.store(into: base + place) }
       case .references, .mixed:
         let skipped = view.form == .mixed ? 1 : 0
-        guard case .record(let old) = try view.payload(index) else { continue }
-        guard fixed.count >= skipped + RecordReference.size, let new = copiedEntry(old) else {
+        guard case .entry(let old) = try view.payload(index) else { continue }
+        guard fixed.count >= skipped + EntryReference.size, let new = copiedEntry(old) else {
           throw .damaged(what: "reference to a record", offset: pointer.offset)
         }
         new.store(into: UnsafeMutableRawBufferPointer(rebasing: copy.bytes[(place + skipped)...]))

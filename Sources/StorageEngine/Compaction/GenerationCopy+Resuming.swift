@@ -100,8 +100,8 @@ extension GenerationCopy {
       if node.view.form == .inner {
         _ = try node.child(index, in: source)  // checks the level
         guard try learn(try node.view.pointer(index), try copy.view.pointer(index)) else { return false }
-      } else if let reference = try node.view.payload(index).record {
-        guard let other = try copy.view.payload(index).record else { return false }
+      } else if let reference = try node.view.payload(index).entry {
+        guard let other = try copy.view.payload(index).entry else { return false }
         try remember(reference, as: other)
       }
     }

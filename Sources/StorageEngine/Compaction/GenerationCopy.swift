@@ -9,7 +9,7 @@ final class GenerationCopy {
   let draft: DraftFile
   /// Where each node and each entry of the source lies in the target.
   private var nodes = PlaceTable<NodePointer>()
-  private var entries = PlaceTable<RecordReference>()
+  private var entries = PlaceTable<EntryReference>()
   private(set) var copied = CopiedCommits()
   /// The newest commit of the source when the copy began.
   private var newestOfSource: CommitLink?
@@ -161,12 +161,12 @@ final class GenerationCopy {
 
   // MARK: What was copied
 
-  func copiedEntry(_ reference: RecordReference) -> RecordReference? { entries[reference.offset] }
+  func copiedEntry(_ reference: EntryReference) -> EntryReference? { entries[reference.offset] }
 
   func copiedNode(_ pointer: NodePointer) -> NodePointer? { nodes[pointer.offset] }
 
   /// Not all that is remembered was read: where the source says so, a copy has it already.
-  func remember(_ reference: RecordReference, as new: RecordReference) throws(StorageError) {
+  func remember(_ reference: EntryReference, as new: EntryReference) throws(StorageError) {
     guard reference.offset < source.end else { throw .damaged(what: "reference to a record", offset: reference.offset) }
     entries[reference.offset] = new
   }

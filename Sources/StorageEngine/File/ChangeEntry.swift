@@ -17,7 +17,7 @@ struct ChangeEntry {
   static let nodesKey = Array("nodes".utf8)
 
   var kind: Kind
-  var replaced: RecordReference?
+  var replaced: EntryReference?
   var replacesDelete: Bool
   /// From the frame's first byte to this entry's.
   var distance: UInt64
@@ -38,7 +38,7 @@ struct ChangeEntry {
   static func pieces(_ valueLength: UInt64) -> Int { Int((valueLength + UInt64(largeValue) - 1) / UInt64(largeValue)) }
 
   /// The longest that comes before key and value.
-  static let longestHead = 1 + 10 + 5 + 3 + 5 + RecordReference.size
+  static let longestHead = 1 + 10 + 5 + 3 + 5 + EntryReference.size
 
   /// Reads what comes before the value; `bytes` may end there.
   @inline(__always)
@@ -67,7 +67,7 @@ struct ChangeEntry {
   /// Appends what comes before the value.
   static func appendHead(
     to buffer: ByteBuffer, kind: Kind, distance: UInt64, tree: UInt32, key: UnsafeRawBufferPointer, valueLength: UInt64,
-    replaced: RecordReference?, replacesDelete: Bool
+    replaced: EntryReference?, replacesDelete: Bool
   ) {
     var tag = kind.rawValue
     if replaced != nil { tag |= 4 }

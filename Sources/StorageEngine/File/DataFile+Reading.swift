@@ -48,13 +48,13 @@ extension DataFile {
   }
 
   /// The bytes of a change entry, with its check verified; a large value's bytes are verified too.
-  func entry(_ reference: RecordReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
+  func entry(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
     let bytes = try bytes(at: reference.offset, count: Int(reference.length), what: "change entry")
     counters.valueReads.addLoosely(1)
     return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try checkedEntry(bytes, reference) }, bytes)
   }
 
-  func checkedEntry(_ bytes: UnsafeRawBufferPointer, _ reference: RecordReference) throws(StorageError) -> ChangeEntry {
+  func checkedEntry(_ bytes: UnsafeRawBufferPointer, _ reference: EntryReference) throws(StorageError) -> ChangeEntry {
     var damage: StorageError { .damaged(what: "record", offset: reference.offset) }
     if bytes.count <= ChangeEntry.largeValue { return try checkedSmallEntry(bytes, reference) }
     let entry = try ChangeEntry(bytes, offset: reference.offset)
@@ -80,7 +80,7 @@ extension DataFile {
 
   /// The check of a small entry covers all of it, so it comes before any look inside.
   @inline(__always)
-  private func checkedSmallEntry(_ bytes: UnsafeRawBufferPointer, _ reference: RecordReference) throws(StorageError)
+  private func checkedSmallEntry(_ bytes: UnsafeRawBufferPointer, _ reference: EntryReference) throws(StorageError)
     -> ChangeEntry
   {
     guard header.check(bytes) == reference.check else { throw .damaged(what: "record", offset: reference.offset) }
@@ -90,21 +90,21 @@ extension DataFile {
   }
 
   /// The change that a reference names.
-  func change(_ reference: RecordReference) throws(StorageError) -> Change {
+  func change(_ reference: EntryReference) throws(StorageError) -> Change {
     let (entry, bytes) = try entry(reference)
     return try change(entry, bytes, reference)
   }
 
-  func change(_ entry: ChangeEntry, _ bytes: Bytes, _ reference: RecordReference) throws(StorageError) -> Change {
+  func change(_ entry: ChangeEntry, _ bytes: Bytes, _ reference: EntryReference) throws(StorageError) -> Change {
     guard entry.kind != .attributes else { throw .damaged(what: "record", offset: reference.offset) }
     let header = try frameHeader(at: reference.offset - entry.distance)
     return Change(
       commit: header.number, tree: entry.tree, key: bytes[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
-      replaced: entry.replaced, replacesDelete: entry.replacesDelete, reference: reference)
+      replaced: RecordReference(entry.replaced), replacesDelete: entry.replacesDelete, reference: .entry(reference))
   }
 
   /// The value of a put.
-  func value(_ reference: RecordReference) throws(StorageError) -> Bytes {
+  func value(_ reference: EntryReference) throws(StorageError) -> Bytes {
     counters.valueReads.addLoosely(1)
     return try part(at: reference.offset, count: Int(reference.length), what: "change entry") {
       bytes throws(StorageError) in
@@ -116,7 +116,7 @@ extension DataFile {
   }
 
   @inline(__always)
-  private func valueRange(_ entry: ChangeEntry, _ reference: RecordReference) throws(StorageError) -> Range<Int> {
+  private func valueRange(_ entry: ChangeEntry, _ reference: EntryReference) throws(StorageError) -> Range<Int> {
     guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
     return entry.valueStart..<entry.valueStart + Int(entry.valueLength)
   }

@@ -34,6 +34,21 @@ final class DataFile: Sendable {
     readableEnd = Atomic(0)
   }
 
+  /// Stands where there is no file, because a server has the entries: nothing can be read in it. An optional file would be
+  /// retained for each record that is read.
+  static let none = DataFile()
+
+  private init() {
+    file = AbsentFile()
+    header = FileHeader(identity: StoreIdentity(high: 0, low: 0, generation: 0, created: 0), seed: 0)
+    counters = Counters()
+    identity = FileIdentity(device: 0, inode: 0)
+    mapping = nil
+    base = nil
+    mappedBytes = 0
+    readableEnd = Atomic(0)
+  }
+
   private static let usualMapping = 1 << 36
   /// What is asked for where a process may not have so much.
   private static let leastMapping = 1 << 28

@@ -41,7 +41,7 @@ package protocol ServedTree: AnyObject, Sendable {
 
 /// A record of a store on a server: the key that it has in its tree, the commit that wrote it, and its value.
 ///
-/// `RecordReference` holds one where a file's has the place of a change entry.
+/// `RecordReference` holds one where a file's says where a change entry lies.
 package final class ServedRecord: Sendable {
   package let tree: UInt32
   package let key: Bytes
@@ -67,7 +67,7 @@ package final class ServedRecord: Sendable {
   /// Came with its entry, or is read now.
   package var value: Bytes { get throws(StorageError) { try read() } }
 
-  package var reference: RecordReference { RecordReference(offset: commit, length: 0, check: 0, served: self) }
+  package var reference: RecordReference { .served(self) }
 
   package var change: Change {
     Change(

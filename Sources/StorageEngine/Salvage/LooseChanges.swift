@@ -20,7 +20,7 @@ struct LooseChanges {
     in file: DataFile, frame: UInt64, limit: UInt64, end: UInt64, isWhole: Bool
   ) throws(StorageError) {
     var place = frame + UInt64(FrameHeader.size)
-    var references: [RecordReference] = []
+    var references: [EntryReference] = []
     while place < limit {
       guard let reading = try? LooseChanges.read(at: place, limit: limit, file), place - reading.entry.distance == frame
       else { break }
@@ -29,7 +29,7 @@ struct LooseChanges {
         place += entry.length
         continue
       }
-      references.append(RecordReference(offset: place, length: UInt32(reading.bytes.count), check: reading.check))
+      references.append(EntryReference(offset: place, length: UInt32(reading.bytes.count), check: reading.check))
       found.append(
         Found(
           tree: entry.tree, kind: entry.kind, key: reading.bytes[entry.keyRange].array,
@@ -72,16 +72,16 @@ struct LooseChanges {
 
 extension Bytes {
   /// The offsets of those references whose bytes lie anywhere in these.
-  fileprivate func occurring(_ references: [RecordReference], in range: Range<UInt64>) -> Set<UInt64> {
+  fileprivate func occurring(_ references: [EntryReference], in range: Range<UInt64>) -> Set<UInt64> {
     let wanted = Dictionary(references.map { ($0.offset, $0) }) { first, _ in first }
     var found: Set<UInt64> = []
     withUnsafeBytes { bytes in
-      for start in 0..<Swift.max(0, bytes.count - RecordReference.size + 1) {
+      for start in 0..<Swift.max(0, bytes.count - EntryReference.size + 1) {
         let offset =
           UInt64(loadInteger(UInt32.self, bytes, at: start)) | UInt64(loadInteger(UInt16.self, bytes, at: start + 4))
           << 32
         guard range.contains(offset), let reference = wanted[offset] else { continue }
-        if RecordReference(take: UnsafeRawBufferPointer(rebasing: bytes[start...])) == reference {
+        if EntryReference(take: UnsafeRawBufferPointer(rebasing: bytes[start...])) == reference {
           found.insert(offset)
         }
       }

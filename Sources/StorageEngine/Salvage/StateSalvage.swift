@@ -162,7 +162,7 @@ struct StateSalvage {
     isChange: Bool = false
   ) throws(StorageError) {
     guard entry.kind == .records else { return try putEntry(key, payload, name, place: place) }
-    guard let reference = payload.record else { return }
+    guard let reference = payload.entry else { return }
     let probe = place ?? .bytes(key)
     let tree = try transaction.tree(name)
     let existing = try tree?.find(probe)?.payload.record
@@ -182,7 +182,7 @@ struct StateSalvage {
     _ key: [UInt8], _ payload: Payload, _ name: TreeName, place: KeyProbe?
   ) throws(StorageError) {
     var new = payload
-    if let reference = payload.record {
+    if let reference = payload.entry {
       guard let target = try newReference(for: reference) else {
         losses.append(SalvageLoss(.indexEntry, commit: record.number, tree: name, key: key))
         if try transaction.tree(name)?.find(place ?? .bytes(key)) != nil {
@@ -196,7 +196,7 @@ struct StateSalvage {
     try transaction.insert(key, new, in: name, place: place)
   }
 
-  private func newReference(for old: RecordReference) throws(StorageError) -> RecordReference? {
+  private func newReference(for old: EntryReference) throws(StorageError) -> RecordReference? {
     guard let (entry, bytes) = try? source.entry(old), let name = treeNames[entry.tree],
       let tree = try transaction.tree(name), tree.order == .bytes
     else { return nil }

@@ -32,13 +32,13 @@ package struct ChangeCursor: Sendable {
       let reference = try reference(entry, at: offset)
       return Change(
         commit: commit.number, tree: entry.tree, key: head[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
-        replaced: entry.replaced, replacesDelete: entry.replacesDelete, reference: reference)
+        replaced: RecordReference(entry.replaced), replacesDelete: entry.replacesDelete, reference: .entry(reference))
     }
     return nil
   }
 
   /// The check of an entry is not stored in the frame, so the reference is made by computing it.
-  private func reference(_ entry: ChangeEntry, at offset: UInt64) throws(StorageError) -> RecordReference {
+  private func reference(_ entry: ChangeEntry, at offset: UInt64) throws(StorageError) -> EntryReference {
     guard let length = UInt32(exactly: entry.length) else { throw .damaged(what: "change entry", offset: offset) }
     var check = file.header.seed
     if entry.isLarge {
@@ -48,7 +48,7 @@ package struct ChangeCursor: Sendable {
     } else {
       check = try file.hash(offset..<offset + entry.length, from: check)
     }
-    return RecordReference(offset: offset, length: length, check: check)
+    return EntryReference(offset: offset, length: length, check: check)
   }
 }
 

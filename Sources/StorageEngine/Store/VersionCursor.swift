@@ -55,7 +55,7 @@ struct FileVersions: Sendable {
   private let name: TreeName
   private let key: SearchKey
   /// The next state to tell of.
-  private var reference: RecordReference?
+  private var reference: EntryReference?
   /// The newest restore at or before `view`, until it is behind.
   private var restore: CommitLink?
   private var isAtEnd = false
@@ -87,7 +87,7 @@ struct FileVersions: Sendable {
   }
 
   /// The entry or the delete that a view has for the key.
-  private func state(in view: View) throws(StorageError) -> RecordReference? {
+  private func state(in view: View) throws(StorageError) -> EntryReference? {
     guard let entry = try view.catalogEntry(name), entry.kind == .records else { return nil }
     let probe: KeyProbe
     switch key {
@@ -96,8 +96,8 @@ struct FileVersions: Sendable {
     }
     let search = TreeSearch(file: view.file)
     return try probe.withProbe { probe throws(StorageError) in
-      if let live = try search.find(probe, in: TreeRoot(pointer: entry.root)) { return live.record }
-      return try search.find(probe, in: TreeRoot(pointer: entry.gone))?.record
+      if let live = try search.find(probe, in: TreeRoot(pointer: entry.root)) { return live.entry }
+      return try search.find(probe, in: TreeRoot(pointer: entry.gone))?.entry
     }
   }
 
@@ -111,7 +111,7 @@ struct FileVersions: Sendable {
         if let older = change.replaced, older.offset >= change.reference.offset {
           throw .damaged(what: "change entry", offset: change.reference.offset)
         }
-        reference = change.replaced
+        reference = change.replaced?.entry
         if reference == nil, restore == nil { isAtEnd = true }
         told = change.commit
         return Version(commit: change.commit, isRestored: false, change: change)
@@ -157,13 +157,13 @@ struct FileVersions: Sendable {
   }
 
   /// Whether two states are not the same: what is deleted is as gone as what never was.
-  private func differs(_ left: RecordReference?, _ right: RecordReference?) throws(StorageError) -> Bool {
+  private func differs(_ left: EntryReference?, _ right: EntryReference?) throws(StorageError) -> Bool {
     if left == right { return false }
     return try value(left) != value(right)
   }
 
   /// What the record was; nil where it was not there.
-  private func value(_ reference: RecordReference?) throws(StorageError) -> Bytes? {
+  private func value(_ reference: EntryReference?) throws(StorageError) -> Bytes? {
     guard let reference, try view.file.change(reference).kind == .put else { return nil }
     return try view.file.value(reference)
   }

@@ -2,26 +2,20 @@
 /// long as it is held, also after a compaction or after the store was closed.
 package struct View: Sendable {
   package let commit: CommitRecord
-  private let stored: DataFile?
+  let file: DataFile
   private let served: (any ServedView)?
 
   init(commit: CommitRecord, file: DataFile) {
     self.commit = commit
-    stored = file
+    self.file = file
     served = nil
   }
 
   /// A state on a server.
   package init(commit: CommitRecord, served: any ServedView) {
     self.commit = commit
-    stored = nil
+    file = .none
     self.served = served
-  }
-
-  /// Only asked for where no server is: each call that a server serves goes there before.
-  var file: DataFile {
-    guard let stored else { preconditionFailure("a view of a server has no file") }
-    return stored
   }
 
   /// Whose state it is, where that is a server's.
@@ -87,13 +81,17 @@ struct CatalogScan {
 extension View {
   /// The value of a record that a version or a change of this store refers to, with its check verified.
   package func value(of record: RecordReference) throws(StorageError) -> Bytes {
-    if let served = record.served { return try served.value }
-    return try file.value(record)
+    switch record {
+    case .entry(let reference): try file.value(reference)
+    case .served(let record): try record.value
+    }
   }
 
   /// The change that a reference names.
   package func change(of record: RecordReference) throws(StorageError) -> Change {
-    if let served = record.served { return served.change }
-    return try file.change(record)
+    switch record {
+    case .entry(let reference): try file.change(reference)
+    case .served(let record): record.change
+    }
   }
 }

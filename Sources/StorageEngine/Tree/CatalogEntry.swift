@@ -5,7 +5,7 @@ struct CatalogEntry: Sendable, Hashable {
   var order: TreeOrder
   var root: NodePointer
   var gone: NodePointer
-  var attributes: RecordReference
+  var attributes: EntryReference
   var nodeBytes: UInt64
   var entryBytes: UInt64
 

@@ -2,7 +2,7 @@
 ///
 /// A cursor is a value: a copy goes its own way. It stays on the snapshot that it was made for.
 package struct Cursor: Sendable {
-  private let source: DataFile?
+  private let file: DataFile
   private let root: TreeRoot
   /// Where the entries come from in place of the file.
   private var served: ServedCursor?
@@ -52,20 +52,14 @@ package struct Cursor: Sendable {
   package var keysBefore: [Bytes] { served?.before.map(\.key) ?? [] }
 
   init(file: DataFile, root: TreeRoot) {
-    source = file
+    self.file = file
     self.root = root
   }
 
   init(_ served: ServedCursor) {
-    source = nil
+    file = .none
     root = .empty
     self.served = served
-  }
-
-  /// Only asked for where no server is.
-  private var file: DataFile {
-    guard let source else { preconditionFailure("a cursor of a server has no file") }
-    return source
   }
 
   /// Moves where the entries come from a server.
@@ -84,7 +78,7 @@ package struct Cursor: Sendable {
   /// Goes to the first entry that is not less than the probe. Reads one node a level (two where the entry lies in the
   /// next leaf).
   package mutating func seek(to probe: KeyProbe) throws(StorageError) {
-    if source == nil {
+    if served != nil {
       let key = try probe.served()
       return try moveServed { served throws(StorageError) in try served.seek(to: key) }
     }
@@ -100,7 +94,7 @@ package struct Cursor: Sendable {
 
   /// Goes to the entry with `rank` entries before it; beyond the end where there are not so many.
   package mutating func seek(rank: UInt64) throws(StorageError) {
-    if source == nil { return try moveServed { served throws(StorageError) in try served.seek(rank: rank) } }
+    if served != nil { return try moveServed { served throws(StorageError) in try served.seek(rank: rank) } }
     leave(.afterEnd)
     guard rank < root.count, var node = try root.node(in: file) else { return }
     var rest = rank
@@ -124,14 +118,14 @@ package struct Cursor: Sendable {
 
   /// Goes to the last entry.
   package mutating func seekToEnd() throws(StorageError) {
-    if source == nil { return try moveServed { served throws(StorageError) in try served.seekToEnd() } }
+    if served != nil { return try moveServed { served throws(StorageError) in try served.seekToEnd() } }
     try seek(rank: root.count &- 1)
   }
 
   /// Goes to the entry behind; from before the start to the first one. Beyond the last there is none.
   package mutating func next() throws(StorageError) {
     guard let count = leaf?.view.count else {
-      if source == nil { return try moveServed { served throws(StorageError) in try served.next() } }
+      if served != nil { return try moveServed { served throws(StorageError) in try served.next() } }
       if edge == .beforeStart { try seekToStart() }
       return
     }
@@ -142,7 +136,7 @@ package struct Cursor: Sendable {
   /// Goes to the entry before; from behind the end to the last one. Before the first there is none.
   package mutating func previous() throws(StorageError) {
     guard leaf != nil else {
-      if source == nil { return try moveServed { served throws(StorageError) in try served.previous() } }
+      if served != nil { return try moveServed { served throws(StorageError) in try served.previous() } }
       if edge == .afterEnd { try seekToEnd() }
       return
     }

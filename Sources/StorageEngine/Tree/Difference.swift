@@ -306,14 +306,14 @@ struct EntryComparison {
 
   /// In one file, equal payloads are equal contents. After a compaction the same record lies elsewhere, and is read.
   func differs(_ left: Entry, _ right: Entry) throws(StorageError) -> Bool {
-    guard old !== new, let leftRecord = left.payload.record, let rightRecord = right.payload.record else {
+    guard old !== new, let leftRecord = left.payload.entry, let rightRecord = right.payload.entry else {
       return left.payload != right.payload
     }
     return try !isSame(leftRecord, rightRecord)
   }
 
   /// Whether two records hold the same.
-  func isSame(_ left: RecordReference, _ right: RecordReference) throws(StorageError) -> Bool {
+  func isSame(_ left: EntryReference, _ right: EntryReference) throws(StorageError) -> Bool {
     let (leftEntry, leftBytes) = try old.entry(left)
     let (rightEntry, rightBytes) = try new.entry(right)
     guard leftEntry.kind == rightEntry.kind, leftEntry.valueLength == rightEntry.valueLength else { return false }

@@ -65,7 +65,7 @@ extension FreshNode {
   }
 }
 
-extension RecordReference {
+extension EntryReference {
   func store(into target: UnsafeMutableRawBufferPointer) {
     target.storeBytes(of: UInt32(truncatingIfNeeded: offset).littleEndian, as: UInt32.self)
     target.storeBytes(of: UInt16(truncatingIfNeeded: offset >> 32).littleEndian, toByteOffset: 4, as: UInt16.self)
@@ -87,18 +87,19 @@ extension Payload {
   /// Writes the fixed part of a cell; returns its size.
   private func store(into target: UnsafeMutableRawBufferPointer, isMixed: Bool) -> Int {
     switch self {
-    case .none:
+    // A transaction on a file takes no record of a server.
+    case .none, .served:
       guard isMixed else { return 0 }
       target[0] = 0
       return 1
-    case .record(let reference):
+    case .entry(let reference):
       guard isMixed else {
         reference.store(into: target)
-        return RecordReference.size
+        return EntryReference.size
       }
       target[0] = 1
       reference.store(into: UnsafeMutableRawBufferPointer(rebasing: target[1...]))
-      return 1 + RecordReference.size
+      return 1 + EntryReference.size
     case .bytes(let bytes):
       // An empty payload is none: the length byte is one less than the length.
       guard bytes.count > 0 else {

@@ -26,7 +26,7 @@ enum NodeForm: UInt8 {
   var fixedSize: Int? {
     switch self {
     case .inner: NodePointer.size
-    case .references: RecordReference.size
+    case .references: EntryReference.size
     case .bare: 0
     case .mixed: nil
     }
@@ -110,7 +110,7 @@ struct NodeView {
     guard cell.count > 0 else { throw damage }
     switch cell[0] {
     case 0: return 1
-    case 1: return 1 + RecordReference.size
+    case 1: return 1 + EntryReference.size
     case 2:
       guard cell.count > 1 else { throw damage }
       return 3 + Int(cell[1])  // tag, length minus one, bytes
@@ -198,21 +198,21 @@ struct NodeView {
     let fixed = try fixed(index)
     switch form {
     case .inner: throw damage
-    case .references: return .record(RecordReference(take: fixed))
+    case .references: return .entry(EntryReference(take: fixed))
     case .bare: return .none
     case .mixed:
       switch fixed[0] {
       case 0: return .none
-      case 1: return .record(RecordReference(take: UnsafeRawBufferPointer(rebasing: fixed[1...])))
+      case 1: return .entry(EntryReference(take: UnsafeRawBufferPointer(rebasing: fixed[1...])))
       default: return .bytes(Bytes(copying: UnsafeRawBufferPointer(rebasing: fixed[2...])))
       }
     }
   }
 }
 
-extension RecordReference {
+extension EntryReference {
   static let size = 14
-  package static let none = RecordReference(offset: 0, length: 0, check: 0)
+  package static let none = EntryReference(offset: 0, length: 0, check: 0)
 
   /// From `size` bytes.
   @inline(__always)

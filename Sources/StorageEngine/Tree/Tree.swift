@@ -39,7 +39,7 @@ package struct Tree: Sendable {
     self.attributes = attributes
     root = .empty
     goneRoot = .empty
-    source = .none
+    source = RecordSource(file: .none)
     self.served = served
   }
 
@@ -73,8 +73,9 @@ package struct Tree: Sendable {
 
   /// The entry of a key, or nil. Reads one node a level.
   package func find(_ probe: KeyProbe) throws(StorageError) -> Entry? {
-    guard let file = source.stored else { return try find([probe.served()])[0] }
-    return try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: file).entry(probe, in: root) }
+    if served != nil { return try find([probe.served()])[0] }
+    return try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: source.file).entry(probe, in: root)
+    }
   }
 
   /// The entries of keys in a tree of byte order, each in the place of its key. One round trip, where a server is asked.
@@ -87,8 +88,8 @@ package struct Tree: Sendable {
 
   /// The payload of a key, or nil: `find` without making a copy of the key.
   package func payload(_ probe: KeyProbe) throws(StorageError) -> Payload? {
-    guard let file = source.stored else { return try find([probe.served()])[0]?.payload }
-    return try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: file).find(probe, in: root) }
+    if served != nil { return try find([probe.served()])[0]?.payload }
+    return try probe.withProbe { probe throws(StorageError) in try TreeSearch(file: source.file).find(probe, in: root) }
   }
 
   /// How many entries lie before the probe. Reads one node a level; counted by a server.
@@ -107,65 +108,58 @@ package struct Tree: Sendable {
 
   /// The value of a record, with its check verified. Not copied where the store is mapped.
   package func value(of record: RecordReference) throws(StorageError) -> Bytes {
-    if let served = record.served { return try served.value }
-    return try source.value(record)
+    switch record {
+    case .entry(let reference): try source.value(reference)
+    case .served(let record): try record.value
+    }
   }
 
   /// The change that a reference names: by which commit, of which key, in place of what.
   package func change(of record: RecordReference) throws(StorageError) -> Change {
-    if let served = record.served { return served.change }
-    return try source.change(record)
+    switch record {
+    case .entry(let reference): try source.change(reference)
+    case .served(let record): record.change
+    }
   }
 }
 
 /// Where change entries are read: the file, and the frame that a transaction has not finished.
 struct RecordSource: Sendable {
-  /// Nil where a server has the entries.
-  let stored: DataFile?
+  let file: DataFile
   var draft: FrameDraft?
   /// The number that the draft's commit will have.
   var draftNumber: UInt64 = 0
 
-  static let none = RecordSource()
-
-  private init() { stored = nil }
-
   init(file: DataFile, draft: FrameDraft? = nil, draftNumber: UInt64 = 0) {
-    stored = file
+    self.file = file
     self.draft = draft
     self.draftNumber = draftNumber
   }
 
-  /// Only asked for where no server is: whoever holds a served tree, or a reference of one, went there before.
-  var file: DataFile {
-    guard let stored else { preconditionFailure("a tree on a server has no file") }
-    return stored
-  }
-
-  private func drafted(_ reference: RecordReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes)? {
+  private func drafted(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes)? {
     guard let draft, draft.contains(reference.offset),
       let bytes = try draft.bytes(at: reference.offset, count: Int(reference.length))
     else { return nil }
     return (try bytes.withUnsafeBytes { bytes throws(StorageError) in try file.checkedEntry(bytes, reference) }, bytes)
   }
 
-  func entry(_ reference: RecordReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
+  func entry(_ reference: EntryReference) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes) {
     if let drafted = try drafted(reference) { return drafted }
     return try file.entry(reference)
   }
 
-  func value(_ reference: RecordReference) throws(StorageError) -> Bytes {
+  func value(_ reference: EntryReference) throws(StorageError) -> Bytes {
     if draft == nil { return try file.value(reference) }
     let (entry, bytes) = try entry(reference)
     guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
     return bytes[entry.valueStart..<entry.valueStart + Int(entry.valueLength)]
   }
 
-  func change(_ reference: RecordReference) throws(StorageError) -> Change {
+  func change(_ reference: EntryReference) throws(StorageError) -> Change {
     guard let draft, draft.contains(reference.offset) else { return try file.change(reference) }
     let (entry, bytes) = try entry(reference)
     return Change(
       commit: draftNumber, tree: entry.tree, key: bytes[entry.keyRange], kind: entry.kind == .put ? .put : .delete,
-      replaced: entry.replaced, replacesDelete: entry.replacesDelete, reference: reference)
+      replaced: RecordReference(entry.replaced), replacesDelete: entry.replacesDelete, reference: .entry(reference))
   }
 }

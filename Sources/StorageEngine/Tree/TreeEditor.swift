@@ -161,8 +161,8 @@ struct TreeEditor: Sendable {
   private func form(for payload: Payload) -> NodeForm {
     if isReferences { return .references }
     switch payload {
-    case .none: return .bare
-    case .record: return .references
+    case .none, .served: return .bare
+    case .entry: return .references
     case .bytes: return .mixed
     }
   }

@@ -64,28 +64,86 @@ package enum Payload: Sendable, Hashable {
   case none
   /// At most `Limits.payload` bytes.
   case bytes(Bytes)
-  case record(RecordReference)
+  /// A record of a file.
+  case entry(EntryReference)
+  /// A record of a server.
+  case served(ServedRecord)
 
   /// The record that the entry refers to, if it does.
   package var record: RecordReference? {
-    if case .record(let reference) = self { reference } else { nil }
+    switch self {
+    case .none, .bytes: nil
+    case .entry(let reference): .entry(reference)
+    case .served(let record): .served(record)
+    }
+  }
+
+  /// Where in the file the record lies that the entry refers to, if it does.
+  var entry: EntryReference? {
+    if case .entry(let reference) = self { reference } else { nil }
+  }
+
+  /// What refers to a record.
+  package static func record(_ reference: RecordReference) -> Payload {
+    switch reference {
+    case .entry(let reference): .entry(reference)
+    case .served(let record): .served(record)
+    }
   }
 }
 
-/// Where a change entry lies, how long it is, and the check that it must have.
-///
-/// On a server a record is named by its key and the commit that wrote it (`served`); the offset is that commit's number then.
-package struct RecordReference: Hashable, Sendable {
+/// Where a change entry lies in the file, how long it is, and the check that it must have.
+package struct EntryReference: Hashable, Sendable {
   package var offset: UInt64
   package var length: UInt32
   package var check: UInt32
-  package var served: ServedRecord?
 
-  package init(offset: UInt64, length: UInt32, check: UInt32, served: ServedRecord? = nil) {
+  package init(offset: UInt64, length: UInt32, check: UInt32) {
     self.offset = offset
     self.length = length
     self.check = check
-    self.served = served
+  }
+}
+
+/// Names one version of a record: by where it lies in a file, or, on a server, by its key and the commit that wrote it.
+///
+/// The file's part is plain bytes, so that what walks along a file counts no references.
+package enum RecordReference: Hashable, Sendable {
+  case entry(EntryReference)
+  case served(ServedRecord)
+
+  package init(offset: UInt64, length: UInt32, check: UInt32) {
+    self = .entry(EntryReference(offset: offset, length: length, check: check))
+  }
+
+  /// For entries of an index that are not direct: they refer to nothing.
+  package static let none = RecordReference.entry(.none)
+
+  init?(_ reference: EntryReference?) {
+    guard let reference else { return nil }
+    self = .entry(reference)
+  }
+
+  /// Where it lies, if that is a file.
+  var entry: EntryReference? {
+    if case .entry(let reference) = self { reference } else { nil }
+  }
+
+  /// Where it lies in the file; on a server the number of the commit that wrote it.
+  package var offset: UInt64 {
+    switch self {
+    case .entry(let reference): reference.offset
+    case .served(let record): record.commit
+    }
+  }
+
+  /// Bytes in the file; 0 on a server.
+  package var length: UInt32 {
+    if case .entry(let reference) = self { reference.length } else { 0 }
+  }
+
+  package var check: UInt32 {
+    if case .entry(let reference) = self { reference.check } else { 0 }
   }
 }
 

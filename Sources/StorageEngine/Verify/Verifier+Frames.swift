@@ -225,7 +225,7 @@ extension Verifier {
   }
 
   /// What a reference leads to, where it leads to what it says.
-  mutating func resolve(_ reference: RecordReference) -> ChangeFact? {
+  mutating func resolve(_ reference: EntryReference) -> ChangeFact? {
     if let fact = changes[reference.offset] {
       return fact.length == reference.length && fact.check == reference.check ? fact : nil
     }

@@ -172,7 +172,7 @@ extension Verifier {
       return 0
     case .records, .gone: return try checkRecord(view, index, payload, pointer, tree)
     case .entries:
-      guard let reference = payload.record else { return 0 }
+      guard let reference = payload.entry else { return 0 }
       _ = try fact(reference, view, index, tree)
       return UInt64(reference.length)
     }
@@ -181,7 +181,7 @@ extension Verifier {
   private mutating func checkRecord(
     _ view: NodeView, _ index: Int, _ payload: Payload, _ pointer: NodePointer, _ tree: WalkedTree
   ) throws(StorageError) -> UInt64 {
-    guard let reference = payload.record else {
+    guard let reference = payload.entry else {
       tell(pointer, tree, "an entry refers to no record")
       return 0
     }
@@ -198,7 +198,7 @@ extension Verifier {
 
   /// What a reference leads to; tells, once, where it leads nowhere.
   private mutating func fact(
-    _ reference: RecordReference, _ view: NodeView, _ index: Int, _ tree: WalkedTree
+    _ reference: EntryReference, _ view: NodeView, _ index: Int, _ tree: WalkedTree
   ) throws(StorageError) -> ChangeFact? {
     if let fact = resolve(reference) { return fact }
     if wrongReferences.insert(reference.offset).inserted {

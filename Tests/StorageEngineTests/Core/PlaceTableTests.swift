@@ -34,13 +34,13 @@ struct PlaceTableTests {
       from: file, to: try DraftFile.make("store/copy", on: disk), options: StoreOptions(), generation: 2,
       firstNumber: 1,
       counters: Counters())
-    let new = RecordReference(offset: 5, length: 1, check: 0)
+    let new = EntryReference(offset: 5, length: 1, check: 0)
     for offset in [UInt64.max, file.end] {
       #expect(throws: StorageError.damaged(what: "reference to a record", offset: offset)) {
-        try copy.remember(RecordReference(offset: offset, length: 1, check: 0), as: new)
+        try copy.remember(EntryReference(offset: offset, length: 1, check: 0), as: new)
       }
     }
-    let last = RecordReference(offset: file.end - 1, length: 1, check: 0)
+    let last = EntryReference(offset: file.end - 1, length: 1, check: 0)
     try copy.remember(last, as: new)
     #expect(copy.copiedEntry(last) == new)
   }

@@ -332,7 +332,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
     TransactionForgery("a change that replaces one behind it", told: "which is none of its key") { transaction in
       // The later one is made twice: first to know its check, then in its place.
       let start = transaction.draft.position
-      let placeholder = RecordReference(offset: start, length: 1, check: 0)
+      let placeholder = EntryReference(offset: start, length: 1, check: 0)
       let length = try append(.put, 1, placeholder, false, transaction, isSuperseded: false).length
       let later = try append(.put, 1, nil, false, transaction, isSuperseded: false)
       try transaction.draft.truncate(to: start)
@@ -352,19 +352,19 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
   private static let others = ConsistentStore.others
 
   private static func reference(_ number: Int, in tree: TreeName, _ transaction: FileTransaction) throws
-    -> RecordReference
+    -> EntryReference
   {
-    try #require(try transaction.currentReference(of: key(number), in: tree))
+    try #require(try transaction.currentReference(of: key(number), in: tree)?.entry)
   }
 
   /// Lets an entry of `people` refer to something.
   private static func set(
-    _ number: Int, to reference: RecordReference, _ editor: WritableKeyPath<TreeState, TreeEditor>,
+    _ number: Int, to reference: EntryReference, _ editor: WritableKeyPath<TreeState, TreeEditor>,
     _ transaction: FileTransaction
   ) throws {
     try key(number).withUnsafeBytes { key in
       _ = try transaction.state.pointee.trees[0][keyPath: editor].set(key, at: .bytes(key), in: transaction.file) {
-        _ throws(StorageError) in .record(reference)
+        _ throws(StorageError) in .entry(reference)
       }
     }
   }
@@ -385,9 +385,9 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
 
   /// Appends a change of a key in `people` that is not counted.
   private static func append(
-    _ kind: ChangeEntry.Kind, _ number: Int, _ replaced: RecordReference?, _ replacesDelete: Bool,
+    _ kind: ChangeEntry.Kind, _ number: Int, _ replaced: EntryReference?, _ replacesDelete: Bool,
     _ transaction: FileTransaction, isSuperseded: Bool = true
-  ) throws -> RecordReference {
+  ) throws -> EntryReference {
     let tree = transaction.state.pointee.trees[0].entry.identifier
     let change = try key(number).withUnsafeBytes { key in
       try transaction.draft.append(

@@ -92,15 +92,15 @@ struct ForgedLinksTests {
     return try FileStore.verify(at: "/forged.strata", disk: disk).findings
   }
 
-  private func reference(_ number: Int, _ transaction: FileTransaction) throws -> RecordReference {
-    try #require(try transaction.currentReference(of: key(number), in: people))
+  private func reference(_ number: Int, _ transaction: FileTransaction) throws -> EntryReference {
+    try #require(try transaction.currentReference(of: key(number), in: people)?.entry)
   }
 
   /// Lets the tree's entry of a key refer to something.
-  private func set(_ number: Int, to reference: RecordReference, _ transaction: FileTransaction) throws {
+  private func set(_ number: Int, to reference: EntryReference, _ transaction: FileTransaction) throws {
     try key(number).withUnsafeBytes { key in
       _ = try transaction.state.pointee.trees[0].primary.set(key, at: .bytes(key), in: transaction.file) {
-        _ throws(StorageError) in .record(reference)
+        _ throws(StorageError) in .entry(reference)
       }
     }
   }

@@ -124,11 +124,8 @@ struct StoreComparison {
   }
 
   static func value(of entry: Entry, in tree: Tree) throws -> [UInt8] {
-    switch entry.payload {
-    case .none: []
-    case .bytes(let bytes): bytes.array
-    case .record(let reference): try tree.value(of: reference).array
-    }
+    if let reference = entry.payload.record { return try tree.value(of: reference).array }
+    return if case .bytes(let bytes) = entry.payload { bytes.array } else { [] }
   }
 
   private static func text(_ key: [UInt8]) -> String { String(decoding: key, as: UTF8.self) }
