@@ -90,9 +90,21 @@ extension DecimalDigits {
       + String(repeating: "0", count: exponent - digits.count)
   }
 
+  /// The number times a power of ten.
+  package func scaled(by power: Int) -> DecimalDigits {
+    DecimalDigits(isNegative: isNegative, coefficient: digits, scale: exponent - digits.count + power)
+  }
+
   /// The number times a power of ten, where that is whole and fits.
-  package func integer(scaledBy power: Int) -> Int128? {
-    let scaled = DecimalDigits(isNegative: isNegative, coefficient: digits, scale: exponent - digits.count + power)
-    return scaled.integerText.flatMap { Int128($0) }
+  package func integer(scaledBy power: Int) -> Int128? { scaled(by: power).integerText.flatMap { Int128($0) } }
+
+  /// The power of ten that a letter right behind a number stands for, as people type it: `5M`, `1.5k`; nil for any other.
+  package static func power(ofSuffix letter: Unicode.Scalar) -> Int? {
+    switch letter {
+    case "k", "K": 3
+    case "M": 6
+    case "G": 9
+    default: nil
+    }
   }
 }

@@ -42,8 +42,10 @@ package enum ConditionGrammar {
       spelling: "not, and, or, ( )", example: "not (country = \"CH\" or country = \"FR\") and population > 0",
       meaning: "not binds most, then and, then or."),
     Form(
-      spelling: "12 -0.5 \"text\" 'text' true false null", example: "price <= -0.5 or name = 'Bern'",
-      meaning: "Numbers, texts, truth values and nothing."),
+      spelling: "12 -0.5 5M \"text\" 'text' true false null", example: "population > 1.5M or name = 'Bern'",
+      meaning:
+        "Numbers, also with k, M or G behind them for thousands, millions and milliards; texts, truth values and nothing."
+    ),
     Form(
       spelling: "2026-11-17 2026-11-17T09:30Z", example: "since >= 2026-11-17T09:30Z", meaning: "A day or a moment."),
   ]

@@ -206,7 +206,7 @@ struct ExpressionScanner {
     return date
   }
 
-  /// A number, also with a minus sign and with `_` between digits.
+  /// A number, also with a minus sign, with `_` between digits, and with k, M or G right behind it for thousands, millions and milliards.
   mutating func number() throws(ExpressionError) -> NumberText? {
     skipSpaces()
     let start = at
@@ -220,7 +220,11 @@ struct ExpressionScanner {
       case "-" where at == start || isAfterExponent, "+" where isAfterExponent: digits.unicodeScalars.append(scalar)
       case "e" where at > start, "E" where at > start: digits.unicodeScalars.append("e")
       default:
-        return try finished(digits, from: start)
+        guard let power = DecimalDigits.power(ofSuffix: scalar), isLastOfWord else {
+          return try finished(digits, from: start)
+        }
+        at += 1
+        return try finished(digits, scaledBy: power, from: start)
       }
       isAfterExponent = scalar == "e" || scalar == "E"
       at += 1
@@ -228,14 +232,24 @@ struct ExpressionScanner {
     return try finished(digits, from: start)
   }
 
-  private mutating func finished(_ digits: String, from start: Int) throws(ExpressionError) -> NumberText? {
+  /// Whether no further character of a word follows the next one.
+  private var isLastOfWord: Bool { at + 1 == scalars.count || !DocumentPath.isNamePart(scalars[at + 1]) }
+
+  private mutating func finished(
+    _ digits: String, scaledBy power: Int = 0, from start: Int
+  ) throws(ExpressionError) -> NumberText? {
     guard digits.utf8.contains(where: \.isDigit) else {
       at = start
       return nil
     }
-    if let number = NumberText(digits) { return number }
+    if power > 0, digits.utf8.count <= 30,
+      let number = DecimalDigits(digits).flatMap({ NumberText($0.scaled(by: power).description) })
+    {
+      return number
+    }
+    if power == 0, let number = NumberText(digits) { return number }
     // `007` and `5.` are numbers to a person.
-    if digits.utf8.count <= 30, let number = DecimalDigits(digits).flatMap({ NumberText($0.description) }) {
+    if power == 0, digits.utf8.count <= 30, let number = DecimalDigits(digits).flatMap({ NumberText($0.description) }) {
       return number
     }
     throw ExpressionError("“\(text(start..<at))” is no number", column: start + 1)

@@ -27,6 +27,7 @@ struct AssignmentTests {
       ("dims.w = dims.w / 3", "dims", "{\"w\":0.6666666666666666666666666666666667}"),
       ("tags[0] = \"x\"", "tags", "[\"x\",\"b\"]"), ("title = \"it\\'s\"", "title", "\"it's\""),
       ("title = 'x'", "title", "\"x\""), ("lower = lower + 1", "lower", "4"), ("price = 1e3 / 8", "price", "125.0"),
+      ("stock = 1.5k + 2M", "stock", "2001500"), ("price = 2k / 8", "price", "250.0"),
     ])
   func computes(text: String, field: String, result: String) throws {
     let document = try Assignment(parsing: text).apply(to: book)

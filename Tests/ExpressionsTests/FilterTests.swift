@@ -14,6 +14,10 @@ struct FilterTests {
     arguments: [
       ("population > 1000000", true), ("population > 1_412_000", false), ("population >= 1412000", true),
       ("population = 1412000.0", true),
+      ("population = 1.412M", true), ("population = 1412k", true), ("population > 2M", false),
+      ("population < 0.002G", true), ("population between 1M and 1_500K and capital", true),
+      ("population in (1k, 1.412M)", true),
+      ("-2M < population", true),
       ("population == 1.412e6", true), ("1000000 < population", true), ("population <> 5", true),
       ("population != 1412000", false),
       ("price = 8.5", true), ("price < 8.500000000000000000001", true), ("name ^= \"San\"", true),
@@ -52,7 +56,8 @@ struct FilterTests {
       ("a = \"x", 5), ("a ~ 5", 5), ("a ~ /x(/", 7), ("a in 5", 6),
       ("a in (1 2)", 9), ("a is 5", 6), ("a not 5", 7), ("5", 2), ("a = 1 b = 2", 7), ("a ^= 5", 6), ("a[x] = 1", 3),
       ("a. = 1", 3), ("a = 1.2.3", 5), ("a = \"\\q\"", 6),
-      ("a = #", 5), ("and = 1", 1), ("a ~ \"x(\"", 7), ("a = 'x' and", 12),
+      ("a = #", 5), ("a = 5kg", 6), ("a = 5 M", 7), ("a = 5MM", 6), ("a = 5m", 6), ("a = 5M_", 6), ("a = 1.2.3M", 5),
+      ("and = 1", 1), ("a ~ \"x(\"", 7), ("a = 'x' and", 12),
     ])
   func refused(text: String, column: Int) {
     #expect { try Filter(parsing: text) } throws: { ($0 as? ExpressionError)?.column == column }

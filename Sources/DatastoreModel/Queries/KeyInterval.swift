@@ -129,22 +129,11 @@ package struct KeyInterval: Hashable, Sendable {
 extension KeyInterval {
   /// `1000000` for `1,000,000` and `1M`; anything else as it stands.
   private static func spelledOut(_ text: String) -> String {
-    var digits = text.replacing(",", with: "")
     let groups = text.split(separator: ",", omittingEmptySubsequences: false).dropFirst()
     guard groups.allSatisfy({ $0.prefix { $0.isNumber }.count == 3 }) else { return text }
-    var zeros = 0
-    for (suffix, power) in [("k", 3), ("K", 3), ("M", 6), ("G", 9)] where digits.hasSuffix(suffix) {
-      digits.removeLast()
-      zeros = power
-    }
-    guard zeros > 0 else { return digits }
-    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count <= 2, let whole = parts.first, !whole.isEmpty else { return text }
-    let fraction = parts.count == 2 ? parts[1] : ""
-    guard whole.drop(while: { $0 == "-" }).allSatisfy(\.isNumber), fraction.allSatisfy(\.isNumber),
-      fraction.count <= zeros
-    else { return text }
-    return whole + fraction + String(repeating: "0", count: zeros - fraction.count)
+    let digits = text.replacing(",", with: "")
+    guard let power = digits.unicodeScalars.last.flatMap(DecimalDigits.power(ofSuffix:)) else { return digits }
+    return DecimalDigits(digits.dropLast())?.scaled(by: power).description ?? text
   }
 }
 
