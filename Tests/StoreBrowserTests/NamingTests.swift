@@ -41,6 +41,50 @@ struct NamingTests {
     uniqueKeysWithValues: Sample.countries.map { ($0.text("iso"), $0.text("name")) })
   static let cities = Sample.cities.flatMap { $0 }
 
+  // MARK: The review
+
+  @Test("a review tells which references would name what is not there; records that go together leave none")
+  func danglingInReview() throws {
+    let store = try Self.declared()
+    let driver = Driver(store, size: Size(columns: 120, rows: 50), start: .init(datastore: "Country"))
+    driver.press("G d d w")
+    let losing = Self.cities.filter { $0.text("countrycode") == "JP" }.compactMap {
+      $0[member: "geonameid"]?.compactJSON
+    }
+    #expect(losing.count == 4)
+    for identifier in losing { #expect(driver.shows("⚠ City/\(identifier) would name Country/"), "\(driver.screen)") }
+    #expect(driver.screen.components(separatedBy: "would name").count == 1 + losing.count)
+
+    func edit(_ datastore: String, _ identifier: String, _ change: (Document) throws -> Document?) throws -> RecordEdit
+    {
+      let target = try #require(try store.refresh().datastore(datastore))
+      let record = try #require(try target.record(target.identifier(parsing: identifier)))
+      let new = try change(record.document()).map {
+        RecordContent(version: record.version, bytes: try record.coding.encode($0))
+      }
+      return RecordEdit(datastore: datastore, identifier: record.identifier, old: record.stored, new: new)
+    }
+    func told(_ edits: [RecordEdit]) throws -> [String] {
+      try store.preview(ChangeSet(base: store.head.commit, changes: edits), options: EditOptions()).dangling.map {
+        "\($0.place.identifier) \($0.target.identifier.value)"
+      }
+    }
+    func setting(_ path: String, _ value: Document) -> (Document) throws -> Document? {
+      { try $0.setting(DocumentPath(parsing: path), to: value) }
+    }
+    let japan = try edit("Country", "JP") { _ in nil }
+    let named = "\(japan.identifier.value)"
+    // A city that is edited elsewhere still names it.
+    let tokyo = try edit("City", "1850147", setting(".population", 1))
+    #expect(try Set(told([japan, tokyo])) == Set(losing.map { "\($0) \(named)" }))
+    // What goes too, or names another country, is not told.
+    let moved = try edit("City", "1850147", setting(".countrycode", "CH"))
+    let osaka = try edit("City", "1853909") { _ in nil }
+    #expect(try told([japan, moved, osaka]).count == losing.count - 2)
+    #expect(try told([edit("City", "1850147", setting(".countrycode", "XX"))]).count == 1)
+    #expect(try told([tokyo]).isEmpty && told([moved]).isEmpty && told([osaka]).isEmpty)
+  }
+
   // MARK: The record pane
 
   @Test("each record shows where its references lead; Enter follows and ^o comes back")

@@ -19,6 +19,9 @@ package struct ChangePreview: Sendable {
   package var uniqueness: [UniquenessConflict]
   /// Why the commit would be refused.
   package var refusals: [EditRefusal]
+  /// References that would name what is not there, the first of them; worth knowing, and no reason to refuse. Not looked for in a preview
+  /// that describes no records, nor where more records change than can be looked at in a moment.
+  package var dangling: [DanglingReference] = []
 
   /// Whether a commit would go through.
   package var isPossible: Bool { conflicts.isEmpty && refusals.isEmpty && !uniqueness.contains { $0.isEnforced } }

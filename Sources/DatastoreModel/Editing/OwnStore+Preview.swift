@@ -13,6 +13,9 @@ private struct PreviewWork {
   let options: EditOptions
   var preview: ChangePreview
   private var touchedNodes: UInt64 = 0
+  /// What records become, where references are declared.
+  private var becoming: [RecordPlace: RecordContent?] = [:]
+  private var asksReferences = false
 
   init(view: OwnView, options: EditOptions) {
     self.view = view
@@ -24,11 +27,19 @@ private struct PreviewWork {
 
   mutating func preview(_ changes: ChangeSet) throws(ModelError) -> ChangePreview {
     preview.counts = changes.counts
+    if options.detailLimit > 0, changes.count <= Self.mostAsked { asksReferences = try view.hasReferences() }
     for key in Set(changes.changes.map(\.datastore)).sorted() {
       try preview(changes.changes.filter { $0.datastore == key }, in: view.requiredDatastore(key))
     }
+    if !becoming.isEmpty {
+      preview.dangling = try view.danglingReferences(after: becoming, limit: Self.mostDangling)
+    }
     return preview
   }
+
+  private static let mostDangling = 20
+  /// More changed records than this are not asked for their references.
+  private static let mostAsked = 10_000
 
   private mutating func preview(_ edits: [RecordEdit], in datastore: OwnDatastore) throws(ModelError) {
     var indexing = try RecordIndexing(datastore, progress: options.proofProgress)
@@ -76,6 +87,7 @@ private struct PreviewWork {
     } else {
       preview.byteCount += Self.changeEntryBytes
     }
+    if asksReferences { becoming.updateValue(new, forKey: edit.place) }
     let changed = entries.count(old ?? [], values, of: edit.identifier)
     if preview.records.count < options.detailLimit {
       preview.records.append(RecordPreview(place: edit.place, kind: edit.kind, entries: changed))

@@ -16,27 +16,41 @@ package struct DanglingReference: Sendable, Hashable {
 extension OwnStore {
   /// Whether any datastore declares references.
   package func hasReferences(at commit: CommitNumber) throws(ModelError) -> Bool {
-    try ownView(at: commit).ownDatastores.contains { $0.descriptor.indexes.contains { $0.target != nil } }
+    try ownView(at: commit).hasReferences()
   }
 
-  /// References that would dangle where these changes were made to a commit, and do not now. Costs two searches for each reference of a
-  /// changed record, and for each index that leads to a record that goes.
+  /// References that would dangle where these changes were made to a commit; see `OwnView`.
+  package func danglingReferences(
+    after changes: [RecordPlace: RecordContent?], at commit: CommitNumber, limit: Int
+  ) throws(ModelError) -> [DanglingReference] {
+    try ownView(at: commit).danglingReferences(after: changes, limit: limit)
+  }
+}
+
+extension OwnView {
+  /// Whether any datastore declares references.
+  func hasReferences() throws(ModelError) -> Bool {
+    try ownDatastores.contains { $0.descriptor.indexes.contains { $0.target != nil } }
+  }
+
+  /// References that would dangle where these changes were made to this commit, and do not now. Costs two searches for each reference of
+  /// a changed record, and for each index that leads to a record that goes.
   ///
   /// - Parameters:
   ///   - changes: What records become; nil where one goes.
   ///   - limit: Not more than so many are looked for.
-  package func danglingReferences(
-    after changes: [RecordPlace: RecordContent?], at commit: CommitNumber, limit: Int
+  func danglingReferences(
+    after changes: [RecordPlace: RecordContent?], limit: Int
   ) throws(ModelError) -> [DanglingReference] {
-    let view = try ownView(at: commit)
     var found: [DanglingReference] = []
     var indexings: [String: RecordIndexing] = [:]
+    let recordsGo = changes.values.contains { $0 == nil }
     for (place, content) in changes.sorted(by: { Self.isInOrder($0.key, $1.key) }) where found.count < limit {
       guard let content else {
-        found += try view.losing(place, beside: changes, limit: limit - found.count)
+        found += try losing(place, beside: changes, limit: limit - found.count)
         continue
       }
-      guard let datastore = try view.ownDatastore(place.datastore),
+      guard let datastore = try ownDatastore(place.datastore),
         datastore.descriptor.indexes.contains(where: { $0.target != nil && !$0.isStale })
       else { continue }
       var indexing = indexings[place.datastore]
@@ -46,11 +60,13 @@ extension OwnStore {
       let known = try datastore.record(place.identifier).flatMap { try? indexing?.values(of: $0.stored) }
       for (position, index) in datastore.descriptor.indexes.enumerated() {
         guard let key = index.target, position < values.count else { continue }
-        for value in values[position] where known.map({ !$0[position].contains(value) }) ?? true {
-          guard let target = try view.target(of: value, by: index, in: key) else { continue }
+        for value in values[position] {
+          // What it named before may go with these changes; what else it named is as it was.
+          let isNew = known.map { !$0[position].contains(value) } ?? true
+          guard isNew || recordsGo, let target = try target(of: value, by: index, in: key) else { continue }
           let isThere =
-            if let change = changes[target] { change != nil } else {
-              try view.ownDatastore(key)?.entry(target.identifier.bytes) != nil
+            if let change = changes[target] { change != nil } else if !isNew { true } else {
+              try ownDatastore(key)?.entry(target.identifier.bytes) != nil
             }
           if !isThere { found.append(DanglingReference(place: place, index: index.name, target: target)) }
         }

@@ -228,6 +228,8 @@ struct ReviewOverlay: ListPane {
       notes.append(
         ("\(conflict.isEnforced ? "✗" : "⚠") \(conflict.sentence)", conflict.isEnforced ? .problem : .warning))
     }
+    notes += preview.dangling.prefix(5).map { ("⚠ \($0.sentence)", .warning) }
+    if preview.dangling.count > 5 { notes.append(("⚠ and more references would name what is not there", .warning)) }
     return notes
   }
 
