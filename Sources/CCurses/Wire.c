@@ -4,6 +4,7 @@
 //
 //     ESC [39m ESC (B ESC [m  ESC [5;3H  ESC (B ESC [0;1m ESC [33m x      becomes      ESC [5;3H  ESC [0;1;33m x
 //     ESC [5;3H x ESC [5;40H y ESC [6;1H z                                becomes      ESC [5;3H x ESC [40G y CR LF z
+//     ESC [5;130H x ESC [5;135H y                                         becomes      ESC [5;130H x ESC [4C y
 //     ────────────────────────────────────────                            becomes      ─ ESC [39b
 
 #include <string.h>
@@ -91,19 +92,39 @@ static void add_attributes(struct parameters *list, int attributes) {
     if (attributes & order[index]) add(list, values[index]);
 }
 
-// Writes the sequence that leads from one look to another: what is new alone where nothing goes, otherwise anew.
-static size_t write_look(char *out, struct strata_look from, struct strata_look to) {
+// A look from nothing.
+static struct parameters anew(struct strata_look to) {
   struct parameters list = {{0}, 0};
-  if (from.attributes & ~to.attributes) {
-    if (!looks_equal(to, PLAIN)) add(&list, 0);
-    add_attributes(&list, to.attributes);
-    if (to.ink != PLAIN.ink) add_colour(&list, to.ink, 38);
-    if (to.paper != PLAIN.paper) add_colour(&list, to.paper, 48);
-  } else if (!looks_equal(to, PLAIN)) {
-    add_attributes(&list, to.attributes & ~from.attributes);
-    if (to.ink != from.ink) add_colour(&list, to.ink, 38);
-    if (to.paper != from.paper) add_colour(&list, to.paper, 48);
+  if (looks_equal(to, PLAIN)) return list;
+  add(&list, 0);
+  add_attributes(&list, to.attributes);
+  if (to.ink != PLAIN.ink) add_colour(&list, to.ink, 38);
+  if (to.paper != PLAIN.paper) add_colour(&list, to.paper, 48);
+  return list;
+}
+
+// What goes of a look, and what comes.
+static struct parameters changed(struct strata_look from, struct strata_look to) {
+  static const int order[] = {ITALIC, UNDERLINE, BLINK, REVERSE, HIDDEN, STRIKE};
+  static const int ends[] = {23, 24, 25, 27, 28, 29};
+  struct parameters list = {{0}, 0};
+  int gone = from.attributes & ~to.attributes, come = to.attributes & ~from.attributes;
+  if (gone & (BOLD | DIM)) {
+    add(&list, 22);  // ends both
+    come |= to.attributes & (BOLD | DIM);
   }
+  for (int index = 0; index < 6; index++)
+    if (gone & order[index]) add(&list, ends[index]);
+  add_attributes(&list, come);
+  if (to.ink != from.ink) add_colour(&list, to.ink, 38);
+  if (to.paper != from.paper) add_colour(&list, to.paper, 48);
+  return list;
+}
+
+// Writes the sequence that leads from one look to another, as short as can be.
+static size_t write_look(char *out, struct strata_look from, struct strata_look to) {
+  struct parameters list = anew(to), other = changed(from, to);
+  if (other.length < list.length) list = other;
   memcpy(out, "\033[", 2);
   memcpy(out + 2, list.text, list.length);
   out[2 + list.length] = 'm';
@@ -118,13 +139,18 @@ struct outgoing {
   char *bytes;
   size_t length;
   struct strata_look wanted;
-  int row;  // of the cursor, from 1; 0 where it is not known
+  int row, column;  // of the cursor, from 1; 0 where it is not known
   bool has_region;
 };
 
 static void put_bytes(struct outgoing *out, const char *bytes, size_t count) {
   memcpy(out->bytes + out->length, bytes, count);
   out->length += count;
+}
+
+// The cursor has gone on by so many columns, where it is known of what is shown that each takes one; 0 where it is not.
+static void advance(struct outgoing *out, int columns) {
+  out->column = columns > 0 && out->column > 0 ? out->column + columns : 0;
 }
 
 static void settle_look(struct outgoing *out) {
@@ -161,18 +187,26 @@ static size_t put_run(struct outgoing *out, const char *rest, size_t left) {
   settle_look(out);
   put_bytes(out, rest, width);
   put_sequence(out, (int)count - 1, 'b');
+  advance(out, width == 1 ? (int)count : 0);
   return count * width;
 }
+
+static int digits(int value) { return value < 10 ? 1 : value < 100 ? 2 : 3; }
 
 // Goes to a place by as little as leads there.
 static void put_place(struct outgoing *out, int row, int column, const char *sequence, size_t count) {
   bool is_below = out->row > 0 && row == out->row + 1 && !out->has_region;
   bool is_near = out->wire->moves_along_rows && (row == out->row || is_below);
+  int ahead = out->column > 0 && !is_below ? column - out->column : 0;
   out->row = row;
+  out->column = column;
   if (!is_near) return put_bytes(out, sequence, count);
   if (column == 1) put_bytes(out, "\r", 1);
   if (is_below) put_bytes(out, "\n", 1);
-  if (column > 1) put_sequence(out, column, 'G');
+  if (column == 1) return;
+  if (ahead == 1) put_bytes(out, "\033[C", 3);
+  else if (ahead > 0 && digits(ahead) < digits(column)) put_sequence(out, ahead, 'C');
+  else put_sequence(out, column, 'G');
 }
 
 // The numbers of a sequence, those left out 0; -1 where there is something else or too much.
@@ -206,6 +240,8 @@ static void put_other(struct outgoing *out, const char *sequence, size_t end) {
   }
   if (count > 0 && final == 'd') out->row = at_least_one(values[0]);
   else if (strchr("GCDXKJP@", final) == NULL) out->row = 0;
+  if (count > 0 && final == 'G') out->column = at_least_one(values[0]);
+  else if (strchr("dXKJP@", final) == NULL) out->column = 0;
   if (final == 'r') out->has_region = true;
   put_bytes(out, sequence, end + 1);
 }
@@ -234,6 +270,8 @@ size_t strata_shorten(struct strata_wire *wire, const char *bytes, size_t count,
           settle_look(&out);  // a line that comes in from below has the look of the moment
           out.row = 0;
         }
+        if (rest[0] == '\r') out.column = 1;
+        else if (rest[0] != '\n') advance(&out, rest[0] >= 0x20 && rest[0] < 0x7F ? 1 : 0);
         put_bytes(&out, rest, run = 1);
       }
       at += run;

@@ -31,6 +31,63 @@ struct CellGridTests {
     #expect(grid.row(0).reduce(0) { $0 + Int($1.width) } == 6)
   }
 
+  @Test("printable ASCII is written as any other text is, whatever it is written over")
+  func asciiAsOthers() {
+    let seed = UInt64.random(in: 0 ... .max)
+    var state = seed
+    func next(_ limit: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % limit
+    }
+    let pieces = [
+      "a", "b c", "~", "longer than most", " ", "日本", "é", "e\u{301}", "\u{7}", "x\u{301}", "…", "\u{200B}",
+    ]
+    let size = Size(columns: 14, rows: 1)
+    var (quick, slow) = (CellGrid(size: size), CellGrid(size: size))
+    for _ in 0..<3_000 {
+      // Mostly ASCII alone.
+      let kinds = next(3) == 0 ? pieces.count : 5
+      let text = (0..<next(5)).map { _ in pieces[next(kinds)] }.joined()
+      let point = Point(column: next(18) - 3, row: 0)
+      let width = next(16)
+      let style = [Style.plain, Style(.red), Style(.red, .dim)][next(3)]
+      let alignment = [Alignment.leading, .trailing, .center][next(3)]
+      let used = quick.write(text, at: point, width: width, style: style, alignment: alignment)
+      // One cluster after the other.
+      let (clusters, columns) = SafeText.fitted(text, to: width)
+      let room = width - columns
+      var column = point.column + (alignment == .leading ? 0 : alignment == .trailing ? room : room / 2)
+      for cluster in clusters {
+        slow[Point(column: column, row: 0)] = Cell(
+          text: cluster.text, width: UInt8(cluster.width), style: cluster.isStandIn ? style.with(.dim) : style)
+        column += cluster.width
+      }
+      #expect(quick == slow && used == columns, "seed \(seed): \(text.debugDescription) at \(point), \(width)")
+      guard next(8) == 0 else { continue }
+      let (left, count) = (next(14), next(8))
+      quick.fill(Rect(column: left, row: 0, columns: count, rows: 1))
+      for column in left..<min(14, left + count) { slow[Point(column: column, row: 0)] = .blank }
+      #expect(quick == slow, "seed \(seed): filled \(left), \(count)")
+    }
+  }
+
+  @Test("rows of a part are moved up and down, and what is beside them stays")
+  func scrolling() {
+    func grid() -> CellGrid {
+      var grid = CellGrid(size: Size(columns: 4, rows: 5))
+      for row in 0..<5 { grid.write("\(row)\(row)\(row)\(row)", at: Point(column: 0, row: row)) }
+      return grid
+    }
+    func scrolled(_ rows: Int) -> [String] {
+      var grid = grid()
+      grid.scroll(Rect(column: 1, row: 1, columns: 2, rows: 3), by: rows)
+      return grid.lines()
+    }
+    #expect(scrolled(1) == ["0000", "1221", "2332", "3333", "4444"])
+    #expect(scrolled(-2) == ["0000", "1111", "2222", "3113", "4444"])
+    #expect(scrolled(3) == grid().lines() && scrolled(0) == grid().lines())
+  }
+
   @Test("drawing outside does nothing")
   func outside() {
     var grid = CellGrid(size: Size(columns: 3, rows: 2))

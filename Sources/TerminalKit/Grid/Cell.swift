@@ -18,6 +18,13 @@ package struct Cell: Hashable, Sendable {
     columns = UInt32(width)
   }
 
+  /// A cell of a printable ASCII character.
+  init(ascii byte: UInt8, look: PackedStyle) {
+    glyph = Glyph(ascii: byte)
+    self.look = look
+    columns = 1
+  }
+
   /// What is printed: one canonical cluster; empty for the second column of a wide one.
   package var text: String {
     get { glyph.text }

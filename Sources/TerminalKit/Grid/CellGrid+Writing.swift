@@ -40,6 +40,7 @@ extension CellGrid {
   ) -> Int {
     let available = width ?? (size.columns - point.column)
     guard point.row >= 0, point.row < size.rows, available > 0 else { return 0 }
+    if let used = writeASCII(text, at: point, available: available, style: style, alignment: alignment) { return used }
     let (clusters, used) = SafeText.fitted(text, to: available)
     var column = point.column
     switch alignment {
@@ -54,6 +55,27 @@ extension CellGrid {
       column += cluster.width
     }
     return used
+  }
+
+  /// The same for text that is printable ASCII as far as it is looked at, as most is, without making a string of each character; nil
+  /// where it is not, or not all of it lies inside.
+  private mutating func writeASCII(
+    _ text: String, at point: Point, available: Int, style: Style, alignment: Alignment
+  ) -> Int? {
+    var text = text
+    return text.withUTF8 { bytes in
+      let isCut = bytes.count > available
+      // A mark behind the last character that is kept would join it.
+      guard bytes.prefix(available + 1).allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
+      let used = min(bytes.count, available)
+      let column =
+        point.column + (alignment == .leading ? 0 : alignment == .trailing ? available - used : (available - used) / 2)
+      guard column >= 0, column + used <= size.columns else { return nil }
+      let shown = UnsafeBufferPointer(rebasing: bytes[..<(isCut ? used - 1 : used)])
+      put(narrow: shown, look: PackedStyle(style), at: Point(column: column, row: point.row))
+      if isCut { self[Point(column: column + used - 1, row: point.row)] = Cell(text: "…", style: style) }
+      return used
+    }
   }
 
   /// Writes pieces of a line one after the other; the one that does not fit `width` is cut with `…`.
@@ -99,12 +121,26 @@ extension CellGrid {
       let text = " " + SafeText.cut(title, to: room) + " "
       write(text, at: Point(column: rect.left + 2, row: rect.top), style: heavy ? style.with(.bold) : style)
     }
-    if !footer.isEmpty, room > 0 {
-      let text = " " + SafeText.cut(footer, to: room) + " "
-      write(
-        text, at: Point(column: rect.left + 2, row: rect.bottom - 1), width: rect.columns - 4, style: style,
-        alignment: .trailing)
-    }
+    writeFooter(footer, of: rect, style: style)
+  }
+
+  /// Draws the lower edge of a box anew, with another footer.
+  package mutating func lowerEdge(_ rect: Rect, footer: String, style: Style = .plain, heavy: Bool = false) {
+    guard rect.columns >= 2, rect.rows >= 2 else { return }
+    let lines = heavy ? FrameLines.heavy : FrameLines.light
+    fill(
+      Rect(column: rect.left + 1, row: rect.bottom - 1, columns: rect.columns - 2, rows: 1),
+      with: lines.cell(lines.across, style))
+    writeFooter(footer, of: rect, style: style)
+  }
+
+  private mutating func writeFooter(_ footer: String, of rect: Rect, style: Style) {
+    let room = rect.columns - 6
+    guard !footer.isEmpty, room > 0 else { return }
+    let text = " " + SafeText.cut(footer, to: room) + " "
+    write(
+      text, at: Point(column: rect.left + 2, row: rect.bottom - 1), width: rect.columns - 4, style: style,
+      alignment: .trailing)
   }
 }
 

@@ -81,7 +81,35 @@ package struct CellGrid: Sendable, Equatable {
     let part = rect.intersection(bounds)
     guard !part.isEmpty else { return }
     for row in part.top..<part.bottom {
-      for column in part.left..<part.right { put(cell, at: Point(column: column, row: row)) }
+      let start = index(Point(column: part.left, row: row))
+      clearHalves(from: start, count: part.columns, column: part.left)
+      for place in start..<start + part.columns { cells[place] = cell }
+    }
+  }
+
+  /// Puts narrow cells beside each other inside; what they cover of wide clusters on both sides becomes spaces.
+  mutating func put(narrow bytes: UnsafeBufferPointer<UInt8>, look: PackedStyle, at point: Point) {
+    guard !bytes.isEmpty else { return }
+    let start = index(point)
+    clearHalves(from: start, count: bytes.count, column: point.column)
+    for offset in bytes.indices { cells[start + offset] = Cell(ascii: bytes[offset], look: look) }
+  }
+
+  /// Makes spaces of the halves that remain of wide clusters at both ends of what is about to be overwritten.
+  private mutating func clearHalves(from start: Int, count: Int, column: Int) {
+    clearHalves(at: start, column: column)
+    clearHalves(at: start + count - 1, column: column + count - 1)
+  }
+
+  /// Moves the rows of `rect` up by so many, down where it is negative. What comes in is as it was.
+  package mutating func scroll(_ rect: Rect, by rows: Int) {
+    let part = rect.intersection(bounds)
+    guard !part.isEmpty, rows != 0, abs(rows) < part.rows else { return }
+    let kept = part.rows - abs(rows)
+    for offset in 0..<kept {
+      let target = rows > 0 ? part.top + offset : part.bottom - 1 - offset
+      let (to, from) = (target * size.columns + part.left, (target + rows) * size.columns + part.left)
+      for column in 0..<part.columns { cells[to + column] = cells[from + column] }
     }
   }
 

@@ -6,6 +6,8 @@ struct Glyph: Hashable, Sendable {
 
   private static let isInterned: UInt32 = 1 << 31
 
+  init(ascii byte: UInt8) { number = UInt32(byte) }
+
   init(_ text: String) {
     var scalars = text.unicodeScalars.makeIterator()
     guard let first = scalars.next() else {

@@ -33,6 +33,10 @@ struct WireTests {
       )
         == "\u{1B}[m\u{1B}[5;3H\u{1B}[1;33mxy")
     #expect(Self.text("\u{1B}[mx\u{1B}[1my\u{1B}[mz") == "\u{1B}[mx\u{1B}[1my\u{1B}[mz")
+    // Only what goes, where that is shorter than all that stays.
+    #expect(
+      Self.text("\u{1B}[m\u{1B}[1;38;5;67mx\u{1B}[m\u{1B}[38;5;67my\u{1B}[m\u{1B}[2mz")
+        == "\u{1B}[m\u{1B}[1;38;5;67mx\u{1B}[22my\u{1B}[0;2mz")
   }
 
   @Test("a picture builds on the look that the one before left")
@@ -49,6 +53,10 @@ struct WireTests {
     #expect(
       Self.text(picture, moves: true)
         == "\u{1B}[5;3Hx\u{1B}[40Gy\r\nz\n\u{1B}[9Ga\u{1B}[9;9Hb\rc")
+    // What lies ahead in the row, where that is shorter; behind what may be of any width it is not known.
+    #expect(
+      Self.text("\u{1B}[5;130Hx\u{1B}[5;132Hyz\u{1B}[5;140Ha東\u{1B}[5;144Hb\u{1B}[5;140Hc", moves: true)
+        == "\u{1B}[5;130Hx\u{1B}[Cyz\u{1B}[6Ca東\u{1B}[144Gb\u{1B}[140Gc")
     // Within a region of lines a line feed may move them.
     let region = "\u{1B}[5;9r\u{1B}[8;1Hx\u{1B}[9;1Hy"
     #expect(Self.text(region, moves: true) == region)
