@@ -71,6 +71,13 @@ final class Driver {
     answer(work, id)
   }
 
+  /// Does the first of what is held back that is of a kind.
+  func releaseFirst(_ isMeant: (WorkID) -> Bool) {
+    guard let place = held.firstIndex(where: { isMeant($0.0) }) else { return }
+    let (id, work) = held.remove(at: place)
+    answer(work, id)
+  }
+
   private func run(_ effects: [Effect]) {
     for effect in effects {
       switch effect {

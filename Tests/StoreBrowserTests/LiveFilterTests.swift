@@ -134,9 +134,9 @@ struct LiveFilterTests {
     // Also where Tab chose nothing.
     driver.press("f ^u")
     driver.type("name ")
-    #expect(driver.shows("between  "), "\(driver.screen)")
+    #expect(driver.shows("starts with "), "\(driver.screen)")
     driver.press("Esc")
-    #expect(driver.browser.overlays.last is Prompt && !driver.shows("between  "))
+    #expect(driver.browser.overlays.last is Prompt && !driver.shows("starts with "))
     driver.type("=")
     #expect((driver.browser.overlays.last as? Prompt)?.field.text == "name =", "the line goes on")
     driver.press("Esc Esc : Esc")
@@ -186,13 +186,55 @@ struct LiveFilterTests {
     driver.press("f")
     driver.isHolding = true
     driver.type("population > 1")
-    let first = try #require(driver.browser.session.running[.filter]?.id)
+    let first = try #require(driver.browser.session.running[.typing]?.id)
     driver.type("0")
-    let second = try #require(driver.browser.session.running[.filter]?.id)
+    let second = try #require(driver.browser.session.running[.typing]?.id)
     #expect(second != first)
-    #expect(driver.held.map(\.0).filter { $0.slot == .filter } == [second])
+    #expect(driver.held.map(\.0).filter { $0.slot == .typing } == [second])
     driver.press("Esc")
-    #expect(driver.browser.session.running[.filter] == nil)
+    #expect(driver.browser.session.running[.typing] == nil && driver.browser.session.running[.filter] == nil)
+  }
+
+  @Test("while one types the rows stay as they are, the plan and the count come at once, and the rows after a pause")
+  func pause() throws {
+    let driver = try driver()
+    driver.press("f")
+    driver.isHolding = true
+    driver.type("population > 1M")
+    let rows = driver.lines.dropLast(2)
+    driver.releaseFirst { $0.slot == .typedPlan }
+    #expect(driver.keys.contains("INDEX population · 4 records"), "\(driver.keys)")
+    #expect(driver.lines.dropLast(2).map { $0.dropFirst(32) } == rows.map { $0.dropFirst(32) }, "\(driver.screen)")
+    #expect(driver.shows("row 1 of 10") && !driver.lines[1].contains("population >"))
+    driver.release()
+    #expect(driver.shows("row 1 of 4") && driver.lines[1].contains("population > 1M"))
+    // Back to what is shown: nothing is waited for.
+    driver.isHolding = true
+    driver.type("x")
+    driver.press("Backspace")
+    #expect(driver.browser.session.running[.typing] == nil && driver.shows("row 1 of 4"))
+    driver.release()
+    // Enter does not wait for the pause.
+    driver.isHolding = true
+    driver.press("^u")
+    driver.type("countrycode = \"CH\"")
+    driver.press("Enter")
+    driver.release()
+    #expect(driver.browser.table.source?.filter == "countrycode = \"CH\"" && driver.shows("of 4"))
+    #expect(driver.browser.session.running.isEmpty)
+  }
+
+  @Test("a count is told beforehand only where the rows are all records, each once")
+  func countOfRange() throws {
+    let driver = try driver()
+    driver.browser.table.order(by: "name")
+    driver.press("f")
+    driver.type("= \"B\" .. \"C\"")
+    driver.press("Enter f")
+    driver.isHolding = true
+    driver.type("population > 1M")
+    driver.releaseFirst { $0.slot == .typedPlan }
+    #expect(driver.keys.contains("INDEX population") && !driver.keys.contains("records"), "\(driver.keys)")
   }
 
   @Test("a path through a list of objects keeps the records where one of them fits")

@@ -4,6 +4,12 @@ import Dispatch
 import TerminalKit
 import Testing
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 @testable import StoreBrowser
 
 @Suite("The program with its threads")
@@ -52,6 +58,41 @@ struct RuntimeTests {
     #expect(session.screen.contains("import countries"))
     #expect(session.press("Q").contains(.quit(status: 0)))
     #expect(session.program.finish() == nil)
+  }
+
+  /// Where the stacks of threads stood, by thread.
+  private struct Stacks: Sendable {
+    var spans: [Int: ClosedRange<UInt>] = [:]
+    var count = 0
+
+    mutating func note(_ address: UInt, of thread: Int) {
+      count += 1
+      let span = spans[thread] ?? address...address
+      spans[thread] = min(span.lowerBound, address)...max(span.upperBound, address)
+    }
+  }
+
+  @Test("the thousandth word that an answer waits is said by as short a way as the first")
+  func ringing() throws {
+    let store = try Sample.store()
+    let runtime = BrowserRuntime(store: store)
+    let stacks = Locked(Stacks())
+    let wake = DispatchSemaphore(value: 0)
+    runtime.start {
+      var local = 0
+      let address = withUnsafePointer(to: &local) { UInt(bitPattern: $0) }
+      let thread = pthread_self().hashValue
+      stacks.with { $0.note(address, of: thread) }
+      wake.signal()
+    }
+    for serial in 1...2_000 {
+      runtime.run(.start(WorkID(slot: .outline, serial: serial), .outline(store.head.commit)))
+      while runtime.drainMessages().isEmpty { wake.wait() }
+    }
+    runtime.stop()
+    // A frame more for each call would be a hundred thousand bytes.
+    let widest = stacks.with { $0.spans.values.map { $0.upperBound - $0.lowerBound }.max() ?? 0 }
+    #expect(stacks.with { $0.count } >= 2_000 && widest < 8_192, "\(widest)")
   }
 
   @Test("a commit of another program arrives without a key")

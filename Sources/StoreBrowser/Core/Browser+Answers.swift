@@ -43,6 +43,8 @@ extension Browser {
     switch answer {
     case .reply(let saved as LeaveReply): hasLeft(saved)
     case .reply(let reply as ImportReply): imported(reply)
+    case .reply(is TypingPause.Reply): showTyped()
+    case .reply(let explained as ExplainRequest.Reply) where slot == .typedPlan: preview?.plan = explained
     case .reply(let explained as ExplainRequest.Reply): show(explained)
     case .outline(let outline, let standing): show(outline, standing)
     case .refreshed(let answer): follow(answer)
@@ -51,7 +53,7 @@ extension Browser {
       select(place)
       if focus != .table { focusPane(.table) }
     case .gathered(let answer): gathered(answer)
-    case .placed(let answer):
+    case .editedDocuments(let answer):
       guard !answer.edits.isEmpty else {
         external = nil
         session.say("nothing changed")
@@ -69,7 +71,7 @@ extension Browser {
           title: isOne ? "\(verb) \(answer.edits[0].identifier)" : "\(answer.edits.count) records", edits: answer.edits)
       )
     case .range(let answer):
-      leavePlace()
+      noteJump()
       table.setRange(answer.range)
       session.say("\(answer.range.map(\.description) ?? "all"): \(NumberFormat.count(answer.count)) entries")
     case .verified(let answer): say(answer)
@@ -123,7 +125,7 @@ extension Browser {
     switch slot {
     case .commit: look()
     case .refresh: session.warn(error.description)
-    case .place: reopenExternal(error.description)
+    case .editedDocuments: reopenExternal(error.description)
     default: if listeners.isEmpty { session.complain(error.description) }
     }
   }

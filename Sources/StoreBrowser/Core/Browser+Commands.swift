@@ -115,7 +115,7 @@ extension Browser {
   }
 
   mutating func open(_ kind: ViewKind) {
-    if let place = views.firstIndex(where: { $0.kind == kind }), place > 0 { views.remove(at: place) }
+    if let index = views.firstIndex(where: { $0.kind == kind }), index > 0 { views.remove(at: index) }
     if kind == .main {
       views = [OpenView(kind: .main, focus: .table)]
     } else {
@@ -231,30 +231,30 @@ extension Browser {
     }
   }
 
-  // MARK: Places
+  // MARK: Jumps
 
-  var here: Place? {
-    table.source.map { Place(source: $0, identifier: table.selectedIdentifier(session), asOf: session.asOf) }
+  var here: Jump? {
+    table.source.map { Jump(source: $0, identifier: table.selectedIdentifier(session), asOf: session.asOf) }
   }
 
-  mutating func leavePlace() { here.map { places.leave($0) } }
+  mutating func noteJump() { here.map { jumps.leave($0) } }
 
   mutating func goBack() {
-    guard let here, let place = places.back(from: here) else {
+    guard let here, let jump = jumps.back(from: here) else {
       session.warn("there is no place before")
       return
     }
-    go(to: place)
+    go(to: jump)
   }
 
   mutating func goForward() {
-    if let place = places.forward() { go(to: place) }
+    if let jump = jumps.forward() { go(to: jump) }
   }
 
-  private mutating func go(to place: Place) {
-    if session.datastore != place.source.datastore { session.datastore = place.source.datastore }
-    if session.asOf != place.asOf { travel(to: place.asOf) }
-    table.show(place.source, anchor: place.identifier.map { .identifier($0) } ?? .position(0))
+  private mutating func go(to jump: Jump) {
+    if session.datastore != jump.source.datastore { session.datastore = jump.source.datastore }
+    if session.asOf != jump.asOf { travel(to: jump.asOf) }
+    table.show(jump.source, anchor: jump.identifier.map { .identifier($0) } ?? .position(0))
     if views.count > 1 { views = [OpenView(kind: .main, focus: .table)] }
     focus = .table
   }

@@ -150,9 +150,9 @@ extension Browser {
   /// Documents from an editor become edits: by the identifier in them, which must not be another record's.
   mutating func resolveIdentifiers(_ documents: [Document], of records: [Record], in datastore: String) {
     session.start(
-      .place,
-      .place(
-        PlaceRequest(
+      .editedDocuments,
+      .editedDocuments(
+        EditedDocumentsRequest(
           datastore: datastore, commit: session.head, documents: documents, records: records,
           identifierPath: (session.outline?.datastore(datastore)?.descriptor.identifierPath
             ?? table.columns.identifierPath))),

@@ -7,13 +7,13 @@ extension Browser {
     switch intent {
     case .openDatastore(let key, let index): openDatastore(key, index: index)
     case .order(let index):
-      leavePlace()
+      noteJump()
       table.order(by: index)
     case .setRange(let range):
-      leavePlace()
+      noteJump()
       table.setRange(range)
     case .filter(let filter):
-      leavePlace()
+      noteJump()
       table.setFilter(filter)
     case .focus(let pane): focusPane(pane)
     case .open(let kind): open(kind)
@@ -27,7 +27,7 @@ extension Browser {
     case .present(let overlay): present(overlay)
     case .dismiss: dismiss()
     case .submit(let prompt): submit(prompt)
-    case .promptChanged(let prompt): previewFilter(prompt)
+    case .promptChanged(let prompt): noteTyping(prompt)
     case .choose(let choice): choose(choice)
     case .stageField(let editor, let value):
       if focus == .merge {
@@ -37,7 +37,7 @@ extension Browser {
       }
     case .leaveFieldOut(let place, let path): leaveFieldOut(place, path)
     case .show(let source, let anchor):
-      leavePlace()
+      noteJump()
       table.show(source, anchor: anchor)
     case .clearMarks: table.clearMarks()
     case .reviewStaged: if !session.staged.isEmpty { openReview() }
@@ -68,7 +68,7 @@ extension Browser {
 
   mutating func openDatastore(_ key: String, index: String?) {
     guard session.outline?.datastore(key) != nil else { return }
-    if session.datastore != nil { leavePlace() }
+    if session.datastore != nil { noteJump() }
     session.datastore = key
     table.clearFailure()
     table.show(RowSource(datastore: key, index: index), anchor: .position(0))

@@ -225,7 +225,7 @@ extension Browser {
     case .leave(let how): leave(how)
     case .format(let format, let path): setFormat(format, of: path)
     case .filter(let datastore, let index, let range):
-      leavePlace()
+      noteJump()
       session.datastore = datastore
       var source = RowSource(datastore: datastore, index: index)
       source.range = range
@@ -236,7 +236,7 @@ extension Browser {
 
   /// Goes to a record in the order by identifier, or in the present one where it is of the same datastore.
   mutating func select(_ place: RecordPlace) {
-    leavePlace()
+    noteJump()
     var source = table.source ?? RowSource(datastore: place.datastore)
     if source.datastore != place.datastore {
       session.datastore = place.datastore

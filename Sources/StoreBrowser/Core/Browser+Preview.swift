@@ -7,35 +7,89 @@ import TerminalKit
 struct FilterPreview: Sendable {
   var source: RowSource
   var anchor: TableRequest.Anchor
-  var place: Place?
+  var jump: Jump?
+  /// How the records of what was typed last are found.
+  var plan: ExplainRequest.Reply?
 }
 
-/// The filter while it is typed: the table follows each key, and Esc brings back what was there.
+/// Waits until a person types no further. The next key takes it back, so that each key sends no more than the line that is typed.
+struct TypingPause: Question {
+  struct Reply: Sendable {}
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    try context.pause()
+    return Reply()
+  }
+}
+
+extension WorkSlot {
+  static let typing = WorkSlot("typing", isSlow: true)
+  static let typedPlan = WorkSlot("typed-plan")
+}
+
+/// What is known of a filter that is being typed: how its records are found, and how many there are.
+struct FilterStanding: Sendable, Hashable {
+  var filter: String
+  var text: String
+}
+
+/// The filter while it is typed: its plan follows each key, the table each pause, and Esc brings back what was there.
 extension Browser {
   mutating func beginPreview() {
-    preview = table.source.map { FilterPreview(source: $0, anchor: table.keepingAnchor(), place: here) }
+    preview = table.source.map { FilterPreview(source: $0, anchor: table.keepingAnchor(), jump: here) }
   }
 
-  /// Filters by what is typed so far, where that is a filter already. A word that is only the beginning of a comparison
-  /// is none, save the name of a column that is true or false.
-  mutating func previewFilter(_ prompt: Prompt) {
+  /// Asks for what a prompt shows of the table: the plan of a filter at once, the rows after a pause.
+  mutating func noteTyping(_ prompt: Prompt) {
     if prompt.kind == .argument(.search), focus == .table {
+      session.start(.typing, .ask(TypingPause()))
+      return
+    }
+    guard prompt.kind == .argument(.filter) else { return }
+    session.cancel(.typing)
+    guard var source = preview?.source, let filter = previewedFilter(prompt), filter != table.source?.filter ?? ""
+    else {
+      return
+    }
+    if !filter.isEmpty {
+      source.filter = filter
+      session.start(.typedPlan, .ask(ExplainRequest(source: source, commit: session.shown)))
+    }
+    session.start(.typing, .ask(TypingPause()))
+  }
+
+  /// Shows the rows of what is typed, after the pause.
+  mutating func showTyped() {
+    guard let prompt = overlays.lazy.compactMap({ $0 as? Prompt }).last else { return }
+    if prompt.kind == .argument(.search) {
       with(TablePane.self) { $0.search(typed: prompt.field.text, in: &$1) }
-      return
+    } else if prompt.kind == .argument(.filter), let filter = previewedFilter(prompt) {
+      if filter.isEmpty { unfilter() } else if filter != table.source?.filter { table.setFilter(filter) }
     }
-    guard prompt.kind == .argument(.filter), let source = preview?.source, !Self.isRange(prompt.field.text) else {
-      return
-    }
+  }
+
+  /// What is typed, where that is a filter already; empty for none. A word that is only the beginning of a comparison is no filter, save
+  /// the name of a column that is true or false.
+  private func previewedFilter(_ prompt: Prompt) -> String? {
     let text = prompt.field.text.trimmed
-    if text.isEmpty {
-      unfilter()
-      return
-    }
-    guard text != "=", table.source?.datastore == source.datastore, text != table.source?.filter,
+    guard !text.isEmpty else { return "" }
+    guard let source = preview?.source, !Self.isRange(text), text != "=", table.source?.datastore == source.datastore,
       let test = try? RowTest(text), test.filter.barePaths.allSatisfy({ table.columns.isTruth(at: $0.description) })
-    else { return }
-    table.isTyping = true
-    table.setFilter(text)
+    else { return nil }
+    return text
+  }
+
+  /// The plan and the count of the filter that is typed, or which of its names no record has.
+  var standingOfFilter: FilterStanding? {
+    guard let preview else { return nil }
+    if let plan = preview.plan, session.isRunning(.typing), let filter = plan.request.source.filter {
+      return FilterStanding(filter: filter, text: plan.standing(session))
+    }
+    guard let filter = table.source?.filter else { return nil }
+    if table.scan?.isRunning == false, table.storedCount == 0, let unknown = table.unknownName(session) {
+      return FilterStanding(filter: filter, text: unknown)
+    }
+    return table.filterStanding(session).map { FilterStanding(filter: filter, text: $0) }
   }
 
   /// Asks how the rows of the table are found.
@@ -59,10 +113,10 @@ extension Browser {
 
   /// Leaves the prompt with nothing changed.
   mutating func abandonPreview() {
+    session.cancel(.typing)
     table.endSearch(isTaken: false)
     guard let preview else { return }
     self.preview = nil
-    table.isTyping = false
     guard let source = table.source, source.filter != preview.source.filter else { return }
     session.cancel(.filter)
     table.show(preview.source, anchor: preview.anchor)
@@ -77,10 +131,10 @@ extension Browser {
 
   /// Takes the filter that was typed; what the preview has found already stays, and its work goes on.
   mutating func keepFilter(_ filter: String?) {
-    let place = preview.map(\.place) ?? here
+    let jump = preview.map(\.jump) ?? here
     preview = nil
-    table.isTyping = false
-    place.map { places.leave($0) }
+    session.cancel(.typing)
+    jump.map { jumps.leave($0) }
     if let filter { remember(filter: filter) }
     if filter == nil { unfilter() } else if table.source?.filter != filter { table.setFilter(filter) }
     if focus == .index || focus == .frequency { focusPane(.table) }

@@ -55,13 +55,13 @@ extension Browser {
     var vocabulary = ConditionVocabulary()
     for column in table.columns.seen {
       let name = String(column.path.drop { $0 == "." })
-      vocabulary.fields.append(.init(name: name, detail: "field", isText: column.kind == .string))
+      vocabulary.fields.append(.init(name: name, detail: "", isText: column.kind == .string))
     }
     for index in session.current?.indexes ?? [] {
       let path = index.descriptor.documentPath?.shortText
       guard !vocabulary.fields.contains(where: { $0.name == index.descriptor.name }) else {
-        if let place = vocabulary.fields.firstIndex(where: { $0.name == path }) {
-          vocabulary.fields[place].detail = "field, indexed"
+        if let index = vocabulary.fields.firstIndex(where: { $0.name == path }) {
+          vocabulary.fields[index].detail = "field, indexed"
         }
         continue
       }
@@ -90,6 +90,7 @@ extension Browser {
       overlays.removeLast()
       if command == .search {
         remember(search: text)
+        session.cancel(.typing)
         table.endSearch(isTaken: true)
       } else if command != .filter, !text.trimmed.isEmpty {
         remember(argument: text, of: command)

@@ -286,3 +286,9 @@ extension StagedStep {
       edits: records.map { RecordEdit(datastore: key, identifier: $0.identifier, old: $0.stored, new: nil) })
   }
 }
+
+/// What was copied here, for p.
+struct Copied: Sendable {
+  var records: [Record] = []
+  var value: Document?
+}

@@ -24,7 +24,7 @@ package struct Browser: Sendable {
   var pendingKeys: [KeyChord] = []
   /// A command that waits for the letter of a bookmark.
   var awaitsLetter: Command?
-  var places = PlaceHistory()
+  var jumps = JumpList()
   var macro = Macro()
   var typeAhead = TypeAhead()
   var copied = Copied()
@@ -197,16 +197,8 @@ package struct Browser: Sendable {
     }
     session.looking.commit = history.selected?.commit.number
     session.looking.scope = history.scope
-    session.looking.filterStanding = preview == nil ? nil : standingOfFilter
+    session.looking.filterStanding = standingOfFilter
     session.looking.searchStanding = table.searchStanding(session)
-  }
-
-  /// The plan and the count of the filter that is typed, or which of its names no record has.
-  private var standingOfFilter: String? {
-    if table.scan?.isRunning == false, table.storedCount == 0, let unknown = table.unknownName(session) {
-      return unknown
-    }
-    return table.filterStanding(session)
   }
 
   /// While rows are being read the record pane stays on its record instead of flickering.

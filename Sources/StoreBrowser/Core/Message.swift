@@ -153,7 +153,7 @@ extension WorkSlot {
   static let rows = WorkSlot("rows")
   static let record = WorkSlot("record")
   static let gather = WorkSlot("gather", isLong: true)
-  static let place = WorkSlot("place")
+  static let editedDocuments = WorkSlot("edited-documents")
   static let search = WorkSlot("search", isLong: true)
   static let filter = WorkSlot("filter", isLong: true)
   static let sort = WorkSlot("sort", isLong: true)

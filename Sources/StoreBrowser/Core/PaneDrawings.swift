@@ -16,7 +16,7 @@ struct PaneDrawings: Sendable {
   private var grid = CellGrid(size: Size(columns: 0, rows: 0))
   private var drawn: [PaneID: Drawn] = [:]
   private var surroundings: Surroundings?
-  /// How often a pane was drawn, for the tests.
+  /// How often a pane was drawn as a whole, for the tests.
   private(set) var count = 0
 
   /// The panes of a layout, those drawn anew that changed.
@@ -32,16 +32,17 @@ struct PaneDrawings: Sendable {
     var cursor: Point?
     for (pane, frame) in placed {
       let further = pane.further(session)
-      if let known = drawn[pane.id], known.frame == frame, known.further == further,
-        pane.isDrawn(like: known.pane, frame: frame)
-      {
+      let known = drawn[pane.id].flatMap { $0.frame == frame && $0.further == further ? $0 : nil }
+      if let known, pane.isDrawn(like: known.pane, frame: frame) {
         cursor = known.cursor ?? cursor
         continue
       }
-      if drawn[pane.id] != nil { grid.fill(frame.rect) }
       grid.cursor = nil
-      pane.draw(on: &grid, frame: frame, session: session)
-      count += 1
+      if known.map({ pane.redraw(on: &grid, after: $0.pane, frame: frame, session: session) }) != true {
+        if drawn[pane.id] != nil { grid.fill(frame.rect) }
+        pane.draw(on: &grid, frame: frame, session: session)
+        count += 1
+      }
       drawn[pane.id] = Drawn(pane: pane, frame: frame, further: further, cursor: grid.cursor)
       cursor = grid.cursor ?? cursor
     }
@@ -84,6 +85,7 @@ struct PaneDrawings: Sendable {
 extension Pane {
   /// Panes that cannot be compared are always drawn.
   func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool { false }
+  func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool { false }
   func further(_ session: Session) -> String { "" }
 }
 

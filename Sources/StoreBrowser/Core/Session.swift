@@ -176,7 +176,7 @@ struct Looking: Sendable, Hashable {
   /// The difference that was asked for by W; otherwise the selected commit's is shown.
   var difference: DifferenceSource?
   /// What is known of the filter that is being typed.
-  var filterStanding: String?
+  var filterStanding: FilterStanding?
   /// What is known of the search that is being typed.
   var searchStanding: String?
 }

@@ -27,14 +27,14 @@ struct TypeAhead: Sendable {
 extension Browser {
   /// Answers that the next key builds on: what it reaches must be what was shown when it was pressed.
   private static let awaited: Set<WorkSlot> = [
-    .outline, .table, .resolve, .review, .commit, .gather, .place, .identify, .range, .mergePlan,
+    .outline, .table, .resolve, .review, .commit, .gather, .editedDocuments, .identify, .range, .mergePlan,
     .mergeCheck, .mergeCommit,
   ]
 
   /// Work that goes on beside the screens, for which not even a macro waits.
   private static let unawaited: Set<WorkSlot> = [
     .refresh, .settings, .staging, .histogram, .strip, .stepChanges, .plotPoint, .distinct, .warmUp, .rewrite,
-    .newest, .smallHistogram, .remotes, .verify, .export, .importFile,
+    .newest, .smallHistogram, .remotes, .verify, .export, .importFile, .typing, .typedPlan,
   ]
 
   /// One event: at once where the screen is there, after what is awaited otherwise. What takes back does not wait, and

@@ -7,7 +7,7 @@ import TerminalKit
 struct Completion: Sendable, Hashable {
   /// What takes the word's place.
   var text: String
-  /// What it is: `field`, `index of .population`, `operator`, `value`.
+  /// What a name is: `field, indexed`, `index of .population`; empty where what stands before it says that.
   var detail: String
   /// The word, in grapheme clusters of the line.
   var word: Range<Int>
@@ -25,46 +25,52 @@ struct ConditionVocabulary: Sendable, Hashable {
   /// Values that are there, as they are typed, by field.
   var values: [String: [String]] = [:]
 
+  /// Those that are asked for most first.
   private static let operators = [
-    "=", "!=", "<", "<=", ">", ">=", "between", "in (", "starts with", "ends with", "contains", "like", "=~ /", "has",
-    "is null", "is not null",
+    "=", ">", "<", "between", "in (", "!=", ">=", "<=", "is null", "is not null", "has",
+  ]
+  private static let textOperators = [
+    "=", "contains", "starts with", "in (", "!=", "ends with", "like", "=~ /", "between", ">", "<", ">=", "<=",
+    "is null",
+    "is not null", "has",
   ]
   private static let connectives = ["and", "or"]
-  static let limit = 8
+  /// Values that are offered at most: each is looked up.
+  static let valueLimit = 8
 
   /// Where a value is expected, the field that it is one of, and what of it is typed.
   func valueAsked(_ text: String, cursor: Int) -> (field: String, typed: String)? {
-    let place = Place(text, cursor: cursor)
-    guard case .value(let field) = place.expects else { return nil }
-    return (field, place.typed)
+    let word = TypedWord(text, cursor: cursor)
+    guard case .value(let field) = word.expects else { return nil }
+    return (field, word.typed)
   }
 
   func completions(_ text: String, cursor: Int) -> [Completion] {
-    let place = Place(text, cursor: cursor)
+    let word = TypedWord(text, cursor: cursor)
     func matching(_ words: [(text: String, detail: String)]) -> [Completion] {
-      let typed = place.typed.lowercased()
-      return words.filter { $0.text.lowercased().hasPrefix(typed) && $0.text != place.typed }.prefix(Self.limit).map {
-        Completion(text: $0.text, detail: $0.detail, word: place.word)
+      let typed = word.typed.lowercased()
+      return words.filter { $0.text.lowercased().hasPrefix(typed) && $0.text != word.typed }.map {
+        Completion(text: $0.text, detail: $0.detail, word: word.range)
       }
     }
-    switch place.expects {
+    switch word.expects {
     case .field: return matching(fields.map { ($0.name, $0.detail) } + [("not", "the opposite")])
     case .comparison(let field):
       let isText = fields.first { $0.name == field }?.isText ?? true
-      let textual: Set = ["starts with", "ends with", "contains", "like", "=~ /"]
-      return matching(Self.operators.filter { isText || !textual.contains($0) }.map { ($0, "operator") })
-    case .value(let field): return matching((values[field] ?? []).map { ($0, "a value of \(field)") })
+      return matching((isText ? Self.textOperators : Self.operators).map { ($0, "") })
+    case .value(let field): return matching((values[field] ?? []).map { ($0, "") })
     case .connective: return matching(Self.connectives.map { ($0, "") })
     }
   }
 
   /// What stands before the cursor, as far as it says what comes next.
-  private struct Place {
+  private struct TypedWord {
     enum Expected { case field, comparison(of: String), value(of: String), connective }
 
     var expects = Expected.field
     var typed = ""
-    var word = 0..<0
+    /// In characters of the line.
+    var range = 0..<0
 
     init(_ text: String, cursor: Int) {
       let characters = Array(text.prefix(cursor))
@@ -93,9 +99,9 @@ struct ConditionVocabulary: Sendable, Hashable {
       }
       if let last = words.last, last.start + last.text.count == characters.count {
         typed = last.text
-        word = last.start..<characters.count
+        range = last.start..<characters.count
       } else {
-        word = characters.count..<characters.count
+        range = characters.count..<characters.count
       }
     }
 
@@ -160,7 +166,7 @@ struct ValuesRequest: Question, Hashable {
       rank = try index.rank(of: .before(value))
     }
     var values: [String] = []
-    while values.count < ConditionVocabulary.limit, let entry = try index.entries(at: rank..<rank + 1).first {
+    while values.count < ConditionVocabulary.valueLimit, let entry = try index.entries(at: rank..<rank + 1).first {
       if case .string(let text) = entry.value, isText, !text.hasPrefix(beginning) { break }
       if let literal = ValueText(key: entry.value).filterLiteral { values.append(literal) }
       rank = try index.rank(of: .after(entry.value))
@@ -173,7 +179,7 @@ struct ValuesRequest: Question, Hashable {
     var records = try datastore.records(at: 0..<200)
     var values: [String] = []
     let selection = DocumentSelection([path])
-    while values.count < ConditionVocabulary.limit, try records.next() {
+    while values.count < ConditionVocabulary.valueLimit, try records.next() {
       guard let document = try records.rawRecord()?.document(at: selection), let value = document[path],
         let literal = ValueText(cell: value).filterLiteral, literal.hasPrefix(typed), !values.contains(literal)
       else { continue }

@@ -28,7 +28,7 @@ struct Prompt: Pane {
   var hint = ""
   /// What was typed at this prompt before, newest last.
   var history: [String]
-  private var historyPlace: Int?
+  private var historyIndex: Int?
   private var draft = ""
   /// Commands that the typed name may become.
   private(set) var suggestions: [CommandEntry] = []
@@ -36,6 +36,8 @@ struct Prompt: Pane {
   private(set) var completions: [Completion] = []
   /// The suggestion that Tab chose.
   var choice: Int?
+  /// Lines that the list has taken: it keeps them while one types, since what it covers costs more to show again than the list.
+  private var listHeight = 0
   /// The words of conditions; nil at other prompts.
   private var vocabulary: ConditionVocabulary?
 
@@ -112,6 +114,7 @@ struct Prompt: Pane {
     case .escape where showsList(above: frame.rect):
       choice = nil
       (suggestions, completions) = ([], [])
+      listHeight = 0
     default: return false
     }
     return true
@@ -122,6 +125,11 @@ struct Prompt: Pane {
 
   /// Rows above the line that leave room for a list.
   private static let leastRowsAbove = 10
+  /// Lines of the list that are in sight: each key may change them all, and on a slow line each is waited for.
+  private static let listedLines = 4
+  /// Columns of the list: its names, and of commands what they do.
+  private static let nameColumns = 24
+  private static let detailColumns = 32
 
   private mutating func edit(_ chord: KeyChord) -> Bool {
     switch chord.description {
@@ -139,21 +147,21 @@ struct Prompt: Pane {
   private mutating func changed() {
     problem = nil
     problemColumn = nil
-    historyPlace = nil
+    historyIndex = nil
     choice = nil
     suggest()
   }
 
   private mutating func recall(_ step: Int) {
     guard !history.isEmpty else { return }
-    if historyPlace == nil { draft = field.text }
-    let place = (historyPlace ?? history.count) + step
-    if place >= history.count {
-      historyPlace = nil
+    if historyIndex == nil { draft = field.text }
+    let index = (historyIndex ?? history.count) + step
+    if index >= history.count {
+      historyIndex = nil
       field.set(draft)
     } else {
-      historyPlace = max(0, place)
-      field.set(history[max(0, place)])
+      historyIndex = max(0, index)
+      field.set(history[max(0, index)])
     }
     suggest()
   }
@@ -189,11 +197,12 @@ struct Prompt: Pane {
       let isRange = Browser.isRange(field.text)
       completions = isRange || field.isSelected ? [] : vocabulary.completions(field.text, cursor: field.cursor)
     }
+    defer { listHeight = max(listHeight, min(Self.listedLines, suggestions.count + completions.count)) }
     guard kind == .palette, !field.text.contains(" "), Position(field.text) == nil || field.text.isEmpty else {
       suggestions = []
       return
     }
-    suggestions = FuzzySearch.entries(matching: field.text).prefix(8).map(\.self)
+    suggestions = FuzzySearch.entries(matching: field.text)
   }
 
   /// The two lines at the foot of the screen, and above them what the name may become.
@@ -212,11 +221,11 @@ struct Prompt: Pane {
     field.draw(
       into: &grid, at: Point(column: 1 + label, row: status.top), width: max(4, status.columns - label - 2))
     if let problem {
-      let place = problemColumn.map { min(keys.columns - 8, max(0, label + $0)) } ?? 1
-      grid.write("^", at: Point(column: place, row: keys.top), width: 1, style: theme.style(.problem))
+      let column = problemColumn.map { min(keys.columns - 8, max(0, label + $0)) } ?? 1
+      grid.write("^", at: Point(column: column, row: keys.top), width: 1, style: theme.style(.problem))
       let text = "\(theme.problemSign) \(problem)"
       let width = SafeText.width(text)
-      let start = problemColumn == nil ? 1 : place + 2 + width < keys.columns ? place + 2 : max(1, place - width - 1)
+      let start = problemColumn == nil ? 1 : column + 2 + width < keys.columns ? column + 2 : max(1, column - width - 1)
       grid.write(
         text, at: Point(column: start, row: keys.top), width: keys.columns - start, style: theme.style(.problem))
     } else {
@@ -232,10 +241,10 @@ struct Prompt: Pane {
   private func standing(_ session: Session) -> String? {
     if kind == .argument(.search), let standing = session.looking.searchStanding { return standing }
     guard kind == .argument(.filter), !field.text.isEmpty, let standing = session.looking.filterStanding,
-      !standing.isEmpty, let filter = session.looking.source?.filter
+      !standing.text.isEmpty
     else { return nil }
-    // What is typed may be no condition yet: the rows are still those of the last one that was.
-    return filter == field.text.trimmed ? standing : "\(filter): \(standing)"
+    // What is typed may be no condition yet: then it is of the last one that was.
+    return standing.filter == field.text.trimmed ? standing.text : "\(standing.filter): \(standing.text)"
   }
 
   private var defaultHint: String {
@@ -248,26 +257,47 @@ struct Prompt: Pane {
 
   /// The suggestions with what they are.
   private var shown: [(text: String, detail: String)] {
-    suggestions.map { (":\($0.name)\($0.argument.map { " \($0.placeholder)" } ?? "")", $0.title) }
+    suggestions.map(Self.line)
       + completions.map { ($0.text, $0.detail) }
   }
 
+  /// The command whose argument is being typed: it stands where it was chosen from.
+  private var usage: CommandEntry? {
+    guard kind == .palette, let space = field.text.firstIndex(of: " ") else { return nil }
+    return CommandTable.command(named: String(field.text[..<space])).flatMap {
+      CommandTable.isKnown($0.rawValue) ? CommandTable.entry($0) : nil
+    }
+  }
+
+  /// The list, its first item right above the line, so that those that stay while one types stay where they are.
   private func drawSuggestions(on grid: inout CellGrid, above status: Rect, theme: Theme) {
-    guard showsList(above: status) else { return }
-    let shown = shown
-    let width = min(status.columns, 66)
-    let top = status.top - shown.count
-    for (row, item) in shown.enumerated() {
-      let rect = Rect(column: 0, row: top + row, columns: width, rows: 1)
-      grid.fill(rect)
-      let isChosen = choice == row
+    guard listHeight > 0, status.top >= Self.leastRowsAbove else { return }
+    let details = kind == .palette ? Self.detailColumns : Self.detailColumns / 2
+    let area = Rect(
+      column: 0, row: status.top - listHeight, columns: min(status.columns, Self.nameColumns + details + 2),
+      rows: listHeight)
+    grid.fill(area)
+    for row in area.top..<area.bottom {
       grid.write(
-        "\(isChosen ? theme.cursor : " ") \(item.text)", at: rect.origin, width: 26,
+        theme.isASCII ? "|" : "│", at: Point(column: area.right - 1, row: row), width: 1, style: theme.style(.dim))
+    }
+    let first = max(0, (choice ?? 0) - Self.listedLines + 1)
+    var listed = Array(shown.enumerated().dropFirst(first).prefix(Self.listedLines))
+    if listed.isEmpty, let usage { listed = [(offset: -1, element: Self.line(usage))] }
+    for (row, (number, item)) in listed.enumerated() {
+      let rect = Rect(column: 0, row: status.top - 1 - row, columns: area.columns - 1, rows: 1)
+      let isChosen = choice == number
+      grid.write(
+        "\(isChosen ? theme.cursor : " ") \(item.text)", at: rect.origin, width: Self.nameColumns,
         style: theme.style(isChosen ? .title : .text))
       grid.write(
-        item.detail, at: Point(column: rect.left + 27, row: rect.top), width: width - 27, style: theme.style(.dim))
+        item.detail, at: Point(column: Self.nameColumns + 1, row: rect.top), width: details, style: theme.style(.dim))
       if isChosen { grid.restyle(rect) { $0.attributes.formUnion(.reverse) } }
     }
+  }
+
+  private static func line(_ entry: CommandEntry) -> (text: String, detail: String) {
+    (":\(entry.name)\(entry.argument.map { " \($0.placeholder)" } ?? "")", entry.title)
   }
 }
 

@@ -28,7 +28,7 @@ struct ValueEditor: Pane {
   private(set) var suggestion: Document?
   /// Values that the field has in other records, to step through.
   var seen: [String] = []
-  private var seenPlace: Int?
+  private var seenIndex: Int?
   /// What it held when it was opened.
   private var first: String
   private(set) var isDraft = false
@@ -73,9 +73,9 @@ struct ValueEditor: Pane {
       return true
     }
     if !seen.isEmpty, let step = ["Down": 1, "^n": 1, "Up": -1, "^p": -1][chord.description] {
-      let place = seenPlace.map { ($0 + step + seen.count) % seen.count } ?? (step > 0 ? 0 : seen.count - 1)
-      seenPlace = place
-      field.set(seen[place])
+      let index = seenIndex.map { ($0 + step + seen.count) % seen.count } ?? (step > 0 ? 0 : seen.count - 1)
+      seenIndex = index
+      field.set(seen[index])
       changed()
       return true
     }
@@ -200,8 +200,8 @@ struct ValueEditor: Pane {
     let text = text.trimmed
     if let number = NumberText(text), number.text != "nan" { return .success(.number(number)) }
     let suggestion = NumberText(text.replacing(",", with: ".").filter { $0 != " " && $0 != "'" })
-    let place = text.firstIndex(of: ",").map { _ in "“,”" } ?? "“\(text)”"
-    return .failure(Failure(reason: "not a number: \(place)", suggestion: suggestion.map(Document.number)))
+    let fault = text.firstIndex(of: ",").map { _ in "“,”" } ?? "“\(text)”"
+    return .failure(Failure(reason: "not a number: \(fault)", suggestion: suggestion.map(Document.number)))
   }
 
   private static func json(_ text: String) -> Result<Document, Failure> {

@@ -211,11 +211,11 @@ struct IndexHistogram: Sendable, Equatable {
     grid.drawAxis(
       labels, at: Point(column: bars.left, row: bars.bottom), columns: bars.columns, style: theme.style(.dim))
     if let current {
-      let place = Point(column: bars.left + layout.column(of: current) + layout.width / 2, row: bars.bottom)
+      let mark = Point(column: bars.left + layout.column(of: current) + layout.width / 2, row: bars.bottom)
       // A label that stands there says more than the mark: the bar itself is marked too.
-      func isBlank(_ step: Int) -> Bool { grid[Point(column: place.column + step, row: place.row)].text == " " }
+      func isBlank(_ step: Int) -> Bool { grid[Point(column: mark.column + step, row: mark.row)].text == " " }
       if isBlank(0), isBlank(-1) || isBlank(1) {
-        grid[place] = Cell(text: theme.isASCII ? "^" : "▲", width: 1, style: theme.style(.found))
+        grid[mark] = Cell(text: theme.isASCII ? "^" : "▲", width: 1, style: theme.style(.found))
       }
     }
   }

@@ -40,6 +40,9 @@ protocol Pane: Sendable {
   // MARK: Picture
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session)
+  /// Draws over the picture of a former state, the session and the place being the same, what differs from it; false, with nothing
+  /// drawn, where all of it is to be drawn.
+  func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool
   /// Whether its picture is the same as another state's, the session and the place being the same.
   func isDrawn(like other: any Pane, frame: PaneFrame) -> Bool
   /// What its picture shows of the session that other panes do not; see `PaneDrawings`.
@@ -93,6 +96,13 @@ extension CellGrid {
     let text = digit.map { "\($0) \(title)" } ?? title
     self.frame(
       frame.rect, title: text, footer: footer, style: theme.style(frame.isFocused ? .focusedBorder : .border),
+      heavy: frame.isFocused)
+  }
+
+  /// The lower edge of that border, with another footer.
+  mutating func lowerEdge(_ frame: PaneFrame, footer: String, theme: Theme) {
+    lowerEdge(
+      frame.rect, footer: footer, style: theme.style(frame.isFocused ? .focusedBorder : .border),
       heavy: frame.isFocused)
   }
 

@@ -108,7 +108,7 @@ struct PlotPane: KeptPane {
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
-    guard let reply, let place = cross else { return false }
+    guard let reply, let cross else { return false }
     let cell = Self.cellSize(reply, form: session.dotForm)
     switch command {
     case .left: move(-cell.x, 0)
@@ -117,16 +117,16 @@ struct PlotPane: KeptPane {
     case .down: move(0, -cell.y)
     case .halfUp, .pageUp: move(0, cell.y * 8)
     case .halfDown, .pageDown: move(0, -cell.y * 8)
-    case .first: cross = (reply.count.frame.x.lowerBound, reply.count.frame.y.upperBound)
-    case .last: cross = (reply.count.frame.x.upperBound, reply.count.frame.y.lowerBound)
-    case .range: corner = corner == nil ? place : nil
+    case .first: self.cross = (reply.count.frame.x.lowerBound, reply.count.frame.y.upperBound)
+    case .last: self.cross = (reply.count.frame.x.upperBound, reply.count.frame.y.lowerBound)
+    case .range: corner = corner == nil ? cross : nil
     case .larger: zoom(0.5)
     case .hideColumn: zoom(2)
     case .unhideColumns: subject?.frame = nil
     case .open:
       if let corner {
         session.intend(.closeView)
-        session.intend(.filter(Self.filter(reply, corner, place)))
+        session.intend(.filter(Self.filter(reply, corner, cross)))
       } else if let point, let source = subject?.source {
         session.intend(.closeView)
         session.intend(.select(RecordPlace(datastore: source.datastore, identifier: point.identifier), note: nil))
@@ -149,21 +149,21 @@ struct PlotPane: KeptPane {
   }
 
   private mutating func move(_ x: Double, _ y: Double) {
-    guard let place = cross, let frame = reply?.count.frame else { return }
-    cross = (
-      min(max(place.x + x, frame.x.lowerBound), frame.x.upperBound),
-      min(max(place.y + y, frame.y.lowerBound), frame.y.upperBound)
+    guard let cross, let frame = reply?.count.frame else { return }
+    self.cross = (
+      min(max(cross.x + x, frame.x.lowerBound), frame.x.upperBound),
+      min(max(cross.y + y, frame.y.lowerBound), frame.y.upperBound)
     )
   }
 
   private mutating func zoom(_ factor: Double) {
-    guard let frame = reply?.count.frame, let place = cross else { return }
+    guard let frame = reply?.count.frame, let cross else { return }
     func part(_ range: ClosedRange<Double>, _ middle: Double) -> ClosedRange<Double> {
       let half = (range.upperBound - range.lowerBound) * factor / 2
       guard half > 0, half.isFinite, middle - half < middle + half else { return range }
       return middle - half...middle + half
     }
-    subject?.frame = ScatterCount.Frame(x: part(frame.x, place.x), y: part(frame.y, place.y))
+    subject?.frame = ScatterCount.Frame(x: part(frame.x, cross.x), y: part(frame.y, cross.y))
   }
 
   /// The rows within a rectangle, as a filter says it.
@@ -280,8 +280,8 @@ struct PlotPane: KeptPane {
     var counts = Array(repeating: 0, count: across * down)
     let (columns, rows) = (max(1, reply.count.columns), max(1, reply.count.rows))
     for series in reply.count.counts {
-      for (place, count) in series.enumerated() where count > 0 {
-        counts[place / columns * down / rows * across + place % columns * across / columns] += Int(count)
+      for (dot, count) in series.enumerated() where count > 0 {
+        counts[dot / columns * down / rows * across + dot % columns * across / columns] += Int(count)
       }
     }
     let frame = reply.count.frame
@@ -289,10 +289,10 @@ struct PlotPane: KeptPane {
       let value = range.lowerBound + (range.upperBound - range.lowerBound) * Double(part) / Double(parts)
       return NumberFormat.fitting(NumberFormat.fixed(value, digits: 2), in: 9)
     }
-    let table = counts.enumerated().map { place, count in
+    let table = counts.enumerated().map { part, count in
       ChartTable.Row(
-        label: "\(Self.name(reply.x)) from \(limit(frame.x, place % across, of: across)), \(Self.name(reply.y)) from "
-          + limit(frame.y, down - 1 - place / across, of: down), count: count)
+        label: "\(Self.name(reply.x)) from \(limit(frame.x, part % across, of: across)), \(Self.name(reply.y)) from "
+          + limit(frame.y, down - 1 - part / across, of: down), count: count)
     }
     ChartTable(rows: table).draw(in: rect, on: &grid, theme: theme)
   }
@@ -346,32 +346,32 @@ struct PlotPane: KeptPane {
   private func drawCross(
     _ reply: PlotReply, in rect: Rect, on grid: inout CellGrid, frame: PaneFrame, session: Session
   ) {
-    guard let cross, let place = cell(of: cross, reply, rect, session.dotForm) else { return }
+    guard let cross, let middle = cell(of: cross, reply, rect, session.dotForm) else { return }
     let theme = session.theme
     if let corner, let other = cell(of: corner, reply, rect, session.dotForm) {
-      let (left, right) = (min(place.column, other.column), max(place.column, other.column))
-      let (top, bottom) = (min(place.row, other.row), max(place.row, other.row))
+      let (left, right) = (min(middle.column, other.column), max(middle.column, other.column))
+      let (top, bottom) = (min(middle.row, other.row), max(middle.row, other.row))
       grid.restyle(Rect(column: left, row: top, columns: right - left + 1, rows: bottom - top + 1)) {
         $0.attributes.formUnion(.reverse)
       }
     }
     let style = theme.style(.found)
-    for column in rect.left..<rect.right where grid[Point(column: column, row: place.row)].text == " " {
-      if abs(column - place.column) <= 3 {
-        grid[Point(column: column, row: place.row)] = Cell(text: theme.isASCII ? "-" : "─", width: 1, style: style)
+    for column in rect.left..<rect.right where grid[Point(column: column, row: middle.row)].text == " " {
+      if abs(column - middle.column) <= 3 {
+        grid[Point(column: column, row: middle.row)] = Cell(text: theme.isASCII ? "-" : "─", width: 1, style: style)
       }
     }
-    for row in rect.top..<rect.bottom where grid[Point(column: place.column, row: row)].text == " " {
-      if abs(row - place.row) <= 1 {
-        grid[Point(column: place.column, row: row)] = Cell(text: theme.isASCII ? "|" : "│", width: 1, style: style)
+    for row in rect.top..<rect.bottom where grid[Point(column: middle.column, row: row)].text == " " {
+      if abs(row - middle.row) <= 1 {
+        grid[Point(column: middle.column, row: row)] = Cell(text: theme.isASCII ? "|" : "│", width: 1, style: style)
       }
     }
-    grid[place] = Cell(text: theme.isASCII ? "+" : "┼", width: 1, style: style.with(.reverse))
-    if frame.isFocused { grid.cursor = place }
+    grid[middle] = Cell(text: theme.isASCII ? "+" : "┼", width: 1, style: style.with(.reverse))
+    if frame.isFocused { grid.cursor = middle }
   }
 
-  private func cell(of place: (x: Double, y: Double), _ reply: PlotReply, _ rect: Rect, _ form: ChartForm) -> Point? {
-    guard let dot = reply.count.dot(place.x, place.y) else { return nil }
+  private func cell(of value: (x: Double, y: Double), _ reply: PlotReply, _ rect: Rect, _ form: ChartForm) -> Point? {
+    guard let dot = reply.count.dot(value.x, value.y) else { return nil }
     return Point(column: rect.left + dot.column / form.dotsAcross, row: rect.top + dot.row / form.dotsDown)
   }
 
@@ -417,10 +417,10 @@ extension Browser {
     guard let source = table.source, table.opened != nil else { return }
     var words = (argument ?? "").split(separator: " ").map { $0.hasPrefix(".") ? String($0) : ".\($0)" }
     var by: String?
-    if let place = words.firstIndex(of: ".by") {
-      guard words.count == place + 2 else { return session.warn("plot X Y by Z: the field behind “by” is missing") }
-      by = words[place + 1]
-      words.removeSubrange(place...)
+    if let word = words.firstIndex(of: ".by") {
+      guard words.count == word + 2 else { return session.warn("plot X Y by Z: the field behind “by” is missing") }
+      by = words[word + 1]
+      words.removeSubrange(word...)
     }
     guard words.count <= 2 else { return session.warn("plot X Y by Z: two fields, not \(words.count)") }
     var unscanned = source

@@ -31,13 +31,31 @@ struct ExplainRequest: Question, Hashable {
   struct Reply: Sendable {
     var request: ExplainRequest
     var plan: QueryPlan
+    /// How many rows the plan keeps, where ranks tell.
+    var count: Int?
+
+    /// `INDEX population · 812 records`, `SCAN`.
+    func standing(_ session: Session) -> String {
+      plan.shortText + (count.map { " \(session.theme.dot) \(NumberFormat.counted($0, "record"))" } ?? "")
+    }
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
     let filter = try source.filter.map { text throws(ModelError) in try RowTest(text).filter }
     let plan = try RecordQuery(filter: filter, sort: source.sort.paths).plan(in: datastore)
-    return Reply(request: self, plan: plan)
+    return Reply(request: self, plan: plan, count: try context.rowCount(of: plan, in: source, of: datastore))
+  }
+}
+
+extension WorkContext {
+  /// How many rows of a table a plan keeps, where ranks tell: not in a range, and not in an index that has records twice or not at all.
+  func rowCount(
+    of plan: QueryPlan, in source: RowSource, of datastore: any ReadableDatastore
+  ) throws(ModelError) -> Int? {
+    guard let count = plan.exactCount, source.range == nil else { return nil }
+    guard source.index != nil else { return count }
+    return try datastore.index(source.index).count == datastore.primary.count ? count : nil
   }
 }
 

@@ -93,8 +93,8 @@ extension WorkContext {
         return
       }
       let value = by.map { document[$0] ?? .null }
-      let place = value.map { value in series.firstIndex { $0 == value } ?? series.count } ?? 0
-      guard count.add(x, y, series: place), let dot = count.dot(x, y) else { return }
+      let index = value.map { value in series.firstIndex { $0 == value } ?? series.count } ?? 0
+      guard count.add(x, y, series: index), let dot = count.dot(x, y) else { return }
       let slot = dot.row * columns + dot.column
       if ranks[slot] < 0 { ranks[slot] = Int32(clamping: rank) }
     }

@@ -30,8 +30,6 @@ package struct FilterRequest: Sendable, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var bounds: Range<Int>
-  /// Whether it is being typed: then all records are read only after a pause, in which the next key takes the work back.
-  package var isTyped = false
 }
 
 /// Puts rows in an order that no index has.
@@ -127,9 +125,9 @@ extension WorkContext {
     let test = try RowTest(request.source.filter ?? "")
     let query = RecordQuery(filter: test.filter)
     let plan = try query.plan(in: datastore)
-    report(Progress(done: 0, total: plan.entryCount, found: .plan(plan.shortText, count: plan.exactCount)))
+    let count = try rowCount(of: plan, in: request.source, of: datastore)
+    report(Progress(done: 0, total: plan.entryCount, found: .plan(plan.shortText, count: count)))
     if plan.way != .scan { return try filter(request, query: query, by: plan, in: datastore, base: index) }
-    if request.isTyped { try pause() }
     return try filterAlong(request, query, in: datastore, base: request.source.index == nil ? nil : index)
   }
 
@@ -203,19 +201,19 @@ extension WorkContext {
       for (offset, (rank, entry)) in try entries(at: chunk, of: index).enumerated() {
         let document = try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }
         // Rows that are equal in it stay in the order in which they stand.
-        let place = [start + offset, rank].flatMap { number in
+        let tail = [start + offset, rank].flatMap { number in
           (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
         }
-        try sorter.add(SortedKey(key: query.sortKey(of: document ?? .null), identifier: place))
+        try sorter.add(SortedKey(key: query.sortKey(of: document ?? .null), identifier: tail))
       }
       report(Progress(done: start + chunk.count, total: ranks.count))
     }
     var sorted: [Int] = []
     sorted.reserveCapacity(ranks.count)
     var walk = try sorter.walk()
-    while let place = try walk.next() {
+    while let tail = try walk.next() {
       if sorted.count.isMultiple(of: 4096) { try goOn() }
-      sorted.append(place[8...].reduce(0) { $0 << 8 | Int($1) })
+      sorted.append(tail[8...].reduce(0) { $0 << 8 | Int($1) })
     }
     return ScanAnswer(
       source: request.source, commit: request.commit, ranks: sorted, rowsRead: ranks.count, kept: sorted.count,
@@ -237,7 +235,6 @@ struct MatchesRequest: Question, Hashable {
   private static let limit = 100_000
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
-    try context.pause()
     let found = try context.matches(search, limit: Self.limit)
     return Reply(request: self, positions: found.positions, count: found.count)
   }

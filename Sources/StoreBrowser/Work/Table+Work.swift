@@ -242,19 +242,19 @@ extension Document {
 /// Collects the columns of the documents that were read.
 struct ColumnScan {
   private(set) var seen: [ColumnSeen] = []
-  private var places: [String: Int] = [:]
+  private var indexes: [String: Int] = [:]
 
   mutating func add(_ cells: [(path: String, value: ValueText)], _ targets: [String: ReferenceTarget] = [:]) {
     for cell in cells {
       var width = cell.value.text.count
       let label = targets[cell.path]?.label
       if let label { width += 3 + label.count }
-      if let place = places[cell.path] {
-        seen[place].width = max(seen[place].width, width)
-        if label != nil { seen[place].isNamed = true }
-        if seen[place].kind == .null || seen[place].kind == .missing { seen[place].kind = cell.value.kind }
+      if let index = indexes[cell.path] {
+        seen[index].width = max(seen[index].width, width)
+        if label != nil { seen[index].isNamed = true }
+        if seen[index].kind == .null || seen[index].kind == .missing { seen[index].kind = cell.value.kind }
       } else {
-        places[cell.path] = seen.count
+        indexes[cell.path] = seen.count
         seen.append(ColumnSeen(path: cell.path, kind: cell.value.kind, width: width, isNamed: label != nil))
       }
     }

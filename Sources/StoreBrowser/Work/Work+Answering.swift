@@ -36,7 +36,7 @@ extension Work {
     case .pin(let name, let commit): .pinned(try context.pin(name, to: commit))
     case .bulk(let request): .bulk(try context.bulk(request))
     case .export(let request): .exported(try context.export(request))
-    case .place(let request): .placed(try context.place(request))
+    case .editedDocuments(let request): .editedDocuments(try context.edits(of: request))
     case .identify(let datastore, let text, let commit):
       .identified(try context.identify(datastore: datastore, text: text, commit: commit))
     case .dereference(let value, let field, let origin, let target, let commit):

@@ -15,6 +15,7 @@ final class TerminalProcess {
   private let slave: Int32
   private var sentBytes = 0
   private let answersQuestions: Bool
+  private let synchronizes: Bool
   private var end: Int32?
 
   /// Seconds after which something is taken never to happen.
@@ -29,11 +30,14 @@ final class TerminalProcess {
   ///   - size: of the terminal.
   ///   - directory: the working directory.
   ///   - answersQuestions: whether it answers where its cursor is, as terminals do.
+  ///   - synchronizes: whether it answers that it knows synchronized updates.
   init(
     _ program: String, _ arguments: [String] = [], environment: [String: String?] = [:],
-    size: Size = Size(columns: 80, rows: 24), directory: String? = nil, answersQuestions: Bool = false
+    size: Size = Size(columns: 80, rows: 24), directory: String? = nil, answersQuestions: Bool = false,
+    synchronizes: Bool = false
   ) throws {
     self.answersQuestions = answersQuestions
+    self.synchronizes = synchronizes
     screen = TerminalScreen(size: size)
     var name = [CChar](repeating: 0, count: 128)
     master = pseudo_terminal_open(&name, name.count)
@@ -258,12 +262,15 @@ final class TerminalProcess {
       let count = read(master, &bytes, bytes.count)
       guard count > 0 else { return }
       screen.feed(bytes[..<count])
-      if answersQuestions, !screen.answers.isEmpty {
-        let taken = screen.answers.withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
-        sentBytes += max(0, taken)
-      }
-      screen.answers = []
+      if answersQuestions { answer(screen.answers) }
+      if synchronizes { answer(screen.updateAnswers) }
+      (screen.answers, screen.updateAnswers) = ([], [])
     }
+  }
+
+  private func answer(_ bytes: [UInt8]) {
+    guard !bytes.isEmpty else { return }
+    sentBytes += max(0, bytes.withUnsafeBytes { write(master, $0.baseAddress, $0.count) })
   }
 
   private static func setSize(_ size: Size, of file: Int32) {

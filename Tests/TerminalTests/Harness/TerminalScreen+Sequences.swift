@@ -37,7 +37,9 @@ extension TerminalScreen {
     case "n" where sequence.parameters == [6]:
       cursorQuestions += 1
       answers += "\u{1B}[\(cursor.row + 1);\(cursor.column + 1)R".utf8
-    case "p" where sequence.parameters == [2026]: questions += 1
+    case "p" where sequence.parameters == [2026]:
+      questions += 1
+      updateAnswers += "\u{1B}[?2026;2$y".utf8
     default: unknown.append("CSI \(sequence.intermediate)\(sequence.parameters)\(sequence.final)")
     }
   }
@@ -108,6 +110,7 @@ extension TerminalScreen {
       if sequence.final == "l" { timesOff[mode, default: 0] += 1 }
       switch mode {
       case 7: wrapsAtEdge = sequence.final == "h"
+      case 2026: markFrame(begins: sequence.final == "h")
       case 1049, 47, 1047: exchangeScreens(sequence.final == "h")
       default: break
       }

@@ -46,6 +46,11 @@ struct TerminalScreen {
   var cursorQuestions = 0
   /// What a terminal would have answered.
   var answers: [UInt8] = []
+  /// What one would have answered that knows synchronized updates.
+  var updateAnswers: [UInt8] = []
+  /// The bytes of each picture that came as a synchronized update, its two marks included.
+  var frames: [Int] = []
+  private var frameBegan = 0
   /// Bells outside of any sequence.
   var bells = 0
   /// Everything after `OSC 52 ; c ;`.
@@ -120,6 +125,13 @@ struct TerminalScreen {
       if let token = decoder.read(byte) { apply(token) }
     }
   }
+
+  /// One of the two marks of a synchronized update has come.
+  mutating func markFrame(begins: Bool) {
+    if begins { frameBegan = paintedBytes - Self.frameMark } else { frames.append(paintedBytes - frameBegan) }
+  }
+
+  private static let frameMark = "\u{1B}[?2026h".utf8.count
 
   private mutating func apply(_ token: SequenceDecoder.Token) {
     switch token {

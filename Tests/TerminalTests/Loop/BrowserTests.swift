@@ -27,41 +27,6 @@ struct BrowserTests {
     #expect(transcript.contains("opening"))
   }
 
-  @Test("where everything is shown the first screen takes at most 8,000 bytes, and a cursor key 300")
-  func bytes() throws {
-    let titles = [
-      "The Left Hand of Darkness", "Solaris", "Kindred", "Roadside Picnic", "Invisible Cities", "Žofie a drak",
-      "ペンギン・ハイウェイ", "The Dispossessed",
-    ]
-    let authors = ["Le Guin", "Lem", "Butler", "Strugatski", "Calvino", "Öztürk", "森見", "Čapek"]
-    let books = (0..<2_000).map { number in
-      #"{"id":\#(number),"title":"\#(titles[number % 8]) \#(number)","author":"\#(authors[number * 7 % 8])","#
-        + #""price":\#(Double(number * 37 % 4000) / 100),"stock":\#(number * 13 % 97)}"#
-    }
-    let store = Scratch.folder(named: "books") + "/books.strata"
-    let file = Scratch.file(named: "books.jsonl", books.joined(separator: "\n") + "\n")
-    let (status, output) = try Spawning.run(
-      "strata", ["import", store, "Book", file, "--id", "id", "--index", "author=author", "--index", "stock=stock"])
-    #expect(status == 0, "\(output)")
-    for answers in [true, false] {
-      let browser = try TerminalProcess(
-        "strata", [store], size: Size(columns: 160, rows: 48), answersQuestions: answers)
-      try browser.waitUntilIdle()
-      browser.expect("row 1 of 2 000", "5 Index", "4 History")
-      // What a terminal does not repeat is written out.
-      if answers { #expect(browser.screen.paintedBytes <= 8_000) }
-      var costs: [Int] = []
-      for _ in 0..<20 {
-        let before = browser.screen.paintedBytes
-        try browser.press("j")
-        costs.append(browser.screen.paintedBytes - before)
-      }
-      costs.sort()
-      #expect(costs[10] <= (answers ? 300 : 340), "\(costs), first screen \(browser.screen.paintedBytes)")
-      #expect(browser.cursorLine.contains("20  Invisible Cities 20"))
-    }
-  }
-
   @Test("what is no store is told without a screen, with its status")
   func noStore() throws {
     let file = Scratch.file(named: "text", "no store")

@@ -148,8 +148,8 @@ struct MigrationPane: KeptPane {
         .present(TextOverlay(title: "Log of what ran here", lines: lines.isEmpty ? ["nothing yet"] : lines)))
     case .leaveOut:
       guard let selected = selected(session) else { return false }
-      if let place = leftOut.firstIndex(of: selected.place) {
-        leftOut.remove(at: place)
+      if let index = leftOut.firstIndex(of: selected.place) {
+        leftOut.remove(at: index)
         session.say("\(selected.place.identifier) is not left out")
       } else {
         leftOut.append(selected.place)

@@ -144,8 +144,8 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   }
 
   private func line(of commit: CommitNumber, in page: Int) -> Int? {
-    guard let rows = pages[page], let place = rows.firstIndex(where: { $0.commit.number <= commit }) else { return nil }
-    return counts.prefix(page).reduce(0, +) + place
+    guard let rows = pages[page], let index = rows.firstIndex(where: { $0.commit.number <= commit }) else { return nil }
+    return counts.prefix(page).reduce(0, +) + index
   }
 
   /// Looks for a text in the names of the commits, and goes on reading older ones until another key.

@@ -278,9 +278,9 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     if line.isBranch, line.isFolded != folds {
       toggle(line.path)
     } else if folds, let parent = line.path.parent,
-      let place = tree.lines.firstIndex(where: { $0.path == parent })
+      let parentLine = tree.lines.firstIndex(where: { $0.path == parent })
     {
-      list.selection = place
+      list.selection = parentLine
     }
   }
 

@@ -83,9 +83,9 @@ extension MergePane {
           name, row.conflict.base == nil ? "—" : theme.mark, state(row.conflict.ours), state(row.conflict.theirs),
           wholeResult(row),
         ], at: at, on: &grid, styles: styles(decision(row, nil), theme, name: .title))
-    case .field(let position, let place):
+    case .field(let position, let index):
       let row = reply.conflicts[position]
-      let field = row.fields[place]
+      let field = row.fields[index]
       let decided = decision(row, field)
       func text(_ value: Document?, _ isSame: Bool) -> String {
         isSame ? "=" : value.map { ValueText(cell: $0).text } ?? "—"
@@ -113,10 +113,10 @@ extension MergePane {
   private func styles(_ decision: MergeDecision?, _ theme: Theme, name: Role = .key) -> [Style] {
     var roles: [Role] = [name, .text, .text, .text, decision == nil ? .problem : .inserted]
     if case .side(let side)? = decision {
-      for place in 1...3 { roles[place] = .dim }
+      for column in 1...3 { roles[column] = .dim }
       roles[[.base: 1, .mine: 2, .theirs: 3][side] ?? 1] = .inserted
     } else if decision != nil {
-      for place in 1...3 { roles[place] = .dim }
+      for column in 1...3 { roles[column] = .dim }
     }
     return roles.map { theme.style($0) }
   }
@@ -192,9 +192,9 @@ private struct MergeColumns {
 
   func write(_ texts: [String], at origin: Point, on grid: inout CellGrid, styles: [Style]) {
     var x = origin.column
-    for (place, text) in texts.enumerated() {
-      grid.write(text, at: Point(column: x, row: origin.row), width: widths[place], style: styles[place])
-      x += widths[place] + 1
+    for (column, text) in texts.enumerated() {
+      grid.write(text, at: Point(column: x, row: origin.row), width: widths[column], style: styles[column])
+      x += widths[column] + 1
     }
   }
 }

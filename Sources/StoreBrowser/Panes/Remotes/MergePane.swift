@@ -171,9 +171,9 @@ struct MergePane: ListPane, KeptPane {
     case .conflict(let position):
       let row = reply.conflicts[position]
       return row.isWhole && decision(row, nil) == nil
-    case .field(let position, let place):
+    case .field(let position, let index):
       let row = reply.conflicts[position]
-      return row.fields[place].isConflict && decision(row, row.fields[place]) == nil
+      return row.fields[index].isConflict && decision(row, row.fields[index]) == nil
     case .heading, .clean, .note, .blank: return false
     }
   }

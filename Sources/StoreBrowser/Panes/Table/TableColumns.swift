@@ -117,7 +117,7 @@ struct TableColumns: Sendable, Hashable {
   private static func rank(
     _ column: ColumnSeen, choice: ColumnChoice, indexed: Set<String>, isOfEntities: Bool
   ) -> Int {
-    if let place = choice.order.firstIndex(of: column.path) { return place }
+    if let index = choice.order.firstIndex(of: column.path) { return index }
     let base = choice.order.count
     // What an entity is comes before what is said of it, and when it came to be after that.
     if isOfEntities, column.path == ".type" { return base + 1 }

@@ -151,8 +151,8 @@ extension TablePane {
     if sort.isEmpty, let known = session.current?.index(source.index)?.descriptor.documentPath?.description {
       sort = [SortOrder(path: known, isDescending: source.isDescending)]
     }
-    if let place = sort.firstIndex(where: { $0.path == path }) {
-      sort[place].isDescending.toggle()
+    if let index = sort.firstIndex(where: { $0.path == path }) {
+      sort[index].isDescending.toggle()
     } else {
       sort.append(SortOrder(path: path, isDescending: false))
     }
@@ -256,10 +256,10 @@ extension TablePane {
     case .columnLeft, .columnRight:
       guard let path = selected.path else { return }
       var order = visible.compactMap(\.path)
-      guard let place = order.firstIndex(of: path) else { return }
-      let target = place + (command == .columnLeft ? -1 : 1)
+      guard let index = order.firstIndex(of: path) else { return }
+      let target = index + (command == .columnLeft ? -1 : 1)
       guard order.indices.contains(target) else { return }
-      order.swapAt(place, target)
+      order.swapAt(index, target)
       choice.order = order
       column += command == .columnLeft ? -1 : 1
     default: return

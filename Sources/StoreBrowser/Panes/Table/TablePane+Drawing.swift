@@ -33,12 +33,42 @@ extension TablePane {
         in: Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1),
         style: theme.style(.dim))
     }
-    for line in 0..<max(0, inside.rows - 1) {
+    let rows = rowsRect(frame)
+    for line in 0..<max(0, rows.rows) {
       let position = list.top + line
       guard position < count(session) else { break }
-      let rect = Rect(column: inside.left, row: inside.top + 1 + line, columns: inside.columns, rows: 1)
+      let rect = Rect(column: rows.left, row: rows.top + line, columns: rows.columns, rows: 1)
       drawRow(position, columns, slots, in: rect, frame: frame, on: &grid, session: session)
     }
+  }
+
+  /// Where the rows stand, below the titles of the columns.
+  private func rowsRect(_ frame: PaneFrame) -> Rect {
+    let inside = frame.inside
+    return Rect(column: inside.left, row: inside.top + 1, columns: inside.columns, rows: inside.rows - 1)
+  }
+
+  /// A step of the selection changes two rows and the footer, and where it scrolls the other rows are moved.
+  func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool {
+    guard let former = former as? TablePane, opened != nil, failure == nil, rangeStart == nil else { return false }
+    var stepped = former
+    (stepped.list, stepped.pendingRows) = (list, pendingRows)
+    let (rows, count, scrolled) = (rowsRect(frame), count(session), list.top - former.list.top)
+    guard stepped == self, rows.rows > 0, count > 0, abs(scrolled) < rows.rows else { return false }
+    grid.scroll(rows, by: scrolled)
+    let shown = list.top..<list.top + rows.rows
+    let entered = scrolled > 0 ? shown.upperBound - scrolled..<shown.upperBound : list.top..<list.top - scrolled
+    let columns = visibleColumns(session)
+    let slots = TableGeometry.slots(
+      columns, frozen: frozen(session), offset: columnOffset, width: rows.columns - TableGeometry.signs)
+    for position in Set(entered).union([former.list.selection, list.selection]) where shown.contains(position) {
+      let rect = Rect(column: rows.left, row: rows.top + position - list.top, columns: rows.columns, rows: 1)
+      grid.fill(rect)
+      guard position < count else { continue }
+      drawRow(position, columns, slots, in: rect, frame: frame, on: &grid, session: session)
+    }
+    grid.lowerEdge(frame, footer: footer(frame: frame, session), theme: session.theme)
+    return true
   }
 
   private func emptyText(_ session: Session) -> String {

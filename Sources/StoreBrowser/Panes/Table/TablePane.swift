@@ -36,7 +36,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
   /// Rows by rank.
   private(set) var rows: [Int: Row] = [:]
   private var pending: TableRequest?
-  private var pendingRows: RowsRequest?
+  var pendingRows: RowsRequest?
   /// Where the selection is to go once the table is open.
   var anchor: TableRequest.Anchor?
   private var wantedRank: Int?
@@ -55,10 +55,24 @@ struct TablePane: ListPane, KeptPane, Equatable {
   private(set) var searchOrigin: Int?
   /// The rows with the text that is searched for, in the order of the table.
   private(set) var matches: MatchesRequest.Reply?
-  /// Whether the filter is being typed: what is not answered by ranks waits for a pause.
-  var isTyping = false
   /// Where the selection goes once it is known whether an index has the order that was asked for.
   private var orderAnchor: TableRequest.Anchor?
+
+  /// The visible columns, and what they were made from.
+  private var arranged: ArrangedColumns?
+
+  private struct ArrangedColumns: Sendable, Equatable {
+    var origin: Arrangement
+    var columns: [TableColumn]
+  }
+
+  private struct Arrangement: Sendable, Equatable {
+    var columns: TableColumns
+    var choice: ColumnChoice
+    var commit: CommitNumber?
+    var datastore: String?
+    var index: String?
+  }
 
   private struct ScanKey: Sendable, Hashable { var source: RowSource; var commit: CommitNumber }
 
@@ -95,8 +109,8 @@ struct TablePane: ListPane, KeptPane, Equatable {
   func selectedIdentifier(_ session: Session) -> StoredKey? {
     if list.selection >= storedCount {
       let insertions = insertions(session)
-      let place = list.selection - storedCount
-      return insertions.indices.contains(place) ? insertions[place].identifier : nil
+      let index = list.selection - storedCount
+      return insertions.indices.contains(index) ? insertions[index].identifier : nil
     }
     return row(at: list.selection)?.entry.identifier
   }
@@ -107,8 +121,23 @@ struct TablePane: ListPane, KeptPane, Equatable {
   }
 
   func visibleColumns(_ session: Session) -> [TableColumn] {
-    columns.visible(
+    if let arranged, arranged.origin == arrangement(session) { return arranged.columns }
+    return columns.visible(
       choice: session.columnChoice(source?.datastore ?? ""), datastore: session.current, index: source?.index)
+  }
+
+  private func arrangement(_ session: Session) -> Arrangement {
+    Arrangement(
+      columns: columns, choice: session.columnChoice(source?.datastore ?? ""), commit: session.outline?.commit.number,
+      datastore: session.datastore, index: source?.index)
+  }
+
+  /// Keeps the visible columns, which are asked for several times with every key.
+  private mutating func arrangeColumns(_ session: Session) {
+    let origin = arrangement(session)
+    guard arranged?.origin != origin else { return }
+    arranged = nil
+    arranged = ArrangedColumns(origin: origin, columns: visibleColumns(session))
   }
 
   func selectedColumn(_ session: Session) -> TableColumn? {
@@ -235,6 +264,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
+    arrangeColumns(session)
     guard let source, session.outline != nil, session.outline?.datastore(source.datastore) != nil else { return }
     guard problem == nil else { return }
     let screen = max(8, frame.rows)
@@ -275,7 +305,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     if source.filter != nil {
       session.start(
         .filter,
-        .filter(FilterRequest(source: source, commit: session.shown, bounds: bounds, isTyped: isTyping)),
+        .filter(FilterRequest(source: source, commit: session.shown, bounds: bounds)),
         label: "filter")
     } else {
       startSort(source, ranks: nil, in: &session)
@@ -316,7 +346,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     matches = nil
   }
 
-  /// Goes to the first row with the text from where the search began, and counts all of them after a pause.
+  /// Goes to the first row with the text from where the search began, and counts all of them.
   mutating func search(typed text: String, in session: inout Session) {
     guard let source, let searchOrigin, text != searchText || matches == nil else { return }
     searchText = text.isEmpty ? nil : text
@@ -343,8 +373,8 @@ struct TablePane: ListPane, KeptPane, Equatable {
     guard searchOrigin != nil, searchText != nil, let matches else { return nil }
     let total = NumberFormat.count(matches.count)
     guard matches.count > 0 else { return "no match in \(NumberFormat.counted(storedCount, "row"))" }
-    guard let place = matches.positions.firstIndex(of: list.selection) else { return "\(total) rows match" }
-    return "\(NumberFormat.count(place + 1)) of \(total)"
+    guard let index = matches.positions.firstIndex(of: list.selection) else { return "\(total) rows match" }
+    return "\(NumberFormat.count(index + 1)) of \(total)"
   }
 
   // MARK: Answers

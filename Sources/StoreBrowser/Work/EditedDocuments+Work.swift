@@ -2,7 +2,7 @@ package import Documents
 package import DatastoreModel
 
 /// Documents that came back from an editor, to be made edits of the records that they are.
-package struct PlaceRequest: Sendable {
+package struct EditedDocumentsRequest: Sendable {
   package var datastore: String
   package var commit: CommitNumber
   package var documents: [Document]
@@ -11,30 +11,30 @@ package struct PlaceRequest: Sendable {
   package var identifierPath: String?
 }
 
-package struct PlaceAnswer: Sendable {
+package struct EditedDocumentsAnswer: Sendable {
   package var edits: [RecordEdit]
   package var unchanged: Int
 }
 
 extension WorkContext {
-  func place(_ request: PlaceRequest) throws(ModelError) -> PlaceAnswer {
+  func edits(of request: EditedDocumentsRequest) throws(ModelError) -> EditedDocumentsAnswer {
     let datastore = try datastore(request.datastore, at: request.commit)
     let path = try request.identifierPath.map { text throws(ModelError) in try Self.path(text) }
-    var answer = PlaceAnswer(edits: [], unchanged: 0)
+    var answer = EditedDocumentsAnswer(edits: [], unchanged: 0)
     for (position, document) in request.documents.enumerated() {
       try goOn()
       let opened = position < request.records.count ? request.records[position] : request.records.last
       guard let opened else { continue }
-      try place(
+      try add(
         document, opened: opened, isNew: position >= request.records.count || opened.identifier.bytes.isEmpty,
         path: path, in: datastore, answer: &answer)
     }
     return answer
   }
 
-  private func place(
+  private func add(
     _ document: Document, opened: Record, isNew: Bool, path: DocumentPath?, in datastore: any ReadableDatastore,
-    answer: inout PlaceAnswer
+    answer: inout EditedDocumentsAnswer
   ) throws(ModelError) {
     let key = datastore.descriptor.key
     guard isNew else {

@@ -1,0 +1,36 @@
+import DatastoreModel
+
+/// Where one was: for ^o and gi.
+struct Jump: Sendable, Hashable {
+  var source: RowSource
+  var identifier: StoredKey?
+  var asOf: CommitNumber?
+}
+
+struct JumpList: Sendable {
+  private var jumps: [Jump] = []
+  private var position = 0
+
+  static let limit = 200
+
+  /// Notes where one is, before it is left.
+  mutating func leave(_ jump: Jump) {
+    jumps.removeSubrange(min(position, jumps.count)...)
+    if jumps.last != jump { jumps.append(jump) }
+    if jumps.count > Self.limit { jumps.removeFirst() }
+    position = jumps.count
+  }
+
+  mutating func back(from here: Jump) -> Jump? {
+    guard position > 0 else { return nil }
+    if position == jumps.count { jumps.append(here) }
+    position -= 1
+    return jumps[position]
+  }
+
+  mutating func forward() -> Jump? {
+    guard position + 1 < jumps.count else { return nil }
+    position += 1
+    return jumps[position]
+  }
+}
