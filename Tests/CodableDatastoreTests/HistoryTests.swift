@@ -144,23 +144,6 @@ struct HistoryTests {
     #expect(try await books.load(1)?.pages == 1)
   }
 
-  @Test("undo keeps indexes right whose order only the app knows")
-  func undoingComparatorOrder() async throws {
-    let seats = OrderTests.SeatFormat.datastore(persistence)
-    let seat = OrderTests.Seat(
-      id: OrderTests.Place(row: 1, seat: "a"), grade: .poor, price: OrderTests.Backwards(number: 1))
-    var better = seat
-    better.grade = .best
-    try await seats.persist(seat)
-    try await seats.persist(better)
-    let improved = try #require(try await persistence.head).id
-    try await seats.persist(
-      OrderTests.Seat(id: OrderTests.Place(row: 2, seat: "b"), grade: .fair, price: OrderTests.Backwards(number: 2)))
-    try await persistence.undo(improved)
-    #expect(try await seats.load(OrderTests.Grade.poor, from: \.grade).all() == [seat])
-    #expect(try await seats.load(OrderTests.Grade.best, from: \.grade).all().isEmpty)
-  }
-
   @Test("commits can be named")
   func names() async throws {
     let books = BookFormat.datastore(persistence)

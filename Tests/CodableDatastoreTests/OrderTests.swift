@@ -143,3 +143,22 @@ struct OrderTests {
     static let currentVersion = Version.only
   }
 }
+
+extension OrderTests {
+  @Test("undo keeps indexes right whose order only the app knows")
+  func undoingComparatorOrder() async throws {
+    let seats = SeatFormat.datastore(persistence)
+    let seat = Seat(
+      id: Place(row: 1, seat: "a"), grade: .poor, price: Backwards(number: 1))
+    var better = seat
+    better.grade = .best
+    try await seats.persist(seat)
+    try await seats.persist(better)
+    let improved = try #require(try await persistence.head).id
+    try await seats.persist(
+      Seat(id: Place(row: 2, seat: "b"), grade: .fair, price: Backwards(number: 2)))
+    try await persistence.undo(improved)
+    #expect(try await seats.load(Grade.poor, from: \.grade).all() == [seat])
+    #expect(try await seats.load(Grade.best, from: \.grade).all().isEmpty)
+  }
+}

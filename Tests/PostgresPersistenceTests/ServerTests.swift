@@ -1,4 +1,5 @@
 import CodableDatastore
+import DatastoreModel
 import Foundation
 import PostgresPersistence
 import StorageEngine
@@ -14,6 +15,13 @@ struct ServerTests {
   /// A persistence with connections of its own, as another process has them.
   private func other() throws -> MemoryPersistence {
     MemoryPersistence(at: location + "&application_name=\(UInt32.random(in: 0 ... .max))")
+  }
+
+  /// Books as a declaration without indexes writes them, in a process of its own.
+  private func fill(_ numbers: ClosedRange<Int>) async throws {
+    let persistence = try other()
+    let plain = PlainBookFormat.datastore(persistence)
+    try await persistence.perform { for book in Book.numbered(numbers) { try await plain.persist(book) } }
   }
 
   private func roundTrips(
@@ -118,20 +126,58 @@ struct ServerTests {
     let books = BookFormat.datastore(persistence)
     try await persistence.perform { for book in Book.numbered(1...400) { try await books.persist(book) } }
     _ = try await books.load(1)
-    #expect(try await roundTrips(persistence) { _ = try await books.load(200) } <= 2)
-    let range = try await roundTrips(persistence) {
-      let found = try await books.load("Book 100"..."Book 180", from: \.title).all()
-      #expect(found.count == 81)
+    func trips(_ count: UInt64, _ what: String, _ body: () async throws -> Void) async throws {
+      let taken = try await roundTrips(persistence, body)
+      #expect(taken == count, "\(what)")
     }
-    #expect(range <= 6, "\(range)")
-    // The records that a direct index leads to come in one more.
-    let direct = try await roundTrips(persistence) {
-      let found = try await books.load(1000...1800, from: \.pages).all()
-      #expect(found.count == 81)
+    try await trips(1, "a load") {
+      let found = try await books.load(200)
+      #expect(found?.id == 200)
     }
-    #expect(direct <= 6, "\(direct)")
-    let single = try await roundTrips(persistence) { try await books.persist(Book(id: 900, title: "New")) }
-    #expect(single <= 5, "\(single)")
+    try await trips(1, "a load of nothing") {
+      let found = try await books.load(7_000)
+      #expect(found == nil)
+    }
+    func page(
+      _ what: String, _ expected: [Int], trips count: UInt64 = 1, _ load: () -> some AsyncInstances<Book>
+    ) async throws {
+      try await trips(count, what) {
+        let found = try await load().all()
+        #expect(found.map(\.id) == expected, "\(what)")
+      }
+    }
+    try await page("of an index, with its records", Array(100...180)) {
+      books.load("Book 100"..."Book 180", from: \.title)
+    }
+    try await page("of a direct one, backwards", (100...180).reversed()) {
+      books.load(1000...1800, order: .descending, from: \.pages)
+    }
+    try await trips(1, "one value of one") {
+      let found = try await books.load("isbn-77", from: \.isbn)
+      #expect(found?.id == 77)
+    }
+    try await page("of the records themselves", Array(11...90)) { books.load(11...90) }
+    try await page("of what begins with a text", Array(200...209)) { books.load(prefix: "Book 20", from: \.title) }
+    try await page("of nothing", []) { books.load(prefix: "Look", from: \.title) }
+    // Pages grow: 100, 200, the rest.
+    try await page("of everything", Array(1...400), trips: 3) { books.load(..., from: \.title) }
+    // Of the past: the newest state is not asked for, but the commit is.
+    let then = try #require(try await persistence.head).id
+    try await books.persist(Book(id: 900, title: "Book 150 again"))
+    let view = try await books.view(at: then)
+    try await page("of the past", Array(150...160)) { view.load("Book 150"..."Book 160", from: \.title) }
+    try await trips(2, "a new record: the newest state with what is there, the flush") {
+      try await books.persist(Book(id: 901, title: "New"))
+    }
+    try await trips(3, "a changed one: also its entries before") {
+      try await books.persist(Book(id: 901, title: "Newer"))
+    }
+    // A transaction reads its view, and goes out at once, however much it writes.
+    try await trips(12, "many new records: each is looked for") {
+      try await persistence.perform {
+        for book in Book.numbered(500...509) { try await books.persist(book) }
+      }
+    }
   }
 
   @Test("neither the main actor nor the pool waits for the network")
@@ -188,15 +234,120 @@ struct ServerTests {
 
   @Test("warm-up builds an index once, whoever begins it, and the store fits both")
   func warmUp() async throws {
-    let (here, there) = (try other(), try other())
-    let plain = PlainBookFormat.datastore(here)
-    try await here.perform { for book in Book.numbered(1...50) { try await plain.persist(book) } }
+    let there = try other()
+    try await fill(1...50)
     async let first: Void = BookFormat.datastore(try other()).warm()
     async let second: Void = BookFormat.datastore(there).warm()
     _ = try await (first, second)
     let books = BookFormat.datastore(there)
     #expect(try await books.load("Book 007", from: \.title).all().map(\.id) == [7])
     #expect(try await books.load(..., from: \.pages).all().count == 50)
+  }
+
+  @Test("a warm-up is watched by another process: it hears of its steps while nothing is committed, and of its end")
+  func watchedWarmUp() async throws {
+    let (here, there) = (try other(), try other())
+    try await fill(1...50)
+    let watcher = try there._store.engine()
+    let (stirs, stirred) = AsyncStream<Void>.makeStream()
+    let following = try watcher.follow { stirred.yield() }
+    let (steps, told) = AsyncStream<Void>.makeStream()
+    let (permits, permitted) = AsyncStream<Void>.makeStream()
+    let permit = Permit(permits)
+    let books: BookFormat.Datastore = .JSONStore(
+      persistence: here,
+      migrations: [
+        .first: { decoder, data in
+          told.yield()
+          await permit.wait()
+          return try decoder.decode(Book.self, from: data)
+        }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+    let warming = Task {
+      do {
+        try await books.warm()
+      } catch {
+        told.finish()
+        stirred.finish()
+        throw error
+      }
+    }
+    // It stands at its first record.
+    for await _ in steps { break }
+    var found: Activity?
+    for await _ in stirs {
+      found = watcher.activity.flatMap { Activity(bytes: $0) }
+      if found != nil { break }
+    }
+    #expect(found?.title.contains("Books") == true, "\(String(describing: found))")
+    #expect(found?.steps.isEmpty == false)
+    permitted.finish()
+    try await warming.value
+    for await _ in stirs { if watcher.activity == nil { break } }
+    withExtendedLifetime(following) {}
+    let theirs = BookFormat.datastore(there)
+    #expect(try await theirs.load("Book 007", from: \.title).all().map(\.id) == [7])
+  }
+
+  @Test("a warm-up whose lease was taken over writes nothing")
+  func lostWarmUp() async throws {
+    let persistence = try other()
+    try await fill(1...5)
+    let before = try #require(try await persistence.head).id
+    let server = try #require(TestServer.shared)
+    let schema = location.split(separator: "=").last.map(String.init) ?? ""
+    let books: BookFormat.Datastore = .JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          server.psql("update \(schema).lease set holder = '\\x00' where what like 'warm up%'")
+          return try decoder.decode(Book.self, from: data)
+        }, .second: { try $0.decode(Book.self, from: $1) },
+      ])
+    let error = await #expect(throws: StoreError.self) { try await books.warm() }
+    #expect(error?.message.contains("taken over") == true, "\(String(describing: error))")
+    #expect(try await persistence.head?.id == before)
+  }
+
+  @Test("a sequence shows what there was when it was first read, however often it is read")
+  func sequence() async throws {
+    let (here, there) = (try other(), try other())
+    let (ours, theirs) = (BookFormat.datastore(here), BookFormat.datastore(there))
+    for book in Book.numbered(1...3) { try await ours.persist(book) }
+    let all = ours.load(..., from: \.title)
+    try await theirs.delete(1)
+    #expect(try await all.all().map(\.id) == [2, 3])
+    try await theirs.delete(2)
+    try await ours.delete(3)
+    #expect(try await all.all().map(\.id) == [2, 3])
+    #expect(try await ours.load(..., from: \.title).all().isEmpty)
+  }
+
+  @Test("what was made in a transaction shows what it had written by then, and after it too")
+  func moments() async throws {
+    let persistence = try other()
+    let books = BookFormat.datastore(persistence)
+    try await books.persist(Book(id: 1, title: "Ulysses"))
+    let (before, after) = try await persistence.perform {
+      try await books.persist(Book(id: 2, title: "Odyssey"))
+      let before = books.load(..., from: \.title)
+      try await books.persist(Book(id: 1, title: "Ulysses", pages: 700))
+      try await books.delete(2)
+      let inside = try await before.all()
+      #expect(inside.map(\.title) == ["Odyssey", "Ulysses"] && inside.last?.pages != 700)
+      return (before, books.load(..., from: \.title))
+    }
+    #expect(try await before.all().map(\.id) == [2, 1])
+    #expect(try await after.all().map(\.pages) == [700])
+  }
+
+  @Test("a zero character, which no text of a server holds, is shown by its symbol in the history")
+  func zeros() async throws {
+    let persistence = try other()
+    let books = BookFormat.datastore(persistence, key: "a\0b")
+    try await books.persist(Book(id: 1, title: "Zero \0"))
+    #expect(try await books.load("Zero \0", from: \.title).all().map(\.id) == [1])
+    #expect(try await persistence.head?.action == "persist a\u{2400}b")
   }
 
   @Test("history, undo and restore are as on a disk")
@@ -229,6 +380,15 @@ struct ServerTests {
     }
     #expect(heard.sorted() == [2, 3, 4, 5, 6, 7])
   }
+}
+
+/// Lets nobody through until its stream has ended.
+private struct Permit {
+  private let opening: Task<Void, Never>
+
+  init(_ permits: AsyncStream<Void>) { opening = Task { for await _ in permits {} } }
+
+  func wait() async { await opening.value }
 }
 
 /// A type whose order only the app knows.

@@ -127,9 +127,14 @@ final class StoreConnection: Sendable {
   }
 
   /// The newest durable state, here or of another process; nil where there is no store.
-  func currentView(forWriter: Bool) throws -> View? {
+  ///
+  /// - Parameter foresight: what will be read of it, for a server.
+  func currentView(forWriter: Bool, foreseeing foresight: Foresight? = nil) throws -> View? {
     guard let store = try storeForReading(forWriter: forWriter) else { return nil }
-    return try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
+    return try throwingStoreErrors { () throws(StorageError) in
+      if let foresight { return try store.refresh(foreseeing: foresight) }
+      return try store.refresh()
+    }
   }
 
   /// A number that stays the same for as long as a read outside of transactions sees the same state; nil where only

@@ -99,8 +99,8 @@ public final class _StoreHandle: Sendable {
   }
 
   /// The newest state, outside of any transaction.
-  func currentView() throws -> View? {
+  func currentView(foreseeing foresight: Foresight? = nil) throws -> View? {
     try requireOpen()
-    return try connection.currentView(forWriter: !isReadOnly)
+    return try connection.currentView(forWriter: !isReadOnly, foreseeing: foresight)
   }
 }

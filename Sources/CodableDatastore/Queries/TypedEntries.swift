@@ -9,6 +9,8 @@ struct TypedEntries: QueryEntries {
   let identifiers: KeyOrder
   /// The records that entries of an index lead to: on a server they are asked for along with the entries.
   var records: Tree? = nil
+  /// What a server is asked for first, where the entries are those of a range that nobody counted.
+  var page: PageRequest?
 
   var hasBytesAsOrder: Bool { order.map { $0.treeOrder == .bytes } ?? identifiers.isBytes }
 
@@ -17,7 +19,8 @@ struct TypedEntries: QueryEntries {
   }
 
   func cursor(at ranks: Range<Int>, isBackward: Bool) -> any EntryCursor {
-    TypedCursor(
+    if let page { return ServedRangeCursor(tree, page) }
+    return TypedCursor(
       tree: tree, records: tree.isServed && order != nil ? records : nil, isIndex: order != nil, ranks: ranks,
       isBackward: isBackward)
   }

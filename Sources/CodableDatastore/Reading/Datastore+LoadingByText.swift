@@ -11,10 +11,10 @@ extension Datastore {
   public nonisolated func load<Index: RetrievableIndexRepresentation<InstanceType, String>>(
     prefix: String, order: RangeOrder = .ascending, from index: KeyPath<Format, Index>
   ) -> some AsyncInstances<InstanceType> {
-    StoredInstances(core, indexAt: index, isDescending: order == .descending) { core, tree, _ in
+    StoredInstances(core, indexAt: index, isDescending: order == .descending) { _, _ in
       // A text's key ends with a zero, which is no part of what it begins with.
       let start = Array(try KeyEncoding.string.encode(.string(prefix)).dropLast())
-      return try core.ranks(from: start, to: start + [0xFF], in: tree)
+      return EntryBounds(from: start, to: start + [0xFF])
     }
   }
 

@@ -15,8 +15,16 @@ extension DatastoreCore {
   func load(_ identifier: Identifier) async throws -> Instance? {
     if store.connection.slices.isUsedUp() { await store.connection.slices.giveWay() }
     let key = try key(of: identifier)
-    if store.connection.isServed { return try await ServerThreads.run { try await loadHere(key) } }
+    if store.connection.isServed { return try await ServerThreads.run { try await loadServed(key) } }
     return try await loadHere(key)
+  }
+
+  /// The newest state and the record come together.
+  private func loadServed(_ key: [UInt8]) async throws -> Instance? {
+    let state = try await ready(foreseeing: .keys([ForeseenKey(tree: recordsTree, key: key)]))
+    guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key))
+    else { return nil }
+    return try await coder.decode(record).instance
   }
 
   private func loadHere(_ key: [UInt8]) async throws -> Instance? {
@@ -45,8 +53,8 @@ extension DatastoreCore {
     _ range: some IndexRangeExpression<Identifier>, order: RangeOrder
   ) -> StoredInstances<Format> {
     let order = range.order.combined(with: order)
-    return StoredInstances(self, isDescending: order == .descending) { core, tree in
-      try core.ranks(of: range, in: tree, key: { try core.key(of: $0) }) { key, after in
+    return StoredInstances(self, isDescending: order == .descending) { core in
+      try EntryBounds(of: range, key: { try core.key(of: $0) }) { key, after in
         try core.identifiers.order.bound(of: key, after: after)
       }
     }
@@ -57,10 +65,10 @@ extension DatastoreCore {
     _ range: some IndexRangeExpression<Value>, order: RangeOrder, from path: KeyPath<Format, Index>
   ) -> StoredInstances<Format> {
     let order = range.order.combined(with: order)
-    return StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, tree, index in
+    return StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, index in
       guard let coder = index.coder as? KeyCoder<Value> else { throw DatastoreError.missingIndex }
-      return try core.ranks(
-        of: range, in: tree, key: { value in try core.ordering(index: index.name) { try coder.key(of: value) } }
+      return try EntryBounds(
+        of: range, key: { value in try core.ordering(index: index.name) { try coder.key(of: value) } }
       ) { key, after in
         try index.order.bound(of: key, after: after)
       }
@@ -71,7 +79,7 @@ extension DatastoreCore {
   func instances<Index: IndexRepresentation<Instance>>(
     order: RangeOrder, from path: KeyPath<Format, Index>
   ) -> StoredInstances<Format> {
-    StoredInstances(self, indexAt: path, isDescending: order == .descending) { _, tree, _ in 0..<(try tree.entryCount) }
+    StoredInstances(self, indexAt: path, isDescending: order == .descending) { _, _ in EntryBounds() }
   }
 
   /// The first instance of a value, by identifier.
@@ -80,25 +88,5 @@ extension DatastoreCore {
   ) async throws -> Instance? {
     var iterator = instances(IndexRange(only: value), order: .ascending, from: path).makeAsyncIterator()
     return try await iterator.next()
-  }
-
-  /// The entries of a range, as ranks: two searches, whatever the range holds.
-  func ranks<Bound>(
-    of range: some IndexRangeExpression<Bound>, in tree: Tree, key: (Bound) throws -> [UInt8],
-    bound: (_ key: [UInt8], _ after: Bool) throws -> SoughtPlace
-  ) throws -> Range<UInt64> {
-    let lower: UInt64 =
-      switch range.lowerBoundExpression {
-      case .extent: 0
-      case .including(let value): try tree.rank(of: bound(key(value), false))
-      case .excluding(let value): try tree.rank(of: bound(key(value), true))
-      }
-    let upper: UInt64 =
-      switch range.upperBoundExpression {
-      case .extent: try tree.entryCount
-      case .including(let value): try tree.rank(of: bound(key(value), true))
-      case .excluding(let value): try tree.rank(of: bound(key(value), false))
-      }
-    return lower..<max(lower, upper)
   }
 }

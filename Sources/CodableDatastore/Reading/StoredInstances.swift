@@ -1,7 +1,9 @@
 import DatastoreModel
+import Locks
 import StorageEngine
 
-/// A run of instances as they were when the sequence was made: a query whose range is known from the start.
+/// A run of instances as they were when the sequence was made, or on a server, outside of transactions, when it was first read: a query whose
+/// range is known from the start.
 ///
 /// It may be read several times, by several tasks, or not at all; it holds up nobody. Instances are decoded as they are
 /// asked for.
@@ -14,12 +16,21 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
   /// What a transaction on a server had written when the sequence was made, of which the plan is made when it is read.
   private let moment: ReadState?
   private let scope: TransactionScope?
+  /// On a server: what the first reading found.
+  private let shown: ShownState?
+  /// What a server will be asked for first, where that is known before its state is.
+  private let firstPage: @Sendable () -> PageRequest?
   private let plan: @Sendable (ReadState) throws -> PlannedQuery?
 
-  fileprivate init(_ core: DatastoreCore<Format>, plan: @escaping @Sendable (ReadState) throws -> PlannedQuery?) {
+  fileprivate init(
+    _ core: DatastoreCore<Format>, firstPage: @escaping @Sendable () -> PageRequest?,
+    plan: @escaping @Sendable (ReadState) throws -> PlannedQuery?
+  ) {
     self.core = core
+    self.firstPage = firstPage
     self.plan = plan
     scope = Transactions.scope(for: core.store)
+    shown = core.store.connection.isServed ? ShownState() : nil
     var prepared: Result<PlannedQuery?, any Error>?
     var moment: ReadState?
     do {
@@ -79,10 +90,32 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
         try prepared.get()
       } else if let moment {
         try plan(moment)
+      } else if let shown {
+        try plan(try await shown.state(orBy: newest))
       } else {
-        try plan(try await core.ready())
+        try plan(try await newest())
       }
     return planned.map { TypedQueryRun(core, $0) }
+  }
+
+  private func newest() async throws -> ReadState {
+    try await core.ready(foreseeing: core.view == nil ? firstPage().map { .page($0) } : nil)
+  }
+}
+
+/// The state that a sequence shows which begins when it is first read: each later reading finds the same.
+private final class ShownState: Sendable {
+  private let known = Mutex<ReadState?>(nil)
+
+  /// Of several first readings at once the one that ends first tells.
+  func state(orBy newest: () async throws -> ReadState) async throws -> ReadState {
+    if let known = known.withLock({ $0 }) { return known }
+    let found = try await newest()
+    return known.withLock { known in
+      let first = known ?? found
+      known = first
+      return first
+    }
   }
 }
 
@@ -90,31 +123,45 @@ extension StoredInstances {
   /// A run of records in the order of their identifiers.
   init(
     _ core: DatastoreCore<Format>, isDescending: Bool,
-    ranks: @escaping @Sendable (DatastoreCore<Format>, Tree) throws -> Range<UInt64>
+    bounds: @escaping @Sendable (DatastoreCore<Format>) throws -> EntryBounds
   ) {
-    self.init(core) { state in
-      guard let tree = try core.recent.tree(core.recordsTree, of: state) else { return nil }
+    let page: @Sendable (EntryBounds) -> PageRequest? = { bounds in
+      bounds.page(of: core.recordsTree, isDescending: isDescending, records: nil)
+    }
+    self.init(core, firstPage: { (try? bounds(core)).flatMap(page) }) { state in
+      guard let tree = try core.tree(core.recordsTree, of: state) else { return nil }
       let entries = TypedEntries(tree: tree, order: nil, identifiers: core.identifiers.order)
-      return PlannedQuery(
-        along: "", at: try ranks(core, tree), isDescending: isDescending, records: tree, entries: entries)
+      let bounds = try bounds(core)
+      return try PlannedQuery(
+        along: "", within: bounds, at: page(bounds), isDescending: isDescending, records: tree, entries: entries)
     }
   }
 
   /// A run of records in the order of an index.
   init<Index: IndexRepresentation<Format.Instance>>(
     _ core: DatastoreCore<Format>, indexAt path: KeyPath<Format, Index>, isDescending: Bool,
-    ranks: @escaping @Sendable (DatastoreCore<Format>, Tree, IndexPlan<Format.Instance>) throws -> Range<UInt64>
+    bounds: @escaping @Sendable (DatastoreCore<Format>, IndexPlan<Format.Instance>) throws -> EntryBounds
   ) {
     let index = Result { try core.index(at: path) }
-    self.init(core) { state in
+    let page: @Sendable (EntryBounds, IndexPlan<Format.Instance>) -> PageRequest? = { bounds, index in
+      bounds.page(of: index.tree, isDescending: isDescending, records: core.recordsTree)
+    }
+    self.init(
+      core,
+      firstPage: {
+        guard let index = try? index.get(), let bounds = try? bounds(core, index) else { return nil }
+        return page(bounds, index)
+      }
+    ) { state in
       let index = try index.get()
       let (records, tree) = try core.trees(of: index, in: state)
       guard let records else { return nil }
       guard let tree, try core.canRead(index, in: records) else { throw core.missing(index) }
       let entries = TypedEntries(
         tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
-      return PlannedQuery(
-        along: index.name, at: try ranks(core, tree, index), isDescending: isDescending, records: records,
+      let bounds = try bounds(core, index)
+      return try PlannedQuery(
+        along: index.name, within: bounds, at: page(bounds, index), isDescending: isDescending, records: records,
         entries: entries)
     }
   }
@@ -122,12 +169,22 @@ extension StoredInstances {
 
 extension PlannedQuery {
   /// The entries of one range, in their order or in the exact reverse of it. An instance with several values comes once for each.
+  ///
+  /// In a file they are counted, which costs two searches; a server is asked for pages of what lies between the bounds.
   fileprivate init(
-    along name: String, at ranks: Range<UInt64>, isDescending: Bool, records: Tree, entries: TypedEntries
-  ) {
-    plan = .entries(
-      of: name, at: Int(clamping: ranks.lowerBound)..<Int(clamping: ranks.upperBound), isReversed: isDescending,
-      rows: ranks.count)
+    along name: String, within bounds: EntryBounds, at page: PageRequest?, isDescending: Bool, records: Tree,
+    entries: TypedEntries
+  ) throws {
+    var entries = entries
+    let ranks: Range<Int>
+    if entries.tree.isServed, let page {
+      entries.page = page
+      ranks = 0..<Int.max
+    } else {
+      let counted = try bounds.ranks(in: entries.tree)
+      ranks = Int(clamping: counted.lowerBound)..<Int(clamping: counted.upperBound)
+    }
+    plan = .entries(of: name, at: ranks, isReversed: isDescending, rows: ranks.count)
     self.records = records
     trees = [name: entries]
   }

@@ -63,7 +63,7 @@ extension DatastoreCore {
   func instances<Index: IndexRepresentation<Instance>>(
     prefix: [TierKey], range: TierRange?, order: RangeOrder, from path: KeyPath<Format, Index>
   ) -> StoredInstances<Format> {
-    StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, tree, index in
+    StoredInstances(self, indexAt: path, isDescending: order == .descending) { core, index in
       try core.ordering(index: index.name) {
         guard case .compound(let tiers) = index.descriptor.encoding, index.order.treeOrder == .bytes,
           prefix.count + (range == nil ? 0 : 1) <= tiers.count
@@ -71,7 +71,7 @@ extension DatastoreCore {
         var start: [UInt8] = []
         for (tier, value) in zip(tiers, prefix) { start += try value.key(in: tier) }
         guard let range else {
-          return try core.ranks(from: start, to: start + [0xFF], in: tree)
+          return EntryBounds(from: start, to: start + [0xFF])
         }
         let tier = tiers[prefix.count]
         let (low, high) = tier.isDescending ? (range.upper, range.lower) : (range.lower, range.upper)
@@ -87,14 +87,9 @@ extension DatastoreCore {
           case .including(let value): start + (try value.key(in: tier)) + [0xFF]
           case .excluding(let value): start + (try value.key(in: tier))
           }
-        return try core.ranks(from: from, to: to, in: tree)
+        return EntryBounds(from: from, to: to)
       }
     }
-  }
-
-  func ranks(from: [UInt8], to: [UInt8], in tree: Tree) throws -> Range<UInt64> {
-    let lower = try tree.rank(of: SoughtPlace.bytes(from))
-    return lower..<max(lower, try tree.rank(of: SoughtPlace.bytes(to)))
   }
 }
 

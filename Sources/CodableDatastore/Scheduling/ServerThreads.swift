@@ -36,17 +36,19 @@ extension _StoreHandle {
     connection.isServed ? try await ServerThreads.run(body) : try await body()
   }
 
-  /// Does long work that one program does for all, such as a warm-up; waits while another one is at it.
-  func leased<Value>(_ what: String, _ body: () async throws -> Value) async throws -> Value {
-    guard connection.isServed else { return try await body() }
+  /// Does long work that one program does for all, such as a warm-up; waits while another one is at it. `body` gets what its transaction
+  /// requires; nil where nobody else can be at it.
+  func leased<Value>(_ what: String, _ body: ((any HeldWork)?) async throws -> Value) async throws -> Value {
+    guard connection.isServed else { return try await body(nil) }
     while true {
       let lease = try await onThread { [connection] in try connection.storeForWriting().lease(what) }
-      if case .held = lease {
-        try await Task.sleep(for: .milliseconds(200))
-        continue
+      switch lease {
+      case .held: try await Task.sleep(for: .milliseconds(200))
+      case .needless: return try await body(nil)
+      case .taken(let work):
+        defer { withExtendedLifetime(work) {} }
+        return try await body(work)
       }
-      defer { withExtendedLifetime(lease) {} }
-      return try await body()
     }
   }
 }

@@ -11,13 +11,14 @@ final class OpenWork: Sendable {
   /// What was found out about datastores in this transaction, by their numbers.
   private let known = Mutex<[UInt64: KnownDatastore]>([:])
 
-  init(connection: StoreConnection) async throws {
+  /// - Parameter foreseen: what the transaction will look at first.
+  init(connection: StoreConnection, foreseeing foreseen: [ForeseenKey] = []) async throws {
     self.connection = connection
     let store =
       connection.isOpenForWriting
       ? try connection.storeForWriting() : try await onThread { try connection.storeForWriting() }
     do {
-      transaction = try await store.begin()
+      transaction = foreseen.isEmpty ? try await store.begin() : try await store.begin(foreseeing: foreseen)
     } catch {
       throw StoreError(error)
     }

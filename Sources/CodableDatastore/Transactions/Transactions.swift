@@ -47,8 +47,10 @@ enum Transactions {
   }
 
   /// Runs one write: as a step of the transaction that it is called in, or as a transaction of its own.
+  ///
+  /// - Parameter foreseen: what it will look at first, for a server.
   static func write<T: Sendable>(
-    to store: _StoreHandle, actionName: String, flags: CommitFlags = [],
+    to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [ForeseenKey] = [],
     body: @Sendable (TransactionScope) async throws -> T
   ) async throws -> T {
     await store.giveWay()
@@ -63,8 +65,9 @@ enum Transactions {
     }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
     return try await store.asking {
-      try await runOutermost(store: store, actionName: actionName, options: [], flags: flags, isBound: false) {
-        scope, _ in
+      try await runOutermost(
+        store: store, actionName: actionName, options: [], flags: flags, isBound: false, foreseeing: foreseen
+      ) { scope, _ in
         try await body(scope)
       }
     }
@@ -106,15 +109,16 @@ enum Transactions {
   private static func runOutermost<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true,
+    foreseeing foreseen: [ForeseenKey] = [],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
+    let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     if connection.isServed {
       return try await runServed(
-        isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isBound: isBound,
-        body: body)
+        isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isDurable: isDurable,
+        isBound: isBound, foreseeing: foreseen, body: body)
     }
-    let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     try await connection.turns.take()
     var hasTurn = true
     defer { if hasTurn { connection.turns.pass() } }
@@ -148,25 +152,28 @@ enum Transactions {
 
   /// A transaction on a server: it waits for nobody, and where somebody else has changed what it read it is made again, if that may
   /// be: single calls, and closures of which the program says so.
+  ///
+  /// - Parameter isDurable: what the closure is told. The commit is durable in any case.
   private static func runServed<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
-    options: UnsafeTransactionOptions, flags: CommitFlags, isBound: Bool,
+    options: UnsafeTransactionOptions, flags: CommitFlags, isDurable: Bool, isBound: Bool,
+    foreseeing foreseen: [ForeseenKey],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
     let isRepeatable = !isBound || options.contains(.retriesConflicts)
     var attempts = 0
     while true {
-      let work = try await OpenWork(connection: connection)
+      let work = try await OpenWork(connection: connection, foreseeing: foreseen)
       let scope = TransactionScope(writing: work, outer: current)
       do {
         let result =
           isBound
           ? try await $current.withValue(scope) {
             _ = actor
-            return try await body(scope, true)
+            return try await body(scope, isDurable)
           }
-          : try await body(scope, true)
+          : try await body(scope, isDurable)
         let commit = try await connection.committing {
           try await onThread { try scope.commit(actionName: actionName, options: options, flags: flags) }
         }

@@ -4,9 +4,13 @@ import StorageEngine
 
 extension DatastoreCore {
   /// The state to read from, after the store was made to fit the declaration where it does not.
-  func ready(leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []) async throws -> ReadState {
+  ///
+  /// - Parameter foresight: what will be read of it: a server answers that along with its newest state.
+  func ready(
+    foreseeing foresight: Foresight? = nil, leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []
+  ) async throws -> ReadState {
     try await store.prepare()
-    if mending.isEmpty, let state = try readyNow() { return state }
+    if mending.isEmpty, let state = try readyNow(foreseeing: foresight) { return state }
     try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
     return try Transactions.readState(for: store)
   }
@@ -17,10 +21,10 @@ extension DatastoreCore {
   /// The state to read from; nil where the store must be warmed up first.
   ///
   /// A transaction that reads and has fixed its view already goes on with that, whatever indexes it lacks.
-  func readyNow() throws -> ReadState? {
+  func readyNow(foreseeing foresight: Foresight? = nil) throws -> ReadState? {
     try requireSoundDeclaration()
     if let view { return .view(view) }
-    guard Transactions.current != nil else { return try visibleState() }
+    guard Transactions.current != nil else { return try visibleState(foreseeing: foresight) }
     let scope = Transactions.scope(for: store)
     if let scope, scope.converts(key) { return try scope.readState() }
     if let scope, scope.isReading, scope.isUnfixed, !isReadOnly {
@@ -33,12 +37,12 @@ extension DatastoreCore {
 
   /// What is visible outside of transactions; nil where it does not fit. As long as it stays the same it is neither
   /// taken nor compared again.
-  private func visibleState() throws -> ReadState? {
+  private func visibleState(foreseeing foresight: Foresight?) throws -> ReadState? {
     try store.requireOpen()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
     if let number, let state = recent.state(number) { return state }
     if store.needsPreparing { return nil }
-    let state = ReadState(try store.currentView())
+    let state = ReadState(try store.currentView(foreseeing: foresight))
     guard try fits(state) else { return nil }
     if let number { recent.keep(state, number: number) }
     return state
@@ -51,7 +55,18 @@ extension DatastoreCore {
       if let datastore = scope.conversion { throw StoreError.writing(whileConverting: datastore) }
       if !scope.isReading { return try requireSoundDeclaration() }
     }
-    _ = try await store.asking { try await ready() }
+    try await store.asking {
+      // A server says what is new as the transaction begins, which looks again.
+      if store.connection.isServed, Transactions.current == nil, try fitsAsKnown() { return }
+      _ = try await ready()
+    }
+  }
+
+  /// Whether the store fits the declaration as far as this process has heard of it.
+  private func fitsAsKnown() throws -> Bool {
+    try requireSoundDeclaration()
+    guard let view = try store.connection.storeForReading(forWriter: true)?.head else { return false }
+    return try fits(.view(view))
   }
 
   /// Whether the store is as the declaration says. Mostly a comparison of bytes.
@@ -74,7 +89,12 @@ extension DatastoreCore {
   /// The records and an index, of one moment.
   func trees(of index: IndexPlan<Instance>, in state: ReadState) throws -> (records: Tree?, index: Tree?) {
     let state = try state.moment(of: [recordsTree, index.tree])
-    return (try recent.tree(recordsTree, of: state), try recent.tree(index.tree, of: state))
+    return (try tree(recordsTree, of: state), try tree(index.tree, of: state))
+  }
+
+  /// A tree of a state. One on a server knows what was foreseen of it, so it is none of an earlier read.
+  func tree(_ name: TreeName, of state: ReadState) throws -> Tree? {
+    store.connection.isServed ? try state.tree(name) : try recent.tree(name, of: state)
   }
 
   /// Whether an index of the store can be read by this declaration.
@@ -113,8 +133,13 @@ extension DatastoreCore {
     }
     try await Transactions.$current.withValue(nil) {
       let action = forced.rewritesOlderThan == nil ? "warm up" : "migrate"
-      try await store.leased("warm up \(key)") {
+      try await store.leased("warm up \(key)") { lease in
         try await Transactions.write(to: store, actionName: "\(action) \(key)", flags: .maintenance) { scope in
+          if let lease {
+            try scope.step { transaction in
+              try throwingStoreErrors { () throws(StorageError) in try transaction.require(lease) }
+            }
+          }
           try await WarmUp(core: self, scope: scope, forced: forced).run()
         }
       }

@@ -7,16 +7,30 @@ extension DatastoreCore {
   func persist(_ instance: Instance, identifier: Identifier, touch: Bool = false) async throws -> Instance? {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
-    return try await Transactions.write(to: store, actionName: "persist \(key)") { scope in
+    return try await Transactions.write(
+      to: store, actionName: "persist \(key)", foreseeing: foreseen(prepared.key, prepared.values)
+    ) { scope in
       try await self.persist(prepared, touch: touch, in: scope)
     }
+  }
+
+  /// What a server is asked for as a write begins: the record, and its entries of some values.
+  private func foreseen(_ identifier: [UInt8], _ values: [[[UInt8]]] = []) -> [ForeseenKey] {
+    guard store.connection.isServed, Transactions.current == nil else { return [] }
+    var keys = [ForeseenKey(tree: recordsTree, key: identifier)]
+    for (index, values) in zip(indexes, values) {
+      keys += values.map { ForeseenKey(tree: index.tree, key: EntryKey.make(value: $0, identifier: identifier)) }
+    }
+    return keys
   }
 
   /// Deletes an instance; answers what was there, or nil.
   func delete(_ identifier: Identifier) async throws -> Instance? {
     let key = try key(of: identifier)
     try await readyForWriting()
-    return try await Transactions.write(to: store, actionName: "delete \(self.key)") { scope in
+    return try await Transactions.write(
+      to: store, actionName: "delete \(self.key)", foreseeing: foreseen(key)
+    ) { scope in
       try await self.delete(identifier, key: key, in: scope)
     }
   }

@@ -150,8 +150,9 @@ package struct QueryCandidates {
 
   private func walk(along name: String, _ direction: EntryWalk.Direction) throws -> EntryWalk {
     let entries = try source(name)
-    var ranks = 0..<(try entries.count)
-    if case .index(let ranges) = plan.way { ranks = ranges.ranges.first ?? 0..<0 }
+    // A server would have to count them, so they are counted where nothing else says how many there are.
+    let ranks =
+      if case .index(let ranges) = plan.way { ranges.ranges.first ?? 0..<0 } else { 0..<(try entries.count) }
     return EntryWalk(entries: entries, ranks: ranks, direction: direction)
   }
 

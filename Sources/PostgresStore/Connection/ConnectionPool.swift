@@ -16,7 +16,8 @@ final class ConnectionPool: Sendable {
 
   func open() throws(ServerError) -> Connection { try Connection(url, program: program, counters: counters) }
 
-  /// Runs statements that only read, which are tried once more where the connection turns out to be gone.
+  /// Runs statements that may run twice, such as those that only read: where an idle connection turns out to be gone, they are tried on
+  /// another one.
   func read(_ statements: [Statement]) throws(ServerError) -> [Rows] {
     while true {
       let known = takeIdle()

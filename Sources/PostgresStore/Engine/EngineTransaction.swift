@@ -25,9 +25,12 @@ package final class EngineTransaction: WriteTransaction {
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
     guard let draft = try onServer({ () throws(ServerError) in try transaction.draft(of: name) }) else { return nil }
     let open = transaction
+    let moment = try onServer { () throws(ServerError) in try open.savepoint() }
     let entries = EngineEntries(name: name, tree: draft.number, kind: draft.kind, engine: engine) {
       name throws(ServerError) in
-      try open.draft(of: name).map { tree in (tree.number, { keys throws(ServerError) in try tree.find(keys) }) }
+      try open.draft(of: name, at: moment).map { tree in
+        (tree.number, { keys throws(ServerError) in try tree.find(keys) })
+      }
     }
     return Tree(
       name: name, identifier: UInt32(bitPattern: draft.number), kind: draft.kind, attributes: Bytes(draft.attributes),
@@ -162,6 +165,11 @@ package final class EngineTransaction: WriteTransaction {
 
   // MARK: Bulk
 
+  package func require(_ work: any HeldWork) throws(StorageError) {
+    guard let lease = work as? Lease else { return }
+    try onServer { () throws(ServerError) in try transaction.requires(lease) }
+  }
+
   package var asksServer: Bool { true }
 
   package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
@@ -232,8 +240,8 @@ package final class EngineTransaction: WriteTransaction {
     let commit = try onServer { () throws(ServerError) in
       try transaction.commit(
         ServerCommitInfo(
-          date: info.date, action: info.action, program: info.program, author: info.author, flags: flags,
-          undoes: info.undoes, restores: restored, names: info.names))
+          date: info.date, action: info.action.withoutZeros, program: info.program?.withoutZeros,
+          author: info.author?.withoutZeros, flags: flags, undoes: info.undoes, restores: restored, names: info.names))
     }
     return commit.map { PendingCommit(durable: $0.number) }
   }
@@ -241,6 +249,11 @@ package final class EngineTransaction: WriteTransaction {
   package func cancel() { transaction.cancel() }
 
   deinit { transaction.cancel() }
+}
+
+extension String {
+  /// A server's texts hold no zero character: its symbol takes its place.
+  fileprivate var withoutZeros: String { utf8.contains(0) ? String(map { $0 == "\0" ? "\u{2400}" : $0 }) : self }
 }
 
 extension ServerTransaction {

@@ -5,10 +5,13 @@ import StorageEngine
 final class EngineView: ServedView {
   let engine: ServerEngine
   let view: ServerView
+  /// What the server said along with the view.
+  private let foreseen: ReadAhead.Answer?
 
-  init(_ engine: ServerEngine, _ view: ServerView) {
+  init(_ engine: ServerEngine, _ view: ServerView, _ foreseen: ReadAhead.Answer? = nil) {
     self.engine = engine
     self.view = view
+    self.foreseen = foreseen
   }
 
   func tree(_ name: TreeName) throws(StorageError) -> Tree? {
@@ -19,7 +22,7 @@ final class EngineView: ServedView {
     }
     return Tree(
       name: name, identifier: UInt32(bitPattern: tree.identifier), kind: tree.kind, attributes: Bytes(tree.attributes),
-      served: EngineTree(tree, entries))
+      served: EngineTree(tree, entries, foreseen))
   }
 
   func trees(prefix: [UInt8]) throws(StorageError) -> [TreeName] {
@@ -110,6 +113,10 @@ extension ServedRecord {
 protocol ServerEntries: Sendable {
   func find(_ keys: [[UInt8]]) throws(ServerError) -> [ServerEntry?]
   func page(_ range: KeyRange, limit: Int, isReversed: Bool) throws(ServerError) -> [ServerEntry]
+  /// The same, each with the record that the end of its key names, where that comes without another round trip.
+  func page(
+    _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
+  ) throws(ServerError) -> [(entry: ServerEntry, record: ServerEntry?)]
   func count(_ range: KeyRange) throws(ServerError) -> UInt64
   /// How many entries lie before a key, as a place to go to.
   func rank(of key: [UInt8]) throws(ServerError) -> UInt64
@@ -125,6 +132,12 @@ extension ServerTree: ServerEntries {
 }
 
 extension DraftTree: ServerEntries {
+  func page(
+    _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
+  ) throws(ServerError) -> [(entry: ServerEntry, record: ServerEntry?)] {
+    try page(range, limit: limit, isReversed: isReversed).map { ($0, nil) }
+  }
+
   func rank(of key: [UInt8]) throws(ServerError) -> UInt64 { try counted(KeyRange(to: key)) }
   func remember(_ range: KeyRange) { if stored != nil { reads.remember(range, of: number) } }
 
@@ -224,10 +237,48 @@ struct EngineEntries: Sendable {
   }
 }
 
+extension EngineEntries {
+  /// The rows of a page of a tree that holds the records itself.
+  func rows(_ page: [ServerEntry]) -> [PageRow] {
+    page.map { found in
+      let entry = entry(found)
+      return PageRow(key: entry.key, record: entry.payload.record)
+    }
+  }
+
+  /// The rows of a page of an index. Records that did not come along are asked for.
+  func rows(
+    _ page: [(entry: ServerEntry, record: ServerEntry?)],
+    in records: (
+      number: Int32, find: @Sendable ([[UInt8]]) throws(ServerError) -> [ServerEntry?]
+    )
+  ) throws(ServerError) -> [PageRow] {
+    let wanted = page.map { engine.record(name, $0.entry.key)?.key }
+    var found = zip(page, wanted).map { pair, key in pair.record?.key == key ? pair.record : nil }
+    let missing = page.indices.filter { found[$0] == nil && wanted[$0] != nil }
+    if !missing.isEmpty {
+      let answers = try records.find(missing.compactMap { wanted[$0] })
+      for (place, answer) in zip(missing, answers) { found[place] = answer }
+    }
+    return zip(page, found).map { pair, record in
+      var row = PageRow(key: Bytes(pair.entry.key), record: nil)
+      if let record, case .bytes(let bytes) = record.payload {
+        let value = Bytes(bytes)
+        row.record =
+          ServedRecord(
+            tree: UInt32(bitPattern: records.number), key: Bytes(record.key), commit: record.written, value: { value }
+          ).reference
+      }
+      return row
+    }
+  }
+}
+
 /// A tree on a server, as the engine's `Tree` holds one.
 final class EngineTree: ServedTree {
   private let source: any ServerEntries
   private let entries: EngineEntries
+  private let foreseen: ReadAhead.Answer?
   private let known = Mutex(Known())
 
   /// The tree never changes, so what was counted once stays so.
@@ -239,9 +290,10 @@ final class EngineTree: ServedTree {
     var span: (lower: [UInt8], upper: [UInt8])?
   }
 
-  init(_ source: any ServerEntries, _ entries: EngineEntries) {
+  init(_ source: any ServerEntries, _ entries: EngineEntries, _ foreseen: ReadAhead.Answer? = nil) {
     self.source = source
     self.entries = entries
+    self.foreseen = foreseen
   }
 
   var count: UInt64 {
@@ -254,7 +306,13 @@ final class EngineTree: ServedTree {
   }
 
   func find(_ keys: [[UInt8]]) throws(StorageError) -> [Entry?] {
-    try onServer { () throws(ServerError) in try source.find(keys) }.map { found in found.map { entries.entry($0) } }
+    if case .keys(let known)? = foreseen {
+      let found = keys.compactMap { known[TreeKey(tree: entries.tree, key: $0)] }
+      if found.count == keys.count { return found.map { entry in entry.map { entries.entry($0) } } }
+    }
+    return try onServer { () throws(ServerError) in try source.find(keys) }.map { found in
+      found.map { entries.entry($0) }
+    }
   }
 
   func rank(of key: [UInt8]) throws(StorageError) -> UInt64 {
@@ -282,6 +340,30 @@ final class EngineTree: ServedTree {
     try onServer { () throws(ServerError) in
       try entries.page(source.page(KeyRange(from: lower, to: upper), limit: limit, isReversed: isReversed))
     }
+  }
+
+  func page(_ request: PageRequest) throws(StorageError) -> [PageRow] {
+    try onServer { () throws(ServerError) in
+      let range = KeyRange(from: request.lower, to: request.upper)
+      guard let name = request.records else {
+        if let page = foreseen(request, records: nil) { return entries.rows(page.map(\.entry)) }
+        return entries.rows(try source.page(range, limit: request.limit, isReversed: request.isReversed))
+      }
+      guard let records = try entries.records(name) else { return [] }
+      if let page = foreseen(request, records: records.number) { return try entries.rows(page, in: records) }
+      let page = try source.page(
+        range, limit: request.limit, isReversed: request.isReversed, records: records.number)
+      return try entries.rows(page, in: records)
+    }
+  }
+
+  private func foreseen(
+    _ request: PageRequest, records: Int32?
+  ) -> [(entry: ServerEntry, record: ServerEntry?)]? {
+    guard case .page(let asked, let tree, let number, let page)? = foreseen, asked == request, tree == entries.tree,
+      number == records
+    else { return nil }
+    return page
   }
 
   func bound(atRank rank: UInt64) throws(StorageError) -> [UInt8]? {

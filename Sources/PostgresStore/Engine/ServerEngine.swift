@@ -61,6 +61,11 @@ package final class ServerEngine: Engine {
     view(try onServer { () throws(ServerError) in try server.refresh() })
   }
 
+  package func refresh(foreseeing foresight: Foresight) throws(StorageError) -> View {
+    let (view, answer) = try onServer { () throws(ServerError) in try server.refresh(foreseeing: foresight) }
+    return self.view(view, answer)
+  }
+
   /// Only the server knows whether others have committed.
   package var visibleState: UInt64? { nil }
 
@@ -68,8 +73,8 @@ package final class ServerEngine: Engine {
     view(try onServer { () throws(ServerError) in try server.view(at: number) })
   }
 
-  func view(_ view: ServerView) -> View {
-    View(commit: CommitRecord(view.commit), served: EngineView(self, view))
+  func view(_ view: ServerView, _ foreseen: ReadAhead.Answer? = nil) -> View {
+    View(commit: CommitRecord(view.commit), served: EngineView(self, view, foreseen))
   }
 
   package var names: [String: UInt64] {
@@ -118,11 +123,28 @@ package final class ServerEngine: Engine {
   // MARK: Writing
 
   package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> EngineTransaction {
-    // It asks the server for the newest state: not on a thread of the pool.
-    let result = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(returning: Result { () throws(StorageError) in try self.beginBlocking(on: base) })
+    try await elsewhere { () throws(StorageError) in try self.beginBlocking(on: base) }
+  }
+
+  package nonisolated(nonsending) func begin(
+    foreseeing keys: [ForeseenKey]
+  ) async throws(StorageError) -> EngineTransaction {
+    try await elsewhere { () throws(StorageError) in
+      try onServer { () throws(ServerError) in
+        let (view, answer) = try self.server.refresh(foreseeing: .keys(keys))
+        let transaction = try self.server.begin(on: view)
+        if case .keys(let found)? = answer { transaction.reads.take(found) }
+        return EngineTransaction(transaction, self)
       }
+    }
+  }
+
+  /// A transaction begins by asking the server for the newest state: not on a thread of the pool.
+  private nonisolated(nonsending) func elsewhere(
+    _ begin: @escaping @Sendable () throws(StorageError) -> EngineTransaction
+  ) async throws(StorageError) -> EngineTransaction {
+    let result = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: Result(catching: begin)) }
     }
     return try result.get()
   }

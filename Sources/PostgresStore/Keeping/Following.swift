@@ -1,10 +1,11 @@
 import Dispatch
 import Locks
 
-/// Calls back after each commit of any process until it is let go; several may be told as one.
+/// Calls back after each commit of any process until it is let go, and where what somebody is busy with has changed; several may be told as
+/// one.
 ///
-/// The newest number is asked for every second, and at once where the server passes on a notification. A server that is gone is asked
-/// again until it is back.
+/// The newest number and the heartbeats of those at work are asked for every second, and at once where the server passes on a notification. A
+/// server that is gone is asked again until it is back.
 package final class ServerFollowing: Sendable {
   init(_ store: ServerStore, _ change: @escaping @Sendable () -> Void) {
     let isOver = IsOver()
@@ -28,17 +29,26 @@ package final class ServerFollowing: Sendable {
   private static func work(
     _ pool: ConnectionPool, _ tables: Tables, _ known: UInt64, _ isOver: IsOver, _ change: @Sendable () -> Void
   ) {
-    var known = known
+    var known = (newest: known, work: Int64(0))
     var connection: Connection?
     while !isOver.value.load(ordering: .relaxed) {
       do {
         let open = try connection ?? listening(pool, tables)
         connection = open
-        let newest = try open.exchange([
-          tables.statement("newest", "select s.newest from {store} s where s.one", [])
-        ])[0].number(0, 0)
-        if newest != known {
-          known = newest
+        let rows = try open.exchange([
+          tables.statement(
+            "newest",
+            """
+            select s.newest, coalesce((
+              select sum((extract(epoch from l.heartbeat) * 1000000)::bigint)::bigint from {lease} l
+              where l.progress <> ''::bytea
+                and l.heartbeat >= current_timestamp - interval '\(Lease.silence) seconds'), 0)
+            from {store} s where s.one
+            """, [])
+        ])[0]
+        let now = (newest: rows.number(0, 0), work: rows.int(0, 1))
+        if now != known {
+          known = now
           change()
         }
         _ = try open.waitForNotification(milliseconds: 1_000)

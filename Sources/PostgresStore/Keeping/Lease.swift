@@ -41,7 +41,7 @@ package final class Lease: Sendable {
     self.store = store
     state = Mutex(State())
     timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "strata.lease"))
-    timer.schedule(deadline: .now() + .seconds(2), repeating: .seconds(2))
+    timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1))
     timer.setEventHandler { [weak self] in _ = try? self?.beat() }
     timer.resume()
   }
@@ -61,13 +61,11 @@ package final class Lease: Sendable {
   @discardableResult
   package func beat() throws(ServerError) -> Bool {
     let progress = state.withLock { $0.progress }
-    let rows = try store.pool.with { connection throws(ServerError) in
-      try connection.exchange([
-        store.tables.statement(
-          "update {lease} set heartbeat = current_timestamp, progress = $3 where what = $1 and holder = $2",
-          [.text(claim.what), .bytes(claim.holder), .bytes(progress)])
-      ])
-    }
+    let rows = try store.pool.read([
+      store.tables.statement(
+        "update {lease} set heartbeat = current_timestamp, progress = $3 where what = $1 and holder = $2",
+        [.text(claim.what), .bytes(claim.holder), .bytes(progress)])
+    ])
     if rows[0].changed == 0 { state.withLock { $0.isLost = true } }
     return rows[0].changed == 1
   }
@@ -78,12 +76,10 @@ package final class Lease: Sendable {
   /// Gives the lease back.
   package func release() throws(ServerError) {
     timer.cancel()
-    try store.pool.with { connection throws(ServerError) in
-      _ = try connection.exchange([
-        store.tables.statement(
-          "delete from {lease} where what = $1 and holder = $2", [.text(claim.what), .bytes(claim.holder)])
-      ])
-    }
+    _ = try store.pool.read([
+      store.tables.statement(
+        "delete from {lease} where what = $1 and holder = $2", [.text(claim.what), .bytes(claim.holder)])
+    ])
   }
 }
 
@@ -92,18 +88,17 @@ extension ServerStore {
   package func lease(_ what: String) throws(ServerError) -> Lease? {
     if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }
     let claim = Lease.Claim(what: what, holder: CommitToken.random().bytes)
-    let rows = try pool.with { connection throws(ServerError) in
-      try connection.exchange([
-        tables.statement(
-          """
-          insert into {lease} as l (what, holder, program, since, heartbeat, progress)
-          values ($1, $2, $3, current_timestamp, current_timestamp, ''::bytea)
-          on conflict (what) do update set holder = excluded.holder, program = excluded.program, since = excluded.since,
-            heartbeat = excluded.heartbeat, progress = excluded.progress
-          where l.heartbeat < current_timestamp - interval '\(Lease.silence) seconds'
-          """, [.text(what), .bytes(claim.holder), .text(options.program)])
-      ])
-    }
+    // It may run twice, and then finds itself the holder.
+    let rows = try pool.read([
+      tables.statement(
+        """
+        insert into {lease} as l (what, holder, program, since, heartbeat, progress)
+        values ($1, $2, $3, current_timestamp, current_timestamp, ''::bytea)
+        on conflict (what) do update set holder = excluded.holder, program = excluded.program, since = excluded.since,
+          heartbeat = excluded.heartbeat, progress = excluded.progress
+        where l.heartbeat < current_timestamp - interval '\(Lease.silence) seconds' or l.holder = excluded.holder
+        """, [.text(what), .bytes(claim.holder), .text(options.program)])
+    ])
     return rows[0].changed == 1 ? Lease(claim, self) : nil
   }
 

@@ -139,6 +139,37 @@ package struct ServerTree: Sendable {
     return (0..<rows.count).compactMap { ServerEntry(rows, $0) }
   }
 
+  /// As `page`, each entry with the record of another tree that the end of its key names.
+  func page(
+    _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
+  ) throws(ServerError) -> [(entry: ServerEntry, record: ServerEntry?)] {
+    let rows = try store.read(
+      store.tables.statement(
+        isReversed ? "pageBackWithRecords" : "pageWithRecords",
+        Self.page(lower: "$3", isReversed: isReversed, records: "$6"),
+        [number, commit] + range.parameters + [.int(Int64(limit)), .int32(records)]), asOf: asOf)
+    return Self.pairs(rows, at: 0)
+  }
+
+  /// Entries with their records, from a column on; rows without an entry are left out.
+  static func pairs(_ rows: Rows, at column: Int) -> [(entry: ServerEntry, record: ServerEntry?)] {
+    (0..<rows.count).compactMap { row in
+      ServerEntry(rows, row, at: column).map { entry in
+        (entry, ServerEntry(rows, row, at: column + ServerEntry.columnCount))
+      }
+    }
+  }
+
+  /// The identifier that ends the key of an index's entry, with its length in the last two bytes; null where there is none.
+  static func endOfKey(_ alias: String) -> String {
+    let count = "length(\(alias).key)"
+    let length = "(get_byte(\(alias).key, \(count) - 2) * 256 + get_byte(\(alias).key, \(count) - 1))"
+    return """
+      case when \(count) >= 2 then
+        case when \(length) <= \(count) - 2 then substr(\(alias).key, \(count) - 1 - \(length), \(length)) end end
+      """
+  }
+
   /// Entries from a rank on, in order.
   package func page(rank: UInt64, limit: Int) throws(ServerError) -> [ServerEntry] {
     guard rank < UInt64(Int64.max) else { return [] }
@@ -155,12 +186,26 @@ package struct ServerTree: Sendable {
   private static let hasDeaths = "exists (select 1 from {history} g where g.tree = $1 and g.died > $2)"
 
   /// $1 tree, $2 commit, $4 upper bound, $5 limit. Each branch is read by its own index, and `history` no further than `current` was.
-  private static func page(lower: String, isReversed: Bool) -> String {
+  ///
+  /// - Parameter records: the number of a tree of records that come along, as it stands in the statement.
+  private static func page(lower: String, isReversed: Bool, records: String? = nil) -> String {
     let order = isReversed ? "desc" : "asc"
     let bound =
       isReversed
       ? "h.key >= coalesce((select c.key from c order by c.key desc offset $5 - 1 limit 1), ''::bytea)"
       : "h.key <= coalesce((select c.key from c order by c.key offset $5 - 1 limit 1), $4)"
+    let all = "(select * from c union all select * from h)"
+    let end =
+      if let records {
+        """
+        select \(ServerEntry.columns("e")), \(ServerEntry.columns("r"))
+        from (select u.* from \(all) u order by u.key \(order) limit $5) e
+          left join lateral \(alive(records, endOfKey("e"), "$2")) r on true
+        order by e.key \(order)
+        """
+      } else {
+        "select \(ServerEntry.columns("e")) from \(all) e order by e.key \(order) limit $5"
+      }
     return """
       with c as (
         select c.key, c.kind, c.payload, c.value, c.born, c.written from {current} c
@@ -169,8 +214,7 @@ package struct ServerTree: Sendable {
         select h.key, h.kind, h.payload, h.value, h.born, h.written from {history} h
         where h.tree = $1 and h.key >= \(lower) and h.key < $4 and \(bound) and h.born <= $2 and h.died > $2
           and \(hasDeaths) order by h.key \(order) limit $5)
-      select \(ServerEntry.columns("e")) from (select * from c union all select * from h) e
-      order by e.key \(order) limit $5
+      \(end)
       """
   }
 

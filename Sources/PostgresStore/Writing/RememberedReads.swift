@@ -38,6 +38,13 @@ final class RememberedReads: Sendable {
     }
   }
 
+  /// Takes what was asked for along with the view.
+  func take(_ found: [TreeKey: ServerEntry?]) {
+    state.withLock { state in
+      for (place, entry) in found { state.keys.updateValue(entry, forKey: place) }
+    }
+  }
+
   /// Whether the view has an entry for a key, where that was found out; nil where it was not.
   func had(_ place: TreeKey) -> Bool? { state.withLock { state in state.keys[place].map { $0 != nil } } }
 

@@ -115,14 +115,18 @@ package final class ServerTransaction: Sendable {
 
   private func load(_ name: TreeName) throws(ServerError) -> TreeDraft? {
     if let known = try locked({ $0.trees[name] }) { return known.isGone ? nil : known }
-    let stored = try view.tree(name)
+    let draft = try unwritten(name)
     return try locked { state throws(ServerError) in
       state.treesRead.insert(name)
-      guard let stored else { return nil }
-      let draft = TreeDraft(
-        tree: stored.identifier, kind: stored.kind, attributes: stored.attributes, stored: stored.row)
-      state.trees[name] = draft
+      if let draft { state.trees[name] = draft }
       return draft
+    }
+  }
+
+  /// A tree as the view has it.
+  private func unwritten(_ name: TreeName) throws(ServerError) -> TreeDraft? {
+    try view.tree(name).map { stored in
+      TreeDraft(tree: stored.identifier, kind: stored.kind, attributes: stored.attributes, stored: stored.row)
     }
   }
 
@@ -137,11 +141,19 @@ package final class ServerTransaction: Sendable {
   }
 
   /// A tree as it is at this moment, or nil where there is none.
-  func draft(of name: TreeName) throws(ServerError) -> DraftTree? {
-    guard let tree = try load(name) else { return nil }
-    return DraftTree(
+  func draft(of name: TreeName) throws(ServerError) -> DraftTree? { try load(name).map { draft($0, name) } }
+
+  private func draft(_ tree: TreeDraft, _ name: TreeName) -> DraftTree {
+    DraftTree(
       name: name, number: tree.tree, kind: tree.kind, attributes: tree.attributes,
       stored: tree.stored.map { ServerTree(store: store, row: $0, asOf: view.asOf) }, writes: tree.writes, reads: reads)
+  }
+
+  /// A tree as it was at a moment, whatever was written since, and after the transaction has ended.
+  func draft(of name: TreeName, at moment: Savepoint) throws(ServerError) -> DraftTree? {
+    if let known = moment.trees[name] { return known.isGone ? nil : draft(known, name) }
+    // By then nothing of it was written.
+    return try unwritten(name).map { draft($0, name) }
   }
 
   private func existingDraft(of name: TreeName) throws(ServerError) -> DraftTree {
@@ -353,11 +365,9 @@ package final class ServerTransaction: Sendable {
 extension ServerStore {
   /// A number for a tree. One that is not used in the end stays unused.
   func newTreeNumber() throws(ServerError) -> Int32 {
-    let rows = try pool.with { connection throws(ServerError) in
-      try connection.exchange([
-        tables.statement("update {store} set next_tree = next_tree + 1 where one returning next_tree - 1")
-      ])
-    }
+    let rows = try pool.read([
+      tables.statement("update {store} set next_tree = next_tree + 1 where one returning next_tree - 1")
+    ])
     guard rows[0].count == 1 else { throw .damaged(what: "the row of the store is missing") }
     return Int32(truncatingIfNeeded: rows[0].int(0, 0))
   }

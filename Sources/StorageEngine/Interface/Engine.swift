@@ -27,6 +27,8 @@ package protocol Engine: AnyObject, Sendable {
   /// Looks whether somebody else has committed, and answers the newest view.
   @discardableResult
   func refresh() throws(StorageError) -> View
+  /// The same; a server answers along with it what will be read next.
+  func refresh(foreseeing: Foresight) throws(StorageError) -> View
   /// A number that stays the same for as long as `refresh` would answer the same view; nil where only `refresh` can tell.
   var visibleState: UInt64? { get }
   /// The state as of a commit, of any branch.
@@ -70,6 +72,8 @@ package protocol Engine: AnyObject, Sendable {
 
   /// Begins a transaction on the newest commit, or on `base`, holding no thread while it waits for its turn.
   nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> Transaction
+  /// On the newest commit; a server answers along with it what the transaction will look at first.
+  nonisolated(nonsending) func begin(foreseeing keys: [ForeseenKey]) async throws(StorageError) -> Transaction
   /// As `begin(on:)`, holding the thread.
   func beginBlocking(on base: UInt64?) throws(StorageError) -> Transaction
   /// Runs `body` in a transaction and returns when its commit is durable: its number, or nil where nothing changed, or what
@@ -101,7 +105,15 @@ extension Engine {
     try forEachCommit { commit, pedigree throws(StorageError) in try visit(CommitDescent(of: commit, pedigree)) }
   }
 
+  package func refresh(foreseeing: Foresight) throws(StorageError) -> View { try refresh() }
+
   package nonisolated(nonsending) func begin() async throws(StorageError) -> Transaction {
+    try await begin(on: nil)
+  }
+
+  package nonisolated(nonsending) func begin(
+    foreseeing keys: [ForeseenKey]
+  ) async throws(StorageError) -> Transaction {
     try await begin(on: nil)
   }
 
@@ -192,6 +204,8 @@ package protocol WriteTransaction: AnyObject, Sendable {
 
   /// Tells which keys will be looked at or changed next, so that a server is asked for all of them at once.
   func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError)
+  /// Sees to it that nothing is committed where somebody else has taken over the work meanwhile.
+  func require(_ work: any HeldWork) throws(StorageError)
   /// Whether `foresee` is worth the words.
   var asksServer: Bool { get }
   /// Writes the new nodes of a tree into the frame now, where that saves memory.
@@ -216,6 +230,8 @@ package protocol WriteTransaction: AnyObject, Sendable {
 }
 
 extension WriteTransaction {
+  package func require(_ work: any HeldWork) throws(StorageError) {}
+
   package func trees() throws(StorageError) -> [TreeName] { try trees(prefix: []) }
 
   package func createTree(_ name: TreeName, kind: TreeKind) throws(StorageError) {

@@ -35,6 +35,9 @@ package protocol ServedTree: AnyObject, Sendable {
   /// The first entries from `lower` on and before `upper`, in order; the last ones, in falling order, where `isReversed`. Fewer than
   /// `limit` are all.
   func page(from lower: [UInt8], to upper: [UInt8]?, limit: Int, isReversed: Bool) throws(StorageError) -> [Entry]
+  /// The same, each entry with its record. One round trip of a view; one more for the records of an open transaction, and none for what
+  /// was foreseen.
+  func page(_ request: PageRequest) throws(StorageError) -> [PageRow]
   /// A key that just `rank` entries lie before, or as the least bound nothing lies behind; nil where there are not so many.
   func bound(atRank rank: UInt64) throws(StorageError) -> [UInt8]?
 }

@@ -86,6 +86,12 @@ package struct Tree: Sendable {
     return found
   }
 
+  /// A page of a range, of a tree on a server alone.
+  package func page(_ request: PageRequest) throws(StorageError) -> [PageRow] {
+    guard let served else { preconditionFailure("a tree of a file has no pages") }
+    return try served.page(request)
+  }
+
   /// The payload of a key, or nil: `find` without making a copy of the key.
   package func payload(_ probe: KeyProbe) throws(StorageError) -> Payload? {
     if served != nil { return try find([probe.served()])[0]?.payload }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Typed queries")
 struct QueryTests {
-  private struct Shop: Codable, Hashable, Identifiable, Sendable {
+  struct Shop: Codable, Hashable, Identifiable, Sendable {
     enum Kind: String, Codable, Comparable, Sendable, CaseIterable {
       case bakery, books, cheese
       static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

@@ -128,7 +128,8 @@ struct TransactionScenarios {
     #expect(try await settings.load("count") == Setting(value: "20"))
   }
 
-  @Test("a thousand transactions that ask at once all come, one after the other")
+  @Test(
+    "a thousand transactions that ask at once all come, one after the other", .enabled(if: !TestedStore.isServed))
   func queue() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<1000 {

@@ -19,7 +19,8 @@ final class TestServer: Sendable {
 
   static var isThere: Bool { shared != nil }
 
-  init?() {
+  /// - Parameter primary: another server, of which this one is a standby that each of its commits waits for.
+  init?(standbyOf primary: TestServer? = nil) {
     guard let binaries = Self.findBinaries() else { return nil }
     self.binaries = binaries
     // A server refuses to run as root.
@@ -34,16 +35,7 @@ final class TestServer: Sendable {
     }
     if let user, run("/bin/chown", [user, folder], asUser: false) != 0 { return nil }
     let data = folder + "/data"
-    guard run("\(binaries)/initdb", ["-D", data, "-U", "strata", "-A", "trust", "-N", "--locale=C", "-E", "UTF8"]) == 0
-    else { return nil }
-    guard
-      run(
-        "/bin/sh",
-        [
-          "-c",
-          "printf 'local all locked scram-sha-256\\nhost all locked all scram-sha-256\\nlocal all all trust\\nhost all all all trust\\n' > '\(data)/pg_hba.conf'",
-        ]) == 0
-    else { return nil }
+    guard primary.map({ copy($0, to: data) }) ?? make(data) else { return nil }
     let isWatched = ChildProgram.start(
       "/bin/sh",
       [
@@ -53,8 +45,43 @@ final class TestServer: Sendable {
     guard isWatched != nil else { return nil }
     try? pipe.fileHandleForReading.close()
     guard start() else { return nil }
-    guard psql("create role locked login password 'sesame'; create role reader login") == 0 else { return nil }
+    if let primary {
+      guard primary.waitsForStandby() else { return nil }
+    } else {
+      guard psql("create role locked login password 'sesame'; create role reader login") == 0 else { return nil }
+    }
   }
+
+  private func make(_ data: String) -> Bool {
+    let rules = [
+      "local all locked scram-sha-256", "host all locked all scram-sha-256", "local all all trust",
+      "host all all all trust", "local replication all trust",
+    ]
+    return run("\(binaries)/initdb", ["-D", data, "-U", "strata", "-A", "trust", "-N", "--locale=C", "-E", "UTF8"]) == 0
+      && run("/bin/sh", ["-c", "printf '%s\\n' \"$@\" > '\(data)/pg_hba.conf'", "sh"] + rules) == 0
+  }
+
+  private func copy(_ primary: TestServer, to data: String) -> Bool {
+    run(
+      "\(binaries)/pg_basebackup",
+      ["-D", data, "-h", primary.folder, "-p", "\(primary.port)", "-U", "strata", "-R", "-X", "stream", "-c", "fast"]
+    ) == 0
+  }
+
+  /// Has each commit wait for a standby from now on.
+  private func waitsForStandby() -> Bool {
+    guard psql("alter system set synchronous_standby_names = '*'") == 0, psql("select pg_reload_conf()") == 0 else {
+      return false
+    }
+    for _ in 0..<600 {
+      if query("select 1 from pg_stat_replication where sync_state = 'sync'") == ["1"] { return true }
+      usleep(50_000)
+    }
+    return false
+  }
+
+  /// Makes a primary of a standby.
+  func promote() -> Bool { run("\(binaries)/pg_ctl", ["-D", folder + "/data", "-w", "promote"]) == 0 }
 
   private static func findBinaries() -> String? {
     let debian = "/usr/lib/postgresql"

@@ -1,0 +1,56 @@
+import DatastoreModel
+import StorageEngine
+
+/// The ends of a range of entries: the place that its first entry does not lie before, and the one that its last does. Nil: there is no
+/// end.
+struct EntryBounds {
+  var lower: SoughtPlace?
+  var upper: SoughtPlace?
+
+  /// All entries.
+  init() {}
+
+  init(from lower: [UInt8], to upper: [UInt8]) {
+    self.lower = .bytes(lower)
+    self.upper = .bytes(upper)
+  }
+
+  init<Bound>(
+    of range: some IndexRangeExpression<Bound>, key: (Bound) throws -> [UInt8],
+    bound: (_ key: [UInt8], _ after: Bool) throws -> SoughtPlace
+  ) throws {
+    lower =
+      switch range.lowerBoundExpression {
+      case .extent: nil
+      case .including(let value): try bound(key(value), false)
+      case .excluding(let value): try bound(key(value), true)
+      }
+    upper =
+      switch range.upperBoundExpression {
+      case .extent: nil
+      case .including(let value): try bound(key(value), true)
+      case .excluding(let value): try bound(key(value), false)
+      }
+  }
+
+  /// The entries as ranks: two searches, whatever the range holds.
+  func ranks(in tree: Tree) throws -> Range<UInt64> {
+    let first = try lower.map { try tree.rank(of: $0) } ?? 0
+    return first..<max(first, try upper.map { try tree.rank(of: $0) } ?? tree.entryCount)
+  }
+
+  /// The entries as the first page that a server is asked for; nil where only the app knows their order.
+  func page(of tree: TreeName, isDescending: Bool, records: TreeName?) -> PageRequest? {
+    func key(_ place: SoughtPlace?) -> [UInt8]?? {
+      switch place {
+      case .bytes(let key): .some(key)
+      case .compare: nil
+      case nil: .some(nil)
+      }
+    }
+    guard let first = key(lower), let end = key(upper) else { return nil }
+    return PageRequest(
+      tree: tree, lower: first ?? [], upper: end, limit: ServedRangeCursor.firstPage, isReversed: isDescending,
+      records: records)
+  }
+}

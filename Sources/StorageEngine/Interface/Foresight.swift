@@ -1,0 +1,54 @@
+/// What a read that begins now will look at. A server answers it along with its newest state, so that both take one round trip.
+package enum Foresight: Sendable {
+  /// What trees have for keys.
+  case keys([ForeseenKey])
+  /// The page that will be asked for first.
+  case page(PageRequest)
+}
+
+/// A key of a tree.
+package struct ForeseenKey: Hashable, Sendable {
+  package var tree: TreeName
+  package var key: [UInt8]
+
+  package init(tree: TreeName, key: [UInt8]) {
+    self.tree = tree
+    self.key = key
+  }
+}
+
+/// A page of a range of a tree on a server.
+package struct PageRequest: Hashable, Sendable {
+  package var tree: TreeName
+  package var lower: [UInt8]
+  /// Nil: to the end.
+  package var upper: [UInt8]?
+  package var limit: Int
+  /// From the end of the range on, in falling order.
+  package var isReversed: Bool
+  /// The tree of the records that the ends of the keys name; each comes along with its entry. Nil where the tree holds the records.
+  package var records: TreeName?
+
+  package init(
+    tree: TreeName, lower: [UInt8], upper: [UInt8]?, limit: Int, isReversed: Bool, records: TreeName? = nil
+  ) {
+    self.tree = tree
+    self.lower = lower
+    self.upper = upper
+    self.limit = limit
+    self.isReversed = isReversed
+    self.records = records
+  }
+}
+
+/// An entry of a page.
+package struct PageRow: Sendable {
+  package var key: Bytes
+  /// Its record; nil where it leads to none.
+  package var record: RecordReference?
+
+  package init(key: Bytes, record: RecordReference?) {
+    self.key = key
+    self.record = record
+  }
+}

@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/HistoryTests.swift

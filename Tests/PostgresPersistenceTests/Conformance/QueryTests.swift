@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/Queries/QueryTests.swift

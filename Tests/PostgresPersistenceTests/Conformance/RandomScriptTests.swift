@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/RandomScriptTests.swift

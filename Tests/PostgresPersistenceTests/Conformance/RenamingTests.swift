@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/RenamingTests.swift

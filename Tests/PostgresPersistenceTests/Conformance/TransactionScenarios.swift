@@ -1,0 +1,1 @@
+../../CodableDatastoreTests/Scenarios/TransactionScenarios.swift
