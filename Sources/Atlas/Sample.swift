@@ -1,4 +1,4 @@
-import CodableDatastore
+public import CodableDatastore
 #if canImport(FoundationEssentials)
   public import FoundationEssentials
 #else
@@ -35,6 +35,12 @@ public struct Sample: Sendable {
   /// - Parameter url: Where the store is made; there must be none yet.
   public func write(to url: URL) async throws {
     let persistence = try DiskPersistence(readWriteURL: url)
+    try await write(to: persistence)
+    try await persistence.close()
+  }
+
+  /// Writes the sample as version 1 of the app would have, into a store that holds nothing yet.
+  public func write(to persistence: some Persistence<ReadWrite>) async throws {
     let countryStore = CountryFormat.datastore(in: persistence)
     let cityStore = FirstCityFormat.datastore(in: persistence)
 
@@ -48,7 +54,6 @@ public struct Sample: Sendable {
         for city in cities { try await cityStore.persist(city) }
       }
     }
-    try await persistence.close()
   }
 }
 

@@ -16,6 +16,7 @@ extension Program {
   @MainActor static func demo(_ arguments: VerbArguments) async throws -> Int32 {
     // A development build starts itself again for this; it must not write the sample twice.
     if !arguments.has("--script") { TerminalSession.silenceBacktracer() }
+    if let url = arguments.operand(0), isServer(url) { return try await demoOnServer(url, arguments) }
     if arguments.has("--entities") { return try await demoOfEntities(arguments) }
     let path = try arguments.operand(0) ?? samplePath("Atlas")
     let url = URL(filePath: path)
@@ -28,10 +29,18 @@ extension Program {
     }
     if !exists || arguments.has("--again") { try await writeSample(to: url, citiesFile: arguments.value("--cities")) }
 
-    var configuration = BrowserConfiguration(storePath: path, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
+    return try await showSample(path, arguments) { try DiskPersistence(readWriteURL: url) }
+  }
+
+  /// The browser on the sample with the app's types, warmed up from the start where it is to be.
+  @MainActor static func showSample<Store: Persistence<ReadWrite>>(
+    _ path: String, _ arguments: VerbArguments, in open: @escaping @Sendable () throws -> Store
+  ) async throws -> Int32 {
+    let shown = shownLocation(path)
+    var configuration = BrowserConfiguration(storePath: shown, environment: ["HOME", "XDG_CONFIG_HOME"].environment)
     configuration.start.datastore = CityFormat.defaultKey.rawValue
     return try await show(path, configuration, arguments) { [configuration] in
-      let persistence = try DiskPersistence(readWriteURL: url)
+      let persistence = try open()
       let browsable = try persistence.browsable(
         with: CityFormat.datastore(in: persistence), CountryFormat.datastore(in: persistence), releasesLock: true)
       var configuration = configuration
@@ -39,7 +48,7 @@ extension Program {
       configuration.startsAtMigration = false
       configuration.greeting = "Cities of the world: j k move · 5 histogram · gp map · gH history · ? all keys"
       return .init(
-        store: browsable.store, configuration: configuration, files: stateFiles(path), warmUp: browsable.warmUp)
+        store: browsable.store, configuration: configuration, files: stateFiles(shown), warmUp: browsable.warmUp)
     }
   }
 
@@ -85,16 +94,21 @@ extension Program {
     try await writeAnew(to: url, citiesFile: citiesFile) { sample, url in try await sample.write(to: url) }
   }
 
-  /// Writes a sample beside its place, and puts it there when it is whole.
-  private static func writeAnew(
-    to url: URL, citiesFile: String?, _ write: @Sendable (Sample, URL) async throws -> Void
-  ) async throws {
+  /// The sample that lies beside this program.
+  static func installedSample(_ citiesFile: String?) throws -> Sample {
     guard let folder = AtlasResources.folder() else {
       throw ModelError.refused(
         reason: "the sample's files (cities.jsonl, countries.jsonl) are not beside this program; install it again")
     }
+    return try Sample(folder: folder, citiesFile: citiesFile)
+  }
+
+  /// Writes a sample beside its place, and puts it there when it is whole.
+  private static func writeAnew(
+    to url: URL, citiesFile: String?, _ write: @Sendable (Sample, URL) async throws -> Void
+  ) async throws {
     complain("writing the sample store \(url.path)")
-    let sample = try Sample(folder: folder, citiesFile: citiesFile)
+    let sample = try installedSample(citiesFile)
     let unfinished = url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).unfinished")
     try? FileManager.default.removeItem(at: unfinished)
     try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)

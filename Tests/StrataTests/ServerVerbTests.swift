@@ -92,14 +92,165 @@ struct ServerVerbTests {
     }
     let info = try ProgramRun(["info", url])
     #expect(info.status == 0 && info.output.contains("River") && info.output.contains("Sea"), "\(info.complaint)")
-    // What wants a file says so.
+  }
+
+  @Test(
+    "what goes by a file's bytes, or takes in commits of other stores, is refused on a server with what to do instead")
+  func refusals() throws {
+    let folder = try TemporaryFolder()
+    let path = try filled(folder)
+    let url = try #require(TestServer.shared).location()
+    #expect(try ProgramRun(["copy", path, url]).status == 0)
+    let history = try ProgramRun(["history", url, "--json"]).output
+    let file = try folder.file("more.jsonl", Self.rivers)
     for words in [
-      ["merge", url, "x"], ["import", url, "River", path, "--entities"], ["salvage", url, folder.path("Saved.strata")],
+      ["remote", url], ["remote", url, "add", "home", path], ["fetch", url, "home"], ["merge", url, "home"],
+      ["push", url], ["push", path, url], ["exchange", url], ["clone", url, folder.path("Clone.strata")],
+      ["clone", path, url], ["serve", url], ["salvage", url, folder.path("Saved.strata")], ["salvage", path, url],
+      ["convert", url, folder.path("Converted.strata")], ["convert", path, url],
+      ["import", url, "River", file, "--entities"], ["import", url, "--history", file],
+      ["import", url, "--interchange", file], ["export", url, "--entities"],
     ] {
       let run = try ProgramRun(words)
-      #expect(run.status != 0 && run.status < 5, "\(words)")
-      #expect(!run.complaint.isEmpty, "\(words)")
+      #expect(run.status == 1, "\(words): \(run.complaint)")
+      #expect(
+        run.complaint.contains("\(words[0]) wants a store file here") && run.complaint.contains("strata copy URL PATH"),
+        "\(words): \(run.complaint)")
+      #expect(run.complaint.split(separator: "\n").count == 1, "\(words)")
     }
+    for name in ["Clone.strata", "Saved.strata", "Converted.strata"] {
+      #expect(!FileManager.default.fileExists(atPath: folder.path(name)))
+    }
+    #expect(try ProgramRun(["history", url, "--json"]).output == history)
+  }
+
+  @Test("import makes a store on a server, and goes on in it; what it rejects is told, and a dry run leaves nothing")
+  func importing() throws {
+    let folder = try TemporaryFolder()
+    let server = try #require(TestServer.shared)
+    let (path, url) = (folder.path("Rivers.strata"), server.location())
+    let first = try folder.file("first.jsonl", Self.rivers)
+    let second = try folder.file(
+      "second.jsonl",
+      """
+      {"id": 2, "name": "Aare", "km": 291, "countries": ["CH"]}
+      {"id": 5, "name": "Rhône", "km": 812, "countries": ["CH", "FR"]}
+      {"name": "nameless"}
+      """)
+    let declared = [
+      "--id", "id", "--index", "km=km", "--index", "country=countries:many-to-many", "--direct", "km",
+    ]
+    let dry = try ProgramRun(["import", url, "River", first, "--dry-run"] + declared)
+    #expect(dry.status == 1 && dry.complaint.contains("there is no store"), "\(dry.complaint)")
+    for (words, status) in [
+      (["River", first] + declared, Int32(0)), (["River", second, "--id", "id"], 1),
+      (["River", second, "--id", "id", "--dry-run"], 1), (["River", first, "--id", "id", "--new-only"], 1),
+    ] {
+      let (here, there) = (try ProgramRun(["import", path] + words), try ProgramRun(["import", url] + words))
+      #expect(here.status == status && there.status == status, "\(words): \(here.complaint) \(there.complaint)")
+      #expect(there.output == here.output, "\(words)")
+      #expect(there.complaint == here.complaint, "\(words)")
+    }
+    for words in [
+      ["records", "River", "--json"], ["records", "River", "--index", "km", "--json"],
+      ["records", "River", "--index", "country", "--equal", "CH", "--json"], ["describe", "River"],
+      ["diff", "#1", "head"],
+    ] {
+      let (here, there) = (
+        try ProgramRun([words[0], path] + words[1...]), try ProgramRun([words[0], url] + words[1...])
+      )
+      #expect(there.output == here.output && there.status == 0, "\(words): \(there.complaint)")
+    }
+    #expect(try ProgramRun(["verify", url]).status == 0)
+  }
+
+  @Test("compact prunes on a server what it squashes in a file; verify names an entry that is not right, and where")
+  func keeping() throws {
+    let folder = try TemporaryFolder()
+    let server = try #require(TestServer.shared)
+    let path = try filled(folder)
+    let schema = TestServer.newSchema()
+    let url = server.location(schema)
+    #expect(try ProgramRun(["copy", path, url]).status == 0)
+    let records = try ProgramRun(["records", url, "River", "--json"]).output
+    let pinned = try ProgramRun(["records", url, "River", "--at", "before", "--json"]).output
+    let estimate = try ProgramRun(["compact", url, "--keep", "3", "--dry-run", "--json"]).objects.first
+    let done = try ProgramRun(["compact", url, "--keep", "3", "--json"])
+    #expect(done.status == 0, "\(done.complaint)")
+    // The newest three, and the one with a name.
+    let kept = try ProgramRun(["history", url, "--json"]).objects.compactMap { $0["commit"] as? Int }
+    #expect(done.objects.first?["commitsKept"] as? Int == 4, "\(done.output)")
+    #expect(estimate?["commitsPruned"] as? Int != nil)
+    #expect(kept.count == 3 || kept.count == 4, "\(kept)")
+    #expect(try ProgramRun(["records", url, "River", "--json"]).output == records)
+    #expect(try ProgramRun(["records", url, "River", "--at", "before", "--json"]).output == pinned)
+    let gone = try ProgramRun(["records", url, "River", "--at", "#1"])
+    #expect(gone.status == 1 && gone.complaint.contains("#1"), "\(gone.complaint)")
+    #expect(try ProgramRun(["compact", url, "--keep", "soon"]).status == 2)
+    let clean = try ProgramRun(["verify", url])
+    #expect(clean.status == 0 && clean.output.contains("clean"), "\(clean.output)")
+    // Somebody takes an entry of an index away.
+    let tree = try #require(
+      server.query("select tree from \(schema).tree where died > 1000000 and encode(name, 'escape') like '%km'").first)
+    #expect(
+      server.psql(
+        "delete from \(schema).current where ctid = (select min(ctid) from \(schema).current where tree = \(tree))")
+        == 0)
+    let damaged = try ProgramRun(["verify", url])
+    #expect(damaged.status == 3 && damaged.output.contains("km"), "\(damaged.output) \(damaged.complaint)")
+  }
+
+  @Test(
+    "programs that are killed while they write leave each change whole or not at all, and what they acknowledged is there"
+  )
+  func kills() throws {
+    let folder = try TemporaryFolder()
+    let server = try #require(TestServer.shared)
+    let url = server.location()
+    let first = try folder.file("first.jsonl", Self.rivers)
+    #expect(
+      try ProgramRun([
+        "import", url, "River", first, "--id", "id", "--index", "km=km", "--index", "country=countries:many-to-many",
+      ]).status == 0)
+    let rounds = ProcessInfo.processInfo.environment["STRATA_SOAK"] == nil ? 40 : 200
+    var acknowledged: Set<Int> = [1, 2, 3]
+    var tried = acknowledged
+    var random = SeededGenerator(seed: 23)
+    // How long one takes that is left alone, in microseconds.
+    let clock = ContinuousClock()
+    var put: ProgramRun?
+    let alone = try clock.measure {
+      put = try ProgramRun(["put", url, "River"], input: #"{"id":4,"name":"Ticino","km":248,"countries":["CH","IT"]}"#)
+    }
+    #expect(put?.status == 0)
+    acknowledged.insert(4)
+    tried.insert(4)
+    let longest = Int(alone / .microseconds(1)) + 1
+    for id in 10..<(10 + rounds) {
+      // Several rows, each with its entries: they come together or not at all.
+      let rows = (0..<20).map { #"{"id":\#(id * 100 + $0),"name":"River \#(id)","km":\#(id),"countries":["CH","DE"]}"# }
+      let file = try folder.file("rows-\(id).jsonl", rows.joined(separator: "\n"))
+      let program = try #require(
+        ChildProgram.start(ProgramRun.program.path, ["import", url, "River", file, "--id", "id"]))
+      usleep(UInt32(Int.random(in: 0...longest, using: &random)))
+      kill(program, SIGKILL)
+      var status: Int32 = 0
+      while waitpid(program, &status, 0) < 0, errno == EINTR {}
+      let ids = (0..<20).map { id * 100 + $0 }
+      tried.formUnion(ids)
+      if status == 0 { acknowledged.formUnion(ids) }
+    }
+    func identifiers(_ words: [String]) throws -> [Int] {
+      let run = try ProgramRun(["records", url, "River", "--json"] + words)
+      #expect(run.status == 0, "\(run.complaint)")
+      return run.objects.compactMap { ($0["id"] as? Int) ?? ($0["id"] as? String).flatMap { Int($0) } }
+    }
+    let there = try identifiers([])
+    #expect(Set(there).isSuperset(of: acknowledged) && Set(there).isSubset(of: tried))
+    for id in 10..<(10 + rounds) { #expect([0, 20].contains(there.count { $0 / 100 == id }), "import \(id)") }
+    #expect(try identifiers(["--index", "km"]).sorted() == there.sorted())
+    let verified = try ProgramRun(["verify", url])
+    #expect(verified.status == 0, "\(verified.output)")
   }
 
   @Test("what changes a store does on the server what it does to the file")

@@ -25,7 +25,8 @@ extension Verb {
         .script, .size, .dumpScreen,
       ],
       summary: "Open the browser on the sample store, which is written the first time.",
-      details: "The sample lies in $XDG_DATA_HOME/strata/Atlas.strata (Countries.strata with --entities), or at PATH."),
+      details: "The sample lies in $XDG_DATA_HOME/strata/Atlas.strata (Countries.strata with --entities), or at PATH, "
+        + "which may be the URL of an empty schema on a server."),
     Verb(
       "info", [.required("PATH")], [.json], summary: "Print what is in a store: datastores, indexes, commits, bytes."),
     Verb(

@@ -5,7 +5,29 @@ import Testing
 /// A store of 300 cities and all countries, made by the program itself: five commits, the last three of them counting
 /// Mogadishu (53654, row 6) again.
 struct SampleStore {
+  /// Where it lies: a path, or the URL of a server.
   let path: String
+
+  /// Where a store may lie.
+  enum Place: CaseIterable {
+    case file, server
+
+    /// Where one can be made here.
+    static var there: [Place] { TestServer.isThere ? allCases : [.file] }
+  }
+
+  init(on place: Place) throws {
+    switch place {
+    case .file: try self.init()
+    case .server: try self.init(on: try #require(TestServer.shared))
+    }
+  }
+
+  /// A copy with all of its history on a server, in a schema of its own.
+  init(on server: TestServer) throws {
+    path = server.location()
+    try Self.strata(["copy", try Self.template.get(), path])
+  }
 
   /// A copy of its own for a test.
   init() throws {

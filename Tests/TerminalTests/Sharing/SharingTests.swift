@@ -9,9 +9,11 @@ import Testing
 struct SharingTests {
   private static let size = Size(columns: 110, rows: 30)
 
-  @Test("two browsers: each sees the other's commit by itself, and what is staged is put on top of it")
-  func twoBrowsers() throws {
-    let store = try SampleStore()
+  @Test(
+    "two browsers: each sees the other's commit by itself, and what is staged is put on top of it",
+    arguments: SampleStore.Place.there)
+  func twoBrowsers(_ place: SampleStore.Place) throws {
+    let store = try SampleStore(on: place)
     let first = try store.browseToPopulation(size: Self.size)
     let second = try store.browseToPopulation(size: Self.size)
     try first.stage("3000000")

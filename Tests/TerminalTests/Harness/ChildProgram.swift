@@ -1,0 +1,1 @@
+../../PostgresStoreTests/Support/ChildProgram.swift

@@ -1,0 +1,1 @@
+../../PostgresStoreTests/Support/TestServer.swift
