@@ -98,6 +98,9 @@ final class Writer: @unchecked Sendable {
       queue: CommitQueue(durable: current.newest.number), appended: current, durableEnd: durableEnd, slotEnd: durableEnd
     )
     durableNumber = Atomic(current.newest.number)
+    #if DEBUG
+      monitor.checkInvariants = { [weak self] in self?.shared.queue.checkInvariants() }
+    #endif
   }
 
   // MARK: For who looks on

@@ -44,6 +44,11 @@ final class Monitor: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private let bell = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+  #if DEBUG
+    /// Checks, in debug builds, what holds of what the lock guards: each time before somebody else may have it. Set before the lock
+    /// is first taken.
+    var checkInvariants: (() -> Void)?
+  #endif
 
   init() {
     #if canImport(Darwin)
@@ -79,10 +84,16 @@ final class Monitor: @unchecked Sendable {
   }
 
   func lock() { pthread_mutex_lock(mutex) }
-  func unlock() { pthread_mutex_unlock(mutex) }
+  func unlock() {
+    check()
+    pthread_mutex_unlock(mutex)
+  }
 
   /// Lets go of the lock, waits until someone notifies, and takes it again. May return without cause.
-  func wait() { pthread_cond_wait(condition, mutex) }
+  func wait() {
+    check()
+    pthread_cond_wait(condition, mutex)
+  }
 
   /// As `wait`, for at most so long; false when the time is over.
   func wait(nanoseconds: Int64) -> Bool { wait(for: condition, nanoseconds: nanoseconds) }
@@ -90,11 +101,19 @@ final class Monitor: @unchecked Sendable {
   /// Lets go of the lock until the bell rings, for at most `nanoseconds` if given; false when the time is over.
   func waitForBell(nanoseconds: Int64? = nil) -> Bool {
     if let nanoseconds { return wait(for: bell, nanoseconds: nanoseconds) }
+    check()
     pthread_cond_wait(bell, mutex)
     return true
   }
 
+  private func check() {
+    #if DEBUG
+      checkInvariants?()
+    #endif
+  }
+
   private func wait(for condition: UnsafeMutablePointer<pthread_cond_t>, nanoseconds: Int64) -> Bool {
+    check()
     #if canImport(Darwin)
       var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
       return pthread_cond_timedwait_relative_np(condition, mutex, &time) == 0
