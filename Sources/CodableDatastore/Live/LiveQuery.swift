@@ -82,10 +82,11 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   ) async throws -> Bool {
     let changes = changes.filter { $0.commit > answer.commit && $0.old != $0.new }
     guard let last = changes.last else { return false }
+    let tests = query.predicates.map { PredicateTest($0) }
     if query.offset > 0 {
       // What comes or goes before the page moves it.
       for record in changes.flatMap({ [$0.old, $0.new] }) {
-        guard try await member(record) != nil else { continue }
+        guard try await member(record, tests) != nil else { continue }
         return try await askAgain(&answer, at: last.commit, changed: Set(changes.map(\.key)))
       }
       return false
@@ -95,7 +96,7 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     var arrived: [LiveAnswer<Format>.Member] = []
     for (key, change) in newest {
       await query.core.store.giveWay()
-      guard let instance = try await member(change.new) else { continue }
+      guard let instance = try await member(change.new, tests) else { continue }
       let place = try query.place(of: instance, key: key)
       if let cursor = query.cursor, try !query.order.isBefore(cursor.place, place) { continue }
       arrived.append(.init(place: place, instance: instance))
@@ -118,10 +119,10 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   }
 
   /// The instance of a record that meets the query's conditions.
-  private func member(_ record: Bytes?) async throws -> Instance? {
+  private func member(_ record: Bytes?, _ tests: [PredicateTest<Instance>]) async throws -> Instance? {
     guard let record else { return nil }
     let instance = try await query.core.coder.decode(record).instance
-    for predicate in query.predicates where try !predicate.evaluate(instance) { return nil }
+    for test in tests where try !test.holds(instance) { return nil }
     return instance
   }
 }
