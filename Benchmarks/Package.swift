@@ -58,7 +58,7 @@ let package = Package(
     .executableTarget(
       name: "TypedBench",
       dependencies: [
-        "Measuring", "Atlas", "CAllocations", "CodableDatastore", "DatastoreModel", "StorageEngine",
+        "Measuring", "Atlas", "CAllocations", "CodableDatastore", "DatastoreModel", "Documents", "StorageEngine",
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
   ],

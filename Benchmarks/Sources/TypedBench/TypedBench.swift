@@ -11,6 +11,7 @@ import Measuring
 ///     TypedBench memory [COUNT]
 ///     TypedBench references [CITIES.json]
 ///     TypedBench queries [CITIES.json]
+///     TypedBench pages [COUNT]
 @main
 struct TypedBench {
   let cities: [City]
@@ -21,7 +22,7 @@ struct TypedBench {
   let encoded: [Data]
 
   /// What is measured beside the comparisons with coders.
-  private enum Section: String { case responsiveness, memory, references, queries }
+  private enum Section: String { case responsiveness, memory, references, queries, pages }
 
   static func main() async throws {
     let arguments = Array(CommandLine.arguments.dropFirst())
@@ -36,6 +37,7 @@ struct TypedBench {
     case .memory: try await WarmUpMemory(cities: bench.cities, folder: bench.folder).run(count: number ?? 1_000_000)
     case .references: try await References(cities: bench.cities, folder: bench.folder).run(rounds: 5)
     case .queries: try await Queries(bench: bench).run(rounds: 5)
+    case .pages: try await Pages(folder: bench.folder).run(count: number ?? 3_000_000)
     case nil: try await bench.run(rounds: number ?? 5)
     }
   }
