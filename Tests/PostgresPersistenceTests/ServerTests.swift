@@ -180,6 +180,28 @@ struct ServerTests {
     }
   }
 
+  @Test("to prove which fields the indexes are made from, the browser asks for hundreds of records at once")
+  func proofs() async throws {
+    let persistence = try other()
+    let books = BookFormat.datastore(persistence)
+    try await persistence.perform { for book in Book.numbered(1...600) { try await books.persist(book) } }
+    let engine = try persistence._store.engine()
+    let store = OwnStore(engine, path: engine.path)
+    var cursor = try #require(try store.head.datastore("Books")).records(at: 0..<1)
+    #expect(try cursor.next())
+    let record = try #require(try cursor.record())
+    let new = RecordContent(
+      version: record.version,
+      bytes: Array(String(decoding: record.content, as: UTF8.self).replacing("Book 001", with: "Ulysses").utf8))
+    let before = engine.counts.roundTrips
+    let preview = try store.preview(
+      ChangeSet(changes: [RecordEdit(datastore: "Books", identifier: record.identifier, old: record.stored, new: new)]),
+      options: EditOptions())
+    #expect(preview.refusals.isEmpty && preview.addedEntries == 1 && preview.removedEntries == 1)
+    // The samples that the paths are found by are what is left: 48 of each index.
+    #expect(engine.counts.roundTrips - before < 900, "\(engine.counts.roundTrips - before)")
+  }
+
   @Test("neither the main actor nor the pool waits for the network")
   @MainActor func waitsElsewhere() async throws {
     let persistence = try other()

@@ -11,6 +11,9 @@ import Documents
 struct RuleProof {
   static let distinctValuesNeeded = 20
   private static let sampleSize = 48
+  /// So many records are looked up together, of so many bytes: on a server each look is a round trip.
+  private static let groupSize = 512
+  private static let groupBytes = 1 << 20
 
   let datastore: any ReadableDatastore
   /// Hears how many records were read.
@@ -138,17 +141,25 @@ struct RuleProof {
     guard !trials.isEmpty else { return }
     let count = try datastore.count
     let leftOut = Set(try datastore.leftOut(limit: try datastore.leftOutCount).map(\.identifier))
+    var cursor = try datastore.records(at: 0..<count)
     var rank = 0
-    while rank < count, trials.contains(where: { !$0.isRefuted }) {
+    var isAtEnd = false
+    while !isAtEnd, trials.contains(where: { !$0.isRefuted }) {
       if let progress, !progress(rank, count) { throw .cancelled }
-      for entry in try datastore.primary.entries(at: rank..<min(rank + 512, count)) {
+      var group: [Trial.Record] = []
+      var bytes = 0
+      while group.count < Self.groupSize, bytes < Self.groupBytes, !isAtEnd {
+        isAtEnd = try !cursor.next()
+        if isAtEnd { break }
+        rank += 1
         // A record that does not parse has no values; entries that it still has make the counts differ.
-        guard let document = try? datastore.record(entry.identifier)?.document() else { continue }
-        for position in trials.indices where !trials[position].isRefuted {
-          try trials[position].test(document, of: entry.identifier, isLeftOut: leftOut.contains(entry.identifier))
-        }
+        guard let record = try? cursor.record(), let document = try? record.document() else { continue }
+        bytes += record.content.count
+        group.append(
+          Trial.Record(
+            identifier: record.identifier, document: document, isLeftOut: leftOut.contains(record.identifier)))
       }
-      rank += 512
+      for position in trials.indices where !trials[position].isRefuted { try trials[position].test(group) }
     }
     for position in trials.indices where !trials[position].isRefuted {
       let entries = try trials[position].index.count
@@ -180,23 +191,38 @@ struct RuleProof {
 }
 
 extension RuleProof.Trial {
-  /// A record that was left out of some indexes may lack its entries, and proves nothing by that.
-  fileprivate mutating func test(
-    _ document: Document, of identifier: StoredKey, isLeftOut: Bool
-  ) throws(ModelError) {
-    guard let values = try? rule.encodedValues(of: document) else {
-      isRefuted = !isLeftOut
-      return
+  /// A record that the path is tried on.
+  fileprivate struct Record {
+    var identifier: StoredKey
+    var document: Document
+    /// It was left out of some indexes, so it may lack its entries, and proves nothing by that.
+    var isLeftOut: Bool
+  }
+
+  fileprivate mutating func test(_ records: [Record]) throws(ModelError) {
+    var entries: [(value: [UInt8], identifier: StoredKey)] = []
+    var mayLack: [Bool] = []
+    for record in records {
+      guard let values = try? rule.encodedValues(of: record.document) else {
+        if record.isLeftOut { continue }
+        isRefuted = true
+        return
+      }
+      for value in values {
+        entries.append((value, record.identifier))
+        mayLack.append(record.isLeftOut)
+      }
     }
-    for value in values {
-      guard try index.contains(value, of: identifier) else {
-        isRefuted = !isLeftOut
-        if isLeftOut { continue }
+    let areThere = try index.contains(entries)
+    for (place, entry) in entries.enumerated() {
+      guard areThere[place] else {
+        if mayLack[place] { continue }
+        isRefuted = true
         return
       }
       valueCount += 1
-      if distinctValues.count < RuleProof.distinctValuesNeeded { distinctValues.insert(value) }
-      if value != KeyEncoding.encodedNull { hasValueBesideNull = true }
+      if distinctValues.count < RuleProof.distinctValuesNeeded { distinctValues.insert(entry.value) }
+      if entry.value != KeyEncoding.encodedNull { hasValueBesideNull = true }
     }
   }
 }

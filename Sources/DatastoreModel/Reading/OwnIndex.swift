@@ -89,6 +89,17 @@ struct OwnIndex: ReadableIndex {
     return try tree.rank(ofKey: key) { try (order ?? .bytes).place(of: key) } != nil
   }
 
+  func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
+    guard let tree = try tree() else { return entries.map { _ in false } }
+    guard tree.isServed else {
+      var found: [Bool] = []
+      for entry in entries { found.append(try contains(entry.value, of: entry.identifier)) }
+      return found
+    }
+    let keys = entries.map { EntryKey.make(value: $0.value, identifier: $0.identifier.bytes) }
+    return try onStorage { () throws(StorageError) in try tree.find(keys) }.map { $0 != nil }
+  }
+
   func value(parsing text: String) throws(ModelError) -> KeyValue { try descriptor.encoding.parse(text) }
 
   /// How the app's types order the entries, where they are known.

@@ -65,6 +65,8 @@ package protocol ReadableIndex: Sendable {
   func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int?
   /// Whether a record has an entry under a value, given by its encoded bytes.
   func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool
+  /// The same for several, each in its place. One round trip, where a server is asked.
+  func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool]
   /// The bound of what a user typed (`1000000`, `"Ca"`, `null`), by the index's value type; throws with the column.
   func value(parsing text: String) throws(ModelError) -> KeyValue
 }
@@ -72,6 +74,12 @@ package protocol ReadableIndex: Sendable {
 extension ReadableIndex {
   package func contains(_ encodedValue: [UInt8], of identifier: StoredKey) throws(ModelError) -> Bool {
     try rank(of: identifier, value: descriptor.encoding.decode(encodedValue)) != nil
+  }
+
+  package func contains(_ entries: [(value: [UInt8], identifier: StoredKey)]) throws(ModelError) -> [Bool] {
+    var found: [Bool] = []
+    for entry in entries { found.append(try contains(entry.value, of: entry.identifier)) }
+    return found
   }
 }
 
