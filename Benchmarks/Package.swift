@@ -14,6 +14,7 @@ let package = Package(
   targets: [
     .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
     .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CLibPQ", providers: [.apt(["libpq-dev"])]),
     .target(name: "CHash"),
     .target(name: "Locks", swiftSettings: everyTarget),
     .target(
@@ -44,11 +45,21 @@ let package = Package(
     .target(
       name: "Atlas", dependencies: ["CodableDatastore", "Entities"], exclude: ["Resources"],
       swiftSettings: everyTarget),
+    .target(
+      name: "PostgresStore", dependencies: ["StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
+      swiftSettings: everyTarget),
+    .target(
+      name: "PostgresPersistence",
+      dependencies: ["CodableDatastore", "DatastoreModel", "StorageEngine", "PostgresStore"],
+      swiftSettings: everyTarget + [.define("PostgreSQL"), .enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     .target(name: "Measuring", swiftSettings: everyTarget),
     // Counts what is asked of the allocator.
     .target(name: "CAllocations"),
     .executableTarget(
       name: "EngineBench", dependencies: ["Measuring", "StorageEngine", "CAllocations", "CLMDB", "CSQLite"],
+      swiftSettings: everyTarget),
+    .executableTarget(
+      name: "ServerBench", dependencies: ["Measuring", "CLibPQ", "CodableDatastore", "PostgresPersistence"],
       swiftSettings: everyTarget),
     .executableTarget(name: "VerbBench", dependencies: ["Measuring"], swiftSettings: everyTarget),
     .executableTarget(

@@ -1,7 +1,12 @@
 #pragma once
 
-// The client library of PostgreSQL, linked, where the program's start does not pay for it.
+// The client library of PostgreSQL, linked, where the program's start does not pay for it. Debian keeps its headers in a folder of their own,
+// which needs no pkg-config to be found.
+#if __has_include(<libpq-fe.h>)
 #include <libpq-fe.h>
+#else
+#include <postgresql/libpq-fe.h>
+#endif
 
 /// Why the library cannot be used.
 static inline const char *strata_libpq_failure(void) { return 0; }
