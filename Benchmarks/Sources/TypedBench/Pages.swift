@@ -3,6 +3,7 @@ import DatastoreModel
 import Documents
 import FoundationEssentials
 import Measuring
+import StorageEngine
 
 /// A page far behind in the order of an index: what the library reads it in, and the nodes that the one run of queries reads for it.
 struct Pages {
@@ -22,8 +23,8 @@ struct Pages {
     let nodes = store.engine.counts.nodeReads - before
     print("| Pages | Measured | To reach |")
     print("|---|---|---|")
-    let what = "a page of \(page) at offset \(offset) of \(count), along an index (`\(plan)`)"
-    print("| \(what): median of five | \(milliseconds(took)) | – |")
+    let what = "a page of \(page) at offset \(offset) of \(count), along an index (`\(plan.text)`)"
+    print("| \(what): median of five | \(duration(took)) | – |")
     print("| the same: node reads | \(nodes) | – |")
   }
 
