@@ -105,6 +105,9 @@ struct NamingTests {
     driver.press("^o")
     #expect(driver.browser.table.source?.datastore == "City")
     #expect(driver.selectedIdentifier == "2661604")
+    // Back on the field, so that another Enter follows it again.
+    #expect(driver.browser.focus == .record)
+    #expect(driver.browser.record.selectedLine?.path == DocumentPath([.member("countrycode")]), "\(driver.screen)")
   }
 
   @Test("what dangles is marked in words, also while it is only staged, and Enter says that it leads nowhere")

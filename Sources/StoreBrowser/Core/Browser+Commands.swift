@@ -234,7 +234,11 @@ extension Browser {
   // MARK: Jumps
 
   var here: Jump? {
-    table.source.map { Jump(source: $0, identifier: table.selectedIdentifier(session), asOf: session.asOf) }
+    table.source.map {
+      Jump(
+        source: $0, identifier: table.selectedIdentifier(session), asOf: session.asOf,
+        field: focus == .record ? record.selectedLine?.path : nil)
+    }
   }
 
   mutating func noteJump() { here.map { jumps.leave($0) } }
@@ -256,7 +260,12 @@ extension Browser {
     if session.asOf != jump.asOf { travel(to: jump.asOf) }
     table.show(jump.source, anchor: jump.identifier.map { .identifier($0) } ?? .position(0))
     if views.count > 1 { views = [OpenView(kind: .main, focus: .table)] }
-    focus = .table
+    guard let field = jump.field, let identifier = jump.identifier else {
+      focus = .table
+      return
+    }
+    record.select(field, of: RecordPlace(datastore: jump.source.datastore, identifier: identifier))
+    focus = .record
   }
 
   mutating func setBookmark(_ argument: String?) {

@@ -1,10 +1,13 @@
 import DatastoreModel
+import Documents
 
 /// Where one was: for ^o and gi.
 struct Jump: Sendable, Hashable {
   var source: RowSource
   var identifier: StoredKey?
   var asOf: CommitNumber?
+  /// The field that was selected, where the record had the focus.
+  var field: DocumentPath?
 }
 
 struct JumpList: Sendable {

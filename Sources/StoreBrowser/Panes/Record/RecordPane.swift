@@ -59,6 +59,8 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   private var waiting: Waiting?
   /// The path that the selection should be on when the record comes.
   private var wantedPath: DocumentPath?
+  /// The record that has it; nil where it is of whichever comes.
+  private var wantedPlace: RecordPlace?
 
   /// Whether what is shown is the record that is asked for, as of the commit that is shown.
   func isCurrent(_ session: Session) -> Bool {
@@ -81,7 +83,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   /// Follows the table to another record; fold states and the selected path stay.
   mutating func follow(_ place: RecordPlace?) {
     guard place != self.place else { return }
-    if let line = selectedLine { wantedPath = line.path }
+    if wantedPlace == nil, let line = selectedLine { wantedPath = line.path }
     self.place = place
     blame = nil
     pendingBlame = nil
@@ -100,7 +102,13 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 
   /// Puts the selection on a field, now or when the record comes.
   mutating func select(_ path: DocumentPath) {
-    wantedPath = path
+    (wantedPath, wantedPlace) = (path, nil)
+    applyWantedPath()
+  }
+
+  /// Puts the selection on a field of a record that the table is about to show.
+  mutating func select(_ path: DocumentPath, of place: RecordPlace) {
+    (wantedPath, wantedPlace) = (path, place)
     applyWantedPath()
   }
 
@@ -189,7 +197,8 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   }
 
   private mutating func applyWantedPath() {
-    guard let wantedPath else { return }
+    guard let wantedPath, wantedPlace == nil || wantedPlace == answer?.request.place else { return }
+    wantedPlace = nil
     if let line = tree.lines.firstIndex(where: { $0.path == wantedPath }) {
       list.selection = line
       self.wantedPath = nil
