@@ -47,13 +47,23 @@ struct Program {
     case "--version":
       print("strata \(version)")
       return 0
-    case "demo": return try await demo(VerbArguments(words.dropFirst(), for: .named(first) ?? .browse))
     default:
-      guard Verb.named(first) != nil else { return try await browse(words) }
+      guard let verb = Verb.named(first) else {
+        if words.count > 1, isWordAlone(first) {
+          throw UsageError("“\(first)” is no verb, and nothing lies at that path; strata help lists the verbs")
+        }
+        return try await browse(words)
+      }
       let rest = Array(words.dropFirst())
       if rest.contains("--help") { return try await run("help", [first]) }
-      return try await run(first, rest)
+      return try await first == "demo" ? demo(VerbArguments(rest, for: verb)) : run(first, rest)
     }
+  }
+
+  /// Whether a first argument was meant as a verb: letters, and no path.
+  private static func isWordAlone(_ word: String) -> Bool {
+    word.allSatisfy { $0.isLetter || $0 == "-" } && !word.hasPrefix("-")
+      && !FileManager.default.fileExists(atPath: word)
   }
 
   private static func run(_ name: String, _ words: [String]) async throws -> Int32 {

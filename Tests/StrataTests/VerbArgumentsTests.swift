@@ -50,6 +50,21 @@ struct VerbArgumentsTests {
     for verb in Verb.all { #expect(verb.synopsis.hasPrefix("strata \(verb.name)") && verb.summary.hasSuffix(".")) }
   }
 
+  @Test("--help after any verb prints its usage, also after those that open the browser")
+  func help() throws {
+    for verb in Verb.all {
+      let run = try ProgramRun([verb.name, "--help"])
+      #expect(run.status == 0 && run.output.hasPrefix("usage: \(verb.synopsis)"), "\(verb.name): \(run.complaint)")
+    }
+  }
+
+  @Test("a word that is no verb and no path is told as that, not as a store with too many arguments")
+  func noVerb() throws {
+    let run = try ProgramRun(["sett", "Library.strata", "Books", "1", "title=x"])
+    #expect(run.status == 2)
+    #expect(run.complaint.contains("“sett” is no verb, and nothing lies at that path; strata help lists the verbs"))
+  }
+
   #if os(Linux)
     @Test("the program starts without the client library of a server, which brings many others with it")
     func startsWithoutClientLibrary() throws {
