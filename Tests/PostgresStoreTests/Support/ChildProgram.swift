@@ -39,8 +39,8 @@ enum ChildProgram {
   }
 
   /// Runs a program to its end; its exit status, or a negative number.
-  static func run(_ program: String, _ arguments: [String], output: String? = nil) -> Int32 {
-    guard let pid = start(program, arguments, output: output) else { return -1 }
+  static func run(_ program: String, _ arguments: [String], input: Int32? = nil, output: String? = nil) -> Int32 {
+    guard let pid = start(program, arguments, input: input, output: output) else { return -1 }
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0 { guard errno == EINTR else { return -1 } }
     return status & 0x7F == 0 ? status >> 8 & 0xFF : -1

@@ -36,13 +36,13 @@ final class TestServer: Sendable {
     if let user, run("/bin/chown", [user, folder], asUser: false) != 0 { return nil }
     let data = folder + "/data"
     guard primary.map({ copy($0, to: data) }) ?? make(data) else { return nil }
-    let isWatched = ChildProgram.start(
-      "/bin/sh",
-      [
-        "-c",
-        "read line; \(asUserPrefix)\(binaries)/pg_ctl -D '\(data)' -m immediate stop >/dev/null 2>&1; rm -rf '\(folder)'",
-      ], input: pipe.fileHandleForReading.fileDescriptor)
-    guard isWatched != nil else { return nil }
+    // It is nobody's child once the shell that starts it has ended: the thread that waits for exit tests asks for any child that has
+    // ended, and may hear of one that nobody else waits for again and again, and of its own never.
+    let watch =
+      "read line <&3; \(asUserPrefix)\(binaries)/pg_ctl -D '\(data)' -m immediate stop >/dev/null 2>&1; rm -rf '\(folder)'"
+    let isWatched = ChildProgram.run(
+      "/bin/sh", ["-c", "exec 3<&0; (\(watch)) &"], input: pipe.fileHandleForReading.fileDescriptor)
+    guard isWatched == 0 else { return nil }
     try? pipe.fileHandleForReading.close()
     guard start() else { return nil }
     if let primary {
