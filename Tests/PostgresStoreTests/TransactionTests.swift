@@ -132,7 +132,7 @@ struct TransactionTests {
       var dice = Dice(UInt64(worker) + 11)
       do {
         let own = try ServerStore.open(url)
-        for _ in 0..<40 {
+        func prepare() throws -> (transaction: ServerTransaction, done: Done) {
           let keys = (0..<dice.roll(3)).map { _ in dice.roll(40) }
           let start = dice.roll(38)
           let range = start..<(start + dice.roll(6))
@@ -153,13 +153,19 @@ struct TransactionTests {
           } else {
             try transaction.put(.key(target), bytes(sum), in: Self.records)
           }
-          do {
-            guard let commit = try transaction.commit() else { continue }
-            done.withLock {
-              $0.append(Done(number: commit.number, keys: keys, range: range, target: target, sum: sum))
+          return (transaction, Done(number: 0, keys: keys, range: range, target: target, sum: sum))
+        }
+        for _ in 0..<20 {
+          // Two at a time, so that some collide also where the machine runs one worker after the other.
+          for (transaction, step) in try [prepare(), prepare()] {
+            do {
+              guard let commit = try transaction.commit() else { continue }
+              var step = step
+              step.number = commit.number
+              done.withLock { $0.append(step) }
+            } catch ServerError.conflict {
+              conflicts.withLock { $0 += 1 }
             }
-          } catch ServerError.conflict {
-            conflicts.withLock { $0 += 1 }
           }
         }
       } catch {
