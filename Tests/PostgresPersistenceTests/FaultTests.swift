@@ -21,6 +21,43 @@ struct TypedFaultTests {
     }
   }
 
+  /// Does something while four tasks save one book after the other; what those were told is saved.
+  ///
+  /// - Parameter body: gets a function that waits until so many more are saved, and throws where a task has ended: it would wait for ever.
+  private func underWriters(
+    of books: BookFormat.Datastore, _ body: (_ saved: (Int) async throws -> Void) async throws -> Void
+  ) async throws -> [Book] {
+    let acknowledged = Box<[Book]>([])
+    let isOver = Box(false)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          defer { isOver.change { $0 = true } }
+          var number = task
+          while !isOver.value {
+            let book = Book.numbered([number])[0]
+            try await persist(book, in: books)
+            acknowledged.change { $0.append(book) }
+            number += 4
+          }
+        }
+      }
+      defer { isOver.change { $0 = true } }
+      try await body { count in
+        let wanted = acknowledged.value.count + count
+        while acknowledged.value.count < wanted {
+          // What a task that has ended says comes first.
+          if isOver.value { try await group.waitForAll() }
+          try #require(!isOver.value, "a task has ended")
+          try await Task.sleep(for: .milliseconds(2))
+        }
+      }
+      isOver.change { $0 = true }
+      try await group.waitForAll()
+    }
+    return acknowledged.value
+  }
+
   /// Each book that was acknowledged is there once, and nothing else is; every index leads to the same ones.
   private func check(_ books: BookFormat.Datastore, hold acknowledged: [Book]) async throws {
     let expected = acknowledged.sorted { $0.id < $1.id }
@@ -58,30 +95,14 @@ struct TypedFaultTests {
     let server = try #require(Self.breakable)
     let persistence = MemoryPersistence(at: server.location())
     let books = BookFormat.datastore(persistence)
-    let acknowledged = Box<[Book]>([])
-    let isOver = Box(false)
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for task in 0..<4 {
-        group.addTask {
-          var number = task
-          while !isOver.value {
-            let book = Book.numbered([number])[0]
-            try await persist(book, in: books)
-            acknowledged.change { $0.append(book) }
-            number += 4
-          }
-        }
-      }
+    let acknowledged = try await underWriters(of: books) { saved in
       for _ in 0..<(Self.isSoak ? 50 : 4) {
-        let before = acknowledged.value.count
-        while acknowledged.value.count < before + 25 { try await Task.sleep(for: .milliseconds(2)) }
+        try await saved(25)
         #expect(server.stopImmediately())
         #expect(server.start())
       }
-      isOver.change { $0 = true }
-      try await group.waitForAll()
     }
-    try await check(books, hold: acknowledged.value)
+    try await check(books, hold: acknowledged)
   }
 
   @Test(
@@ -93,31 +114,15 @@ struct TypedFaultTests {
       "postgres://strata@/postgres?host=\(primary.folder),\(standby.folder)&port=\(primary.port),\(standby.port)"
       + "&target_session_attrs=primary&schema=library"
     let books = BookFormat.datastore(MemoryPersistence(at: location))
-    let acknowledged = Box<[Book]>([])
-    let isOver = Box(false)
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for task in 0..<4 {
-        group.addTask {
-          var number = task
-          while !isOver.value {
-            let book = Book.numbered([number])[0]
-            try await persist(book, in: books)
-            acknowledged.change { $0.append(book) }
-            number += 4
-          }
-        }
-      }
-      while acknowledged.value.count < 50 { try await Task.sleep(for: .milliseconds(2)) }
+    let acknowledged = try await underWriters(of: books) { saved in
+      try await saved(50)
       #expect(primary.stopImmediately())
       #expect(standby.promote())
-      let before = acknowledged.value.count
-      while acknowledged.value.count < before + 50 { try await Task.sleep(for: .milliseconds(2)) }
-      isOver.change { $0 = true }
-      try await group.waitForAll()
+      try await saved(50)
     }
-    try await check(books, hold: acknowledged.value)
+    try await check(books, hold: acknowledged)
     let direct = BookFormat.datastore(MemoryPersistence(at: standby.location("library")))
-    try await check(direct, hold: acknowledged.value)
+    try await check(direct, hold: acknowledged)
   }
 
   @Test("while the server is away each call says so in a sentence; afterwards the same persistence goes on")
