@@ -44,7 +44,7 @@ package enum ConditionGrammar {
     Form(
       spelling: "12 -0.5 5M \"text\" 'text' true false null", example: "population > 1.5M or name = 'Bern'",
       meaning:
-        "Numbers, also with k, M or G behind them for thousands, millions and milliards; texts, truth values and nothing."
+        "Numbers, also with k, M or G behind them for thousands, millions and billions; texts, truth values and nothing."
     ),
     Form(
       spelling: "2026-11-17 2026-11-17T09:30Z", example: "since >= 2026-11-17T09:30Z", meaning: "A day or a moment."),

@@ -206,7 +206,7 @@ struct ExpressionScanner {
     return date
   }
 
-  /// A number, also with a minus sign, with `_` between digits, and with k, M or G right behind it for thousands, millions and milliards.
+  /// A number, also with a minus sign, with `_` between digits, and with k, M or G right behind it for thousands, millions and billions.
   mutating func number() throws(ExpressionError) -> NumberText? {
     skipSpaces()
     let start = at
