@@ -31,8 +31,7 @@ struct ConditionVocabulary: Sendable, Hashable {
   ]
   private static let textOperators = [
     "=", "contains", "starts with", "in (", "!=", "ends with", "like", "=~ /", "between", ">", "<", ">=", "<=",
-    "is null",
-    "is not null", "has",
+    "is null", "is not null", "has",
   ]
   private static let connectives = ["and", "or"]
   /// Values that are offered at most: each is looked up.

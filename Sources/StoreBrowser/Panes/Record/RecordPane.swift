@@ -225,6 +225,8 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       pending = nil
       let isSame = self.answer?.request.place == answer.request.place
       self.answer = answer
+      // The record that a jump led to is gone.
+      if wantedPlace != answer.request.place { wantedPlace = nil }
       arranged = nil
       if !isSame { list.top = 0 }
       arrange(session)
