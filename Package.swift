@@ -28,6 +28,9 @@ let programDependencies: [Target.Dependency] = [
   "PostgresPersistence", .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
 ]
 
+// What tests need of Linux and Swift does not import.
+let linuxCalls = Target.Dependency.target(name: "PseudoTerminal", condition: .when(platforms: [.linux]))
+
 let package = Package(
   name: "Strata",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -107,13 +110,14 @@ let package = Package(
       name: "StorageEngineTests", dependencies: ["Locks", "StorageEngine", "CHash", "DiskSimulation"],
       swiftSettings: everyTarget),
     .testTarget(
-      name: "PostgresStoreTests", dependencies: ["Locks", "PostgresStore", "StorageEngine"], swiftSettings: everyTarget),
+      name: "PostgresStoreTests", dependencies: ["Locks", "PostgresStore", "StorageEngine", linuxCalls],
+      swiftSettings: everyTarget),
     // The suites of the typed library once more, on a server, by links to their files.
     .testTarget(
       name: "PostgresPersistenceTests",
       dependencies: [
         "Locks", "PostgresPersistence", "CodableDatastore", "DatastoreModel", "Documents", "Expressions",
-        "StorageEngine",
+        "StorageEngine", linuxCalls,
       ],
       swiftSettings: everyTarget),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents"], swiftSettings: everyTarget),
@@ -148,8 +152,7 @@ let package = Package(
       name: "StrataTests",
       dependencies: [
         "Locks", "Atlas", "CodableDatastore", "DatastoreModel", "DiskSimulation", "Documents", "StorageEngine",
-        "StoreBrowser",
-        "strata",
+        "StoreBrowser", "strata", linuxCalls,
       ],
       swiftSettings: everyTarget),
     .target(name: "PseudoTerminal", path: "Tests/PseudoTerminal"),

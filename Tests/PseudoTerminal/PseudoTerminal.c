@@ -23,6 +23,10 @@ int pseudo_terminal_start_in(posix_spawn_file_actions_t *actions, const char *di
   return posix_spawn_file_actions_addchdir_np(actions, directory);
 }
 
+int pseudo_terminal_close_from(posix_spawn_file_actions_t *actions, int descriptor) {
+  return posix_spawn_file_actions_addclosefrom_np(actions, descriptor);
+}
+
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
   (void)info, (void)kind, (void)place;
   return remove(path);

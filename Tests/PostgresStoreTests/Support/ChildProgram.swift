@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(Glibc)
+  import PseudoTerminal
+#endif
+
 /// A program that is started with nothing open but its three streams.
 ///
 /// `Process` waits for an end of a pipe that its child's children inherit, and a server that a child leaves behind never closes it.
@@ -29,8 +33,8 @@ enum ChildProgram {
     #if canImport(Darwin)
       posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_CLOEXEC_DEFAULT))
     #else
-      // One that is not open is nothing to close.
-      for descriptor in Int32(3)..<512 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+      // All of them: a connection that a server inherits never ends for its other side.
+      pseudo_terminal_close_from(&actions, 3)
     #endif
     var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
     defer { for word in words { free(word) } }

@@ -45,6 +45,8 @@ final class CuttingProxy: Sendable {
       let client = accept(listener, nil, nil)
       guard client >= 0 else { return }
       let server = socket(AF_UNIX, Self.stream, 0)
+      // A program that another test starts would keep open what is cut here.
+      for descriptor in [client, server] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
       guard Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
         Foundation.close(client)
         Foundation.close(server)

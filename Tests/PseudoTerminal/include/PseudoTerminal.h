@@ -15,5 +15,8 @@ int pseudo_terminal_watch(pid_t process);
 /// Lets the spawned process start in `directory`.
 int pseudo_terminal_start_in(posix_spawn_file_actions_t *actions, const char *directory);
 
+/// Closes a descriptor and all above it in the spawned process.
+int pseudo_terminal_close_from(posix_spawn_file_actions_t *actions, int descriptor);
+
 /// Removes a folder and everything in it.
 void pseudo_terminal_remove_folder(const char *path);
