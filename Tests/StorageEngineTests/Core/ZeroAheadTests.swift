@@ -272,7 +272,8 @@ struct ZeroAheadTests {
       try store.change { try $0.put(key(1), [UInt8](repeating: 1, count: count), in: people) }
     }
     try store.change { try $0.createTree(people, kind: .records) }
-    #expect(try look { room > 100 << 10 })
+    // A thread writes them, which a busy machine may let wait for long.
+    while room <= 100 << 10 { letOthersRun() }
     store.writing.zeros.settle()
     // So few are left that one more commit calls for others.
     while room > 76 << 10 { try put(1_000) }
