@@ -18,7 +18,9 @@ struct Queries {
     // Half of them, of which the condition keeps half again.
     let limit = bench.cities.map(\.population).sorted()[bench.cities.count / 2]
     let query = cities.load(where: #Predicate { $0.population > limit && $0.latitude > 30 })
-    let encoded = zip(bench.cities, bench.encoded).filter { $0.0.population > limit }.map(\.1)
+    // In the order of the answer, which is not that of the fill.
+    let encoded = zip(bench.cities, bench.encoded).filter { $0.0.population > limit }
+      .sorted { $0.0.id < $1.0.id }.map(\.1)
     let northernmost = cities.load(where: #Predicate { $0.latitude > -100 }).scanning()
       .sorted(by: \.latitude, .descending).limit(20)
     for _ in 0..<rounds {
