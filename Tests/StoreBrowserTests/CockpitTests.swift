@@ -91,6 +91,27 @@ struct CockpitTests {
     #expect(driver.shows("cancelled; the store is as it was"))
   }
 
+  @Test("work that runs is not called off by more of its kind, which is refused with what runs")
+  func again() throws {
+    let file = "/tmp/\(UInt16.random(in: 0 ... .max)).jsonl"
+    defer { TestFile.remove(file) }
+    for (slot, first, second) in [
+      (WorkSlot.warmUp, ":add-index zone=timezone", ":add-index other=name"),
+      (.warmUp, ":add-index zone=timezone", ":drop-index country"), (.verify, ":verify", ":verify"),
+      (.export, ":export \(file)", ":export \(file).jsonl"),
+      (.rewrite, ":copy \(file)", ":copy \(file)2"), (.rewrite, ":copy \(file)", ":compact 1"),
+    ] {
+      let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      driver.isHolding = true
+      try driver.play(first)
+      let work = try #require(driver.browser.session.running[slot])
+      driver.press("2")
+      try driver.play(second)
+      #expect(driver.browser.session.running[slot]?.id == work.id, "\(second)")
+      #expect(driver.shows("\(work.label) runs; ^c cancels it, 6 shows it"), "\(second)")
+    }
+  }
+
   @Test("a build that failed says so with the records and why, and that the store is as it was; L has it too")
   func failed() throws {
     let store = try Sample.store()

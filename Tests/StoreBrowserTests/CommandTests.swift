@@ -68,6 +68,9 @@ struct CommandTests {
     for entry in CommandTable.all {
       #expect(FuzzySearch.entries(matching: entry.name).first?.command == entry.command, "\(entry.name)")
     }
+    // A word of a name comes before words of titles.
+    let first = FuzzySearch.entries(matching: "index").prefix(3).map(\.command)
+    #expect(Set(first) == [.addIndex, .rebuildIndex, .dropIndex])
     let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
     driver.press("?")
     for entry in CommandTable.all {

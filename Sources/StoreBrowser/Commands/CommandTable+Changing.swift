@@ -143,12 +143,13 @@ extension CommandTable {
       verb: "compact",
       "Shows the bytes before and after, and on Enter squashes the commits that KEEP leaves out: `all`, a number of "
         + "commits, or an age as `30d`, `12h` or `2w`. Pins and the head are always kept. It cannot be taken back.",
-      unless: .writing
+      unless: .writing.or(.running(.rewrite))
     ) { browser, argument in browser.compact(argument ?? "") },
     row(
       .copyStore, [], "write a consistent copy of the store", "copy store", .write, argument: .init("PATH"),
       verb: "copy",
-      "Writes the store with its history, up to the commit that is shown, to PATH; the store may be in use meanwhile."
+      "Writes the store with its history, up to the commit that is shown, to PATH; the store may be in use meanwhile.",
+      unless: .running(.rewrite)
     ) { browser, argument in browser.copyStore(to: argument ?? "") },
   ]
 

@@ -216,7 +216,7 @@ extension CommandTable {
       .export, ["s"], "save what is shown to a file", "export", .record, argument: .init("FILE", isRequired: false),
       verb: "export",
       "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json` or `.csv` by its ending.",
-      unless: .withoutDatastore
+      unless: .withoutDatastore.or(.running(.export))
     ) { browser, argument in browser.export(argument ?? "") },
   ]
 
@@ -229,21 +229,22 @@ extension CommandTable {
       "Sets the upper bound of the index range at the key under the cursor, which stays inside.", in: [.table, .index]),
     row(
       .verify, ["V"], "verify the index or the store", "verify", .index, verb: "verify",
-      "Compares the index with the records, in the background: entries without a record, entries that are missing."
+      "Compares the index with the records, in the background: entries without a record, entries that are missing.",
+      unless: .running(.verify)
     ) { browser, _ in browser.verify() },
     row(
       .addIndex, [], "add an index", "add index", .index, argument: .init("NAME=PATH[:KIND]"),
       "Adds an index over a field, as one commit that the migration pane shows. KIND is one-to-one, one-to-many (where "
-        + "none is given), many-to-many or many-to-one.", unless: .writing
+        + "none is given), many-to-many or many-to-one.", unless: .writing.or(.running(.warmUp))
     ) { browser, argument in browser.changeIndex(.addIndex, argument) },
     row(
       .rebuildIndex, [], "fill the index anew", "rebuild", .index, argument: .init("NAME", isRequired: false),
       "Fills an index anew from the records: the one that orders the table where no NAME is given.",
-      unless: .writing
+      unless: .writing.or(.running(.warmUp))
     ) { browser, argument in browser.changeIndex(.rebuildIndex, argument) },
     row(
       .dropIndex, [], "drop an index", "drop index", .index, argument: .init("NAME"),
-      "Drops an index, as a commit; the records stay.", unless: .writing
+      "Drops an index, as a commit; the records stay.", unless: .writing.or(.running(.warmUp))
     ) { browser, argument in browser.changeIndex(.dropIndex, argument) },
   ]
 }

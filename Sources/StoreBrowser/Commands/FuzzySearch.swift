@@ -1,6 +1,6 @@
 /// Finds commands by what is typed.
 enum FuzzySearch {
-  /// All commands that fit, best first: the name begins so, the title holds it, a key is it, the letters occur in order.
+  /// All commands that fit, best first: a key is it, the name or a word of it begins so, the title holds it, the letters occur in order.
   static func entries(matching text: String) -> [CommandEntry] {
     sorted(CommandTable.all, by: text, entry: \.self)
   }
@@ -19,12 +19,13 @@ enum FuzzySearch {
     if entry.name == text { return 0 }
     if entry.keys.contains(where: { $0.replacing(" ", with: "").lowercased() == text }) { return 1 }
     if entry.name.hasPrefix(text) { return 2 }
+    if entry.name.split(separator: "-").contains(where: { $0.hasPrefix(text) }) { return 3 }
     let title = entry.title.lowercased()
-    if title.split(separator: " ").contains(where: { $0.hasPrefix(text) }) { return 3 }
-    if entry.name.contains(text) || title.contains(text) { return 4 }
-    if entry.group.rawValue.lowercased().hasPrefix(text) { return 5 }
-    if entry.help.lowercased().contains(text) { return 6 }
-    return text.count >= 3 && isSubsequence(text, of: entry.name) ? 7 : nil
+    if title.split(separator: " ").contains(where: { $0.hasPrefix(text) }) { return 4 }
+    if entry.name.contains(text) || title.contains(text) { return 5 }
+    if entry.group.rawValue.lowercased().hasPrefix(text) { return 6 }
+    if entry.help.lowercased().contains(text) { return 7 }
+    return text.count >= 3 && isSubsequence(text, of: entry.name) ? 8 : nil
   }
 
   private static func isSubsequence(_ text: String, of name: String) -> Bool {

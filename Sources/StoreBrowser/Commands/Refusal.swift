@@ -11,6 +11,12 @@ package struct Refusal: Sendable {
   /// The store cannot be written to.
   static let writing = Refusal { $0.session.writingRefusal }
 
+  /// Work of the same kind runs, which a person waits for: to start another would call it off.
+  static func running(_ slot: WorkSlot) -> Refusal { Refusal { $0.session.runningRefusal(slot) } }
+
+  /// Refuses where either does; this one is asked first.
+  func or(_ other: Refusal) -> Refusal { Refusal { reason($0) ?? other.reason($0) } }
+
   static let pasting = Refusal { browser in
     if let reason = editing.reason(browser) { return reason }
     let hasNone = browser.copied.records.isEmpty && browser.copied.value == nil

@@ -112,6 +112,12 @@ struct Session: Sendable {
 
   func isRunning(_ slot: WorkSlot) -> Bool { running[slot] != nil }
 
+  /// Why work that is shown in the cockpit cannot be started: one of the same kind runs, and is not called off unasked.
+  func runningRefusal(_ slot: WorkSlot) -> String? {
+    guard slot.isInCockpit, let work = running[slot] else { return nil }
+    return "\(work.label) runs; ^c cancels it, 6 shows it"
+  }
+
   /// The long work that a person waits for, the newest first.
   var longWork: [RunningWork] {
     running.values.filter { $0.id.slot.isLong }.sorted { $0.id.serial > $1.id.serial }

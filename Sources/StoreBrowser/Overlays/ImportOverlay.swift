@@ -135,6 +135,7 @@ struct ImportOverlay: ListPane {
       guard current.report.new + current.report.changed > 0 else {
         return session.warn("there is nothing to import: \(current.sentence)")
       }
+      if let reason = session.runningRefusal(.importFile) { return session.warn(reason) }
       session.intend(.dismiss)
       session.start(.importFile, .ask(ImportRequest(file: file, plan: plan)), label: "import \(datastore)")
       session.intend(.open(.migration))
