@@ -249,6 +249,8 @@ private struct DescribeColumns {
   private static func text(_ value: Document?, _ width: Int) -> String {
     guard let value else { return "" }
     let text = ValueText(cell: value)
+    // An empty text is a value, and not a gap in the table.
+    if case .string("") = value { return "\"\"" }
     return text.kind == .number ? NumberFormat.fitting(text.text, in: width) : text.text
   }
 }
