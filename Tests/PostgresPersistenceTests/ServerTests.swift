@@ -159,6 +159,13 @@ struct ServerTests {
     try await page("of the records themselves", Array(11...90)) { books.load(11...90) }
     try await page("of what begins with a text", Array(200...209)) { books.load(prefix: "Book 20", from: \.title) }
     try await page("of nothing", []) { books.load(prefix: "Look", from: \.title) }
+    try await trips(1, "as many as a page has, of more") {
+      var left = 100
+      for try await _ in books.load("Book 100"..., from: \.title) {
+        left -= 1
+        if left == 0 { break }
+      }
+    }
     // Pages grow: 100, 200, the rest.
     try await page("of everything", Array(1...400), trips: 3) { books.load(..., from: \.title) }
     // Of the past: the newest state is not asked for, but the commit is.

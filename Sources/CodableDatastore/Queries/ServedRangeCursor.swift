@@ -18,6 +18,8 @@ struct ServedRangeCursor: EntryCursor {
     request = first
   }
 
+  var isAtHand: Bool { !page.isEmpty || isAtEnd }
+
   mutating func next() throws(ModelError) -> QueryCandidate? {
     if page.isEmpty, !isAtEnd { try turn() }
     guard let row = page.popFirst() else { return nil }

@@ -21,8 +21,14 @@ final class ServedRun<Format: DatastoreFormat>: @unchecked Sendable {
   private func readAhead() async {
     var read: [TypedQueryRun<Format>.Found] = []
     do {
-      while read.count < batch, let next = try await run.next() { read.append(next) }
-      isAtEnd = read.count < batch
+      // What the server must be asked for waits until somebody wants it.
+      while read.count < batch, read.isEmpty || run.isAtHand {
+        guard let next = try await run.next() else {
+          isAtEnd = true
+          break
+        }
+        read.append(next)
+      }
     } catch {
       failure = error
     }

@@ -87,6 +87,9 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     return nil
   }
 
+  /// Whether the next candidate is here already, so that no server need be asked for it.
+  var isAtHand: Bool { candidates.isAtHand }
+
   /// How many instances meet the condition; decodes none of them where the indexes tell.
   mutating func count() async throws -> Int {
     if !plan.isTested { return try throwingEntryErrors { try candidates.recordCount() } }

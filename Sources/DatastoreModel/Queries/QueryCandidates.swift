@@ -17,6 +17,12 @@ package struct QueryCandidate: Sendable {
 package protocol EntryCursor {
   /// The next entry; nil behind the last one.
   mutating func next() throws(ModelError) -> QueryCandidate?
+  /// Whether the next one is here already, so that no server need be asked for it.
+  var isAtHand: Bool { get }
+}
+
+extension EntryCursor {
+  package var isAtHand: Bool { true }
 }
 
 /// Entries of an index, or of the records themselves, as a query walks over them.
@@ -80,6 +86,9 @@ package struct QueryCandidates {
     case .unopened: return nil
     }
   }
+
+  /// Whether the next one is here already, so that no server need be asked for it.
+  package var isAtHand: Bool { if case .along(let walk) = state { walk.isAtHand } else { true } }
 
   /// Leaves some out; before the first one is asked for.
   package mutating func skip(_ count: Int) throws {
@@ -279,6 +288,8 @@ private struct EntryWalk {
     defer { group = 0..<0 }
     return group
   }
+
+  var isAtHand: Bool { cursor?.isAtHand ?? true }
 
   /// Leaves out entries; before the first one is read.
   mutating func skip(_ count: Int) throws {
