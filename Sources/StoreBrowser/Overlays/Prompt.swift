@@ -269,13 +269,10 @@ struct Prompt: Pane {
     }
   }
 
-  /// The list, its first item right above the line, so that those that stay while one types stay where they are.
+  /// The list, its first item right above the line, so that those that stay while one types stay where they are. Its place stays while
+  /// nothing fits: to paint what lies below it, at one key, and the list again at the next takes more bytes than a key may.
   private func drawSuggestions(on grid: inout CellGrid, above status: Rect, theme: Theme) {
     guard listHeight > 0, status.top >= Self.leastRowsAbove else { return }
-    let first = max(0, (choice ?? 0) - Self.listedLines + 1)
-    var listed = Array(shown.enumerated().dropFirst(first).prefix(Self.listedLines))
-    if listed.isEmpty, let usage { listed = [(offset: -1, element: Self.line(usage))] }
-    if listed.isEmpty { return }
     let details = kind == .palette ? Self.detailColumns : Self.detailColumns / 2
     let area = Rect(
       column: 0, row: status.top - listHeight, columns: min(status.columns, Self.nameColumns + details + 2),
@@ -285,6 +282,9 @@ struct Prompt: Pane {
       grid.write(
         theme.isASCII ? "|" : "│", at: Point(column: area.right - 1, row: row), width: 1, style: theme.style(.dim))
     }
+    let first = max(0, (choice ?? 0) - Self.listedLines + 1)
+    var listed = Array(shown.enumerated().dropFirst(first).prefix(Self.listedLines))
+    if listed.isEmpty, let usage { listed = [(offset: -1, element: Self.line(usage))] }
     for (row, (number, item)) in listed.enumerated() {
       let rect = Rect(column: 0, row: status.top - 1 - row, columns: area.columns - 1, rows: 1)
       let isChosen = choice == number
