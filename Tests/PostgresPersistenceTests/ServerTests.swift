@@ -160,11 +160,12 @@ struct ServerTests {
     try await page("of what begins with a text", Array(200...209)) { books.load(prefix: "Book 20", from: \.title) }
     try await page("of nothing", []) { books.load(prefix: "Look", from: \.title) }
     try await trips(1, "as many as a page has, of more") {
-      var left = 100
-      for try await _ in books.load("Book 100"..., from: \.title) {
-        left -= 1
-        if left == 0 { break }
+      var found: [Int] = []
+      for try await book in books.load("Book 100"..., from: \.title) {
+        found.append(book.id)
+        if found.count == 100 { break }
       }
+      #expect(found == Array(100...199))
     }
     // Pages grow: 100, 200, the rest.
     try await page("of everything", Array(1...400), trips: 3) { books.load(..., from: \.title) }

@@ -52,6 +52,30 @@ struct ImportTests {
     }
   }
 
+  @Test("an import that runs is not called off by another one")
+  func again() throws {
+    try withFile("id,name\n1,Dom\n2,Rigi\n") { file in
+      let store = try Sample.store()
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      // Enter on the datastore's line would name it.
+      driver.press("j Enter")
+      driver.isHolding = true
+      driver.press("Enter")
+      let work = try #require(driver.browser.session.running[.importFile])
+      try driver.play(":import \(file)")
+      driver.releaseFirst { $0.slot == .survey }
+      driver.press("j Enter")
+      driver.releaseFirst { $0.slot == .importPreview }
+      #expect(driver.shows("2 new"), "\(driver.screen)")
+      driver.press("Enter")
+      #expect(driver.browser.session.running[.importFile]?.id == work.id)
+      #expect(driver.shows("\(work.label) runs; ^c cancels it, 6 shows it"), "\(driver.screen)")
+      driver.release()
+      #expect(store.head.commit.rawValue == 5)
+    }
+  }
+
   @Test("a file that is not there, is empty or holds nothing to import says so; Esc leaves everything as it was")
   func badFiles() throws {
     let store = try Sample.store()

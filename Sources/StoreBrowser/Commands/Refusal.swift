@@ -17,6 +17,7 @@ package struct Refusal: Sendable {
   /// Refuses where either does; this one is asked first.
   func or(_ other: Refusal) -> Refusal { Refusal { reason($0) ?? other.reason($0) } }
 
+  /// What is shown cannot be edited, or there is nothing to paste.
   static let pasting = Refusal { browser in
     if let reason = editing.reason(browser) { return reason }
     let hasNone = browser.copied.records.isEmpty && browser.copied.value == nil

@@ -64,7 +64,6 @@ struct CompactOverlay: Pane {
   /// Begins, or tries again; nothing happens before the estimate is there.
   private mutating func start(in session: inout Session) {
     guard let estimate, !isRunning, estimate.commitsSquashed > 0 else { return }
-    if let reason = session.runningRefusal(.rewrite) { return session.warn(reason) }
     isRunning = true
     problem = nil
     session.start(.rewrite, .rewrite(.compact(retention)), label: "compact")

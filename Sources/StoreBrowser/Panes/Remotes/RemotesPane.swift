@@ -129,7 +129,7 @@ struct RemotesPane: ListPane, KeptPane {
     switch command {
     case .fetchCommits, .sendCommits, .exchange, .removeRemote:
       guard let selected else { return "there is no remote; i adds one" }
-      if session.isRunning(.transfer) { return "an exchange runs" }
+      if let reason = session.runningRefusal(.transfer) { return reason }
       if command == .sendCommits, let standing = selected.standing {
         if standing.behind > 0 {
           return "\(selected.name) has commits that are not merged here: gf fetches, w merges, X does all of it"
