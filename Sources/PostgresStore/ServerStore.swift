@@ -35,6 +35,8 @@ package final class ServerStore: Sendable {
   let pool: ConnectionPool
   let commits: CommitQueue
   private let known: Mutex<Known>
+  /// Touched by the threads that follow.
+  let absence = Absence()
 
   /// The newest state that this process knows.
   private struct Known {
@@ -127,6 +129,9 @@ package final class ServerStore: Sendable {
       }
     }
   }
+
+  /// Whether those who follow the store have lost the server, and not found it again.
+  package var isAway: Bool { absence.isAway }
 
   /// Closes the connections that nobody uses.
   package func close() { pool.close() }

@@ -110,6 +110,30 @@ struct FaultTests {
     #expect(try store.head.tree(Self.records)?.count() == UInt64(actions.count))
   }
 
+  @Test("who follows a store hears that its server is gone, and that it is back, and of what was committed meanwhile")
+  func absence() async throws {
+    let server = try #require(Self.breakable)
+    let store = try filled()
+    let other = try ServerStore.open(store.url)
+    let (stirs, stirred) = AsyncStream<Void>.makeStream()
+    let following = store.follow { stirred.yield() }
+    // It has a connection when it has told of a commit.
+    try other.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
+    for await _ in stirs { break }
+    #expect(!store.isAway)
+    #expect(server.stopImmediately())
+    for await _ in stirs { if store.isAway { break } }
+    #expect(throws: ServerError.self) { try store.refresh() }
+    #expect(server.start())
+    for await _ in stirs { if !store.isAway { break } }
+    #expect(try store.refresh().commit.number == 2)
+    // And it goes on to follow.
+    try other.change { transaction throws(ServerError) in try transaction.put([1], [2], in: Self.records) }
+    for await _ in stirs { break }
+    #expect(try store.refresh().commit.number == 3)
+    withExtendedLifetime(following) {}
+  }
+
   @Test("a server that is gone for longer than it is waited for is told of in a sentence, and nothing is written")
   func gone() throws {
     let server = try #require(TestServer.shared)

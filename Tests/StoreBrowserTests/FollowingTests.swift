@@ -54,6 +54,31 @@ struct FollowingTests {
     #expect(driver.title.contains("HEAD #6"))
   }
 
+  @Test("while the server is away the header says so, what is staged stays, and it is live again without a key")
+  func away() throws {
+    let store = try Sample.store()
+    let served = HeldStore(store)
+    let driver = Driver(served, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+    #expect(driver.title.contains("⟳ live"))
+    driver.press("d d")
+    served.goAway()
+    driver.tell(.storeStirred)
+    #expect(!driver.title.contains("live"), "\(driver.title)")
+    #expect(driver.title.contains("server away since \(TimeText.utc.clock(Sample.now))"), "\(driver.title)")
+    #expect(driver.status.contains("no connection"))
+    driver.press("w Enter Enter")
+    #expect(driver.shows("no connection"))
+    #expect(driver.browser.session.staged.count == 1)
+    driver.press("Esc")
+    served.comeBack()
+    driver.tell(.storeStirred)
+    #expect(driver.title.contains("⟳ live"), "\(driver.title)")
+    #expect(driver.status.contains("the server is back"))
+    #expect(!driver.shows("no connection"))
+    driver.press("w Enter Enter")
+    #expect(try store.refresh().datastore("City")?.count == 9)
+  }
+
   @Test("the whole interface as of a commit, stepped while the selection stays on its record")
   func travel() throws {
     let store = try Sample.store()

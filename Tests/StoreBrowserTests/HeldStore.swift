@@ -2,17 +2,22 @@ import Documents
 import DatastoreModel
 import Locks
 
-/// A store whose writer's lock another process seems to hold, until it lets go.
+/// A store whose writer's lock another process seems to hold, until it lets go; or one whose server is away.
 final class HeldStore: EditableStore {
   private let store: OwnStore
   private let hold: Mutex<WriterHold?>
+  private let absence = Mutex<ModelError?>(nil)
 
-  init(_ store: OwnStore, by hold: WriterHold) {
+  init(_ store: OwnStore, by hold: WriterHold? = nil) {
     self.store = store
     self.hold = Mutex(hold)
   }
 
   func letGo() { hold.withLock { $0 = nil } }
+
+  func goAway() { absence.withLock { $0 = .storage("no connection to postgres://db/atlas", kind: .unreachable) } }
+  func comeBack() { absence.withLock { $0 = nil } }
+  private func ask() throws(ModelError) { if let error = absence.withLock({ $0 }) { throw error } }
 
   var writer: WriterHold? { hold.withLock { $0 } }
 
@@ -20,6 +25,7 @@ final class HeldStore: EditableStore {
     _ changes: ChangeSet, named action: String, options: EditOptions
   ) throws(ModelError) -> CommitNumber {
     if let writer { throw .locked(writer) }
+    try ask()
     return try store.commit(changes, named: action, options: options)
   }
 
@@ -41,11 +47,17 @@ final class HeldStore: EditableStore {
   var pins: [Pin] { get throws(ModelError) { try store.pins } }
   var commitCount: UInt64 { store.commitCount }
   var byteCount: UInt64 { get throws(ModelError) { try store.byteCount } }
-  func refresh() throws(ModelError) -> any ReadableView { try store.refresh() }
+  func refresh() throws(ModelError) -> any ReadableView {
+    try ask()
+    return try store.refresh()
+  }
   func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject {
     try store.follow(change)
   }
-  func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView { try store.view(at: commit) }
+  func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView {
+    try ask()
+    return try store.view(at: commit)
+  }
   func commit(_ number: CommitNumber) throws(ModelError) -> Commit { try store.commit(number) }
   func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit] {
     try store.commits(from: newest, limit: limit, folded: folded)

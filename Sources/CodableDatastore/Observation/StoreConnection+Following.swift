@@ -45,8 +45,9 @@ extension StoreConnection {
     }
   }
 
-  /// Looks what is new.
+  /// Looks what is new. A server that is away is waited for: what it has by then is told when it is back.
   private func noticeOtherProcesses(in store: any Engine) {
+    if store.isAway { return }
     if isServed {
       guard underWay.load(ordering: .acquiring) == 0 else { return }
       return noticeOthersBesideOwn(in: store)

@@ -41,6 +41,8 @@ package enum StorageFailure: Hashable, Sendable {
   case failed
   /// The store is damaged, or newer than this program.
   case damaged
+  /// The server that has the store cannot be reached; it may come back.
+  case unreachable
 }
 
 extension ModelError: CustomStringConvertible {

@@ -12,6 +12,7 @@ extension ModelError {
       self = .noSuchCommit(
         "#\(number)", reason: "it was removed from the history; the nearest one kept is #\(nearest)")
     case .damaged, .dataMissing, .newerFormat: self = .storage(error.description, kind: .damaged)
+    case .server(.unreachable, _): self = .storage(error.description, kind: .unreachable)
     default: self = .storage(error.description, kind: .failed)
     }
   }

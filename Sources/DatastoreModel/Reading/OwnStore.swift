@@ -112,6 +112,8 @@ package final class OwnStore: EditableStore {
     try onStorage { () throws(StorageError) in try engine.follow(change) }
   }
 
+  package var isAway: Bool { engine.isAway }
+
   package func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView { try ownView(at: commit) }
 
   package var writer: WriterHold? { engine.writer.map { WriterHold($0) } }

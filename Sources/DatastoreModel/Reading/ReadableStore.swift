@@ -19,6 +19,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   /// Calls `change` from another thread whenever a newer commit, another writer, or another activity may be there.
   /// Never polls. Ends when the token is let go.
   func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject
+  /// Whether the store is a server's, and those who follow it have lost that and not found it again. They hear of both.
+  var isAway: Bool { get }
   /// The state as of a commit.
   func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView
   /// One commit, without its changes. O(log n).
@@ -57,6 +59,8 @@ package protocol ReadableStore: AnyObject, Sendable {
 
 extension ReadableStore {
   package func releaseMemory() {}
+
+  package var isAway: Bool { false }
 
   /// Where every commit was made on one other.
   package func commitPage(

@@ -115,6 +115,8 @@ package final class ServerEngine: Engine {
     server.follow(change)
   }
 
+  package var isAway: Bool { server.isAway }
+
   package func lease(_ what: String) throws(StorageError) -> WorkLease {
     let lease = try onServer { () throws(ServerError) in try server.lease(what) }
     return lease.map { .taken($0) } ?? .held

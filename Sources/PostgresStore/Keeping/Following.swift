@@ -5,7 +5,7 @@ import Locks
 /// one.
 ///
 /// The newest number and the heartbeats of those at work are asked for every second, and at once where the server passes on a notification. A
-/// server that is gone is asked again until it is back.
+/// server that is gone is asked again until it is back; both are told.
 package final class ServerFollowing: Sendable {
   init(_ store: ServerStore, _ change: @escaping @Sendable () -> Void) {
     let isOver = IsOver()
@@ -15,7 +15,8 @@ package final class ServerFollowing: Sendable {
     let pool = store.pool
     let tables = store.tables
     let known = store.head.asOf
-    thread.async { Self.work(pool, tables, known, isOver, change) }
+    let absence = store.absence
+    thread.async { Self.work(pool, tables, known, absence, isOver, change) }
   }
 
   private let flag: IsOver
@@ -27,8 +28,11 @@ package final class ServerFollowing: Sendable {
   deinit { flag.value.store(true, ordering: .relaxed) }
 
   private static func work(
-    _ pool: ConnectionPool, _ tables: Tables, _ known: UInt64, _ isOver: IsOver, _ change: @Sendable () -> Void
+    _ pool: ConnectionPool, _ tables: Tables, _ known: UInt64, _ absence: Absence, _ isOver: IsOver,
+    _ change: @Sendable () -> Void
   ) {
+    var contact = Contact.made
+    defer { if contact != .made { absence.end() } }
     var known = (newest: known, work: Int64(0))
     var connection: Connection?
     while !isOver.value.load(ordering: .relaxed) {
@@ -47,16 +51,36 @@ package final class ServerFollowing: Sendable {
             """, [])
         ])[0]
         let now = (newest: rows.number(0, 0), work: rows.int(0, 1))
-        if now != known {
+        let isBack = contact != .made
+        if isBack {
+          contact = .made
+          absence.end()
+        }
+        if now != known || isBack {
           known = now
           change()
         }
         _ = try open.waitForNotification(milliseconds: 1_000)
       } catch {
+        // One that ends may be that one alone: it is told again where none can be had.
+        let loss = connection == nil ? Contact.none : .lost
         connection = nil
+        if contact == .made { absence.begin() }
+        if contact != .none, contact != loss {
+          contact = loss
+          change()
+        }
         Clock.sleep(milliseconds: 500)
       }
     }
+  }
+
+  private enum Contact {
+    case made
+    /// The connection has ended, and no other has been tried.
+    case lost
+    /// There is none to be had.
+    case none
   }
 
   private static func listening(_ pool: ConnectionPool, _ tables: Tables) throws(ServerError) -> Connection {
@@ -69,6 +93,15 @@ package final class ServerFollowing: Sendable {
     }
     return connection
   }
+}
+
+/// How many of those who follow a store have lost the server.
+final class Absence: Sendable {
+  private let count = Atomic(0)
+
+  var isAway: Bool { count.load(ordering: .acquiring) > 0 }
+  func begin() { count.add(1, ordering: .acquiringAndReleasing) }
+  func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
 }
 
 extension ServerStore {

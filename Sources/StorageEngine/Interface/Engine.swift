@@ -63,7 +63,11 @@ package protocol Engine: AnyObject, Sendable {
   /// Says what this one is busy with; nil: nothing any more.
   func setActivity(_ bytes: [UInt8]?)
   /// Calls `change` from another thread after each commit of any process, until the answer is let go.
+  ///
+  /// Also where a server cannot be reached any more, and where it can again (`isAway`).
   func follow(_ change: @escaping @Sendable () -> Void) throws(StorageError) -> any DiskWatch
+  /// Whether those who follow the store have lost their server, and not found it again.
+  var isAway: Bool { get }
 
   /// Takes on long work that one program does for all, such as a warm-up.
   func lease(_ what: String) throws(StorageError) -> WorkLease
@@ -101,6 +105,8 @@ package protocol Engine: AnyObject, Sendable {
 }
 
 extension Engine {
+  package var isAway: Bool { false }
+
   package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
     try forEachCommit { commit, pedigree throws(StorageError) in try visit(CommitDescent(of: commit, pedigree)) }
   }

@@ -124,7 +124,9 @@ extension Browser {
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
     switch slot {
     case .commit: look()
-    case .refresh: session.warn(error.description)
+    case .refresh:
+      if case .storage(_, kind: .unreachable) = error { session.awaySince = session.awaySince ?? session.now }
+      session.warn(error.description)
     case .editedDocuments: reopenExternal(error.description)
     default: if listeners.isEmpty { session.complain(error.description) }
     }
@@ -174,6 +176,7 @@ extension Browser {
 
   private mutating func follow(_ answer: RefreshAnswer) {
     note(answer.standing)
+    if session.awaySince != nil { comeBack() }
     guard answer.head != session.head else { return }
     guard adopt(head: answer.head, newCommits: answer.newCommits) else { return }
     guard let changed = answer.changed else {
@@ -184,6 +187,14 @@ extension Browser {
     if let selected = table.selectedIdentifier(session), changed[selected] == .delete {
       session.warn("\(selected) was deleted by another program")
     }
+  }
+
+  /// The server can be reached again: what could not be read meanwhile is asked for anew.
+  private mutating func comeBack() {
+    session.awaySince = nil
+    table.clearFailure()
+    session.start(.outline, .outline(session.shown))
+    session.say("the server is back")
   }
 
   /// Takes note of a new head. Answers whether it is shown from now on.

@@ -99,7 +99,9 @@ extension Browser {
       parts.append(
         "held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
     }
-    if session.unseen > 0 {
+    if let since = session.awaySince {
+      parts.append("server away since \(session.time.clock(since))")
+    } else if session.unseen > 0 {
       parts.append("\(session.unseen) new")
     } else if session.isFollowing {
       parts.append(session.theme.live)

@@ -21,6 +21,8 @@ struct Session: Sendable {
   /// The datastore that table, record and index are about.
   var datastore: String?
   var isFollowing = true
+  /// Since when the store's server cannot be reached; nil where it can, or there is none.
+  var awaySince: Int64?
   /// Commits newer than the one shown, while following is off.
   var unseen = 0
 

@@ -119,7 +119,11 @@ extension VerbRun {
     var last = store.head.commit
     var activity: Activity?
     while true {
-      let head = try store.refresh().commit
+      guard let head = try reached({ () throws(ModelError) in try store.refresh().commit }) else {
+        // Those who follow hear of a server that is back.
+        changes.wait()
+        continue
+      }
       if head > last {
         for number in (last.rawValue + 1)...head.rawValue {
           // What a compaction has taken away meanwhile is told of by the kept commit after it.
@@ -135,6 +139,11 @@ extension VerbRun {
       try output.flush()
       changes.wait()
     }
+  }
+
+  /// Nil where the server cannot be reached.
+  private func reached<Value>(_ ask: () throws(ModelError) -> Value) throws(ModelError) -> Value? {
+    do { return try ask() } catch .storage(_, kind: .unreachable) { return nil }
   }
 
   private func existing(_ number: CommitNumber, in store: any ReadableStore) throws(ModelError) -> Commit? {
