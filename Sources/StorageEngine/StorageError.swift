@@ -9,7 +9,7 @@ package enum StorageError: Error, Hashable, Sendable {
   /// A store of a later format, or one with features that this program must know and does not.
   case newerFormat(version: UInt32, requiredFeatures: UInt64)
   /// Bytes that are not what was written: what they should be, and where they begin.
-  case damaged(what: String, offset: UInt64)
+  case damaged(what: String, offset: FileOffset)
   /// Another process writes.
   case locked(LockHold)
   /// The store was opened read-only, or can only be read; with the reason.

@@ -135,13 +135,13 @@ struct OneWriterTests {
     for step in 0..<5_000 {
       let value = Array("value \(step * 7919 % 1_009)".utf8)
       let identifier = [UInt8(step % 3)]
-      let reference = RecordReference(offset: UInt64(step), length: 1, check: 2)
+      let reference = RecordReference(place: UInt64(step), length: 1, check: 2)
       let isRemoval = step % 5 == 4
       try sorter.add(value: value, identifier: identifier, reference, isRemoval: isRemoval, in: transaction)
       expected[EntryKey.make(value: value, identifier: identifier)] = isRemoval ? nil : UInt64(step)
     }
     var found: [([UInt8], UInt64)] = []
-    try sorter.forEach { found.append((Array($0.key), $0.reference.offset)) }
+    try sorter.forEach { found.append((Array($0.key), $0.reference.place)) }
     let sorted = expected.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     #expect(found.map(\.0) == sorted.map(\.key))
     #expect(found.map(\.1) == sorted.map(\.value))

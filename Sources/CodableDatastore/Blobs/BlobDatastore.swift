@@ -215,7 +215,7 @@ private struct FilePieces {
     }
     switch result {
     case .success(rest.count): return bytes + rest
-    case .success: throw .damaged(what: "file that became shorter while it was read", offset: offset)
+    case .success: throw .damaged(what: "file that became shorter while it was read", offset: FileOffset(offset))
     case .failure(let error): throw .io(error)
     }
   }

@@ -177,7 +177,7 @@ extension WarmUp {
       if try !writer.putRecord(key, record), plan.rekeys {
         throw StoreError(.refused, "Two records of \(core.key) would get the same identifier.")
       }
-      if isToldOf { moved[old.offset] = try writer.reference(of: key) }
+      if isToldOf { moved[old.place] = try writer.reference(of: key) }
     }
     return moved
   }

@@ -56,7 +56,7 @@ package struct EntryRun: Sendable {
     places += others.places.lazy.map { place in
       var place = place
       place.start += offset
-      if !moved.isEmpty, let reference = moved[place.reference.offset] { place.reference = reference }
+      if !moved.isEmpty, let reference = moved[place.reference.place] { place.reference = reference }
       return place
     }
     isSorted = false

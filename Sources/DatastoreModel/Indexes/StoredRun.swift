@@ -17,7 +17,7 @@ struct RunWriter {
   mutating func append(_ entry: SortedEntry) throws(StorageError) {
     append(UInt16(truncatingIfNeeded: entry.key.count))
     buffer.append(entry.isRemoval ? 1 : 0)
-    append(entry.reference.offset)
+    append(entry.reference.place)
     append(entry.reference.length)
     append(entry.reference.check)
     buffer.append(contentsOf: entry.key)
@@ -135,13 +135,13 @@ private final class RunReader {
     let head = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[offset...])
     let count = Int(head.loadUnaligned(as: UInt16.self))
     let reference = RecordReference(
-      offset: head.loadUnaligned(fromByteOffset: 3, as: UInt64.self),
+      place: head.loadUnaligned(fromByteOffset: 3, as: UInt64.self),
       length: head.loadUnaligned(fromByteOffset: 11, as: UInt32.self),
       check: head.loadUnaligned(fromByteOffset: 15, as: UInt32.self))
     let isRemoval = head[2] != 0
     try fill(RunWriter.headSize + count)
     let start = offset + RunWriter.headSize
-    guard start + count <= filled else { throw .damaged(what: "run of sorted entries", offset: position) }
+    guard start + count <= filled else { throw .damaged(what: "run of sorted entries", offset: FileOffset(position)) }
     entry = SortedEntry(
       key: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[start..<start + count]),
       reference: reference, isRemoval: isRemoval)
@@ -157,7 +157,7 @@ private final class RunReader {
     offset = 0
     let room = UnsafeMutableRawBufferPointer(rebasing: buffer[rest..<min(buffer.count, rest + Int(end - position))])
     let read = try file.read(into: room, at: position)
-    guard read == room.count else { throw .damaged(what: "run of sorted entries", offset: position) }
+    guard read == room.count else { throw .damaged(what: "run of sorted entries", offset: FileOffset(position)) }
     position += UInt64(read)
     filled = rest + read
   }

@@ -136,7 +136,7 @@ package final class EngineTransaction: WriteTransaction {
       case .bytes(let bytes): .bytes(bytes.array)
       // The entry leads to the record of its key's end, whichever commit wrote that.
       case .served(let record): .record(writtenBy: record.commit)
-      case .entry(let reference): .record(writtenBy: reference.offset)
+      case .entry(let reference): .record(writtenBy: reference.offset.bytes)
       }
     let old = try onServer { () throws(ServerError) in try transaction.find(key, in: name) }
     if let old, old.payload == payload { return false }

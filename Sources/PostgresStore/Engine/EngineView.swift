@@ -201,7 +201,7 @@ struct EngineEntries: Sendable {
 
   private func reference(of entry: ServerEntry, _ commit: UInt64, _ value: Bytes?) -> RecordReference {
     guard let place = engine.record(name, entry.key) else {
-      return RecordReference(offset: commit, length: 0, check: 0)
+      return RecordReference(place: commit, length: 0, check: 0)
     }
     let number = (try? records(place.tree))?.number ?? 0
     let records = records

@@ -52,9 +52,13 @@ final class ByteBuffer {
     count += T.bitWidth / 8
   }
 
-  func append(offset48 number: UInt64) {
-    append(UInt32(truncatingIfNeeded: number))
-    append(UInt16(truncatingIfNeeded: number >> 32))
+  /// A position as it stands in fixed fields: eight bytes.
+  func append(_ offset: FileOffset) { append(offset.bytes) }
+
+  /// A position as it stands in nodes: six bytes.
+  func append(short offset: FileOffset) {
+    offset.store(into: reserve(FileOffset.shortSize))
+    count += FileOffset.shortSize
   }
 
   func append(varint number: UInt64) {
@@ -80,7 +84,7 @@ final class ByteBuffer {
   }
 
   func append(_ reference: EntryReference) {
-    append(offset48: reference.offset)
+    append(short: reference.offset)
     append(reference.length)
     append(reference.check)
   }

@@ -4,10 +4,10 @@ struct ByteReader {
   private(set) var position: Int
   private let what: String
   /// Where the bytes lie in the file, for messages.
-  private let offset: UInt64
+  private let offset: FileOffset
 
   /// `bytes` must outlive the reader.
-  init(_ bytes: UnsafeRawBufferPointer, what: String, offset: UInt64) {
+  init(_ bytes: UnsafeRawBufferPointer, what: String, offset: FileOffset) {
     self.bytes = bytes
     position = 0
     self.what = what
@@ -47,10 +47,12 @@ struct ByteReader {
     try loadInteger(T.self, take(T.bitWidth / 8), at: 0)
   }
 
-  /// A number of six bytes.
-  mutating func offset48() throws(StorageError) -> UInt64 {
-    let bytes = try take(6)
-    return UInt64(loadInteger(UInt32.self, bytes, at: 0)) | UInt64(loadInteger(UInt16.self, bytes, at: 4)) << 32
+  /// A position as it stands in fixed fields of a commit's record and in catalogs: a number of eight bytes.
+  mutating func fileOffset() throws(StorageError) -> FileOffset { FileOffset(try fixed(UInt64.self)) }
+
+  /// A position as it stands in nodes: a number of six bytes.
+  mutating func shortOffset() throws(StorageError) -> FileOffset {
+    FileOffset(take: try take(FileOffset.shortSize), at: 0)
   }
 
   @inline(__always)
@@ -82,7 +84,7 @@ struct ByteReader {
   }
 
   mutating func reference() throws(StorageError) -> EntryReference {
-    EntryReference(offset: try offset48(), length: try fixed(), check: try fixed())
+    EntryReference(offset: try shortOffset(), length: try fixed(), check: try fixed())
   }
 
   mutating func nodePointer() throws(StorageError) -> NodePointer {

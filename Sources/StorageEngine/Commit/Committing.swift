@@ -6,7 +6,7 @@ struct Committing {
   private let draft: FrameDraft
   private let newest: CommitRecord
   private let number: UInt64
-  private let own: UInt64
+  private let own: FileOffset
 
   init(_ transaction: FileTransaction, _ info: CommitInfo) {
     self.transaction = transaction

@@ -8,12 +8,12 @@ import Locks
 final class FrameDraft: @unchecked Sendable {
   // `@unchecked`: `state` is only touched while `mutex` is held.
   /// The frame's first byte in the file.
-  let start: UInt64
+  let start: FileOffset
   private let file: DataFile
   /// The zeros that the frame is written over; nil in a file that nobody else writes.
   private let zeros: ZeroAhead?
   /// Before this the file may hold what is to be written already.
-  private let keptEnd: UInt64
+  private let keptEnd: FileOffset
   private let mutex = Mutex(())
   // Unchecked exclusivity: the mutex is not held twice.
   @exclusivity(unchecked) private var state: State
@@ -27,17 +27,17 @@ final class FrameDraft: @unchecked Sendable {
   private struct State {
     let buffer: ByteBuffer
     /// Where the buffer's first byte belongs.
-    var bufferOffset: UInt64
+    var bufferOffset: FileOffset
     /// The hash of what is in the file, from the end of the header's place.
     var hash: UInt32
     /// The end of what was ever written to the file.
-    var writtenEnd: UInt64
+    var writtenEnd: FileOffset
 
-    var position: UInt64 { bufferOffset + UInt64(buffer.count) }
+    var position: FileOffset { bufferOffset + UInt64(buffer.count) }
   }
 
   init(
-    start: UInt64, file: DataFile, over zeros: ZeroAhead? = nil, keeping keptEnd: UInt64 = 0,
+    start: FileOffset, file: DataFile, over zeros: ZeroAhead? = nil, keeping keptEnd: FileOffset = 0,
     spillSize: Int = FrameDraft.usualSpillSize
   ) {
     self.spillSize = spillSize
@@ -54,9 +54,9 @@ final class FrameDraft: @unchecked Sendable {
   var targetFile: DataFile { file }
 
   /// Where the next byte goes.
-  var position: UInt64 { mutex.withLock { _ in state.position } }
+  var position: FileOffset { mutex.withLock { _ in state.position } }
   /// The end of what was written to the file, whole or not.
-  var writtenEnd: UInt64 { mutex.withLock { _ in state.writtenEnd } }
+  var writtenEnd: FileOffset { mutex.withLock { _ in state.writtenEnd } }
 
   /// Appends an entry and tells where it is.
   func append(
@@ -120,7 +120,7 @@ final class FrameDraft: @unchecked Sendable {
   }
 
   /// Appends bytes and tells where they begin.
-  func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
+  func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError) -> FileOffset {
     try withState { state throws(StorageError) in
       try spillIfLarge(&state)
       let offset = state.position
@@ -133,7 +133,7 @@ final class FrameDraft: @unchecked Sendable {
   /// and its check.
   func appendNode(
     _ bytes: UnsafeRawBufferPointer, children: ArraySlice<(place: Int, pointer: NodePointer)>
-  ) throws(StorageError) -> (offset: UInt64, check: UInt32) {
+  ) throws(StorageError) -> (offset: FileOffset, check: UInt32) {
     try withState { state throws(StorageError) in
       try spillIfLarge(&state)
       let offset = state.position
@@ -162,10 +162,10 @@ final class FrameDraft: @unchecked Sendable {
   }
 
   /// Whether an offset lies in this frame.
-  func contains(_ offset: UInt64) -> Bool { offset >= start }
+  func contains(_ offset: FileOffset) -> Bool { offset >= start }
 
   /// A copy of bytes of the draft, or nil where all of them are in the file or where there are none.
-  func bytes(at offset: UInt64, count: Int) throws(StorageError) -> Bytes? {
+  func bytes(at offset: FileOffset, count: Int) throws(StorageError) -> Bytes? {
     try withState { state throws(StorageError) in
       let end = offset + UInt64(count)
       guard end > state.bufferOffset, end <= state.position else { return nil }
@@ -184,7 +184,7 @@ final class FrameDraft: @unchecked Sendable {
   }
 
   /// Forgets everything from a position on.
-  func truncate(to position: UInt64) throws(StorageError) {
+  func truncate(to position: FileOffset) throws(StorageError) {
     try withState { state throws(StorageError) in
       if position >= state.bufferOffset {
         state.buffer.removeLast(to: min(state.buffer.count, Int(position - state.bufferOffset)))
@@ -200,7 +200,7 @@ final class FrameDraft: @unchecked Sendable {
   /// Writes the rest of the frame: padding, header and trailer around what was appended. Returns the chain that ends
   /// with this frame.
   func finish(
-    number: UInt64, after previous: ChainEnd, changesEnd: UInt64, nodesEnd: UInt64, recordCheck: UInt32
+    number: UInt64, after previous: ChainEnd, changesEnd: FileOffset, nodesEnd: FileOffset, recordCheck: UInt32
   ) throws(StorageError) -> ChainEnd {
     try withState { state throws(StorageError) in
       let recordEnd = state.position

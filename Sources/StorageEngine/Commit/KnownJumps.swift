@@ -1,7 +1,7 @@
 /// The jumps of commits that were made or looked up lately. A new commit needs those of others, nearly always of near ones.
 struct KnownJumps {
   private struct Known {
-    var offset: UInt64 = 0
+    var offset: FileOffset = 0
     var ancestry: CommitLink?
     var order: CommitLink?
   }

@@ -16,8 +16,8 @@ struct Recovery {
     var slot: Slot?
     /// What commits of this session name as their origin.
     var origin: UInt64
-    /// The size of the file.
-    var size: UInt64
+    /// Where the file ends.
+    var fileEnd: FileOffset
     var report: OpeningReport
   }
 
@@ -26,13 +26,13 @@ struct Recovery {
     let current = try newestGeneration(known)
     let file = current.file
     let status = try engineCall { () throws(DiskError) in try file.file.status }
-    file.extend(to: status.size)
-    let slot = try Opening(file: file, limit: status.size).readSlots().first
+    file.extend(to: status.end)
+    let slot = try Opening(file: file, limit: status.end).readSlots().first
     // Forward from what is known here: another writer may have appended since.
     var chain = current.chain
-    let adopted = try FrameScanner(file: file).advance(&chain, limit: status.size, verifiesHash: true)
-    guard chain.end <= status.size else { throw .damaged(what: "end of the file", offset: status.size) }
-    if try FrameScanner(file: file).hasUnknownFrame(behind: chain, limit: status.size) {
+    let adopted = try FrameScanner(file: file).advance(&chain, limit: status.end, verifiesHash: true)
+    guard chain.end <= status.end else { throw .damaged(what: "end of the file", offset: status.end) }
+    if try FrameScanner(file: file).hasUnknownFrame(behind: chain, limit: status.end) {
       throw .readOnly(reason: FrameScanner.unknownFrames)
     }
     if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
@@ -53,11 +53,11 @@ struct Recovery {
       counters.syncs.add(1)
     }
     // The first commit's sync serves these two: where a crash comes before it, the next recovery does the same again.
-    try cut(behind: chain, limit: status.size, of: file, &report)
+    try cut(behind: chain, limit: status.end, of: file, &report)
     let origin = try writeSession(in: file, found: status, hold, chain: chain)
     return Found(
       state: Publication.State(file: file, newest: newest, head: head, chain: chain), slot: slot, origin: origin,
-      size: status.size, report: report)
+      fileEnd: status.end, report: report)
   }
 
   /// Compaction may have put another file in place, and somebody may have written an older copy over this one: then it is opened
@@ -73,8 +73,8 @@ struct Recovery {
   /// Whether the file begins as it did and has the newest frame that is known, so that what follows can be built on it.
   private func isStillThere(_ known: Publication.State) throws(StorageError) -> Bool {
     let (file, chain) = (known.file, known.chain)
-    let size = try engineCall { () throws(DiskError) in try file.file.status.size }
-    guard size >= chain.end, try FileHeader(reading: file.file, path: folder) == file.header else { return false }
+    let end = try engineCall { () throws(DiskError) in try file.file.status.end }
+    guard end >= chain.end, try FileHeader(reading: file.file, path: folder) == file.header else { return false }
     guard chain.offset > 0 else { return true }
     guard let header = try? file.frameHeader(at: chain.offset), header.number == chain.number,
       header.length == chain.end - chain.offset
@@ -84,12 +84,12 @@ struct Recovery {
 
   /// Makes zeros of what lies behind the last whole frame.
   private func cut(
-    behind chain: ChainEnd, limit: UInt64, of file: DataFile, _ report: inout OpeningReport
+    behind chain: ChainEnd, limit: FileOffset, of file: DataFile, _ report: inout OpeningReport
   ) throws(StorageError) {
     guard let last = try file.lastNonzero(in: chain.end..<limit) else { return }
     let garbage = chain.end..<min(limit, FrameHeader.end(behind: last))
     let whole = try FrameSurvey.wholeFrames(of: file, in: garbage, after: chain.number)
-    report.cutBytes = UInt64(garbage.count)
+    report.cutBytes = garbage.length
     do throws(StorageError) {
       report.keptAside = try keepAside(garbage, of: file, number: chain.number, isWanted: !whole.isEmpty)
     } catch {
@@ -105,7 +105,7 @@ struct Recovery {
     try engineCall { () throws(DiskError) in try file.file.clear(garbage) }
   }
 
-  private func rewrite(_ range: Range<UInt64>, of file: DataFile) throws(StorageError) {
+  private func rewrite(_ range: Range<FileOffset>, of file: DataFile) throws(StorageError) {
     var place = range.lowerBound
     while place < range.upperBound {
       let count = Int(min(1 << 20, range.upperBound - place))
@@ -120,18 +120,18 @@ struct Recovery {
 
   /// Puts bytes that are about to be cut into a file beside the data. `isWanted`: they are made durable there before they are cut.
   private func keepAside(
-    _ range: Range<UInt64>, of file: DataFile, number: UInt64, isWanted: Bool
+    _ range: Range<FileOffset>, of file: DataFile, number: UInt64, isWanted: Bool
   ) throws(StorageError) -> String {
     let path = KeptAside.newPath(in: folder, after: number, on: disk)
     let aside = try engineCall { () throws(DiskError) in try disk.open(path, .create) }
     do {
-      for part in try engineCall({ () throws(DiskError) in try file.file.writtenParts(of: range) }) {
+      for part in try engineCall({ () throws(DiskError) in try file.file.writtenParts(of: range.bytes) }) {
         var place = part.lowerBound
         while place < part.upperBound {
           let count = Int(min(1 << 20, part.upperBound - place))
-          let piece = try file.bytes(at: place, count: count, what: "tail")
+          let piece = try file.bytes(at: FileOffset(place), count: count, what: "tail")
           try piece.withUnsafeBytes { bytes throws(StorageError) in
-            try engineCall { () throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound) }
+            try engineCall { () throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound.bytes) }
           }
           place += UInt64(count)
         }
@@ -172,7 +172,7 @@ struct Recovery {
 
 extension DataFile {
   /// Writes one of the blocks before the frames.
-  func write(_ block: [UInt8], at offset: UInt64) throws(StorageError) {
+  func write(_ block: [UInt8], at offset: FileOffset) throws(StorageError) {
     try engineCall { () throws(DiskError) in
       let written = block.withUnsafeBytes { bytes in
         Result { () throws(DiskError) in try file.write(bytes, at: offset) }

@@ -88,7 +88,7 @@ struct TransactionState: Sendable {
 /// A moment of a transaction that it can go back to.
 package struct Savepoint: Sendable {
   enum Moment: Sendable {
-    case file(state: TransactionState, position: UInt64)
+    case file(state: TransactionState, position: FileOffset)
     /// What a server's transaction keeps of it.
     case served(any Sendable)
   }
@@ -102,7 +102,7 @@ package struct Savepoint: Sendable {
     self.transaction = ObjectIdentifier(transaction)
   }
 
-  init(of transaction: FileTransaction, state: TransactionState, position: UInt64) {
+  init(of transaction: FileTransaction, state: TransactionState, position: FileOffset) {
     moment = .file(state: state, position: position)
     self.transaction = ObjectIdentifier(transaction)
   }

@@ -96,10 +96,10 @@ extension Writer {
   }
 
   /// Makes the place of a frame that is given up zero again. The caller has the turn.
-  func abandon(_ range: Range<UInt64>, of file: DataFile) {
-    guard !range.isEmpty, let size = try? file.file.status.size, size > range.lowerBound else { return }
+  func abandon(_ range: Range<FileOffset>, of file: DataFile) {
+    guard !range.isEmpty, let end = try? file.file.status.end, end > range.lowerBound else { return }
     do {
-      try file.file.zero(range.lowerBound..<min(size, range.upperBound))
+      try file.file.zero(range.lowerBound..<min(end, range.upperBound))
     } catch {
       poison(error)
     }

@@ -106,7 +106,7 @@ extension Writer {
       let names = try StoreNames(disk: disk, path: folder, data: found.state.file.file, lock: lock)
       monitor.withLock { shared.lock?.names = names }
     }
-    zeros.begin(at: max(found.size, chain.end))
+    zeros.begin(at: max(found.fileEnd, chain.end))
     tail = Tail(origin: found.origin)
     monitor.withLock {
       shared.appended = found.state
@@ -135,7 +135,7 @@ extension Writer {
   }
 
   /// Tells other processes how far the data is durable. Failing is harmless: they find out a commit later.
-  func moveHold(to durableEnd: UInt64) {
+  func moveHold(to durableEnd: FileOffset) {
     let held = monitor.withLock {
       shared.lock?.hold.move(to: durableEnd)
       return shared.lock

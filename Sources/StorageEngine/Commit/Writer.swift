@@ -57,7 +57,7 @@ final class Writer: @unchecked Sendable {
     /// What the next transaction builds on: the state with the newest frame that was written.
     var appended: Publication.State
     /// Where that which is durable ends. Who waits goes by numbers: a compaction moves the ends.
-    var durableEnd: UInt64
+    var durableEnd: FileOffset
     var isClosed = false
     var lock: HeldLock?
     /// What the writer's thread is to do, and whether it is there, and waits without a time limit.
@@ -68,7 +68,7 @@ final class Writer: @unchecked Sendable {
     var idleWork: (@Sendable () -> Void)?
     /// What the slot says that was written last.
     var slotSequence: UInt64 = 0
-    var slotEnd: UInt64
+    var slotEnd: FileOffset
     var slotIsClean = false
   }
 
@@ -83,7 +83,7 @@ final class Writer: @unchecked Sendable {
 
   init(
     disk: any Disk, folder: String, options: StoreOptions, publication: Publication, counters: Counters,
-    durableEnd: UInt64, readOnlyReason: String?
+    durableEnd: FileOffset, readOnlyReason: String?
   ) {
     self.disk = disk
     self.folder = folder
@@ -126,7 +126,7 @@ final class Writer: @unchecked Sendable {
 
   /// Goes on with another file that holds the same commits, all durable, also those that were not in the file before.
   /// `identity`: which file its name leads to.
-  func adopt(_ state: Publication.State, zeroedEnd: UInt64, named identity: FileIdentity) {
+  func adopt(_ state: Publication.State, zeroedEnd: FileOffset, named identity: FileIdentity) {
     zeros.begin(at: zeroedEnd)
     tail = Tail(origin: tail.origin)
     monitor.withLock {

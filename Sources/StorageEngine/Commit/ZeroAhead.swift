@@ -13,26 +13,27 @@ final class ZeroAhead: @unchecked Sendable {
   /// How many others use the disk for long.
   private let others = Atomic(0)
   /// Frames end before this in stores whose zeros the transactions write.
-  private let largeStore: UInt64
+  private let largeStore: FileOffset
 
   private struct State {
     /// Up to here there are frames or zeros; beyond it nothing was written yet.
-    var end: UInt64 = 0
+    var end: FileOffset = 0
     /// Up to here a thread writes zeros now.
-    var piece: UInt64?
+    var piece: FileOffset?
     /// A thread is at work until the zeros reach this.
-    var goal: UInt64?
+    var goal: FileOffset?
     /// Numbers the threads. One that was told to end may come to itself late, when another is at work, in another file.
     var thread: UInt64 = 0
     /// So much of it may be written before the next sync: not more than there was room for commits when it began, lest one
     /// has to wait, as after a compaction, which leaves only few zeros. Then more with each piece.
     var pieceSize: UInt64 = 0
     /// After a failure nothing is tried until the frames reach this.
-    var patience: UInt64 = 0
+    var patience: FileOffset = 0
     /// So many zeros are wanted the next time: the more were used up, the more, because each piece delays a commit or two.
     var step: UInt64 = 0
   }
 
+  private static let page: UInt64 = 4096
   private static let mostPieceSize: UInt64 = 1 << 20
   /// So much of a piece is brought to the disk at a time: the sync of a commit that comes meanwhile waits for all that was not. Less
   /// at a time makes the longest waits shorter and all together longer.
@@ -45,7 +46,7 @@ final class ZeroAhead: @unchecked Sendable {
   private let start: @Sendable (@escaping @Sendable () -> Void) throws(DiskError) -> Void
 
   init(
-    largeStore: UInt64, counters: Counters,
+    largeStore: FileOffset, counters: Counters,
     start: @escaping @Sendable (@escaping @Sendable () -> Void) throws(DiskError) -> Void = startThread
   ) {
     self.largeStore = largeStore
@@ -54,13 +55,13 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   /// Begins with a file whose frames and zeros reach to `end`.
-  func begin(at end: UInt64) {
+  func begin(at end: FileOffset) {
     settle()
     monitor.withLock { state = State(end: end, thread: state.thread) }
   }
 
   /// Takes the place up to `newEnd` for a frame: no zeros will be written there any more.
-  func claim(_ newEnd: UInt64) {
+  func claim(_ newEnd: FileOffset) {
     monitor.withLock {
       while state.piece != nil, newEnd > state.end { monitor.wait() }
       guard newEnd > state.end else { return }
@@ -96,16 +97,18 @@ final class ZeroAhead: @unchecked Sendable {
 
   /// Sees to it that there are zeros behind the frames, which end at `end`. Where there is no room for zeros there may be for
   /// frames, so that is not an error; `failed` is told of errors that leave in doubt what was synced.
-  func provide(behind end: UInt64, in file: DataFile, failed: @escaping @Sendable (DiskError) -> Void) {
-    let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end / 64))
-    guard end >= largeStore else { return provideAtOnce(pageEnd(end + usual), behind: end, file, failed) }
+  func provide(behind end: FileOffset, in file: DataFile, failed: @escaping @Sendable (DiskError) -> Void) {
+    let usual = min(ZeroAhead.mostStep, max(ZeroAhead.leastStep, end.bytes / 64))
+    guard end >= largeStore else {
+      return provideAtOnce((end + usual).aligned(to: ZeroAhead.page), behind: end, file, failed)
+    }
     let thread: UInt64? = monitor.withLock {
-      let step = max(usual, min(state.step, end / 16, ZeroAhead.mostStep))
+      let step = max(usual, min(state.step, end.bytes / 16, ZeroAhead.mostStep))
       guard state.goal == nil, state.piece == nil, end >= state.patience, state.end < end + step / 2 else {
         return nil
       }
       state.step = step * 2
-      state.goal = pageEnd(end + step)
+      state.goal = (end + step).aligned(to: ZeroAhead.page)
       let room = max(ZeroAhead.partSizeBesideOthers, state.end > end ? state.end - end : 0)
       state.pieceSize = min(room, ZeroAhead.mostPieceSize)
       state.thread += 1
@@ -114,7 +117,7 @@ final class ZeroAhead: @unchecked Sendable {
     guard let thread else { return }
     guard let own = (try? file.file.reopened()) ?? nil else {
       settle()
-      return provideAtOnce(pageEnd(end + usual), behind: end, file, failed)
+      return provideAtOnce((end + usual).aligned(to: ZeroAhead.page), behind: end, file, failed)
     }
     do {
       try start { self.run(thread, own, file, failed) }
@@ -123,10 +126,8 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func pageEnd(_ offset: UInt64) -> UInt64 { (offset + 4095) / 4096 * 4096 }
-
   private func provideAtOnce(
-    _ goal: UInt64, behind end: UInt64, _ file: DataFile, _ failed: (DiskError) -> Void
+    _ goal: FileOffset, behind end: FileOffset, _ file: DataFile, _ failed: (DiskError) -> Void
   ) {
     // The frame claimed its own place, so where it used the zeros up they end where it does.
     guard monitor.withLock({ state.end }) <= end else { return }
@@ -164,14 +165,14 @@ final class ZeroAhead: @unchecked Sendable {
     }
   }
 
-  private func nextPiece(_ thread: UInt64) -> Range<UInt64>? {
+  private func nextPiece(_ thread: UInt64) -> Range<FileOffset>? {
     monitor.withLock {
       guard state.thread == thread else { return nil }
       guard let goal = state.goal, goal > state.end else {
         state.goal = nil
         return nil
       }
-      let piece = state.end..<min(goal, pageEnd(state.end + state.pieceSize))
+      let piece = state.end..<min(goal, (state.end + state.pieceSize).aligned(to: ZeroAhead.page))
       state.pieceSize = min(state.pieceSize * 2, ZeroAhead.mostPieceSize)
       state.piece = piece.upperBound
       return piece
@@ -179,7 +180,7 @@ final class ZeroAhead: @unchecked Sendable {
   }
 
   /// Ends a piece, which reaches to `end` or failed.
-  private func finish(_ end: UInt64?) {
+  private func finish(_ end: FileOffset?) {
     monitor.withLock {
       state.piece = nil
       if let end {

@@ -160,7 +160,7 @@ struct CommitCopy {
 
   /// Entries that a tree of entries refers to and no tree of records does.
   private mutating func copyOrphans(_ root: NodePointer, _ copy: GenerationCopy) throws(StorageError) {
-    var seen: Set<UInt64> = []
+    var seen: Set<FileOffset> = []
     try copy.newReferences(in: root, seen: &seen) { reference throws(StorageError) in
       let new = try copy.copyEntry(reference, replaced: nil, replacesDelete: false, into: draft)
       orphans.append(new.offset - draft.start)

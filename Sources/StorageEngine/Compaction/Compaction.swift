@@ -91,7 +91,7 @@ extension FileStore {
       after &+= after == 0 ? commit.liveBytes : squashedBytes == 0 ? added : min(added, commit.liveBytes)
       squashedBytes = 0
     }
-    let before = current.chain.end
+    let before = current.chain.end.bytes
     return CompactionReport(
       bytesBefore: before, bytesAfter: kept.count == all.count ? before : min(after, before), commitsKept: kept.count,
       commitsPruned: all.count - kept.count)
@@ -274,7 +274,7 @@ extension FileStore {
     writing.adopt(new, zeroedEnd: copy.zeroedEnd, named: named)
     let before = state.newest.links.orderDepth
     return CompactionReport(
-      bytesBefore: state.chain.end, bytesAfter: new.chain.end, commitsKept: copy.copied.count,
+      bytesBefore: state.chain.end.bytes, bytesAfter: new.chain.end.bytes, commitsKept: copy.copied.count,
       commitsPruned: Int(clamping: before) - copy.copied.count)
   }
 
@@ -307,7 +307,7 @@ extension FileStore {
       }
       let new = try copy.finish(session: nil, origin: 0, date: disk.now())
       return CompactionReport(
-        bytesBefore: current.chain.end, bytesAfter: new.chain.end, commitsKept: kept.count,
+        bytesBefore: current.chain.end.bytes, bytesAfter: new.chain.end.bytes, commitsKept: kept.count,
         commitsPruned: Int(clamping: current.newest.links.orderDepth) - kept.count)
     }
   }

@@ -2,7 +2,7 @@
 /// and how far the copy is synced. A later compaction of the same file by the same rule goes on from there.
 struct CompactionPlan: Hashable, Sendable {
   static let size = 512
-  static let offset: UInt64 = 12288
+  static let offset: FileOffset = 12288
   static let magic: [UInt8] = [0x50, 0x6C, 0x61, 0x6E, 0x20, 0x20, 0x20, 0x0A]
 
   /// The generation that is copied.
@@ -11,12 +11,12 @@ struct CompactionPlan: Hashable, Sendable {
   /// The newest commit when the copy began, where its frame lies, and the frame's hash: what is kept was chosen then. The chain of
   /// hashes makes sure that all before it is the same.
   var newest: UInt64
-  var newestOffset: UInt64
+  var newestOffset: FileOffset
   var newestHash: UInt32
   /// When the copy began.
   var date: Int64
   /// All bytes of the copy before this are synced.
-  var syncedEnd: UInt64
+  var syncedEnd: FileOffset
 
   func encoded(seed: UInt32) -> [UInt8] {
     let buffer = ByteBuffer(capacity: CompactionPlan.size)
@@ -45,9 +45,9 @@ struct CompactionPlan: Hashable, Sendable {
     generation = block.number(24)
     self.retention = retention
     newest = block.number(48)
-    newestOffset = block.number(56)
+    newestOffset = block.offset(56)
     date = block.number(64)
-    syncedEnd = block.number(72)
+    syncedEnd = block.offset(72)
   }
 
   init(of state: Publication.State, _ retention: Retention, date: Int64) {

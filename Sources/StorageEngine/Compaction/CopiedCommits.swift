@@ -2,18 +2,18 @@
 struct CopiedCommits: Sendable {
   /// In ascending order.
   private(set) var numbers: [UInt64] = []
-  private var offsets: [UInt64] = []
+  private var offsets: [FileOffset] = []
 
   var count: Int { numbers.count }
 
   /// Adds one that is newer than all others.
-  mutating func append(_ number: UInt64, at offset: UInt64) {
+  mutating func append(_ number: UInt64, at offset: FileOffset) {
     numbers.append(number)
     offsets.append(offset)
   }
 
   /// Where the frame of a commit begins in the copy; nil for one that was not copied.
-  func offset(of number: UInt64) -> UInt64? {
+  func offset(of number: UInt64) -> FileOffset? {
     let index = numbers.partitionIndex { $0 >= number }
     return index < count && numbers[index] == number ? offsets[index] : nil
   }

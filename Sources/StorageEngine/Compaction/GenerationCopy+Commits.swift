@@ -58,7 +58,7 @@ extension GenerationCopy {
 
   private func links(
     of record: inout CommitRecord, _ commit: CommitRecord, _ parent: CommitRecord?, _ newParent: CommitRecord?,
-    _ offset: UInt64
+    _ offset: FileOffset
   ) throws(StorageError) -> CommitLinks {
     let own = CommitLink(
       number: commit.number, offset: offset, depth: (newParent?.links.own.depth ?? 0) &+ 1, date: commit.date)

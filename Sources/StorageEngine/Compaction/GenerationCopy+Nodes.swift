@@ -28,7 +28,7 @@ extension GenerationCopy {
   /// The references to records in a tree's nodes that were not copied yet, as far as those records were not either, in the
   /// order of their keys. `seen`: where the nodes lie that were looked at.
   func newReferences(
-    in pointer: NodePointer, below parent: Node? = nil, seen: inout Set<UInt64>,
+    in pointer: NodePointer, below parent: Node? = nil, seen: inout Set<FileOffset>,
     _ body: (EntryReference) throws(StorageError) -> Void
   ) throws(StorageError) {
     guard !pointer.isNone, copiedNode(pointer) == nil, seen.insert(pointer.offset).inserted else { return }

@@ -19,7 +19,7 @@ extension GenerationCopy {
     let copy = GenerationCopy(
       from: current.file, to: target, in: draft, plan: plan, syncDistance: options.compactionSyncDistance)
     // What nobody vouches for is written anew.
-    try engineCall { () throws(DiskError) in try file.clear(plan.syncedEnd..<(try file.status.size)) }
+    try engineCall { () throws(DiskError) in try file.clear(plan.syncedEnd..<(try file.status.end)) }
     target.extend(to: plan.syncedEnd)
     return (copy, start, plan)
   }
@@ -33,12 +33,12 @@ extension GenerationCopy {
     var identity = current.file.header.identity
     identity.generation &+= 1
     let block = MemoryBlock(count: CompactionPlan.size)
-    let (size, count) = try engineCall { () throws(DiskError) in
-      (try handle.status.size, try handle.read(into: block.bytes, at: CompactionPlan.offset))
+    let (end, count) = try engineCall { () throws(DiskError) in
+      (try handle.status.end, try handle.read(into: block.bytes, at: CompactionPlan.offset))
     }
     guard header.identity == identity, count == CompactionPlan.size,
       let plan = CompactionPlan(UnsafeRawBufferPointer(block.bytes), seed: header.seed),
-      plan.syncedEnd > FileLayout.firstFrame, plan.syncedEnd <= size
+      plan.syncedEnd > FileLayout.firstFrame, plan.syncedEnd <= end
     else { return nil }
     return (header, plan)
   }

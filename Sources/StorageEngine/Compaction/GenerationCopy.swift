@@ -17,11 +17,11 @@ final class GenerationCopy {
   private var ancestors: KnownAncestors?
   private(set) var chain: ChainEnd
   private(set) var newest: CommitRecord
-  private(set) var zeroedEnd: UInt64 = 0
+  private(set) var zeroedEnd: FileOffset = 0
   /// What the target says about itself while it is unfinished; nil where nobody would go on with it.
   private var plan: CompactionPlan?
   /// What an interrupted copy had synced.
-  let plannedEnd: UInt64
+  let plannedEnd: FileOffset
   private var progress: (CompactionProgress) -> Bool = { _ in true }
   private var progressMade: CompactionProgress
   private var steps = 0
@@ -29,7 +29,7 @@ final class GenerationCopy {
   /// So many bytes are written between two syncs.
   private let syncDistance: UInt64
   /// Up to here the target was brought to the disk, a little at a time, so that no commit waits long for it there.
-  private var writtenBackEnd: UInt64
+  private var writtenBackEnd: FileOffset
   private static let writeBackDistance: UInt64 = 32 << 10
 
   /// A copy that begins with an empty file. `features`: the required ones; nil: those of the source.
@@ -44,7 +44,7 @@ final class GenerationCopy {
     header.optionalFeatures = source.header.optionalFeatures
     try engineCall { () throws(DiskError) in
       try draft.file.write(header.encoded(), at: 0)
-      try draft.file.zero(UInt64(FileHeader.size)..<FileLayout.firstFrame)
+      try draft.file.zero(FileOffset(FileHeader.size)..<FileLayout.firstFrame)
     }
     let target = try DataFile(
       file: draft.file, header: header, readsMapped: options.readsMapped, counters: counters)
@@ -65,7 +65,7 @@ final class GenerationCopy {
     writtenBackEnd = max(plannedEnd, FileLayout.firstFrame)
     chain = .start(firstNumber: target.header.firstNumber)
     newest = .beginning(of: target.header)
-    progressMade = CompactionProgress(commitsDone: 0, commitsToDo: 0, bytesWritten: chain.end)
+    progressMade = CompactionProgress(commitsDone: 0, commitsToDo: 0, bytesWritten: chain.end.bytes)
   }
 
   // MARK: Commits
@@ -96,8 +96,8 @@ final class GenerationCopy {
     }
   }
 
-  private func report(_ bytesWritten: UInt64) throws(StorageError) {
-    progressMade.bytesWritten = bytesWritten
+  private func report(_ end: FileOffset) throws(StorageError) {
+    progressMade.bytesWritten = end.bytes
     guard progress(progressMade) else { throw .cancelled }
   }
 
@@ -116,8 +116,8 @@ final class GenerationCopy {
   }
 
   /// Brings whole pages of what was written, which reaches to `end`, to the disk, where there are enough of them.
-  private func writeBack(_ end: UInt64) throws(StorageError) {
-    let end = end / 4096 * 4096
+  private func writeBack(_ end: FileOffset) throws(StorageError) {
+    let end = FileOffset(end.bytes / 4096 * 4096)
     guard end >= writtenBackEnd &+ GenerationCopy.writeBackDistance else { return }
     let written = target.file
     try engineCall { () throws(DiskError) in try written.writeBack(writtenBackEnd..<end) }
@@ -126,7 +126,7 @@ final class GenerationCopy {
 
   /// Syncs what was written, which reaches to `end`, where that is enough to be worth it, and notes it for a copy that goes on
   /// from there.
-  private func sync(_ end: UInt64, distance: UInt64) throws(StorageError) {
+  private func sync(_ end: FileOffset, distance: UInt64) throws(StorageError) {
     guard var plan, end >= max(plan.syncedEnd, FileLayout.firstFrame) &+ distance else { return }
     let written = target.file
     try engineCall { () throws(DiskError) in try written.sync() }
@@ -214,7 +214,7 @@ final class GenerationCopy {
 
   /// Writes zeros, session and slot around the frames and makes all durable.
   func finish(session: UInt64?, origin: UInt64, date: Int64) throws(StorageError) -> Publication.State {
-    zeroedEnd = (chain.end + (128 << 10) + 4095) / 4096 * 4096
+    zeroedEnd = (chain.end + (128 << 10)).aligned(to: 4096)
     let slot = Slot(
       sequence: 1, generation: target.header.identity.generation, frameOffset: chain.offset, number: chain.number,
       frameHash: chain.hash, isClean: true, durableEnd: chain.end, zeroedEnd: zeroedEnd)
@@ -240,7 +240,7 @@ final class GenerationCopy {
 
 extension DiskFile {
   /// Writes an array.
-  func write(_ bytes: [UInt8], at offset: UInt64) throws(DiskError) {
+  func write(_ bytes: [UInt8], at offset: FileOffset) throws(DiskError) {
     let written = bytes.withUnsafeBytes { bytes in
       Result { () throws(DiskError) in try write(bytes, at: offset) }
     }

@@ -6,13 +6,13 @@
 /// Made by reading the descent of every commit once. Memory: some 50 bytes for each, and the runs that are told.
 struct KnownAncestors {
   private let file: DataFile
-  private var places: [CommitIdentity: (number: UInt64, offset: UInt64)] = [:]
+  private var places: [CommitIdentity: (number: UInt64, offset: FileOffset)] = [:]
   /// In their order, and none of them in two.
   private let runs: [Pedigree.Run]
 
   init(file: DataFile, newest: CommitLink) throws(StorageError) {
     self.file = file
-    var places: [CommitIdentity: (number: UInt64, offset: UInt64)] = [:]
+    var places: [CommitIdentity: (number: UInt64, offset: FileOffset)] = [:]
     var runs: [Pedigree.Run] = []
     try file.forEachDescent(from: newest) { descent, offset throws(StorageError) in
       guard !descent.flags.contains(.bookkeeping) else { return true }

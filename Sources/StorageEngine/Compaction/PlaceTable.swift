@@ -7,16 +7,16 @@ struct PlaceTable<Place: Sendable>: Sendable {
   private var pieces: [Piece] = []
 
   /// Nil for what is not in it. Only what lies in the file may be set: the table is as long as the file up to there.
-  subscript(offset: UInt64) -> Place? {
+  subscript(offset: FileOffset) -> Place? {
     get {
-      guard offset >> 16 < UInt64(pieces.count) else { return nil }
-      return pieces[Int(offset >> 16)].place(at: UInt16(truncatingIfNeeded: offset))
+      guard offset.bytes >> 16 < UInt64(pieces.count) else { return nil }
+      return pieces[Int(offset.bytes >> 16)].place(at: UInt16(truncatingIfNeeded: offset.bytes))
     }
     set {
       guard let newValue else { return }
-      let number = Int(offset >> 16)
+      let number = Int(offset.bytes >> 16)
       while pieces.count <= number { pieces.append(Piece()) }
-      pieces[number].set(UInt16(truncatingIfNeeded: offset), newValue)
+      pieces[number].set(UInt16(truncatingIfNeeded: offset.bytes), newValue)
     }
   }
 

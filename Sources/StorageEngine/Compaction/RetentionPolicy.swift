@@ -8,7 +8,7 @@ struct RetentionSchedule {
   private(set) var isRunning = false
   private var generation: UInt64?
   /// Nothing was to be pruned: it is looked again when the file has grown to this, or at this time.
-  private var nextEnd: UInt64 = 0
+  private var nextEnd: FileOffset = 0
   private var nextDate: Int64 = .max
 
   /// Fewer dead bytes than these are not worth a new file.
@@ -16,7 +16,7 @@ struct RetentionSchedule {
 
   /// Whether more bytes are dead than alive, and many.
   static func pays(_ state: Publication.State) -> Bool {
-    let dead = state.chain.end.subtractingClamped(state.head.liveBytes)
+    let dead = state.chain.end.bytes.subtractingClamped(state.head.liveBytes)
     return dead > max(leastDeadBytes, state.head.liveBytes)
   }
 
@@ -34,7 +34,7 @@ struct RetentionSchedule {
     isRunning = false
     generation = state?.file.header.identity.generation
     guard let state else { return }
-    nextEnd = state.chain.end &+ max(Self.leastDeadBytes, state.chain.end / 8)
+    nextEnd = state.chain.end &+ max(Self.leastDeadBytes, state.chain.end.bytes / 8)
     nextDate = date
   }
 }
@@ -72,13 +72,13 @@ extension FileStore {
   }
 
   /// Larger files are not pruned on closing, which waits for it; they are when the store is idle.
-  private static let mostBytesAtClose: UInt64 = 16 << 20
+  private static let largestAtClose: FileOffset = 0x100_0000
 
   /// Compacts a small store by its own policy, where that pays: at most as much is copied as a moment allows. The caller has the
   /// compactions' turn.
   func pruneAtClose() throws(StorageError) {
     let state = publication.current
-    guard let retention = options.retention, retention != .all, state.chain.end <= FileStore.mostBytesAtClose,
+    guard let retention = options.retention, retention != .all, state.chain.end <= FileStore.largestAtClose,
       RetentionSchedule.pays(state), try UInt64(kept(of: state, retention).count) < state.newest.links.orderDepth
     else { return }
     _ = try compactInTurn(retention, keepsMore: false) { _ in true }

@@ -42,7 +42,7 @@ struct ChangeEntry {
 
   /// Reads what comes before the value; `bytes` may end there.
   @inline(__always)
-  init(_ bytes: UnsafeRawBufferPointer, offset: UInt64) throws(StorageError) {
+  init(_ bytes: UnsafeRawBufferPointer, offset: FileOffset) throws(StorageError) {
     var reader = ByteReader(bytes, what: "change entry", offset: offset)
     let tag = try reader.byte()
     guard tag & 0xE0 == 0, let kind = Kind(rawValue: tag & 3) else { throw reader.damage }
@@ -55,7 +55,7 @@ struct ChangeEntry {
     let keyLength = try reader.varint()
     valueLength = try reader.varint()
     guard keyLength <= UInt64(Limits.key), valueLength <= Limits.value,
-      isLarge == (valueLength > UInt64(ChangeEntry.largeValue)), distance <= offset
+      isLarge == (valueLength > UInt64(ChangeEntry.largeValue)), distance <= offset.bytes
     else { throw reader.damage }
     replaced = tag & 4 != 0 ? try reader.reference() : nil
     let keyStart = reader.position

@@ -1,7 +1,7 @@
 /// A commit that another one names: by number, by place, and with what a search wants to know before it goes there.
 struct CommitLink: Hashable, Sendable {
   var number: UInt64
-  var offset: UInt64
+  var offset: FileOffset
   /// Commits from the first one to this.
   var depth: UInt64
   var date: Int64
@@ -55,7 +55,7 @@ struct CommitLinks: Hashable, Sendable {
   /// The commit itself.
   var own: CommitLink
   /// Where its frame ends.
-  var frameEnd: UInt64
+  var frameEnd: FileOffset
   /// Its depth in the order of the file.
   var orderDepth: UInt64
   var parents: [CommitLink]
@@ -69,7 +69,7 @@ struct CommitLinks: Hashable, Sendable {
   var names: NodePointer
   var nextTree: UInt32
   /// Where the changes end.
-  var changesEnd: UInt64
+  var changesEnd: FileOffset
   /// The list of superseded entries, as it lies in the record.
   var superseded: SupersededList
 }
@@ -77,7 +77,7 @@ struct CommitLinks: Hashable, Sendable {
 /// Entries of a frame that a later change of the same commit took the place of: where their list lies in the file.
 struct SupersededList: Hashable, Sendable {
   var count: UInt64
-  var offset: UInt64
+  var offset: FileOffset
   var length: Int
 
   static let none = SupersededList(count: 0, offset: 0, length: 0)

@@ -56,7 +56,7 @@ extension CommitRecord {
   }
 
   /// The record of the frame at `frameOffset`.
-  init(_ bytes: UnsafeRawBufferPointer, frameOffset: UInt64, header: FrameHeader) throws(StorageError) {
+  init(_ bytes: UnsafeRawBufferPointer, frameOffset: FileOffset, header: FrameHeader) throws(StorageError) {
     let offset = frameOffset &+ header.recordOffset
     var reader = ByteReader(bytes, what: "commit record", offset: offset)
     guard try reader.byte() == CommitRecord.currentVersion else { throw reader.damage }
@@ -121,7 +121,7 @@ extension CommitRecord {
   /// The descent of the commit whose record this is, and the link to the frame before: reads past all else. Same fields in the same order as
   /// `init(_:frameOffset:header:)`.
   static func descent(
-    _ bytes: UnsafeRawBufferPointer, frameOffset: UInt64, header: FrameHeader
+    _ bytes: UnsafeRawBufferPointer, frameOffset: FileOffset, header: FrameHeader
   ) throws(StorageError) -> (descent: CommitDescent, previous: CommitLink?) {
     var reader = ByteReader(bytes, what: "commit record", offset: frameOffset &+ header.recordOffset)
     guard try reader.byte() == CommitRecord.currentVersion else { throw reader.damage }
@@ -168,7 +168,7 @@ extension ByteBuffer {
   func append(link: CommitLink?) {
     guard let link, link.number > 0 else { return append(byte: 0) }
     append(varint: link.number)
-    append(varint: link.offset)
+    append(varint: link.offset.bytes)
     append(varint: link.depth)
     append(link.date)
   }
@@ -177,7 +177,7 @@ extension ByteBuffer {
 extension ByteReader {
   mutating func link() throws(StorageError) -> CommitLink? {
     guard let number = try varint().nonzero else { return nil }
-    return CommitLink(number: number, offset: try varint(), depth: try varint(), date: try fixed())
+    return CommitLink(number: number, offset: FileOffset(try varint()), depth: try varint(), date: try fixed())
   }
 }
 

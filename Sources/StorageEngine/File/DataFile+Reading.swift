@@ -1,6 +1,6 @@
 extension DataFile {
   /// The header of the frame at an offset. Checks the header only.
-  func frameHeader(at offset: UInt64) throws(StorageError) -> FrameHeader {
+  func frameHeader(at offset: FileOffset) throws(StorageError) -> FrameHeader {
     let bytes = try bytes(at: offset, count: FrameHeader.size, what: "frame header")
     counters.frameReads.addLoosely(1)
     guard let header = bytes.withUnsafeBytes({ FrameHeader($0, seed: self.header.seed) }) else {
@@ -10,7 +10,7 @@ extension DataFile {
   }
 
   /// The record of the commit at an offset, with its check verified; one read of a frame.
-  func record(at offset: UInt64) throws(StorageError) -> CommitRecord {
+  func record(at offset: FileOffset) throws(StorageError) -> CommitRecord {
     try checkedRecord(at: offset) { bytes, header throws(StorageError) in
       try CommitRecord(bytes, frameOffset: offset, header: header)
     }
@@ -26,10 +26,10 @@ extension DataFile {
   }
 
   private func checkedRecord<Result>(
-    at offset: UInt64, _ decode: (UnsafeRawBufferPointer, FrameHeader) throws(StorageError) -> Result
+    at offset: FileOffset, _ decode: (UnsafeRawBufferPointer, FrameHeader) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     let header = try frameHeader(at: offset)
-    guard let length = Int(exactly: header.recordLength), offset < 1 << 62 else {
+    guard let length = Int(exactly: header.recordLength), offset.bytes < 1 << 62 else {
       throw .damaged(what: "frame header", offset: offset)
     }
     let place = offset &+ header.recordOffset

@@ -54,29 +54,29 @@ final class DataFile: Sendable {
   private static let leastMapping = 1 << 28
 
   /// Bytes before this may be read. It only grows, and never beyond the file's end.
-  var end: UInt64 { readableEnd.load(ordering: .acquiring) }
+  var end: FileOffset { FileOffset(readableEnd.load(ordering: .acquiring)) }
 
-  func extend(to newEnd: UInt64) {
-    readableEnd.max(newEnd, ordering: .releasing)
+  func extend(to newEnd: FileOffset) {
+    readableEnd.max(newEnd.bytes, ordering: .releasing)
   }
 
   /// Bytes of the file, where they lie if they are mapped, else in memory of their own.
-  func bytes(at offset: UInt64, count: Int, what: String) throws(StorageError) -> Bytes {
+  func bytes(at offset: FileOffset, count: Int, what: String) throws(StorageError) -> Bytes {
     try part(at: offset, count: count, what: what) { 0..<$0.count }
   }
 
   /// The bytes at the range that `find` names of those read, counted from the first of them.
   @inline(__always)
   func part(
-    at offset: UInt64, count: Int, what: String,
+    at offset: FileOffset, count: Int, what: String,
     _ find: (UnsafeRawBufferPointer) throws(StorageError) -> Range<Int>
   ) throws(StorageError) -> Bytes {
     let limit = end
     guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else {
       throw .damaged(what: what, offset: offset)
     }
-    if let base, offset + UInt64(count) <= mappedBytes {
-      let bytes = UnsafeRawBufferPointer(start: base + Int(offset), count: count)
+    if let base, offset.bytes + UInt64(count) <= mappedBytes {
+      let bytes = UnsafeRawBufferPointer(start: base + Int(offset.bytes), count: count)
       let found = UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)])
       return Bytes(owner: mapping, bytes: found)
     }
@@ -85,7 +85,7 @@ final class DataFile: Sendable {
     return Bytes(owner: block, bytes: UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)]))
   }
 
-  private func read(at offset: UInt64, count: Int, what: String) throws(StorageError) -> MemoryBlock {
+  private func read(at offset: FileOffset, count: Int, what: String) throws(StorageError) -> MemoryBlock {
     let block = MemoryBlock(count: count)
     let done = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: offset) }
     guard done == count else { throw .damaged(what: what, offset: offset) }
@@ -128,8 +128,8 @@ final class DataFile: Sendable {
       throw .damaged(what: "pointer to a tree node", offset: offset)
     }
     let bytes: UnsafeRawBufferPointer
-    if let base, offset + UInt64(count) <= mappedBytes {
-      bytes = UnsafeRawBufferPointer(start: base + Int(offset), count: count)
+    if let base, offset.bytes + UInt64(count) <= mappedBytes {
+      bytes = UnsafeRawBufferPointer(start: base + Int(offset.bytes), count: count)
       if verified.contains(pointer) { return try NodeView(bytes, offset: offset) }
     } else {
       let read = try read(at: offset, count: count, what: "tree node")
@@ -165,11 +165,11 @@ struct VerifiedNodes: ~Copyable, Sendable {
 
   /// What stands for a node: never 0, because no node lies at offset 0.
   @inline(__always)
-  private func word(_ pointer: NodePointer) -> UInt64 { pointer.offset ^ UInt64(pointer.check) << 32 }
+  private func word(_ pointer: NodePointer) -> UInt64 { pointer.offset.bytes ^ UInt64(pointer.check) << 32 }
 
   @inline(__always)
   private func place(_ pointer: NodePointer) -> Int {
-    Int(truncatingIfNeeded: (pointer.offset &* 0x9E37_79B9_7F4A_7C15) >> 50)
+    Int(truncatingIfNeeded: (pointer.offset.bytes &* 0x9E37_79B9_7F4A_7C15) >> 50)
   }
 
   @inline(__always)

@@ -5,7 +5,7 @@
 /// and no commit that was cut off while it was written. What lies behind it was promised to nobody.
 struct DurablePromise {
   /// All bytes before this were durable.
-  let end: UInt64
+  let end: FileOffset
   /// Whether it was given for this very file, and not for one that this is a copy of. A copy that was made while the other was
   /// written may have been made before the promise.
   let isOwn: Bool

@@ -2,11 +2,11 @@
 enum FileLayout {
   static let pageSize = 4096
   /// The session block lies in a page of its own: where a disk writes 4 KiB at a time, one that is cut off spoils nothing else.
-  static let sessionOffset: UInt64 = 12800
+  static let sessionOffset: FileOffset = 12800
   /// Where programs of before wrote it, beside the identity. It is read there, and never written.
-  static let oldSessionOffset: UInt64 = 512
-  static let slotOffsets: [UInt64] = [4096, 8192]
-  static let firstFrame: UInt64 = 16384
+  static let oldSessionOffset: FileOffset = 512
+  static let slotOffsets: [FileOffset] = [4096, 8192]
+  static let firstFrame: FileOffset = 16384
 }
 
 /// What a program must know of to read a store: bits of page 0.
@@ -95,8 +95,8 @@ struct FileHeader: Hashable, Sendable {
   func check(_ bytes: UnsafeRawBufferPointer) -> UInt32 { checksum(seed, bytes) }
 
   @inline(__always)
-  func nodeCheck(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) -> UInt32 {
-    var place = offset.littleEndian
+  func nodeCheck(_ bytes: UnsafeRawBufferPointer, at offset: FileOffset) -> UInt32 {
+    var place = offset.bytes.littleEndian
     return withUnsafeBytes(of: &place) { checksum(checksum(seed, bytes), $0) }
   }
 }
@@ -161,12 +161,12 @@ struct Slot: Hashable, Sendable {
 
   var sequence: UInt64
   var generation: UInt64
-  var frameOffset: UInt64
+  var frameOffset: FileOffset
   var number: UInt64
   var frameHash: UInt32
   var isClean: Bool
-  var durableEnd: UInt64
-  var zeroedEnd: UInt64
+  var durableEnd: FileOffset
+  var zeroedEnd: FileOffset
 
   func encoded(seed: UInt32) -> [UInt8] {
     let buffer = ByteBuffer(capacity: Slot.size)
@@ -188,18 +188,18 @@ struct Slot: Hashable, Sendable {
     guard let block = CheckedBlock(bytes, size: Slot.size, magic: Slot.magic, seed: seed) else { return nil }
     sequence = block.number(8)
     generation = block.number(16)
-    frameOffset = block.number(24)
+    frameOffset = block.offset(24)
     number = block.number(32)
     frameHash = block.number(40)
     let flags: UInt32 = block.number(44)
     isClean = flags & 1 == 1
-    durableEnd = block.number(48)
-    zeroedEnd = block.number(56)
+    durableEnd = block.offset(48)
+    zeroedEnd = block.offset(56)
   }
 
   init(
-    sequence: UInt64, generation: UInt64, frameOffset: UInt64, number: UInt64, frameHash: UInt32, isClean: Bool,
-    durableEnd: UInt64, zeroedEnd: UInt64
+    sequence: UInt64, generation: UInt64, frameOffset: FileOffset, number: UInt64, frameHash: UInt32, isClean: Bool,
+    durableEnd: FileOffset, zeroedEnd: FileOffset
   ) {
     self.sequence = sequence
     self.generation = generation
@@ -226,7 +226,10 @@ struct CheckedBlock {
   /// A number at a place inside the block, which the caller knows to exist.
   func number<T: FixedWidthInteger>(_ position: Int) -> T { loadInteger(T.self, bytes, at: position) }
 
+  /// A position in the file, of eight bytes.
+  func offset(_ position: Int) -> FileOffset { FileOffset(number(position) as UInt64) }
+
   func reader(at position: Int, what: String) -> ByteReader {
-    ByteReader(UnsafeRawBufferPointer(rebasing: bytes[position...]), what: what, offset: UInt64(position))
+    ByteReader(UnsafeRawBufferPointer(rebasing: bytes[position...]), what: what, offset: FileOffset(position))
   }
 }

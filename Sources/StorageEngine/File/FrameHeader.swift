@@ -9,7 +9,7 @@ struct FrameHeader: Hashable, Sendable {
 
   var number: UInt64
   var length: UInt64
-  var previousOffset: UInt64
+  var previousOffset: FileOffset
   var previousHash: UInt32
   var recordLength: UInt32
   var changesLength: UInt64
@@ -17,7 +17,7 @@ struct FrameHeader: Hashable, Sendable {
   var recordCheck: UInt32
 
   init(
-    number: UInt64, length: UInt64, previousOffset: UInt64, previousHash: UInt32, recordLength: UInt32,
+    number: UInt64, length: UInt64, previousOffset: FileOffset, previousHash: UInt32, recordLength: UInt32,
     changesLength: UInt64, nodesLength: UInt64, recordCheck: UInt32
   ) {
     self.number = number
@@ -54,7 +54,7 @@ struct FrameHeader: Hashable, Sendable {
     else { return nil }
     number = loadInteger(UInt64.self, bytes, at: 8)
     length = loadInteger(UInt64.self, bytes, at: 16)
-    previousOffset = loadInteger(UInt64.self, bytes, at: 24)
+    previousOffset = FileOffset(loadInteger(UInt64.self, bytes, at: 24))
     previousHash = loadInteger(UInt32.self, bytes, at: 32)
     recordLength = loadInteger(UInt32.self, bytes, at: 36)
     changesLength = loadInteger(UInt64.self, bytes, at: 40)
@@ -80,17 +80,17 @@ struct FrameHeader: Hashable, Sendable {
   }
 
   /// Where a frame ends whose last byte that is not zero lies at an offset: a trailer may end with zeros.
-  static func end(behind last: UInt64) -> UInt64 { (last / 8 + 1) * 8 }
+  static func end(behind last: FileOffset) -> FileOffset { (last + 1).aligned(to: 8) }
 
   var recordOffset: UInt64 { UInt64(FrameHeader.size) &+ changesLength &+ nodesLength }
 }
 
 /// A place in the chain of frames: where the last one lies, its number and hash, and where the next one begins.
 struct ChainEnd: Hashable, Sendable {
-  var offset: UInt64
+  var offset: FileOffset
   var number: UInt64
   var hash: UInt32
-  var end: UInt64
+  var end: FileOffset
 
   /// Before the first frame of a file.
   static func start(firstNumber: UInt64) -> ChainEnd {

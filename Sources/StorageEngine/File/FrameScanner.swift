@@ -3,7 +3,7 @@ struct FrameScanner {
   let file: DataFile
 
   /// Adds all the whole frames that follow to a chain; how many there were. `verifiesHash`: as for `next`.
-  func advance(_ chain: inout ChainEnd, limit: UInt64, verifiesHash: Bool) throws(StorageError) -> Int {
+  func advance(_ chain: inout ChainEnd, limit: FileOffset, verifiesHash: Bool) throws(StorageError) -> Int {
     var count = 0
     while let next = try next(after: chain, limit: limit, verifiesHash: verifiesHash) {
       chain = next
@@ -15,7 +15,7 @@ struct FrameScanner {
   /// The chain with the next frame added, or nil where no whole frame that fits lies there.
   ///
   /// `verifiesHash`: whether to read all of the frame; not needed before a durable end.
-  func next(after chain: ChainEnd, limit: UInt64, verifiesHash: Bool) throws(StorageError) -> ChainEnd? {
+  func next(after chain: ChainEnd, limit: FileOffset, verifiesHash: Bool) throws(StorageError) -> ChainEnd? {
     let offset = chain.end
     let least = UInt64(FrameHeader.size + FrameHeader.trailerSize)
     guard offset <= limit, limit - offset >= least else { return nil }
@@ -33,7 +33,7 @@ struct FrameScanner {
   }
 
   /// Whether a frame that only later programs know begins where a chain ends. Nothing must be cut off or written there.
-  func hasUnknownFrame(behind chain: ChainEnd, limit: UInt64) throws(StorageError) -> Bool {
+  func hasUnknownFrame(behind chain: ChainEnd, limit: FileOffset) throws(StorageError) -> Bool {
     guard chain.end <= limit, limit - chain.end >= UInt64(FrameHeader.size) else { return false }
     let seed = file.header.seed
     return try file.bytes(at: chain.end, count: FrameHeader.size, what: "frame header").withUnsafeBytes {
@@ -44,7 +44,7 @@ struct FrameScanner {
   static let unknownFrames = "it has commits of a kind that this program does not know"
 
   /// The hash that the trailer names, or nil where no trailer that fits the header lies there.
-  func trailerHash(of header: FrameHeader, at offset: UInt64) throws(StorageError) -> UInt32? {
+  func trailerHash(of header: FrameHeader, at offset: FileOffset) throws(StorageError) -> UInt32? {
     let place = offset + header.length - UInt64(FrameHeader.trailerSize)
     let bytes = try file.bytes(at: place, count: FrameHeader.trailerSize, what: "frame trailer")
     return bytes.withUnsafeBytes { bytes in
@@ -56,7 +56,7 @@ struct FrameScanner {
   }
 
   /// The hash of a frame's bytes.
-  func hash(of header: FrameHeader, _ headerBytes: Bytes, at offset: UInt64) throws(StorageError) -> UInt32 {
+  func hash(of header: FrameHeader, _ headerBytes: Bytes, at offset: FileOffset) throws(StorageError) -> UInt32 {
     let end = offset + header.length - UInt64(FrameHeader.trailerSize)
     let hash = try file.hash(offset + UInt64(FrameHeader.size)..<end, from: file.header.seed)
     return headerBytes.withUnsafeBytes { checksum(hash, $0) }
@@ -65,7 +65,7 @@ struct FrameScanner {
 
 extension DataFile {
   /// The check of a run of bytes of any length.
-  func hash(_ range: Range<UInt64>, from seed: UInt32) throws(StorageError) -> UInt32 {
+  func hash(_ range: Range<FileOffset>, from seed: UInt32) throws(StorageError) -> UInt32 {
     var hash = seed
     var place = range.lowerBound
     while place < range.upperBound {

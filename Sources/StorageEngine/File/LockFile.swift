@@ -7,7 +7,7 @@ extension LockHold {
   static let sessionOffset = 24
   private static let changedOffset = 496
   /// A byte between the program's name and the check that is zero in every hold.
-  static let idleByte: UInt64 = 507
+  static let idleByte: FileOffset = 507
 
   func encoded() -> [UInt8] {
     let buffer = ByteBuffer(capacity: LockHold.size)
@@ -35,7 +35,7 @@ extension LockHold {
     self.init(
       processIdentifier: block.number(32), program: program, since: block.number(40),
       generation: block.number(LockHold.generationOffset),
-      durableEnd: block.number(LockHold.durableEndOffset), session: block.number(LockHold.sessionOffset),
+      durableEnd: block.offset(LockHold.durableEndOffset), session: block.number(LockHold.sessionOffset),
       changed: block.number(LockHold.changedOffset))
   }
 }
@@ -48,10 +48,10 @@ struct EncodedHold: Sendable {
 
   init(_ hold: LockHold) { bytes = hold.encoded() }
 
-  mutating func move(to durableEnd: UInt64) {
+  mutating func move(to durableEnd: FileOffset) {
     bytes.withUnsafeMutableBytes { bytes in
       guard bytes.count == LockHold.size else { return }
-      bytes.storeBytes(of: durableEnd.littleEndian, toByteOffset: LockHold.durableEndOffset, as: UInt64.self)
+      bytes.storeBytes(of: durableEnd.bytes.littleEndian, toByteOffset: LockHold.durableEndOffset, as: UInt64.self)
       let check = checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<(LockHold.size - 4)]))
       bytes.storeBytes(of: check.littleEndian, toByteOffset: LockHold.size - 4, as: UInt32.self)
     }

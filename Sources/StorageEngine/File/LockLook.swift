@@ -105,7 +105,7 @@ final class LockLook: Sendable {
 /// What changes in a lock file's block with every commit of another process, and with every writer.
 struct HoldWords: Hashable, Sendable {
   var generation: UInt64
-  var durableEnd: UInt64
+  var durableEnd: FileOffset
   var session: UInt64
 }
 
@@ -127,7 +127,7 @@ final class MappedHold: Sendable {
 
   var words: HoldWords {
     HoldWords(
-      generation: word(at: LockHold.generationOffset), durableEnd: word(at: LockHold.durableEndOffset),
+      generation: word(at: LockHold.generationOffset), durableEnd: FileOffset(word(at: LockHold.durableEndOffset)),
       session: word(at: LockHold.sessionOffset))
   }
 

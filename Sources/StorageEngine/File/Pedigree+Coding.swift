@@ -82,7 +82,7 @@ extension DataFile {
 
   /// Goes through commits by the order of the file, from the newest one back, with where their frames begin; `visit` answers whether to go on.
   func forEachDescent(
-    from newest: CommitLink, _ visit: (CommitDescent, _ offset: UInt64) throws(StorageError) -> Bool
+    from newest: CommitLink, _ visit: (CommitDescent, _ offset: FileOffset) throws(StorageError) -> Bool
   ) throws(StorageError) {
     var link = newest
     while link.number > 0 {

@@ -43,11 +43,12 @@ struct KeptAside {
     let identity = StoreIdentity(high: 0, low: 0, generation: 0, created: 0)
     let plain = try DataFile(
       file: file, header: FileHeader(identity: identity, seed: 0), readsMapped: false, counters: Counters())
-    plain.extend(to: size)
+    let end = FileOffset(size)
+    plain.extend(to: end)
     var seen: Set<UInt32> = []
     var found: (frames: [FrameSurvey.Frame], seed: UInt32) = ([], 0)
-    try FrameSurvey.forEachPlace(of: plain, in: 0..<size) { place throws(StorageError) in
-      guard size - place >= UInt64(FrameHeader.size), seen.count < Self.mostSeeds else { return false }
+    try FrameSurvey.forEachPlace(of: plain, in: 0..<end) { place throws(StorageError) in
+      guard end - place >= UInt64(FrameHeader.size), seen.count < Self.mostSeeds else { return false }
       let header = try plain.bytes(at: place, count: FrameHeader.size, what: "frame header").array
       let check = header.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 60) }
       let seed = HeaderRecovery.seed(before: Array(header[..<60]), givingCheck: check)
@@ -55,8 +56,8 @@ struct KeptAside {
       let file = try DataFile(
         file: file, header: FileHeader(identity: identity, seed: UInt64(seed)), readsMapped: false, counters: Counters()
       )
-      file.extend(to: size)
-      found = (try FrameSurvey.wholeFrames(of: file, in: 0..<size), seed)
+      file.extend(to: end)
+      found = (try FrameSurvey.wholeFrames(of: file, in: 0..<end), seed)
       return found.frames.isEmpty
     }
     return found
@@ -74,11 +75,11 @@ final class MendedFile: DiskFile {
   private let end: UInt64
 
   /// `start`: where in the data what was cut off began; `size`: how much it was. What `cut` does not hold of it was zeros.
-  init(_ base: any DiskFile, with cut: any DiskFile, at start: UInt64, size: UInt64) {
+  init(_ base: any DiskFile, with cut: any DiskFile, at start: FileOffset, size: UInt64) {
     self.base = base
     self.cut = cut
-    self.start = start
-    end = start + size
+    self.start = start.bytes
+    end = start.bytes + size
   }
 
   var status: FileStatus {

@@ -17,7 +17,7 @@ struct LooseChanges {
   /// Reads the changes that begin behind the header of the frame at `frame`, before `limit`, and looks for their proofs
   /// up to `end`. `isWhole`: the frame's own hash proves them.
   init(
-    in file: DataFile, frame: UInt64, limit: UInt64, end: UInt64, isWhole: Bool
+    in file: DataFile, frame: FileOffset, limit: FileOffset, end: FileOffset, isWhole: Bool
   ) throws(StorageError) {
     var place = frame + UInt64(FrameHeader.size)
     var references: [EntryReference] = []
@@ -51,7 +51,7 @@ struct LooseChanges {
   }
 
   private static func read(
-    at offset: UInt64, limit: UInt64, _ file: DataFile
+    at offset: FileOffset, limit: FileOffset, _ file: DataFile
   ) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes, check: UInt32) {
     let longestHead = UInt64(ChangeEntry.longestHead + Limits.key)
     let head = try file.bytes(at: offset, count: Int(min(longestHead, limit - offset)), what: "change entry")
@@ -72,14 +72,12 @@ struct LooseChanges {
 
 extension Bytes {
   /// The offsets of those references whose bytes lie anywhere in these.
-  fileprivate func occurring(_ references: [EntryReference], in range: Range<UInt64>) -> Set<UInt64> {
+  fileprivate func occurring(_ references: [EntryReference], in range: Range<FileOffset>) -> Set<FileOffset> {
     let wanted = Dictionary(references.map { ($0.offset, $0) }) { first, _ in first }
-    var found: Set<UInt64> = []
+    var found: Set<FileOffset> = []
     withUnsafeBytes { bytes in
       for start in 0..<Swift.max(0, bytes.count - EntryReference.size + 1) {
-        let offset =
-          UInt64(loadInteger(UInt32.self, bytes, at: start)) | UInt64(loadInteger(UInt16.self, bytes, at: start + 4))
-          << 32
+        let offset = FileOffset(take: bytes, at: start)
         guard range.contains(offset), let reference = wanted[offset] else { continue }
         if EntryReference(take: UnsafeRawBufferPointer(rebasing: bytes[start...])) == reference {
           found.insert(offset)

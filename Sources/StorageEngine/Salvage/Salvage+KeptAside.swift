@@ -32,7 +32,7 @@ extension Salvage {
   }
 
   /// Where the frame of a commit ends; nil where it is not in the file.
-  private func end(ofCommit number: UInt64) -> UInt64? {
+  private func end(ofCommit number: UInt64) -> FileOffset? {
     number == source.header.firstNumber &- 1 ? FileLayout.firstFrame : survey.frame(number: number)?.end
   }
 

@@ -16,7 +16,7 @@ struct Salvage {
   /// The names of trees, as far as they are known from catalogs, by identifier.
   var treeNames: [UInt32: TreeName] = [:]
   /// Records that cannot be read, so that each is told once.
-  var lostRecords: Set<UInt64> = []
+  var lostRecords: Set<FileOffset> = []
   var newest: UInt64 = 0
   /// Whether what is saved lies beside the head and its names, and leaves them alone.
   var isBeside = false
@@ -146,10 +146,10 @@ struct Salvage {
   }
 
   /// A frame whose header cannot be read begins where the one before ends, with its changes.
-  private mutating func mend(gap: Range<UInt64>, before next: FrameSurvey.Frame?) throws(StorageError) {
+  private mutating func mend(gap: Range<FileOffset>, before next: FrameSurvey.Frame?) throws(StorageError) {
     let before = survey.frames.last { $0.end <= gap.lowerBound }?.header.number
     let first = (before ?? firstNumber &- 1) &+ 1
-    guard next != nil || gap.count > FrameHeader.size else { return }
+    guard next != nil || gap.length > UInt64(FrameHeader.size) else { return }
     let changes = try LooseChanges(
       in: source, frame: gap.lowerBound, limit: gap.upperBound, end: gap.upperBound, isWhole: false)
     // The tail of an unfinished commit is no loss: nobody was told of it.
@@ -162,9 +162,9 @@ struct Salvage {
 
   /// The numbers of the commits that a gap held: not more than it had room for, for numbers may be missing since a compaction.
   private func lostNumbers(
-    from first: UInt64, in gap: Range<UInt64>, before next: FrameSurvey.Frame?
+    from first: UInt64, in gap: Range<FileOffset>, before next: FrameSurvey.Frame?
   ) -> ClosedRange<UInt64> {
-    let room = UInt64(gap.count) / UInt64(FrameHeader.size + FrameHeader.trailerSize)
+    let room = gap.length / UInt64(FrameHeader.size + FrameHeader.trailerSize)
     let (most, isBeyond) = first.addingReportingOverflow(max(1, room) - 1)
     let last = next.map { $0.header.number &- 1 } ?? first
     return first...max(first, min(last, isBeyond ? .max : most))
@@ -274,7 +274,7 @@ extension FileStore {
   ) throws(StorageError) -> SalvageReport {
     let raw = try RawStore(at: path, disk: disk)
     let survey = try FrameSurvey(of: raw.file, limit: raw.end) { done in
-      progress(VerifyProgress(phase: .frames, done: done, total: raw.end))
+      progress(VerifyProgress(phase: .frames, done: done, total: raw.end.bytes))
     }
     return try SalvageDraft(path: newPath, disk: disk).make(options) { target throws(StorageError) in
       var salvage = Salvage(source: raw.file, survey: survey, target: target)

@@ -10,7 +10,7 @@ struct StateSalvage {
   /// The commit that this one restored by roots, and what became of it.
   private let restored: (old: CommitRecord, new: View)?
   private(set) var losses: [SalvageLoss] = []
-  private(set) var lostRecords: Set<UInt64>
+  private(set) var lostRecords: Set<FileOffset>
   private(set) var treeNames: [UInt32: TreeName]
   /// The frame's own changes, for what its nodes do not tell; read where they are wanted.
   private var looseChanges: LooseChanges?

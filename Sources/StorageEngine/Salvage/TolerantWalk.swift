@@ -9,7 +9,7 @@ struct TolerantWalk {
   private let file: DataFile
   /// Where the nodes lie that were walked. A node has one place in a tree; what forged pointers lead to many times over would be walked
   /// as often as there are ways to it.
-  private var seen: Set<UInt64> = []
+  private var seen: Set<FileOffset> = []
   private(set) var items: [Item] = []
 
   init(_ root: NodePointer, in file: DataFile) {

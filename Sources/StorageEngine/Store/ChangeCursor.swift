@@ -4,7 +4,7 @@ package struct ChangeCursor: Sendable {
   private let commit: CommitRecord
   private let trees: Set<UInt32>
   private var superseded: SupersededCursor
-  private var position: UInt64
+  private var position: FileOffset
 
   init(commit: CommitRecord, file: DataFile) throws(StorageError) {
     self.file = file
@@ -38,7 +38,7 @@ package struct ChangeCursor: Sendable {
   }
 
   /// The check of an entry is not stored in the frame, so the reference is made by computing it.
-  private func reference(_ entry: ChangeEntry, at offset: UInt64) throws(StorageError) -> EntryReference {
+  private func reference(_ entry: ChangeEntry, at offset: FileOffset) throws(StorageError) -> EntryReference {
     guard let length = UInt32(exactly: entry.length) else { throw .damaged(what: "change entry", offset: offset) }
     var check = file.header.seed
     if entry.isLarge {
@@ -55,7 +55,7 @@ package struct ChangeCursor: Sendable {
 /// Walks the list of superseded entries beside the changes.
 struct SupersededCursor: Sendable {
   private let bytes: Bytes
-  private let offset: UInt64
+  private let offset: FileOffset
   private var position = 0
   private var remaining: UInt64
   private var current: UInt64 = 0

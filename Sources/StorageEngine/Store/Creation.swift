@@ -10,7 +10,7 @@ struct Creation {
       let page = firstPage()
       try engineCall { () throws(DiskError) in
         try draft.file.write(page, at: 0)
-        try draft.file.zero(UInt64(page.count)..<FileLayout.firstFrame + Creation.firstZeros)
+        try draft.file.zero(FileOffset(page.count)..<FileLayout.firstFrame + Creation.firstZeros)
         try draft.file.sync()
       }
     }

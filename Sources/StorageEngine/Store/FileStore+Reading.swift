@@ -76,15 +76,15 @@ extension FileStore {
     }
     let file = state.file
     // The look by the name told the size too, where the file is still the one that is open.
-    var size = found?.size ?? 0
-    if isReplaced || found == nil { size = try engineCall { () throws(DiskError) in try file.file.status.size } }
-    file.extend(to: size)
-    var limit = size
+    var end = found?.end ?? 0
+    if isReplaced || found == nil { end = try engineCall { () throws(DiskError) in try file.file.status.end } }
+    file.extend(to: end)
+    var limit = end
     if look.isHeld {
       guard let hold = look.hold, hold.generation == file.header.identity.generation else {
         return isReplaced ? state : nil
       }
-      limit = min(size, hold.durableEnd)
+      limit = min(end, hold.durableEnd)
     }
     var chain = state.chain
     let added = try FrameScanner(file: file).advance(&chain, limit: limit, verifiesHash: !look.isHeld)
@@ -179,17 +179,17 @@ extension Publication.State {
 /// What the names tree holds for a name.
 struct NamedCommit {
   var number: UInt64
-  var offset: UInt64
+  var offset: FileOffset
 
-  init(number: UInt64, offset: UInt64) {
+  init(number: UInt64, offset: FileOffset) {
     self.number = number
     self.offset = offset
   }
 
-  init(_ payload: Payload, at place: UInt64) throws(StorageError) {
+  init(_ payload: Payload, at place: FileOffset) throws(StorageError) {
     guard case .bytes(let bytes) = payload, bytes.count == 16 else { throw .damaged(what: "names", offset: place) }
     (number, offset) = bytes.withUnsafeBytes {
-      (loadInteger(UInt64.self, $0, at: 0), loadInteger(UInt64.self, $0, at: 8))
+      (loadInteger(UInt64.self, $0, at: 0), FileOffset(loadInteger(UInt64.self, $0, at: 8)))
     }
   }
 

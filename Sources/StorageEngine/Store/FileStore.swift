@@ -122,11 +122,11 @@ package final class FileStore: Engine {
   /// The bytes that the store's data takes on disk, zeros ahead included.
   package var fileBytes: UInt64 {
     let current = publication.current
-    return (try? current.file.file.status.size) ?? current.chain.end
+    return (try? current.file.file.status.size) ?? current.chain.end.bytes
   }
 
   /// Where the newest commit known here ends: the bytes of data without the zeros ahead.
-  package var dataBytes: UInt64 { publication.current.chain.end }
+  package var dataBytes: UInt64 { publication.current.chain.end.bytes }
 
   // MARK: Ending
 

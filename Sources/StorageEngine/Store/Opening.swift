@@ -2,7 +2,7 @@
 struct Opening {
   let file: DataFile
   /// Frames beyond this are not looked at: a living writer's durable end, or the file's size.
-  let limit: UInt64
+  let limit: FileOffset
   /// What the lock file says of a session that was killed.
   var promise: DurablePromise?
 

@@ -12,7 +12,7 @@ enum Reading {
   /// Opens the data file that lies there now. `limit`: frames beyond it are not looked at. `left`: what a writer that is gone has
   /// left in the lock file.
   static func open(
-    disk: any Disk, folder: String, options: StoreOptions, counters: Counters, limit: UInt64?, left: LockHold? = nil
+    disk: any Disk, folder: String, options: StoreOptions, counters: Counters, limit: FileOffset?, left: LockHold? = nil
   ) throws(StorageError) -> Opened {
     let path = dataPath(folder)
     var reason: String? = options.isReadOnly ? "it was opened so" : nil
@@ -53,7 +53,7 @@ enum Reading {
   }
 
   private static func open(
-    _ handle: any DiskFile, _ folder: String, _ options: StoreOptions, _ counters: Counters, _ limit: UInt64?,
+    _ handle: any DiskFile, _ folder: String, _ options: StoreOptions, _ counters: Counters, _ limit: FileOffset?,
     _ left: LockHold?, _ knownReason: String?
   ) throws(StorageError) -> Opened {
     var reason = knownReason
@@ -61,10 +61,10 @@ enum Reading {
     if header.optionalFeatures != 0 { reason = reason ?? "it has features that this program does not know" }
     let file = try DataFile(
       file: handle, header: header, readsMapped: options.readsMapped, counters: counters)
-    let size = try engineCall { () throws(DiskError) in try handle.status.size }
-    file.extend(to: size)
+    let end = try engineCall { () throws(DiskError) in try handle.status.end }
+    file.extend(to: end)
     let promise = DurablePromise(left, for: file)
-    let result = try Opening(file: file, limit: min(limit ?? size, size), promise: promise).run()
+    let result = try Opening(file: file, limit: min(limit ?? end, end), promise: promise).run()
     if let damage = result.damage { reason = "\(damage)" }
     if result.hasUnknownFrames { reason = reason ?? FrameScanner.unknownFrames }
     let state = try Publication.State(file: file, newest: result.newest, chain: result.chain)

@@ -17,7 +17,7 @@ package struct StoreOptions: Sendable {
   /// How long a sync waits for those that write at this moment, in nanoseconds: a few dozen small commits.
   var gatheringTime: Int64 = 4_000_000
   /// From how many bytes on a store's zeros are written ahead by a thread and not by its transactions.
-  var largeStore: UInt64 = 8 << 20
+  var largeStore: FileOffset = 0x80_0000
   /// How many bytes a compaction writes between two syncs, which are what it goes on from after a crash. Commits wait for them, so
   /// they are few, and what they sync was brought to the disk before.
   var compactionSyncDistance: UInt64 = 16 << 20
@@ -89,7 +89,7 @@ package struct LockHold: Sendable, Hashable, CustomStringConvertible {
   /// Nanoseconds since 1970.
   package var since: Int64
   package var generation: UInt64
-  package var durableEnd: UInt64
+  package var durableEnd: FileOffset
   package var session: UInt64
   /// When the data file had last changed as the writer let go of it (see `FileStatus`); 0 while it is held.
   var changed: Int64 = 0

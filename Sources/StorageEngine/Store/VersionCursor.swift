@@ -108,8 +108,8 @@ struct FileVersions: Sendable {
       // The chain goes on among the commits since the last restore.
       if let change, change.commit >= restore?.number ?? 0 {
         // What a change replaced was written before it, so that no damage makes the walk endless.
-        if let older = change.replaced, older.offset >= change.reference.offset {
-          throw .damaged(what: "change entry", offset: change.reference.offset)
+        if let older = change.replaced?.entry, let newer = change.reference.entry, older.offset >= newer.offset {
+          throw .damaged(what: "change entry", offset: newer.offset)
         }
         reference = change.replaced?.entry
         if reference == nil, restore == nil { isAtEnd = true }

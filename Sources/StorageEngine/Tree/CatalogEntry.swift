@@ -34,7 +34,7 @@ struct CatalogEntry: Sendable, Hashable {
     return Bytes(owner: buffer, bytes: buffer.bytes)
   }
 
-  init(_ payload: Payload, catalogAt offset: UInt64) throws(StorageError) {
+  init(_ payload: Payload, catalogAt offset: FileOffset) throws(StorageError) {
     guard case .bytes(let bytes) = payload else { throw .damaged(what: "catalog", offset: offset) }
     self = try bytes.withUnsafeBytes { bytes throws(StorageError) in
       var reader = ByteReader(bytes, what: "catalog", offset: offset)

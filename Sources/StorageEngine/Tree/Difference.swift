@@ -133,7 +133,7 @@ struct SubtreeWalk: Sendable {
   private var unread: NodePointer?
   /// Its level, where it is known; an unread root counts as higher than all.
   enum Head {
-    case subtree(offset: UInt64, level: Int)
+    case subtree(offset: FileOffset, level: Int)
     case entry(Entry)
   }
 
@@ -188,7 +188,7 @@ struct TreeExtent: Sendable {
   /// Throws where the tree is larger than its file.
   mutating func add(_ node: Node, of file: DataFile) throws(StorageError) {
     bytes += UInt64(node.view.length)
-    if bytes > file.end { throw node.view.damage }
+    if bytes > file.end.bytes { throw node.view.damage }
   }
 }
 
@@ -234,7 +234,7 @@ struct UnorderedDifference: Sendable {
       let opensNew = newLevel >= oldLevel && newLevel > 0
       let oldPointers = opensOld ? try pointers(oldNodes) : []
       let newPointers = opensNew ? try pointers(newNodes) : []
-      var shared: Set<UInt64> = []
+      var shared: Set<FileOffset> = []
       if sharesNodes, opensOld, opensNew {
         shared = Set(oldPointers.map(\.offset)).intersection(newPointers.map(\.offset))
       }
@@ -258,7 +258,7 @@ struct UnorderedDifference: Sendable {
   }
 
   private func read(
-    _ pointers: [NodePointer], except shared: Set<UInt64>, _ file: DataFile, below level: UInt8,
+    _ pointers: [NodePointer], except shared: Set<FileOffset>, _ file: DataFile, below level: UInt8,
     _ extent: inout TreeExtent
   ) throws(StorageError) -> [Node] {
     var nodes: [Node] = []

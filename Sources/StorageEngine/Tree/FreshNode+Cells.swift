@@ -67,8 +67,7 @@ extension FreshNode {
 
 extension EntryReference {
   func store(into target: UnsafeMutableRawBufferPointer) {
-    target.storeBytes(of: UInt32(truncatingIfNeeded: offset).littleEndian, as: UInt32.self)
-    target.storeBytes(of: UInt16(truncatingIfNeeded: offset >> 32).littleEndian, toByteOffset: 4, as: UInt16.self)
+    if let start = target.baseAddress { offset.store(into: start) }
     target.storeBytes(of: length.littleEndian, toByteOffset: 6, as: UInt32.self)
     target.storeBytes(of: check.littleEndian, toByteOffset: 10, as: UInt32.self)
   }

@@ -2,7 +2,7 @@
 struct NodePointer: Hashable, Sendable {
   static let size = 17
 
-  var offset: UInt64
+  var offset: FileOffset
   var length: UInt16
   var check: UInt32
   /// At most 2⁴⁰ − 1.
@@ -13,7 +13,7 @@ struct NodePointer: Hashable, Sendable {
 
   var isNone: Bool { offset == 0 }
 
-  init(offset: UInt64, length: UInt16, check: UInt32, count: UInt64) {
+  init(offset: FileOffset, length: UInt16, check: UInt32, count: UInt64) {
     self.offset = offset
     self.length = length
     self.check = check
@@ -23,7 +23,7 @@ struct NodePointer: Hashable, Sendable {
   /// From `size` bytes.
   @inline(__always)
   init(take bytes: UnsafeRawBufferPointer) {
-    offset = UInt64(loadInteger(UInt32.self, bytes, at: 0)) | UInt64(loadInteger(UInt16.self, bytes, at: 4)) << 32
+    offset = FileOffset(take: bytes, at: 0)
     length = loadInteger(UInt16.self, bytes, at: 6)
     check = loadInteger(UInt32.self, bytes, at: 8)
     count = UInt64(loadInteger(UInt32.self, bytes, at: 12)) | UInt64(bytes[16]) << 32
@@ -31,8 +31,7 @@ struct NodePointer: Hashable, Sendable {
 
   /// Into `size` bytes.
   func store(into target: UnsafeMutableRawPointer) {
-    target.storeBytes(of: UInt32(truncatingIfNeeded: offset).littleEndian, as: UInt32.self)
-    target.storeBytes(of: UInt16(truncatingIfNeeded: offset >> 32).littleEndian, toByteOffset: 4, as: UInt16.self)
+    offset.store(into: target)
     target.storeBytes(of: length.littleEndian, toByteOffset: 6, as: UInt16.self)
     target.storeBytes(of: check.littleEndian, toByteOffset: 8, as: UInt32.self)
     NodePointer.store(count: count, into: target)

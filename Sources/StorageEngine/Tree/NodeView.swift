@@ -58,10 +58,10 @@ struct NodeView {
   /// Where the first cell begins.
   let heap: Int
   /// Where the node lies in the file, for messages.
-  let offset: UInt64
+  let offset: FileOffset
 
   @inline(__always)
-  init(_ bytes: UnsafeRawBufferPointer, offset: UInt64) throws(StorageError) {
+  init(_ bytes: UnsafeRawBufferPointer, offset: FileOffset) throws(StorageError) {
     guard let start = bytes.baseAddress, bytes.count >= NodeView.headerSize, let form = NodeForm(rawValue: bytes[0])
     else { throw .damaged(what: "tree node", offset: offset) }
     base = start
@@ -218,7 +218,7 @@ extension EntryReference {
   @inline(__always)
   init(take bytes: UnsafeRawBufferPointer) {
     self.init(
-      offset: UInt64(loadInteger(UInt32.self, bytes, at: 0)) | UInt64(loadInteger(UInt16.self, bytes, at: 4)) << 32,
-      length: loadInteger(UInt32.self, bytes, at: 6), check: loadInteger(UInt32.self, bytes, at: 10))
+      offset: FileOffset(take: bytes, at: 0), length: loadInteger(UInt32.self, bytes, at: 6),
+      check: loadInteger(UInt32.self, bytes, at: 10))
   }
 }

@@ -94,11 +94,11 @@ package enum Payload: Sendable, Hashable {
 
 /// Where a change entry lies in the file, how long it is, and the check that it must have.
 package struct EntryReference: Hashable, Sendable {
-  package var offset: UInt64
+  package var offset: FileOffset
   package var length: UInt32
   package var check: UInt32
 
-  package init(offset: UInt64, length: UInt32, check: UInt32) {
+  package init(offset: FileOffset, length: UInt32, check: UInt32) {
     self.offset = offset
     self.length = length
     self.check = check
@@ -112,8 +112,9 @@ package enum RecordReference: Hashable, Sendable {
   case entry(EntryReference)
   case served(ServedRecord)
 
-  package init(offset: UInt64, length: UInt32, check: UInt32) {
-    self = .entry(EntryReference(offset: offset, length: length, check: check))
+  /// From what `place`, `length` and `check` told.
+  package init(place: UInt64, length: UInt32, check: UInt32) {
+    self = .entry(EntryReference(offset: FileOffset(place), length: length, check: check))
   }
 
   /// For entries of an index that are not direct: they refer to nothing.
@@ -129,10 +130,10 @@ package enum RecordReference: Hashable, Sendable {
     if case .entry(let reference) = self { reference } else { nil }
   }
 
-  /// Where it lies in the file; on a server the number of the commit that wrote it.
-  package var offset: UInt64 {
+  /// What tells it from others of its tree: the position in the file, or on a server the number of the commit that wrote it.
+  package var place: UInt64 {
     switch self {
-    case .entry(let reference): reference.offset
+    case .entry(let reference): reference.offset.bytes
     case .served(let record): record.commit
     }
   }

@@ -5,34 +5,34 @@
 /// generation, never is, because checks begin from the file's seed.
 struct FrameSurvey: Sendable {
   struct Frame: Sendable {
-    var offset: UInt64
+    var offset: FileOffset
     var header: FrameHeader
     /// What the trailer names; nil where the trailer is damaged.
     var hash: UInt32?
     /// Whether the bytes between header and trailer are what the trailer says.
     var isWhole: Bool
 
-    var end: UInt64 { offset + header.length }
-    var changesStart: UInt64 { offset + UInt64(FrameHeader.size) }
-    var nodesStart: UInt64 { changesStart + header.changesLength }
-    var recordStart: UInt64 { offset + header.recordOffset }
+    var end: FileOffset { offset + header.length }
+    var changesStart: FileOffset { offset + UInt64(FrameHeader.size) }
+    var nodesStart: FileOffset { changesStart + header.changesLength }
+    var recordStart: FileOffset { offset + header.recordOffset }
   }
 
   /// In the order of the file.
   private(set) var frames: [Frame] = []
   /// Bytes between frames in which none could be made out.
-  private(set) var gaps: [Range<UInt64>] = []
+  private(set) var gaps: [Range<FileOffset>] = []
   /// Where the last frame, or the last gap before a frame, ends.
-  private(set) var end: UInt64
+  private(set) var end: FileOffset
   /// Bytes behind `end` that are not zero: an unfinished commit, most often.
-  private(set) var leftover: Range<UInt64>?
+  private(set) var leftover: Range<FileOffset>?
 
   /// Where the survey began.
-  let start: UInt64
+  let start: FileOffset
   private let scanner: FrameScanner
-  private let limit: UInt64
+  private let limit: FileOffset
 
-  private init(of file: DataFile, from start: UInt64, limit: UInt64) {
+  private init(of file: DataFile, from start: FileOffset, limit: FileOffset) {
     scanner = FrameScanner(file: file)
     self.start = start
     self.limit = limit
@@ -43,7 +43,8 @@ struct FrameSurvey: Sendable {
   /// behind `promised` is what somebody was about to write: the survey ends there. `progress` gets the bytes done, and ends the
   /// survey by returning false.
   init(
-    of file: DataFile, from start: UInt64 = FileLayout.firstFrame, limit: UInt64, promised: UInt64 = .max,
+    of file: DataFile, from start: FileOffset = FileLayout.firstFrame, limit: FileOffset,
+    promised: FileOffset = .unreachable,
     progress: (UInt64) -> Bool
   ) throws(StorageError) {
     self.init(of: file, from: start, limit: limit)
@@ -51,7 +52,7 @@ struct FrameSurvey: Sendable {
       if found.offset > end { gaps.append(end..<found.offset) }
       frames.append(found)
       end = found.end
-      guard progress(end) else { return }
+      guard progress(end.bytes) else { return }
     }
     if let last = try file.lastNonzero(in: end..<max(end, limit)) {
       leftover = end..<min(limit, FrameHeader.end(behind: last))
@@ -69,7 +70,7 @@ struct FrameSurvey: Sendable {
   /// The whole frames in a range, whether they follow each other or not, of commits after a number. `first`: the first of them follows
   /// a frame that lies here or behind.
   static func wholeFrames(
-    of file: DataFile, in range: Range<UInt64>, after number: UInt64 = 0, following first: UInt64 = 0
+    of file: DataFile, in range: Range<FileOffset>, after number: UInt64 = 0, following first: FileOffset = 0
   ) throws(StorageError) -> [Frame] {
     let survey = FrameSurvey(of: file, from: range.lowerBound, limit: range.upperBound)
     var frames: [Frame] = []
@@ -98,14 +99,14 @@ struct FrameSurvey: Sendable {
   }
 
   /// The frame in which an offset lies.
-  func frame(containing offset: UInt64) -> Frame? {
+  func frame(containing offset: FileOffset) -> Frame? {
     let index = frames.partitionIndex { $0.end > offset }
     return index < frames.count && frames[index].offset <= offset ? frames[index] : nil
   }
 
   // MARK: Looking for frames
 
-  private func frame(near place: UInt64) throws(StorageError) -> Frame? {
+  private func frame(near place: FileOffset) throws(StorageError) -> Frame? {
     if let found = try frame(at: place) { return found }
     guard place + 8 < limit else { return nil }
     var found: Frame?
@@ -120,16 +121,16 @@ struct FrameSurvey: Sendable {
   /// Calls `body` with each place where a frame's magic lies, at multiples of eight, until it answers false. What was never written,
   /// and the zeros at the end, are not looked at.
   static func forEachPlace(
-    of file: DataFile, in range: Range<UInt64>, _ body: (UInt64) throws(StorageError) -> Bool
+    of file: DataFile, in range: Range<FileOffset>, _ body: (FileOffset) throws(StorageError) -> Bool
   ) throws(StorageError) {
     guard let last = try file.lastNonzero(in: range) else { return }
     let parts = try engineCall { () throws(DiskError) in
-      try file.file.writtenParts(of: range.lowerBound..<(last + 1))
+      try file.file.writtenParts(of: (range.lowerBound..<(last + 1)).bytes)
     }
     let window: UInt64 = 1 << 20
     for part in parts {
-      var start = (part.lowerBound + 7) / 8 * 8
-      while start < part.upperBound {
+      var start = FileOffset(part.lowerBound).aligned(to: 8)
+      while start < FileOffset(part.upperBound) {
         // A magic is never cut in two, as a window is a multiple of its places.
         let bytes = try file.bytes(
           at: start, count: Int(min(window, range.upperBound - start)), what: "frames")
@@ -148,7 +149,7 @@ struct FrameSurvey: Sendable {
     }
   }
 
-  private func frame(at offset: UInt64) throws(StorageError) -> Frame? {
+  private func frame(at offset: FileOffset) throws(StorageError) -> Frame? {
     let least = UInt64(FrameHeader.size + FrameHeader.trailerSize)
     guard offset <= limit, limit - offset >= least else { return nil }
     let seed = scanner.file.header.seed
@@ -166,7 +167,7 @@ struct FrameSurvey: Sendable {
 extension FrameSurvey.Frame {
   /// Whether a frame found behind damage can be of this chain: a stale one, left over in a tail, has a number that
   /// was given anew, or refers to a frame before the damage that is not the last.
-  fileprivate func fits(after last: FrameSurvey.Frame?, _ gap: UInt64) -> Bool {
+  fileprivate func fits(after last: FrameSurvey.Frame?, _ gap: FileOffset) -> Bool {
     guard let last else { return true }
     return header.number > last.header.number && header.previousOffset >= gap
   }

@@ -4,11 +4,11 @@ struct RawStore: Sendable {
   let file: DataFile
   private let tolerantFile: TolerantFile
   /// Bytes before this are looked at: what is durable of a living writer's file, else all.
-  let end: UInt64
+  let end: FileOffset
   /// Whether another process is writing.
   let isBeingWritten: Bool
   /// Up to where somebody was told that it is durable, and who says so; a slot also says which commit is the last before it.
-  let promise: (end: UInt64, number: UInt64?, by: String)?
+  let promise: (end: FileOffset, number: UInt64?, by: String)?
   /// What had to be mended in mind to read anything at all.
   let findings: [VerifyFinding]
 
@@ -16,14 +16,14 @@ struct RawStore: Sendable {
     self.path = path
     let data = path + "/data"
     let file = try RawStore.open(data, disk)
-    let size = try engineCall { () throws(DiskError) in try file.status.size }
+    let fileEnd = try engineCall { () throws(DiskError) in try file.status.end }
     var header: FileHeader
     var findings: [VerifyFinding] = []
     do {
       header = try FileHeader(reading: file, path: path)
     } catch {
       if case .newerFormat = error { throw error }
-      guard let recovered = try HeaderRecovery(file: file, size: size).header() else { throw error }
+      guard let recovered = try HeaderRecovery(file: file, size: fileEnd.bytes).header() else { throw error }
       header = recovered
       findings.append(
         VerifyFinding(
@@ -34,17 +34,17 @@ struct RawStore: Sendable {
     self.file = try DataFile(file: file, header: header, readsMapped: false, counters: Counters())
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
-    self.file.extend(to: size)
+    self.file.extend(to: fileEnd)
     tolerantFile = file
     let promise = DurablePromise(hold, for: self.file)
     // The writer may have another file open, where somebody has replaced the one that it had.
-    end = isHeld ? promise.flatMap { $0.isOwn && $0.end <= size ? $0.end : nil } ?? size : size
+    end = isHeld ? promise.flatMap { $0.isOwn && $0.end <= fileEnd ? $0.end : nil } ?? fileEnd : fileEnd
     self.promise = try RawStore.promise(self.file, promise, end: end)
   }
 
   private static func promise(
-    _ file: DataFile, _ promise: DurablePromise?, end: UInt64
-  ) throws(StorageError) -> (end: UInt64, number: UInt64?, by: String)? {
+    _ file: DataFile, _ promise: DurablePromise?, end: FileOffset
+  ) throws(StorageError) -> (end: FileOffset, number: UInt64?, by: String)? {
     let opening = Opening(file: file, limit: end)
     // A living writer may have written a slot since, which speaks of frames behind those that are looked at.
     let slot = try opening.readSlots().first { $0.durableEnd <= end || end == file.end }
@@ -102,7 +102,7 @@ struct HeaderRecovery {
     return record.withUnsafeBytes { checksum(seed, $0) } == header.recordCheck
   }
 
-  private func read(at offset: UInt64, count: Int) throws(StorageError) -> [UInt8] {
+  private func read(at offset: FileOffset, count: Int) throws(StorageError) -> [UInt8] {
     let block = MemoryBlock(count: count)
     let done = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: offset) }
     return Array(block.bytes[..<done])

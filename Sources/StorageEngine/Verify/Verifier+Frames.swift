@@ -2,27 +2,27 @@ extension Verifier {
   /// The pages before the frames: identity, session and slots. All but the identity are hints.
   mutating func checkPages(_ store: RawStore) throws(StorageError) {
     let pages = try file.bytes(
-      at: 0, count: Int(min(FileLayout.firstFrame, file.end)), what: "pages")
-    guard pages.count == Int(FileLayout.firstFrame) else {
+      at: 0, count: Int(min(FileLayout.firstFrame, file.end).bytes), what: "pages")
+    guard pages.count == Int(FileLayout.firstFrame.bytes) else {
       return damage("file", 0, "it ends within its first pages", saved: "no commit is in it")
     }
     let seed = file.header.seed
     var slots: [Slot] = []
     pages.withUnsafeBytes { bytes in
-      for place in [FileLayout.oldSessionOffset, FileLayout.sessionOffset].map({ Int($0) })
+      for place in [FileLayout.oldSessionOffset, FileLayout.sessionOffset].map({ Int($0.bytes) })
       where !isZero(bytes, place, SessionBlock.size) && SessionBlock(part(bytes, place, SessionBlock.size)) == nil {
-        note("session block", UInt64(place), "it is damaged; the next writer takes a new origin")
+        note("session block", FileOffset(place), "it is damaged; the next writer takes a new origin")
       }
       for offset in FileLayout.slotOffsets {
-        if let slot = Slot(part(bytes, Int(offset), Slot.size), seed: seed) {
+        if let slot = Slot(part(bytes, Int(offset.bytes), Slot.size), seed: seed) {
           slots.append(slot)
-        } else if !isZero(bytes, Int(offset), Slot.size) {
+        } else if !isZero(bytes, Int(offset.bytes), Slot.size) {
           note("slot", offset, "it is damaged; opening scans more of the file")
         }
       }
       for unused in [1024..<4096, 4608..<8192, 8704..<12800, 13312..<16384]
       where !isZero(bytes, unused.lowerBound, unused.count) {
-        note("page", UInt64(unused.lowerBound), "bytes that should be zero are not; nothing reads them")
+        note("page", FileOffset(unused.lowerBound), "bytes that should be zero are not; nothing reads them")
       }
     }
     checkDurableEnd(slots, store)
@@ -48,7 +48,7 @@ extension Verifier {
       promisedEnd = promise.end
       damage(
         "frame header", survey.end, commit: last &+ 1,
-        (survey.leftover.map { "no frame can be made out in the \($0.count) bytes from here on" }
+        (survey.leftover.map { "no frame can be made out in the \($0.length) bytes from here on" }
           ?? "the file holds nothing from here on")
           + ", and \(promise.by) says that it is durable up to byte \(promise.end)",
         saved: survey.leftover == nil
@@ -73,7 +73,7 @@ extension Verifier {
       try checkFrame(frame, after: before)
       before = frame
     }
-    report.bytes = survey.end
+    report.bytes = survey.end.bytes
     if let leftover = survey.leftover, leftover.lowerBound >= promisedEnd, !store.isBeingWritten {
       let whole = try FrameSurvey.wholeFrames(
         of: file, in: leftover, after: survey.frames.last?.header.number ?? 0,
@@ -81,19 +81,19 @@ extension Verifier {
       note(
         "tail", leftover.lowerBound,
         whole.isEmpty
-          ? "\(leftover.count) bytes of a commit that was not finished; opening cuts them off"
-          : "\(leftover.count) bytes that do not follow the last commit, of which nobody was told that they are durable; opening cuts them off and keeps them aside; \(FrameSurvey.describe(whole)) among them can be saved"
+          ? "\(leftover.length) bytes of a commit that was not finished; opening cuts them off"
+          : "\(leftover.length) bytes that do not follow the last commit, of which nobody was told that they are durable; opening cuts them off and keeps them aside; \(FrameSurvey.describe(whole)) among them can be saved"
       )
     }
   }
 
-  private mutating func tellGap(_ gap: Range<UInt64>) {
+  private mutating func tellGap(_ gap: Range<FileOffset>) {
     let next = survey.frames.first { $0.offset >= gap.upperBound }?.header.number ?? 0
     let last = survey.frames.last { $0.end <= gap.lowerBound }?.header.number ?? file.header.firstNumber &- 1
     let first = last &+ 1
     let lost = first &+ 1 >= next ? "commit #\(first)" : "commits #\(first) to #\(next &- 1)"
     damage(
-      "frame header", gap.lowerBound, commit: first, "no frame can be made out in \(gap.count) bytes",
+      "frame header", gap.lowerBound, commit: first, "no frame can be made out in \(gap.length) bytes",
       saved: "\(lost) cannot be read as a commit; what later commits share of it can")
   }
 
@@ -180,7 +180,7 @@ extension Verifier {
 
   /// A change entry where one must begin, with the check that references to it must have.
   private func change(
-    at offset: UInt64, in window: inout ChangeWindow
+    at offset: FileOffset, in window: inout ChangeWindow
   ) throws(StorageError) -> (ChangeEntry, ChangeFact) {
     let bytes = try window.bytes(at: offset, count: ChangeEntry.longestHead + Limits.key)
     let entry = try bytes.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
@@ -205,7 +205,7 @@ extension Verifier {
   }
 
   /// The version that a change replaced is one of the same key, and is what the change says it is.
-  private mutating func checkReplaced(_ entry: ChangeEntry, _ fact: ChangeFact, at place: UInt64, commit: UInt64) {
+  private mutating func checkReplaced(_ entry: ChangeEntry, _ fact: ChangeFact, at place: FileOffset, commit: UInt64) {
     guard let replaced = entry.replaced else { return }
     guard let older = resolve(replaced) else {
       if wrongReferences.insert(replaced.offset).inserted {
@@ -243,19 +243,19 @@ extension Verifier {
 private struct ChangeWindow {
   let file: DataFile
   /// Where the changes end.
-  let limit: UInt64
-  private var start: UInt64 = 0
+  let limit: FileOffset
+  private var start: FileOffset = 0
   private var piece = Bytes()
 
   private static let size: UInt64 = 1 << 18
 
-  init(file: DataFile, limit: UInt64) {
+  init(file: DataFile, limit: FileOffset) {
     self.file = file
     self.limit = limit
   }
 
   /// The bytes from an offset before the limit on: at least `count`, or all that there are.
-  mutating func bytes(at offset: UInt64, count: Int) throws(StorageError) -> Bytes {
+  mutating func bytes(at offset: FileOffset, count: Int) throws(StorageError) -> Bytes {
     let needed = min(UInt64(count), limit - offset)
     if offset < start || offset + needed > start + UInt64(piece.count) {
       piece = try file.bytes(at: offset, count: Int(min(Self.size, limit - offset)), what: "change entry")

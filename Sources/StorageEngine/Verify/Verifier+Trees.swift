@@ -250,7 +250,7 @@ extension Verifier {
       return tell(pointer, tree, "a name leads nowhere")
     }
     let (number, offset) = bytes.withUnsafeBytes {
-      (loadInteger(UInt64.self, $0, at: 0), loadInteger(UInt64.self, $0, at: 8))
+      (loadInteger(UInt64.self, $0, at: 0), FileOffset(loadInteger(UInt64.self, $0, at: 8)))
     }
     let isLost = survey.gaps.contains { $0.contains(offset) }
     if !isLost, survey.frame(number: number)?.offset != offset {

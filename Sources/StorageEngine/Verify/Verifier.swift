@@ -9,15 +9,15 @@ struct Verifier {
   var report = VerifyReport()
   var survey: FrameSurvey
   /// What is known of change entries, by their offset.
-  var changes: [UInt64: ChangeFact] = [:]
+  var changes: [FileOffset: ChangeFact] = [:]
   /// What is known of nodes, by their offset.
-  var nodes: [UInt64: NodeFact] = [:]
+  var nodes: [FileOffset: NodeFact] = [:]
   /// What is known of commits, by their number.
   var commits: [UInt64: CommitRecord] = [:]
   /// The durable end of which a slot or the lock file tells, where the frames do not reach to it; else 0.
-  var promisedEnd: UInt64 = 0
+  var promisedEnd: FileOffset = 0
   /// References that were found wrong, so that each is told once.
-  var wrongReferences: Set<UInt64> = []
+  var wrongReferences: Set<FileOffset> = []
 
   /// A change entry that was seen in its frame.
   struct ChangeFact {
@@ -48,7 +48,7 @@ struct Verifier {
   }
 
   mutating func damage(
-    _ what: String, _ offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil, key: [UInt8]? = nil,
+    _ what: String, _ offset: FileOffset, commit: UInt64? = nil, tree: TreeName? = nil, key: [UInt8]? = nil,
     _ problem: String, saved: String = ""
   ) {
     report.add(
@@ -56,7 +56,7 @@ struct Verifier {
         .damage, what: what, offset: offset, commit: commit, tree: tree, key: key, problem: problem, saved: saved))
   }
 
-  mutating func note(_ what: String, _ offset: UInt64, _ problem: String) {
+  mutating func note(_ what: String, _ offset: FileOffset, _ problem: String) {
     report.add(VerifyFinding(.note, what: what, offset: offset, problem: problem))
   }
 }
@@ -73,7 +73,7 @@ extension FileStore {
     let opened = try RawStore(at: path, disk: disk)
     var goesOn = true
     let survey = try FrameSurvey(of: opened.file, limit: opened.end, promised: opened.promise?.end ?? 0) { done in
-      goesOn = progress(VerifyProgress(phase: .frames, done: done, total: opened.end))
+      goesOn = progress(VerifyProgress(phase: .frames, done: done, total: opened.end.bytes))
       return goesOn
     }
     var verifier = Verifier(file: opened.file, survey: survey)

@@ -41,7 +41,7 @@ package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   /// The kind of the bytes: `frame header`, `changes`, `tree node`, `commit record`, …
   package var what: String
   /// Where in the data file they begin.
-  package var offset: UInt64
+  package var offset: FileOffset
   /// The first commit that it concerns, where that is known.
   package var commit: UInt64?
   package var tree: TreeName?
@@ -53,7 +53,7 @@ package struct VerifyFinding: Sendable, Hashable, CustomStringConvertible {
   package var saved: String
 
   package init(
-    _ severity: Severity, what: String, offset: UInt64, commit: UInt64? = nil, tree: TreeName? = nil,
+    _ severity: Severity, what: String, offset: FileOffset, commit: UInt64? = nil, tree: TreeName? = nil,
     key: [UInt8]? = nil,
     problem: String, saved: String = ""
   ) {

@@ -14,14 +14,15 @@ struct PlaceTableTests {
     for step in 0..<20_000 {
       // Mostly forward, as a copy goes, and now and then somewhere before; some twice.
       let offset = step % 3 == 0 ? random.next() % 400_000 : UInt64(step) * 31
-      table[offset] = UInt64(step)
+      table[FileOffset(offset)] = UInt64(step)
       model[offset] = UInt64(step)
     }
-    for offset in UInt64(0)..<700_000 where table[offset] != model[offset] {
-      Issue.record("\(offset): \(String(describing: table[offset])), not \(String(describing: model[offset]))")
+    for offset in UInt64(0)..<700_000 where table[FileOffset(offset)] != model[offset] {
+      Issue.record(
+        "\(offset): \(String(describing: table[FileOffset(offset)])), not \(String(describing: model[offset]))")
       return
     }
-    #expect(table[.max] == nil)
+    #expect(table[.unreachable] == nil)
   }
 
   @Test("a place beyond the file, which a forged reference may name, is refused and takes no memory")
@@ -35,12 +36,12 @@ struct PlaceTableTests {
       firstNumber: 1,
       counters: Counters())
     let new = EntryReference(offset: 5, length: 1, check: 0)
-    for offset in [UInt64.max, file.end] {
+    for offset in [FileOffset.unreachable, file.end] {
       #expect(throws: StorageError.damaged(what: "reference to a record", offset: offset)) {
         try copy.remember(EntryReference(offset: offset, length: 1, check: 0), as: new)
       }
     }
-    let last = EntryReference(offset: file.end - 1, length: 1, check: 0)
+    let last = EntryReference(offset: file.end - (1 as UInt64), length: 1, check: 0)
     try copy.remember(last, as: new)
     #expect(copy.copiedEntry(last) == new)
   }
@@ -49,7 +50,7 @@ struct PlaceTableTests {
   func commits() {
     var commits = CopiedCommits()
     #expect(commits.newest(before: 5) == nil)
-    for number in [3, 4, 9] as [UInt64] { commits.append(number, at: number * 100) }
+    for number in [3, 4, 9] as [UInt64] { commits.append(number, at: FileOffset(number * 100)) }
     #expect(commits.count == 3)
     #expect((0..<12).map { commits.contains($0) } == (0..<12).map { [3, 4, 9].contains($0) })
     #expect(commits.offset(of: 9) == 900)

@@ -113,7 +113,7 @@ struct WriterMemoryTests {
       let state = store.publication.current
       let catalog = state.newest.links.catalog
       // Only a check can tell that the last byte is another.
-      let last = catalog.offset + UInt64(catalog.length) - 1
+      let last = catalog.offset + UInt64(catalog.length - 1)
       let before = try state.file.bytes(at: last, count: 1, what: "byte").array[0]
       let file = try disk.open(path + "/data", .readWrite)
       func write(_ byte: UInt8) throws {
@@ -137,8 +137,8 @@ struct WriterMemoryTests {
     var hold = LockHold(
       processIdentifier: 7, program: "test", since: 5, generation: 3, durableEnd: 1, session: 9)
     var encoded = EncodedHold(hold)
-    encoded.move(to: 1 << 40)
-    hold.durableEnd = 1 << 40
+    encoded.move(to: FileOffset(UInt64(1) << 40))
+    hold.durableEnd = FileOffset(UInt64(1) << 40)
     #expect(encoded.bytes == hold.encoded())
   }
 }

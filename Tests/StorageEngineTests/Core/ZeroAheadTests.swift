@@ -147,7 +147,7 @@ struct ZeroAheadTests {
 
   @Test("an error other than want of room poisons the store where zeros are written, by a thread or by a commit")
   func failedZeros() throws {
-    for largeStore in [0, UInt64.max] {
+    for largeStore in [0, FileOffset.unreachable] {
       let disk = HookedDisk()
       var options = StoreOptions()
       options.largeStore = largeStore
@@ -181,17 +181,18 @@ struct ZeroAheadTests {
     let files = stores.map(\.publication.current.file)
     let threads = Mutex<[@Sendable () -> Void]>([])
     let zeros = ZeroAhead(largeStore: 0, counters: Counters()) { thread in threads.withLock { $0.append(thread) } }
-    let end: UInt64 = 1 << 20
+    let end: FileOffset = 0x10_0000
     zeros.begin(at: end)
     zeros.provide(behind: end, in: files[0]) { _ in }
-    zeros.begin(at: end / 2)
-    zeros.provide(behind: end / 2, in: files[1]) { _ in }
+    let middle: FileOffset = 0x8_0000
+    zeros.begin(at: middle)
+    zeros.provide(behind: middle, in: files[1]) { _ in }
     let begun = threads.withLock { $0 }
     #expect(begun.count == 2)
     begun[0]()
-    #expect(try files[0].file.status.size < end / 2)
+    #expect(try files[0].file.status.end < middle)
     begun[1]()
-    #expect(try files[1].file.status.size > end / 2)
+    #expect(try files[1].file.status.end > middle)
   }
 
   /// Holds the first zeros back that are written, until `goesOn` fires; then `body` runs, and they are written.

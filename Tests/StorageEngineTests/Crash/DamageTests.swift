@@ -222,7 +222,7 @@ struct DamageTests {
       let disk = ImageDisk(store.flipping(record.lowerBound + record.count / 2, 255))
       let opened = try FileStore.open(at: DamagedStore.path, options: StoreOptions(), disk: disk)
       #expect(opened.head.commit.number == seen)
-      let damage = StorageError.damaged(what: "commit record", offset: UInt64(record.lowerBound))
+      let damage = StorageError.damaged(what: "commit record", offset: FileOffset(record.lowerBound))
       #expect(opened.openingReport.damage == damage)
       #expect(opened.openingReport.notes == ["\(damage); the store can be read up to commit #\(seen)"])
       #expect(throws: StorageError.readOnly(reason: "\(damage)")) { try opened.beginBlocking() }
@@ -245,7 +245,7 @@ struct DamageTests {
     try write([~whole[place]], at: UInt64(place), to: try disk.open(DamagedStore.data, .readWrite))
     let damaged = disk.image.contents(at: DamagedStore.data)?.array
 
-    let damage = StorageError.damaged(what: "frame", offset: UInt64(frame.header.lowerBound))
+    let damage = StorageError.damaged(what: "frame", offset: FileOffset(frame.header.lowerBound))
     #expect(throws: damage) { try store.beginBlocking() }
     #expect(disk.image.contents(at: DamagedStore.data)?.array == damaged)
   }

@@ -85,7 +85,7 @@ struct ForgedConsistencyTests {
   func staleFrame() throws {
     var store = try ConsistentStore()
     let frames = FrameMap(store.bytes).frames
-    let early = UInt64(frames[0].header.lowerBound)
+    let early = FileOffset(frames[0].header.lowerBound)
     store.bytes = try ForgedFrame.last(of: store.bytes, previousOffset: early) { $0 }
     try expectStale(store, frames)
   }
@@ -102,7 +102,7 @@ struct ForgedConsistencyTests {
   @Test("a frame that names another place of the frame before than that has does not follow it")
   func previousOffset() throws {
     var store = try ConsistentStore()
-    let early = UInt64(try #require(FrameMap(store.bytes).frames.first).header.lowerBound)
+    let early = FileOffset(try #require(FrameMap(store.bytes).frames.first).header.lowerBound)
     store.bytes = try ForgedFrame.last(of: store.bytes, previousOffset: early) { $0 }
     // Nobody promised it: the forged store has neither slots nor lock.
     let problems = try store.findings.map(\.problem)
@@ -178,7 +178,7 @@ struct ConsistentStore {
     let seed = bytes.withUnsafeBytes { loadInteger(UInt32.self, $0, at: 64) }
     let header = try #require(bytes[frame.header].withUnsafeBytes { FrameHeader($0, seed: seed) })
     return try record.withUnsafeBytes {
-      try CommitRecord($0, frameOffset: UInt64(frame.header.lowerBound), header: header)
+      try CommitRecord($0, frameOffset: FileOffset(frame.header.lowerBound), header: header)
     }
   }
 

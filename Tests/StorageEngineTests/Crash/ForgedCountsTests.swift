@@ -125,9 +125,9 @@ struct ForgedCountsTests {
       ("identifier", { $0.identifier = UInt32(truncatingIfNeeded: $1) }), ("node bytes", { $0.nodeBytes = $1 }),
       ("entry bytes", { $0.entryBytes = $1 }), ("root's count", { $0.root.count = $1 }),
       ("root's length", { $0.root.length = UInt16(truncatingIfNeeded: $1) }),
-      ("root's offset", { $0.root.offset = $1 & (1 << 48 - 1) }), ("gone's count", { $0.gone.count = $1 }),
+      ("root's offset", { $0.root.offset = FileOffset($1 & (1 << 48 - 1)) }), ("gone's count", { $0.gone.count = $1 }),
       ("attributes' length", { $0.attributes.length = UInt32(truncatingIfNeeded: $1) }),
-      ("attributes' offset", { $0.attributes.offset = $1 & (1 << 48 - 1) }),
+      ("attributes' offset", { $0.attributes.offset = FileOffset($1 & (1 << 48 - 1)) }),
       (
         "all bytes",
         {
@@ -240,7 +240,7 @@ struct ForgedCountsTests {
           let entry = [1] + numbers.flatMap { Self.varint($0) } + key(9) + [5, 5]
           let offset = try entry.withUnsafeBytes { try transaction.draft.append($0) }
           let check = entry.withUnsafeBytes { transaction.file.header.check($0) }
-          let forged = RecordReference(offset: offset, length: UInt32(entry.count), check: check)
+          let forged = RecordReference(place: offset.bytes, length: UInt32(entry.count), check: check)
           let place = try #require(transaction.state.pointee.places[people])
           try key(9).withUnsafeBytes { key in
             _ = try transaction.state.pointee.trees[place].primary.set(key, at: .bytes(key), in: transaction.file) {
@@ -256,7 +256,7 @@ struct ForgedCountsTests {
   @Test("names that lead to commits with extreme numbers and places")
   func names() throws {
     for extreme in Self.extremes where extreme > 300 {
-      for named in [NamedCommit(number: extreme, offset: 16_384), NamedCommit(number: 1, offset: extreme)] {
+      for named in [NamedCommit(number: extreme, offset: 16_384), NamedCommit(number: 1, offset: FileOffset(extreme))] {
         let honest = try store { try $0.put(key(1), bytes("other"), in: people) }
         let disk = ImageDisk(honest)
         let store = try FileStore.open(at: FuzzTarget.path, options: StoreOptions(), disk: disk)
@@ -317,7 +317,7 @@ struct ForgedCountsTests {
         var hold = LockHold(processIdentifier: 1, program: "p", since: 1, generation: 1, durableEnd: 20_000, session: 5)
         switch place {
         case 0: hold.generation = extreme
-        case 1: hold.durableEnd = extreme
+        case 1: hold.durableEnd = FileOffset(extreme)
         default: hold.since = Int64(bitPattern: extreme)
         }
         FuzzTarget.useAll(FuzzTarget.adding(hold.encoded(), as: "lock", to: honest))
@@ -329,9 +329,9 @@ struct ForgedCountsTests {
         plan.syncedEnd = 17_000
         switch place {
         case 0: plan.newest = extreme
-        case 1: plan.newestOffset = extreme
+        case 1: plan.newestOffset = FileOffset(extreme)
         case 2: plan.date = Int64(bitPattern: extreme)
-        case 3: plan.syncedEnd = extreme
+        case 3: plan.syncedEnd = FileOffset(extreme)
         case 4: plan.retention = .last(Int(clamping: extreme))
         default: plan.retention = .younger(Int64(bitPattern: extreme))
         }

@@ -8,7 +8,7 @@ enum ForgedFrame {
   /// A store's bytes with another number, more nodes, another frame before and another record in the last frame. Slots are lost,
   /// being hints.
   static func last(
-    of bytes: [UInt8], number: UInt64? = nil, previousOffset: UInt64? = nil, addingNodes nodes: [UInt8] = [],
+    of bytes: [UInt8], number: UInt64? = nil, previousOffset: FileOffset? = nil, addingNodes nodes: [UInt8] = [],
     _ change: ([UInt8]) throws -> [UInt8]
   ) throws -> [UInt8] {
     let frame = try #require(FrameMap(bytes).frames.last)

@@ -51,7 +51,7 @@ extension StoreComparison {
     for number in 1...model.newest {
       guard let view = try? store.view(at: number) else { continue }
       let state = try view.pieces()
-      let live = state.values.reduce(0, +)
+      let live = state.values.reduce(0 as UInt64) { $0 + $1 }
       guard view.commit.liveBytes == live else {
         throw Disagreement(description: "#\(number) has \(live) live bytes and counts \(view.commit.liveBytes)")
       }
@@ -59,7 +59,7 @@ extension StoreComparison {
       let frame = view.commit.links.own.offset..<view.commit.links.frameEnd
       let changes = frame.lowerBound + UInt64(FrameHeader.size)..<view.commit.links.changesEnd
       // All entries that were written, and of the state before, but for what is in this state.
-      var dead = Int64(changes.count)
+      var dead = Int64(changes.length)
       for (offset, length) in before where state[offset] == nil { dead += Int64(length) }
       for (offset, length) in state {
         if changes.contains(offset) { dead -= Int64(length) }
@@ -75,8 +75,8 @@ extension StoreComparison {
 
 extension View {
   /// Where the nodes and change entries of this state lie, and how long each is.
-  fileprivate func pieces() throws -> [UInt64: UInt64] {
-    var pieces: [UInt64: UInt64] = [:]
+  fileprivate func pieces() throws -> [FileOffset: UInt64] {
+    var pieces: [FileOffset: UInt64] = [:]
     try collect(commit.links.catalog, &pieces)
     for name in try trees() {
       guard let entry = try catalogEntry(name) else { continue }
@@ -87,7 +87,7 @@ extension View {
         var cursor = Cursor(file: file, root: TreeRoot(pointer: root))
         try cursor.seekToStart()
         while let found = cursor.current {
-          if let record = found.payload.record { pieces[record.offset] = UInt64(record.length) }
+          if let record = found.payload.record?.entry { pieces[record.offset] = UInt64(record.length) }
           try cursor.next()
         }
       }
@@ -95,7 +95,7 @@ extension View {
     return pieces
   }
 
-  private func collect(_ pointer: NodePointer, _ pieces: inout [UInt64: UInt64]) throws {
+  private func collect(_ pointer: NodePointer, _ pieces: inout [FileOffset: UInt64]) throws {
     if pointer.isNone { return }
     pieces[pointer.offset] = UInt64(pointer.length)
     let node = try file.node(at: pointer)

@@ -105,7 +105,7 @@ struct KilledSessionTests {
     let byte = disk.image.contents(at: Self.data)?.array[place] ?? 0
     try other.open(Self.data, .readWrite).write([~byte], at: UInt64(place))
     let before = other.image.contents(at: Self.data)?.array
-    #expect(throws: StorageError.damaged(what: "frame", offset: UInt64(frame.header.lowerBound))) {
+    #expect(throws: StorageError.damaged(what: "frame", offset: FileOffset(frame.header.lowerBound))) {
       try reader.beginBlocking()
     }
     #expect(other.image.contents(at: Self.data)?.array == before)

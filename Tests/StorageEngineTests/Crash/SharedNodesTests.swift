@@ -30,7 +30,7 @@ struct SharedNodesTests {
 
     var nodes: [UInt8] = []
     func add(_ node: [UInt8], count: UInt64) -> NodePointer {
-      let offset = UInt64(start + nodes.count)
+      let offset = FileOffset(start + nodes.count)
       nodes += node
       let check = node.withUnsafeBytes { state.file.header.nodeCheck($0, at: offset) }
       return NodePointer(offset: offset, length: UInt16(node.count), check: check, count: min(count, 1 << 40 - 1))

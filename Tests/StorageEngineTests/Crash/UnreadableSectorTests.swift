@@ -65,7 +65,7 @@ struct UnreadableSectorTests {
       let failing = FailingSector(base: disk, path: "store/data", sector: start..<(start + 4096))
       let report = try FileStore.verify(at: "store", disk: failing)
       // Slots and what is kept free between them are hints.
-      if start == 0 || start >= FileLayout.firstFrame { #expect(!report.isClean, "sector at \(start)") }
+      if start == 0 || start >= FileLayout.firstFrame.bytes { #expect(!report.isClean, "sector at \(start)") }
       let path = "saved \(start)"
       _ = try FileStore.salvage(from: "store", to: path, options: StoreOptions(), disk: failing)
       #expect(try FileStore.verify(at: path, disk: disk).isClean, "sector at \(start)")

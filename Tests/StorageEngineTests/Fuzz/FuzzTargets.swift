@@ -187,7 +187,7 @@ enum FuzzTarget {
       var editor = TreeEditor(root: root, order: .bytes, isReferences: form)
       let key: [UInt8] = [0x6B, 0x65, 0x79]
       key.withUnsafeBytes { key in
-        let reference = Payload.record(RecordReference(offset: 1, length: 1, check: 1))
+        let reference = Payload.record(RecordReference(place: 1, length: 1, check: 1))
         _ = try? editor.set(key, at: .bytes(key), in: file) { _ throws(StorageError) in form ? reference : .none }
         _ = try? editor.remove(at: .bytes(key), in: file)
       }
@@ -201,7 +201,7 @@ enum FuzzTarget {
         number: input.first.map { UInt64($0 & 0x7F) } ?? 0, length: 1 << 20, previousOffset: 0, previousHash: 0,
         recordLength: UInt32(input.count), changesLength: 0, nodesLength: 0, recordCheck: 0)
       _ = try? CommitRecord(bytes, frameOffset: FileLayout.firstFrame, header: header)
-      _ = try? ChangeEntry(bytes, offset: 1 << 30)
+      _ = try? ChangeEntry(bytes, offset: 0x4000_0000)
       _ = LockHold(bytes)
       _ = SessionBlock(bytes)
       _ = Slot(bytes, seed: 0)
