@@ -6,7 +6,7 @@ import Measuring
 ///     ExchangeBench STRATA [ROUNDS [PART]]
 ///
 /// PART is fetch, merge, scale or import; all without it. What git needs is made by `git fast-import`, so that its packs are as good as
-/// they get, and its index is fresh before each merge.
+/// they get; its index is fresh before each merge, and nothing that an earlier merge wrote is there.
 @main
 struct ExchangeBench {
   static func main() throws {

@@ -19,26 +19,69 @@ struct Merging {
   func run(_ rows: inout [Row], _ figures: inout [Figure]) throws {
     try makeStores()
     try makeRepository()
-    var plain = Row(
-      work: "merge of 200 against 200 changes in 100,000 records", rival: "`git merge`", ours: [], theirs: [],
-      goal: "≥ 3×")
-    var tree = plain
-    tree.rival = "`git merge-tree --write-tree`, which writes no files"
-    tree.goal = "–"
+    let work = "merge of 200 against 200 changes in 100,000 records"
+    var durable = Row(
+      work: work, rival: "`git merge`, durable as ours is (`core.fsync=all`)", ours: [], theirs: [], goal: "≥ 3×")
+    var plain = Row(work: work, rival: "`git merge`, which syncs no object", ours: [], theirs: [], goal: "–")
+    var tree = Row(
+      work: work, rival: "`git merge-tree --write-tree`, which makes no commit and no files, and syncs nothing",
+      ours: [], theirs: [], goal: "–")
+    let looseObjects = try restored()
     for round in 0..<place.rounds {
-      try place.copy("mine.strata", "merged.strata")
-      try place.git("work", "reset", "-q", "--hard", "mine").run()
-      try place.git("work", "status", "--porcelain").run()
-      try place.settle()
-      let ours = place.strata("merge", place.path("merged.strata"), "theirs")
-      let theirs = place.git("work", "merge", "-q", "-m", "merge", "theirs")
-      if round % 2 == 0 { plain.ours.append(try ours.seconds()) }
-      plain.theirs.append(try theirs.seconds())
-      if round % 2 == 1 { plain.ours.append(try ours.seconds()) }
-      tree.theirs.append(try place.git("work", "merge-tree", "--write-tree", "mine", "theirs").seconds())
+      if round % 2 == 0 { durable.ours.append(try mergeStore()) }
+      durable.theirs.append(try mergeWork(looseObjects, ["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"]))
+      plain.theirs.append(try mergeWork(looseObjects, []))
+      guard try restored() == looseObjects else { throw BenchError(description: "objects of a merge are left") }
+      tree.theirs.append(try place.git("work", "merge-tree", "--write-tree", "before", "theirs").seconds())
+      if round % 2 == 1 { durable.ours.append(try mergeStore()) }
     }
-    tree.ours = plain.ours
-    rows += [plain, tree]
+    (plain.ours, tree.ours) = (durable.ours, durable.ours)
+    rows += [durable, plain, tree]
+  }
+
+  /// Merges in a copy of the store.
+  private func mergeStore() throws -> Double {
+    try place.copy("mine.strata", "merged.strata")
+    try place.settle()
+    let took = try place.strata("merge", place.path("merged.strata"), "theirs").seconds()
+    let store = try OwnStore.open(path: place.path("merged.strata"), program: "bench", author: "bench")
+    defer { try? store.engine.close() }
+    let head = try store.engine.commit(store.engine.head.commit.number)
+    let changes = try head.parents.map { try count(of: store.changes(from: CommitNumber($0), to: store.head.commit)) }
+    guard changes == [200, 200] else { throw BenchError(description: "the merge changed \(changes) records") }
+    return took
+  }
+
+  private func count(of changes: any ChangeReader) throws -> Int {
+    var count = 0
+    while case let next = try changes.next(512), !next.isEmpty { count += next.count }
+    return count
+  }
+
+  /// Merges in the work tree, which is as it was before the first merge. It is put back and not copied, for that takes minutes.
+  private func mergeWork(_ looseObjects: Int, _ options: [String]) throws -> Double {
+    guard try restored() == looseObjects else { throw BenchError(description: "objects of a merge are left") }
+    let words = place.git("work").words + options + ["merge", "-q", "-m", "merge", "theirs"]
+    let took = try ChildProgram(words).seconds()
+    for parent in ["HEAD^1", "HEAD^2"] {
+      let changed = try place.git("work", "diff", "--name-only", parent, "HEAD").lineCount(scratch: place.folder)
+      guard changed == 200 else { throw BenchError(description: "git's merge changed \(changed) files") }
+    }
+    return took
+  }
+
+  /// Puts the work tree back to what it was, with a fresh index, and takes away what a merge has left among the objects, which the next
+  /// would not have to write.
+  ///
+  /// - Returns: The loose objects that there are.
+  private func restored() throws -> Int {
+    try place.git("work", "reset", "-q", "--hard", "before").run()
+    try place.git("work", "update-ref", "-d", "ORIG_HEAD").run()
+    try place.git("work", "reflog", "expire", "--expire=all", "--all").run()
+    try place.git("work", "prune", "--expire=now").run()
+    try place.git("work", "status", "--porcelain").run()
+    try place.settle()
+    return try ChildProgram(["find", place.path("work/.git/objects"), "-type", "f"]).lineCount(scratch: place.folder)
   }
 
   private func makeStores() throws {
@@ -73,6 +116,8 @@ struct Merging {
       try place.git("work", "commit", "-q", "-a", "-m", "edits").run()
     }
     try place.git("work", "checkout", "-q", "mine").run()
+    // The branch goes on with each merge.
+    try place.git("work", "tag", "before").run()
   }
 }
 
