@@ -44,7 +44,7 @@ extension StoreExchange {
 
   /// Brings the commits that are missing here, and names the peer's head `remotes/NAME`; of a folder with several, the others
   /// `remotes/NAME/2` and so on. Head stays where it is. What came whole stays also where it fails or is cancelled, beside every history, and
-  /// the next fetch goes on from there.
+  /// the next fetch goes on from there; compactions keep it for a week, where it is no more than a GiB.
   ///
   /// - Parameters:
   ///   - pins: Brings the other side's names too.
@@ -59,27 +59,16 @@ extension StoreExchange {
     var graph = try graph(while: peer, of: heads, isKnownAs: remote)
     var fetched = Fetched()
     let theirPins = pins ? try peer.pins() : []
-    if (heads + theirPins.map(\.commit)).contains(where: { graph.number(of: $0) == nil }) {
-      let meter = TransferMeter(progress)
-      if let folder = peer as? FolderPeer {
-        try folder.fetch(
-          announce: { try meter.announce($0) },
-          into: { lines in
-            try receive(&graph, &fetched) { receiver in
-              while let line = try lines.next() { try meter.take(line, receiver) }
-            }
-          }, isKnown: { graph.number(of: $0) != nil })
-      } else {
-        try Self.asking { wants in
-          let haves = try haves(graph)
-          let missing = theirPins.map(\.commit).filter { graph.number(of: $0) == nil }
-          try receive(&graph, &fetched) { receiver in
-            try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.take($0, receiver) }
-          }
-        }
-        if let missing = heads.first(where: { graph.number(of: $0) == nil }) {
-          throw ExchangeError.peer(name: peer.name, reason: "its head \(missing.text) did not come")
-        }
+    let (before, pinned) = (graph.numbers.last ?? 0, theirPins.map(\.commit))
+    if (heads + pinned).contains(where: { graph.number(of: $0) == nil }) {
+      do {
+        try transfer(from: peer, of: pinned, &graph, &fetched, TransferMeter(progress))
+      } catch {
+        try keepUnfinished(of: remote, graph, since: before)
+        throw error
+      }
+      if let missing = heads.first(where: { graph.number(of: $0) == nil }), !(peer is FolderPeer) {
+        throw ExchangeError.peer(name: peer.name, reason: "its head \(missing.text) did not come")
       }
     }
     fetched.heads = graph.newest(of: heads.filter { graph.number(of: $0) != nil })
@@ -87,6 +76,56 @@ extension StoreExchange {
     fetched.pins = try note(remote, fetched.heads, graph, pins: theirPins)
     try (peer as? FolderPeer)?.sign(graph, reader: store.identity, now: now)
     return fetched
+  }
+
+  /// Has a peer send what is missing here.
+  private func transfer(
+    from peer: any Peer, of tips: [CommitIdentity], _ graph: inout CommitGraph, _ fetched: inout Fetched,
+    _ meter: TransferMeter
+  ) throws {
+    if let folder = peer as? FolderPeer {
+      return try folder.fetch(
+        announce: { try meter.announce($0) },
+        into: { lines in
+          try receive(&graph, &fetched) { receiver in
+            while let line = try lines.next() { try meter.take(line, receiver) }
+          }
+        }, isKnown: { graph.number(of: $0) != nil })
+    }
+    try Self.asking { wants in
+      let haves = try haves(graph)
+      let missing = tips.filter { graph.number(of: $0) == nil }
+      try receive(&graph, &fetched) { receiver in
+        try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.take($0, receiver) }
+      }
+    }
+  }
+
+  /// Names what came of a fetch that was cut, so that a compaction keeps it for a week and the next fetch goes on from there. Where that is
+  /// more than is kept of one, it has no name, and goes with the next compaction that leaves out history.
+  ///
+  /// - Parameter before: the newest commit here before the fetch.
+  private func keepUnfinished(of remote: String, _ graph: CommitGraph, since before: UInt64) throws {
+    guard let newest = graph.numbers.last, newest > before else { return }
+    let (heads, known) = try (Self.name(of: remote), onStorage { () throws(StorageError) in try store.engine.names })
+    let own = known.keys.filter { UnfinishedFetch.isName($0) && $0.hasPrefix(heads + "/") }
+    let reached = [store.engine.head.commit.number] + known.filter { !own.contains($0.key) }.values
+    let came = graph.numbers.filter { $0 > before } + own.compactMap { known[$0] }
+    let unreached = graph.numbers(
+      in: came.compactMap { graph.identity(of: $0) }, butNotIn: reached.compactMap { graph.identity(of: $0) })
+    let bytes = try onStorage { () throws(StorageError) in
+      var bytes: UInt64 = 0
+      for number in unreached { bytes += try store.engine.commit(number).frameBytes }
+      return bytes
+    }
+    var names = Dictionary(uniqueKeysWithValues: own.map { ($0, UInt64?.none) })
+    if bytes <= mostUnfinished {
+      let tips = graph.newest(of: unreached.compactMap { graph.identity(of: $0) }).compactMap { graph.number(of: $0) }
+      for (place, number) in tips.sorted(by: >).prefix(Self.mostBases).enumerated() {
+        names.updateValue(number, forKey: UnfinishedFetch.name(under: heads, at: now, place: place))
+      }
+    }
+    if !names.isEmpty { _ = try keepBook(on: nil) { $0.names = names } }
   }
 
   /// The commits that this store has, read while a peer with other heads than those that were fetched last reads its own.
@@ -180,8 +219,11 @@ extension StoreExchange {
         names[place == 0 ? name + "/common" : "\(name)/\(place + 1)/common"] = .some(base)
       }
     }
+    for old in known.keys where UnfinishedFetch.isExpired(old, at: now) { names.updateValue(nil, forKey: old) }
     for old in known.keys where old == name || old.hasPrefix(name + "/") {
-      let isPin = old != name && !old.hasSuffix("/common") && UInt(old.dropFirst(name.utf8.count + 1)) == nil
+      let isPin =
+        old != name && !UnfinishedFetch.isName(old) && !old.hasSuffix("/common")
+        && UInt(old.dropFirst(name.utf8.count + 1)) == nil
       // Pins stay where nobody asked for them this time.
       if names[old] == nil, !isPin || pins?.isEmpty == false { names.updateValue(nil, forKey: old) }
     }

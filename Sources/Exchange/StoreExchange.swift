@@ -10,16 +10,21 @@ package import StorageEngine
 package struct StoreExchange {
   package let store: OwnStore
   let now: Int64
+  /// So many bytes of the file are kept for a fetch that was cut.
+  let mostUnfinished: UInt64
   private let known = KnownGraph()
 
   private final class KnownGraph {
     var graph: CommitGraph?
   }
 
-  /// - Parameter now: nanoseconds since 1970, by this machine's clock.
-  package init(_ store: OwnStore, now: Int64) {
+  /// - Parameters:
+  ///   - now: nanoseconds since 1970, by this machine's clock.
+  ///   - mostUnfinished: so many bytes of the store's file are kept for a fetch that was cut.
+  package init(_ store: OwnStore, now: Int64, mostUnfinished: UInt64 = 1 << 30) {
     self.store = store
     self.now = now
+    self.mostUnfinished = mostUnfinished
   }
 
   /// The commits that the store has, as of now.

@@ -199,6 +199,122 @@ struct RemoteTests {
     do { _ = try receive(1_000) } catch { #expect("\(error)".contains("does not say how many commits it has")) }
   }
 
+  @Test("what came of a fetch that was cut outlives a compaction for a week, and the next fetch goes on from there")
+  func unfinished() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    for number in 2...6 { try theirs.put(#"{"id":\#(number),"name":"n"}"#) }
+    func names() throws -> [String] { try ours.own.engine.names.keys.filter { $0.contains("/unfinished/") } }
+    func fetch(until limit: Int) throws -> Int {
+      try ours.exchange.fetch(peer(theirs), as: "bob") { done, _ in done < limit }.received
+    }
+    let pins = try ours.own.pins
+    #expect(throws: ModelError.cancelled) { _ = try fetch(until: 2) }
+    #expect(try names().count == 1)
+    #expect(try ours.own.pins == pins, "it is nobody's name")
+    _ = try ours.own.compact(.last(1), progress: nil)
+    #expect(throws: ModelError.cancelled) { _ = try fetch(until: 1) }
+    #expect(try names().count == 1)
+    let kept = try ours.graph.numbers
+    _ = try ours.own.compact(.last(1), progress: nil)
+    #expect(try fetch(until: .max) == 2)
+    #expect(try names().isEmpty)
+    #expect(try !kept.isEmpty && ours.fetch(theirs).received == 0)
+    try ours.expectSound()
+  }
+
+  @Test("after a week, and where it is too much, what came of a fetch that was cut goes with a compaction")
+  func unfinishedEnds() throws {
+    let (ours, theirs) = try MergeTests.pair(#"{"id":1,"name":"b"}"#)
+    for number in 2...6 { try theirs.put(#"{"id":\#(number),"name":"n"}"#) }
+    func names() throws -> [String] { try ours.own.engine.names.keys.filter { $0.contains("/unfinished/") } }
+    func cut(_ exchange: StoreExchange) {
+      #expect(throws: ModelError.cancelled) {
+        try exchange.fetch(peer(theirs), as: "bob") { done, _ in done < 2 }
+      }
+    }
+    let day: Int64 = 86_400_000_000_000
+    cut(ours.exchange)
+    try ours.own.engine.forgetExpiredFetches(now: LocalTime.now + 6 * day)
+    #expect(try names().count == 1)
+    try ours.own.engine.forgetExpiredFetches(now: LocalTime.now + 9 * day)
+    #expect(try names().isEmpty)
+    _ = try ours.own.compact(.last(1), progress: nil)
+    cut(StoreExchange(ours.own, now: LocalTime.now, mostUnfinished: 100))
+    #expect(try names().isEmpty)
+    // A compaction asks the clock itself.
+    let kept = try #require(try ours.graph.numbers.last)
+    let expired = UnfinishedFetch.name(under: "remotes/bob", at: LocalTime.now - 30 * day, place: 1)
+    try ours.own.engine.change(CommitInfo(flags: .bookkeeping, names: [expired: kept], movesHead: false)) { _ in }
+    #expect(try names() == [expired])
+    _ = try ours.own.compact(.last(1), progress: nil)
+    #expect(try names().isEmpty)
+    #expect(try ours.fetch(theirs).received == 5)
+    try ours.expectSound()
+  }
+
+  @Test("a commit without end is ended, with bounds of memory and of the file, and the store goes on")
+  func endless() throws {
+    let source = try ExchangedStore("ada")
+    try source.put(#"{"id":0,"name":"b"}"#)
+    var lines = try source.stream()
+    lines.removeLast()
+    let target = try ExchangedStore("bob", isEmpty: true)
+    let limit = 17 << 20
+    let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now, mostOfCommit: limit)
+    for line in lines { try receiver.take(line) }
+    let before = target.own.engine.fileBytes
+    var taken = 0
+    func flood(_ line: (Int) -> String) -> String {
+      do {
+        for number in 1... {
+          let bytes = Array(line(number).utf8)
+          taken += bytes.count
+          try receiver.take(bytes)
+        }
+        return "nothing"
+      } catch { return "\(error)" }
+    }
+    let remark = String(repeating: "x", count: 4_000)
+    let refusal = flood { #"{"put":"City","id":\#($0),"version":"1","value":{"id":\#($0),"remark":"\#(remark)"}}"# }
+    #expect(refusal.contains("goes on after \(limit) bytes"))
+    #expect(taken < limit + 8_192)
+    #expect(target.own.engine.fileBytes < before + UInt64(limit) * 2)
+    #expect(try target.receive(source.stream()).count == 1)
+    try target.expectSound()
+  }
+
+  @Test("a commit that changes a record again and again, or defines trees without end, is refused")
+  func endlessInMemory() throws {
+    let source = try ExchangedStore("ada")
+    try source.put(#"{"id":0,"name":"b"}"#)
+    var lines = try source.stream()
+    lines.removeLast()
+    func refusal(_ last: [String]) throws -> String {
+      let target = try ExchangedStore("bob", isEmpty: true)
+      let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now)
+      for line in lines { try receiver.take(line) }
+      let commit = try #require(
+        StreamLine(lines[lines.lastIndex { $0.text.hasPrefix(#"{"commit""#) } ?? 0])?.text("commit"))
+      var check = lines.drop { !$0.text.contains(commit) }.reduce(UInt32(0)) { crc32c($0, $1 + [10]) }
+      check = last.reduce(check) { crc32c($0, Array($1.utf8) + [10]) }
+      let changes = lines.drop { !$0.text.contains(commit) }.count - 1 + last.count
+      do {
+        for line in last { try receiver.take(Array(line.utf8)) }
+        let end = #"{"end":"\#(commit)","changes":\#(changes),"check":"\#(Hexadecimal.text(of: UInt64(check)))"}"#
+        try receiver.take(Array(end.utf8))
+        return "nothing"
+      } catch { return "\(error)" }
+    }
+    func put(_ identifier: Int) -> String {
+      #"{"put":"City","id":\#(identifier),"version":"1","value":{"id":\#(identifier)}}"#
+    }
+    #expect(try refusal([put(1)]) == "nothing")
+    #expect(try refusal([put(1), put(2), put(1)]).contains("changes a record twice"))
+    #expect(try refusal([put(1), #"{"delete":"City","id":1}"#]).contains("changes a record twice"))
+    let trees = (0..<10_001).map { #"{"tree":"\#(Base64.text(of: Array("t\($0)".utf8)))","kind":"entries"}"# }
+    #expect(try refusal(trees).contains("more than 10000 trees"))
+  }
+
   @Test("a stream that announces more commits than it has, or fewer, or nothing but blank lines, is refused")
   func announced() throws {
     let source = try ExchangedStore("ada")

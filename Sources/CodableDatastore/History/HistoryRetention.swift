@@ -1,3 +1,5 @@
+import DatastoreModel
+import Expressions
 import StorageEngine
 
 /// Which commits of a store's history are kept. The newest and all named ones always are.
@@ -52,7 +54,10 @@ extension DiskPersistence where AccessMode == ReadWrite {
       throw StoreError(.notFound, "There is no store yet.")
     }
     let report = try await onThread {
-      try throwingStoreErrors { () throws(StorageError) in try store.compact(retention.engineRetention) { _ in true } }
+      try throwingStoreErrors { () throws(StorageError) in
+        try store.forgetExpiredFetches(now: LocalTime.now)
+        return try store.compact(retention.engineRetention) { _ in true }
+      }
     }
     return HistoryReport(
       bytesBefore: report.bytesBefore, bytesAfter: report.bytesAfter, commitsKept: report.commitsKept,

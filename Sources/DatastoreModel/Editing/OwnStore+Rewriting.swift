@@ -1,3 +1,4 @@
+import Expressions
 import StorageEngine
 
 extension OwnStore {
@@ -10,7 +11,8 @@ extension OwnStore {
     if case .readOnly(let reason) = access { throw .readOnly(reason: reason) }
     defer { if !keepsLock { engine.releaseLock() } }
     let report = try rewriting { () throws(StorageError) in
-      try engine.compact(retention) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
+      try engine.forgetExpiredFetches(now: LocalTime.now)
+      return try engine.compact(retention) { progress?($0.commitsDone, $0.commitsToDo) ?? true }
     }
     return RewriteReport(report)
   }

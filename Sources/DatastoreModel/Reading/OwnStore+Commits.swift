@@ -31,8 +31,9 @@ extension OwnStore {
   package var pins: [Pin] {
     get throws(ModelError) {
       try onStorage { () throws(StorageError) in try engine.names }
-        // What an exchange keeps for the next merge is nobody's name.
+        // What an exchange keeps for the next merge, or the next fetch, is nobody's name.
         .filter { $0.key != "head" && !($0.key.hasPrefix("remotes/") && $0.key.hasSuffix("/common")) }
+        .filter { !UnfinishedFetch.isName($0.key) }
         .map { Pin(name: $0.key, commit: CommitNumber($0.value)) }
         .sorted { $0.name < $1.name }
     }

@@ -25,6 +25,8 @@ package struct PeerServer {
   private static let mostPins = 1_000
   /// Requests are lines of at most so many bytes.
   private static let requestLimit = 4 << 20
+  /// So many bytes of a stream that was refused are read before its sender is not waited for any more.
+  private static let mostRefused = 1 << 30
   /// A client that says nothing for so many milliseconds has gone, as where a network was cut without a word.
   package static let patience: Int32 = 600_000
 
@@ -86,6 +88,7 @@ package struct PeerServer {
   private func receive(_ reader: LineReader) throws -> Int {
     var failure: (any Error)?
     var receiver: CommitReceiver?
+    var refused = 0
     do {
       guard !isReadOnly else { throw ModelError.readOnly(reason: "it is served for reading only") }
       receiver = try peer.receiver()
@@ -96,6 +99,10 @@ package struct PeerServer {
         throw ExchangeError.peer(name: "strata serve", reason: "the stream was cut off")
       }
       if bytes.starts(with: Array("{\"done\":".utf8)) { break }
+      if failure != nil { refused += bytes.count }
+      guard refused <= Self.mostRefused else {
+        throw ExchangeError.peer(name: "strata serve", reason: "what was refused goes on without end")
+      }
       guard failure == nil else { continue }
       do { try receiver?.take(bytes) } catch { failure = error }
     }

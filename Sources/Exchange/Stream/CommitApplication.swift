@@ -10,18 +10,34 @@ struct ChangeError: Error {
 
 /// Makes the changes of one commit from a stream, as they lay in the store that sent them: records, index entries and descriptors, without
 /// asking any rule.
+///
+/// Memory: what the engine holds of a transaction, at most 256 MiB of changes that an app's order keeps waiting, and the descriptors of at
+/// most 10,000 trees.
 final class CommitApplication {
   private let transaction: any WriteTransaction
   private var descriptors: [String: DatastoreDescriptor] = [:]
   /// Changes of trees whose order only an app knows; they are made at the end, when all places are known.
   private var ordered: [TreeName: OrderedChanges] = [:]
+  private var orderedBytes = 0
+  private var definitions = 0
+  /// Where the first record lies that it wrote; what lies behind is its own.
+  private var firstWritten: UInt64?
+  private let mostOrdered: Int
+
+  /// So many bytes of changes wait for the end.
+  static let mostOrdered = 256 << 20
+  /// So many trees are defined, in any store that people use some ten.
+  private static let mostDefinitions = 10_000
 
   private struct OrderedChanges {
     var removed: Set<[UInt8]> = []
     var inserted: [(key: [UInt8], payload: Payload, rank: Int)] = []
   }
 
-  init(_ transaction: any WriteTransaction) { self.transaction = transaction }
+  init(_ transaction: any WriteTransaction, mostOrdered: Int = mostOrdered) {
+    self.transaction = transaction
+    self.mostOrdered = mostOrdered
+  }
 
   func cancel() { transaction.cancel() }
 
@@ -63,6 +79,10 @@ final class CommitApplication {
   // MARK: Trees
 
   private func define(_ line: StreamLine) throws {
+    definitions += 1
+    guard definitions <= Self.mostDefinitions else {
+      throw ChangeError("it defines more than \(Self.mostDefinitions) trees")
+    }
     let label = try label(line)
     var kind = TreeKind.entries
     if case .records = label { kind = .records }
@@ -109,11 +129,26 @@ final class CommitApplication {
     }
     if line.kind == "delete" {
       let deleted = try onStorage { () throws(StorageError) in try transaction.delete(identifier, in: name) }
-      if deleted == nil { throw ChangeError("it deletes a record of \(key) that is not there") }
-      return
+      guard let deleted else { throw ChangeError("it deletes a record of \(key) that is not there") }
+      return try checkOnce(deleted)
     }
     guard let bytes = recordBytes(line) else { throw ChangeError("the put has no value") }
-    try onStorage { () throws(StorageError) in _ = try transaction.put(identifier, bytes, in: name) }
+    try put(identifier, bytes, in: name)
+  }
+
+  private func put(_ key: [UInt8], _ bytes: [UInt8], in name: TreeName) throws {
+    try checkOnce(try onStorage { () throws(StorageError) in try transaction.put(key, bytes, in: name) })
+    if firstWritten == nil {
+      firstWritten = try onStorage { () throws(StorageError) in try transaction.currentReference(of: key, in: name) }?
+        .place
+    }
+  }
+
+  /// A commit says once what becomes of a record. One that says it again and again, in a stream without end, would have the transaction
+  /// remember each time.
+  private func checkOnce(_ replaced: RecordReference?) throws {
+    guard case .entry? = replaced, let replaced, let firstWritten else { return }
+    if replaced.place >= firstWritten { throw ChangeError("it changes a record twice") }
   }
 
   private func recordBytes(_ line: StreamLine) -> [UInt8]? {
@@ -132,11 +167,11 @@ final class CommitApplication {
     }
     if line.kind == "unset" {
       let deleted = try onStorage { () throws(StorageError) in try transaction.delete(key, in: name) }
-      if deleted == nil { throw ChangeError("it deletes what is not there") }
-      return
+      guard let deleted else { throw ChangeError("it deletes what is not there") }
+      return try checkOnce(deleted)
     }
     guard let bytes = line.base64("bytes") else { throw ChangeError("the value is no base64") }
-    try onStorage { () throws(StorageError) in _ = try transaction.put(key, bytes, in: name) }
+    try put(key, bytes, in: name)
   }
 
   // MARK: Entries
@@ -145,6 +180,12 @@ final class CommitApplication {
     let label = try label(line)
     guard let key = line.base64(line.kind) else { throw ChangeError("its key is no base64") }
     let order = try required(label.name, .entries).order
+    if order == .caller {
+      orderedBytes += line.bytes.count
+      guard orderedBytes <= mostOrdered else {
+        throw ChangeError("it changes more than \(mostOrdered) bytes of indexes whose order only their app knows")
+      }
+    }
     if line.kind == "remove" {
       if order == .caller {
         ordered[label.name, default: OrderedChanges()].removed.insert(key)

@@ -9,7 +9,8 @@ package import StorageEngine
 /// skipped, and compared by their digests.
 ///
 /// Memory: a commit's lines up to 16 MiB; what is more goes into the store's file as it comes. While a commit comes in, writers of this
-/// process wait only where it is longer than that.
+/// process wait only where it is longer than that. A commit of more than 16 GiB of lines is refused, so that a peer that never ends one
+/// takes no more of the disk; `CommitApplication` says what it may take of memory.
 package final class CommitReceiver {
   private let store: OwnStore
   package private(set) var graph: CommitGraph
@@ -25,6 +26,7 @@ package final class CommitReceiver {
   private(set) var line = 0
   private let now: Int64
   private let mostUnannounced: Int
+  private let mostOfCommit: Int
   private var bytesTaken = 0
   private var hasHeader = false
   private var blankLines = 0
@@ -39,6 +41,8 @@ package final class CommitReceiver {
   private static let mostBlankLines = 1_000
   /// So many bytes are taken of a stream that does not say how many commits it has.
   package static let mostUnannounced = 1 << 30
+  /// So many bytes are the lines of one commit.
+  package static let mostOfCommit = 16 << 30
 
   /// A commit of which the end has not come.
   private struct Incoming {
@@ -47,6 +51,7 @@ package final class CommitReceiver {
     var base: UInt64 = 0
     var info = CommitInfo()
     var changes = 0
+    var bytes = 0
     var check: UInt32
     var waiting: [[UInt8]] = []
     var waitingBytes = 0
@@ -56,11 +61,16 @@ package final class CommitReceiver {
   /// - Parameters:
   ///   - now: nanoseconds since 1970, by this machine's clock.
   ///   - mostUnannounced: so many bytes are taken of a stream that does not say how many commits it has.
-  package init(_ store: OwnStore, _ graph: CommitGraph, now: Int64, mostUnannounced: Int = mostUnannounced) {
+  ///   - mostOfCommit: so many bytes of lines are taken of one commit.
+  package init(
+    _ store: OwnStore, _ graph: CommitGraph, now: Int64, mostUnannounced: Int = mostUnannounced,
+    mostOfCommit: Int = mostOfCommit
+  ) {
     self.store = store
     self.graph = graph
     self.now = now
     self.mostUnannounced = mostUnannounced
+    self.mostOfCommit = mostOfCommit
   }
 
   deinit { commit?.application?.cancel() }
@@ -233,6 +243,11 @@ package final class CommitReceiver {
   private func change(_ parsed: StreamLine) throws {
     guard var incoming = commit else { throw wrong("“\(parsed.kind)” stands outside of a commit") }
     incoming.changes += 1
+    incoming.bytes += parsed.bytes.count
+    guard incoming.bytes <= mostOfCommit else {
+      incoming.application?.cancel()
+      throw wrong("commit \(incoming.identity.text) goes on after \(mostOfCommit) bytes, and more is not taken of one")
+    }
     incoming.check = crc32c(incoming.check, parsed.bytes + [UInt8(ascii: "\n")])
     // Only one holds what waits, so that appending does not copy it.
     commit = nil
