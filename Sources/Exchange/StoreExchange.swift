@@ -16,7 +16,12 @@ package struct StoreExchange {
 
   private final class KnownGraph {
     var graph: CommitGraph?
+    /// Of what the store's folder remembers: the file of the data, and how many commits.
+    var remembered: (generation: UInt64, count: Int) = (0, 0)
   }
+
+  /// So many commits are read rather than written down again.
+  private static let mostUnremembered = 512
 
   /// - Parameters:
   ///   - now: nanoseconds since 1970, by this machine's clock.
@@ -30,13 +35,34 @@ package struct StoreExchange {
   /// The commits that the store has, as of now.
   package func graph() throws -> CommitGraph {
     _ = try store.refresh()
+    if known.graph == nil { known.graph = remembered() }
     if known.graph == nil {
       known.graph = try onStorage { () throws(StorageError) in try CommitGraph(store.engine) }
     } else {
       try onStorage { () throws(StorageError) in try known.graph?.update(store.engine) }
     }
     guard let graph = known.graph else { throw ModelError.noSuchStore(path: store.path, reason: "it has no commits") }
+    remember(graph)
     return graph
+  }
+
+  /// What an earlier exchange has written down, of whatever process.
+  private func remembered() -> CommitGraph? {
+    guard !store.isInMemory, !store.engine.isServed,
+      let graph = AncestryFile(storeAt: store.path).read(of: store.engine)
+    else { return nil }
+    known.remembered = (graph.generation, graph.numbers.count)
+    return graph
+  }
+
+  /// Writes down what was read, where that was much. That it cannot be fails no exchange.
+  private func remember(_ graph: CommitGraph) {
+    let count = known.remembered.generation == graph.generation ? known.remembered.count : 0
+    guard graph.numbers.count - count > Self.mostUnremembered, case .readWrite = store.access, !store.isInMemory,
+      !store.engine.isServed
+    else { return }
+    known.remembered = (graph.generation, graph.numbers.count)
+    try? AncestryFile(storeAt: store.path).write(graph, of: store.engine)
   }
 
   /// A commit by its lasting identity; nil where it does not lie here.

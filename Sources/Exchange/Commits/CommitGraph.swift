@@ -3,7 +3,7 @@ package import StorageEngine
 /// Which commits a store knows of and what each was made on, by identities: those in the file, and those that compaction has left out
 /// and told of.
 ///
-/// Made by reading the descent of every commit once, and afterwards of the new ones only. Memory grows with the commits (some 100 bytes
+/// Made by reading the descent of every commit once, and afterwards of the new ones only; `AncestryFile` keeps it for the next process. Memory grows with the commits (some 100 bytes
 /// each). A walk through all of them costs a millisecond for 100,000.
 package struct CommitGraph: Sendable {
   /// Where a commit lies here, and on what it was made.
@@ -15,9 +15,9 @@ package struct CommitGraph: Sendable {
   }
 
   /// A commit by its place in the lists here.
-  private typealias Place = Int32
+  typealias Place = Int32
 
-  private struct Entry {
+  struct Entry {
     var identity: CommitIdentity
     /// 0 where it does not lie in the file.
     var number: UInt64 = 0
@@ -26,21 +26,28 @@ package struct CommitGraph: Sendable {
     var parents: (Place, Place) = (-1, -1)
   }
 
-  private var entries: [Entry] = []
-  private var places: [CommitIdentity: Place] = [:]
+  // Set here and by `AncestryFile` alone.
+  var entries: [Entry] = []
+  var places: [CommitIdentity: Place] = [:]
   /// What few commits have.
-  private var undone: [Place: CommitIdentity] = [:]
-  private var squashed: [Place: [Pedigree.Run]] = [:]
+  var undone: [Place: CommitIdentity] = [:]
+  var squashed: [Place: [Pedigree.Run]] = [:]
   /// Numbers of the commits in the file that are somebody's work, ascending: each after its parents.
-  package private(set) var numbers: [UInt64] = []
-  private var placesOfNumbers: [Place] = []
+  package internal(set) var numbers: [UInt64] = []
+  var placesOfNumbers: [Place] = []
   /// The file that it was made of, and the newest commit in it, of whatever kind.
-  private var generation: UInt64
-  private var newest: UInt64 = 0
+  private(set) var generation: UInt64
+  private(set) var newest: UInt64
 
   package init(_ store: any Engine) throws(StorageError) {
-    generation = store.identity.generation
+    self.init(generation: store.identity.generation, newest: 0)
     try readOn(store)
+  }
+
+  /// One of no commit yet.
+  init(generation: UInt64, newest: UInt64) {
+    self.generation = generation
+    self.newest = newest
   }
 
   /// Takes what was appended since; begins anew where compaction has made another file.
