@@ -174,11 +174,20 @@ struct ServerTests {
     try await books.persist(Book(id: 900, title: "Book 150 again"))
     let view = try await books.view(at: then)
     try await page("of the past", Array(150...160)) { view.load("Book 150"..."Book 160", from: \.title) }
+    // The one above was new, too.
     try await trips(2, "a new record: the newest state with what is there, the flush") {
       try await books.persist(Book(id: 901, title: "New"))
     }
+    try await trips(1, "one that is taken to be new, like those before it: the flush, which proves it") {
+      try await books.persist(Book(id: 902, title: "New"))
+    }
+    try await trips(4, "one that is not: the flush that finds that out, and all as without") {
+      let found = try await books.persist(Book(id: 901, title: "Newer"))
+      #expect(found?.title == "New")
+    }
     try await trips(3, "a changed one: also its entries before") {
-      try await books.persist(Book(id: 901, title: "Newer"))
+      let found = try await books.persist(Book(id: 901, title: "Newest"))
+      #expect(found?.title == "Newer")
     }
     // A transaction reads its view, and goes out at once, however much it writes.
     try await trips(12, "many new records: each is looked for") {
@@ -186,6 +195,57 @@ struct ServerTests {
         for book in Book.numbered(500...509) { try await books.persist(book) }
       }
     }
+  }
+
+  @Test("a record that is taken to be new and is not is found, and replaced with its entries")
+  func wrongGuess() async throws {
+    let (here, there) = (try other(), try other())
+    let (ours, theirs) = (BookFormat.datastore(here), BookFormat.datastore(there))
+    for book in Book.numbered(1...4) { try await ours.persist(book) }
+    try await theirs.persist(Book(id: 5, title: "Ulysses", pages: 7))
+    // What somebody else has written meanwhile, what is there since long, and what was deleted.
+    #expect(try await ours.persist(Book(id: 5, title: "Odyssey", pages: 8))?.title == "Ulysses")
+    for book in Book.numbered(11...13) { #expect(try await ours.persist(book) == nil) }
+    #expect(try await ours.persist(Book(id: 1, title: "Iliad"))?.title == "Book 001")
+    for book in Book.numbered(21...23) { #expect(try await ours.persist(book) == nil) }
+    _ = try await theirs.delete(5)
+    #expect(try await ours.persist(Book(id: 5, title: "Aeneid", pages: 9)) == nil)
+    #expect(try await theirs.load(5)?.title == "Aeneid")
+    for title in ["Ulysses", "Odyssey", "Book 001"] {
+      #expect(try await theirs.load(title, from: \.title).all().isEmpty, "\(title)")
+    }
+    #expect(try await theirs.load(9, from: \.pages).all().map(\.id) == [5])
+    #expect(try await theirs.load(..., from: \.title).all().count == 11)
+    #expect(try await ours.persist(Book(id: 5, title: "Aeneid", pages: 9))?.title == "Aeneid")
+    // Each commit says what it was.
+    let counts = try #require(try await here.head).id.rawValue
+    #expect(counts == 15)
+  }
+
+  @Test("a new datastore of many is copied to the server, with its entries, its counts and its history")
+  func manyNew() async throws {
+    let persistence = try other()
+    let books = BookFormat.datastore(persistence)
+    let long = String(repeating: "x", count: 900)
+    try await persistence.perform {
+      for book in Book.numbered(1...1_500) { try await books.persist(book) }
+      try await books.persist(Book(id: 7, title: "Ulysses \(long)"))
+      _ = try await books.delete(8)
+    }
+    #expect(try await books.count == 1_499)
+    #expect(try await books.load(7)?.title.hasPrefix("Ulysses") == true)
+    #expect(try await books.load("Book 007", from: \.title).all().map(\.id) == [1_007])
+    #expect(try await books.load("Book 008", from: \.title).all().map(\.id) == [1_008])
+    #expect(try await books.load(..., from: \.title).all().count == 1_499)
+    #expect(try await books.load("Book 400", from: \.title).all().map(\.id) == [400, 1_400])
+    let first = try #require(try await persistence.head)
+    try await books.persist(Book(id: 9, title: "Odyssey"))
+    #expect(try await books.view(at: first.id).load(9)?.title == "Book 009")
+    #expect(try await books.load("Odyssey", from: \.title).all().map(\.id) == [9])
+    // To others as well.
+    #expect(try await BookFormat.datastore(try other()).load(..., from: \.pages).all().count == 1_499)
+    let engine = try persistence._store.engine()
+    #expect(try engine.commit(first.id.rawValue).counts.first?.inserted == 1_499)
   }
 
   @Test("to prove which fields the indexes are made from, the browser asks for hundreds of records at once")

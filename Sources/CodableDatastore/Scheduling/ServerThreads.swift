@@ -22,6 +22,12 @@ final class ServerThreads: TaskExecutor {
     return try await withTaskExecutorPreference(shared) { try await leave(body) }
   }
 
+  /// Runs what waits for the network: where the caller is, if that is such a thread, and on one otherwise.
+  static func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    if isHere { return try body() }
+    return try await onThread(body)
+  }
+
   /// Leaves the caller's actor, if it has one.
   @concurrent private static func leave<Value: Sendable>(
     _ body: @Sendable () async throws -> Value

@@ -11,24 +11,43 @@ final class OpenWork: Sendable {
   /// What was found out about datastores in this transaction, by their numbers.
   private let known = Mutex<[UInt64: KnownDatastore]>([:])
 
-  /// - Parameter foreseen: what the transaction will look at first.
-  init(connection: StoreConnection, foreseeing foreseen: [ForeseenKey] = []) async throws {
+  init(connection: StoreConnection) async throws {
     self.connection = connection
     let store =
       connection.isOpenForWriting
       ? try connection.storeForWriting() : try await onThread { try connection.storeForWriting() }
     do {
-      transaction = foreseen.isEmpty ? try await store.begin() : try await store.begin(foreseeing: foreseen)
+      transaction = try await store.begin()
     } catch {
       throw StoreError(error)
     }
     connection.noticeBase(of: store)
+  }
+
+  /// One on a server.
+  ///
+  /// - Parameters:
+  ///   - foreseen: what the transaction will look at first.
+  ///   - mayPresume: whether it may go by a guess; see `Engine.beginBlocking(foreseeing:mayPresume:)`.
+  init(servedBy connection: StoreConnection, foreseeing foreseen: [ForeseenKey], mayPresume: Bool) async throws {
+    self.connection = connection
+    transaction = try await ServerThreads.blocking {
+      let store = try connection.storeForWriting()
+      return try throwingStoreErrors { () throws(StorageError) -> any WriteTransaction in
+        try store.beginBlocking(foreseeing: foreseen, mayPresume: mayPresume)
+      }
+    }
   }
 }
 
 extension OpenWork {
   /// Whether so much was written that appending it is felt: a few milliseconds' work.
   var isLarge: Bool { transaction.changeCounts.contains { $0.inserted + $0.updated + $0.deleted > 1_000 } }
+
+  /// Whether a write of something new, with its keys, has nothing to ask a server for. The first one of a datastore looks at its trees, too.
+  func asksNobody(writing keys: [ForeseenKey]) -> Bool {
+    !keys.isEmpty && transaction.lacks(keys) && known.withLock { $0.values.allSatisfy(\.isPrepared) }
+  }
 
   /// What a write needs to know of its datastore, so that a transaction of many looks it up once.
   struct KnownDatastore: Sendable {

@@ -48,10 +48,12 @@ enum Transactions {
 
   /// Runs one write: as a step of the transaction that it is called in, or as a transaction of its own.
   ///
-  /// - Parameter foreseen: what it will look at first, for a server.
+  /// - Parameters:
+  ///   - foreseen: what it will look at first, for a server.
+  ///   - mayPresume: whether a server may go by a guess that what was foreseen is not there; then all of that is written.
   static func write<T: Sendable>(
     to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [ForeseenKey] = [],
-    body: @Sendable (TransactionScope) async throws -> T
+    mayPresume: Bool = false, body: @Sendable (TransactionScope) async throws -> T
   ) async throws -> T {
     await store.giveWay()
     try store.requireOpen()
@@ -61,12 +63,15 @@ enum Transactions {
       if scope.isReading { throw DiskPersistenceError.cannotWrite }
       try await scope.turns.take()
       defer { scope.turns.pass() }
+      // Without a question to the server there is no need to leave for where one may wait.
+      if let work = scope.work, work.asksNobody(writing: foreseen) { return try await body(scope) }
       return try await store.asking { try await body(scope) }
     }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
     return try await store.asking {
       try await runOutermost(
-        store: store, actionName: actionName, options: [], flags: flags, isBound: false, foreseeing: foreseen
+        store: store, actionName: actionName, options: [], flags: flags, isBound: false, foreseeing: foreseen,
+        mayPresume: mayPresume
       ) { scope, _ in
         try await body(scope)
       }
@@ -109,7 +114,7 @@ enum Transactions {
   private static func runOutermost<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true,
-    foreseeing foreseen: [ForeseenKey] = [],
+    foreseeing foreseen: [ForeseenKey] = [], mayPresume: Bool = false,
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
@@ -117,7 +122,7 @@ enum Transactions {
     if connection.isServed {
       return try await runServed(
         isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isDurable: isDurable,
-        isBound: isBound, foreseeing: foreseen, body: body)
+        isBound: isBound, foreseeing: foreseen, mayPresume: mayPresume, body: body)
     }
     try await connection.turns.take()
     var hasTurn = true
@@ -157,14 +162,15 @@ enum Transactions {
   private static func runServed<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags, isDurable: Bool, isBound: Bool,
-    foreseeing foreseen: [ForeseenKey],
+    foreseeing foreseen: [ForeseenKey], mayPresume: Bool,
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
     let isRepeatable = !isBound || options.contains(.retriesConflicts)
     var attempts = 0
+    var mayPresume = mayPresume
     while true {
-      let work = try await OpenWork(connection: connection, foreseeing: foreseen)
+      let work = try await OpenWork(servedBy: connection, foreseeing: foreseen, mayPresume: mayPresume)
       let scope = TransactionScope(writing: work, outer: current)
       do {
         let result =
@@ -175,10 +181,17 @@ enum Transactions {
           }
           : try await body(scope, isDurable)
         let commit = try await connection.committing {
-          try await onThread { try scope.commit(actionName: actionName, options: options, flags: flags) }
+          try await ServerThreads.blocking {
+            try scope.commit(actionName: actionName, options: options, flags: flags)
+          }
         }
         _ = try await commit.finish(isDurable: true)
         return result
+      } catch  where work.transaction.presumes {
+        // Whatever it was: it may be due to the guess.
+        scope.cancel()
+        mayPresume = false
+        try Task.checkCancellation()
       } catch let conflict as TransactionConflict {
         scope.cancel()
         attempts += 1

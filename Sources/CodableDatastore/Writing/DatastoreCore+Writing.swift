@@ -8,7 +8,7 @@ extension DatastoreCore {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
     return try await Transactions.write(
-      to: store, actionName: "persist \(key)", foreseeing: foreseen(prepared.key, prepared.values)
+      to: store, actionName: "persist \(key)", foreseeing: foreseen(prepared.key, prepared.values), mayPresume: true
     ) { scope in
       try await self.persist(prepared, touch: touch, in: scope)
     }
@@ -16,7 +16,7 @@ extension DatastoreCore {
 
   /// What a server is asked for as a write begins: the record, and its entries of some values.
   private func foreseen(_ identifier: [UInt8], _ values: [[[UInt8]]] = []) -> [ForeseenKey] {
-    guard store.connection.isServed, Transactions.current == nil else { return [] }
+    guard store.connection.isServed else { return [] }
     var keys = [ForeseenKey(tree: recordsTree, key: identifier)]
     for (index, values) in zip(indexes, values) {
       keys += values.map { ForeseenKey(tree: index.tree, key: EntryKey.make(value: $0, identifier: identifier)) }

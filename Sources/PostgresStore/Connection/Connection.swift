@@ -174,9 +174,9 @@ final class Connection: @unchecked Sendable {
 
   // MARK: Bulk
 
-  /// Copies rows into a table; the columns and the table stand in `sql`, which ends with `(format binary)`. `rows` is asked for pieces
-  /// until it answers nil, each of whole rows: the count of fields, then each field's length and bytes.
-  func copy(_ sql: String, _ rows: () throws(ServerError) -> [UInt8]?) throws(ServerError) {
+  /// Copies rows into a table; the columns and the table stand in `sql`, which ends with `(format binary)`. The bytes are those of whole
+  /// rows: the count of fields, then each field's length and bytes.
+  func copy(_ sql: String, _ rows: [UInt8]) throws(ServerError) {
     guard !isLost else { throw lost("it was lost before") }
     counters.add()
     // COPY is not for pipelines.
@@ -190,17 +190,9 @@ final class Connection: @unchecked Sendable {
       throw translate(failure)
     }
     PQclear(begun)
-    do throws(ServerError) {
-      try put(Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + [UInt8](repeating: 0, count: 8))
-      while let piece = try rows() { try put(piece) }
-      try put([0xFF, 0xFF])
-    } catch {
-      if !isLost {
-        while PQputCopyEnd(handle, "given up") == 0 { try drain() }
-        try endCopy()
-      }
-      throw error
-    }
+    try put(Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + [UInt8](repeating: 0, count: 8))
+    try put(rows)
+    try put([0xFF, 0xFF])
     while true {
       let ended = PQputCopyEnd(handle, nil)
       if ended == 1 { break }
@@ -317,22 +309,22 @@ final class Connection: @unchecked Sendable {
     _ parameters: [SQLValue],
     _ body: ([UnsafePointer<CChar>?], [Int32], [Int32], Int32) -> Int32
   ) -> Int32 {
-    let encoded = parameters.map(\.encoded)
     var memory: [UInt8] = []
-    memory.reserveCapacity(encoded.reduce(0) { $0 + ($1?.count ?? 0) })
-    var places: [Int?] = []
-    for value in encoded {
-      places.append(value == nil ? nil : memory.count)
-      if let value { memory += value }
+    // Where each begins, and nil for the null.
+    var starts: [Int?] = []
+    var lengths: [Int32] = []
+    for parameter in parameters {
+      let start = memory.count
+      starts.append(parameter.append(to: &memory) ? start : nil)
+      lengths.append(Int32(memory.count - start))
     }
     // An empty value is not the null: it needs an address.
     if memory.isEmpty { memory.append(0) }
     return memory.withUnsafeBytes { memory in
       let base = memory.baseAddress?.assumingMemoryBound(to: CChar.self)
       return body(
-        places.map { place in place.flatMap { place in base.map { $0 + place } } },
-        encoded.map { Int32($0?.count ?? 0) },
-        [Int32](repeating: 1, count: encoded.count), Int32(encoded.count))
+        starts.map { start in start.flatMap { start in base.map { $0 + start } } }, lengths,
+        [Int32](repeating: 1, count: starts.count), Int32(starts.count))
     }
   }
 }

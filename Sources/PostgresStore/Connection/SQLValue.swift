@@ -26,46 +26,56 @@ enum SQLValue: Sendable {
     }
   }
 
-  /// Nil for the null.
-  var encoded: [UInt8]? {
+  /// Appends the binary form; false for the null, which has none.
+  func append(to bytes: inout [UInt8]) -> Bool {
     switch self {
-    case .null: nil
-    case .bool(let value): [value ? 1 : 0]
-    case .int(let value): Self.bigEndian(value)
-    case .int32(let value): Self.bigEndian(value)
-    case .bytes(let value): value
-    case .text(let value): Array(value.utf8)
-    case .ints(let values): Self.array(values, of: .int) { Self.bigEndian($0) }
-    case .int32s(let values): Self.array(values, of: .int32) { Self.bigEndian($0) }
-    case .byteArrays(let values): Self.array(values, of: .bytes) { $0 }
-    case .texts(let values): Self.array(values, of: .text) { Array($0.utf8) }
-    }
-  }
-
-  static func bigEndian(_ value: some FixedWidthInteger) -> [UInt8] {
-    withUnsafeBytes(of: value.bigEndian) { Array($0) }
-  }
-
-  /// An array of one dimension: dimensions, whether there are nulls, type, length, lower bound; then each length and bytes.
-  private static func array<Element>(
-    _ values: [Element?], of type: SQLType, _ encode: (Element) -> [UInt8]
-  ) -> [UInt8] {
-    var bytes = bigEndian(Int32(values.isEmpty ? 0 : 1))
-    bytes += bigEndian(Int32(values.contains { $0 == nil } ? 1 : 0))
-    bytes += bigEndian(type.rawValue)
-    guard !values.isEmpty else { return bytes }
-    bytes += bigEndian(Int32(values.count))
-    bytes += bigEndian(Int32(1))
-    for value in values {
-      guard let value else {
-        bytes += bigEndian(Int32(-1))
-        continue
+    case .null: return false
+    case .bool(let value): bytes.append(value ? 1 : 0)
+    case .int(let value): Self.append(value, to: &bytes)
+    case .int32(let value): Self.append(value, to: &bytes)
+    case .bytes(let value): bytes += value
+    case .text(let value): bytes += value.utf8
+    case .ints(let values):
+      Self.append(values, of: .int, to: &bytes) { value, bytes in
+        guard let value else { return Self.append(Int32(-1), to: &bytes) }
+        Self.append(Int32(8), to: &bytes)
+        Self.append(value, to: &bytes)
       }
-      let element = encode(value)
-      bytes += bigEndian(Int32(element.count))
-      bytes += element
+    case .int32s(let values):
+      Self.append(values, of: .int32, to: &bytes) { value, bytes in
+        Self.append(Int32(4), to: &bytes)
+        Self.append(value, to: &bytes)
+      }
+    case .byteArrays(let values):
+      Self.append(values, of: .bytes, to: &bytes) { value, bytes in
+        Self.append(Int32(value?.count ?? -1), to: &bytes)
+        if let value { bytes += value }
+      }
+    case .texts(let values):
+      Self.append(values, of: .text, to: &bytes) { value, bytes in
+        Self.append(Int32(value?.utf8.count ?? -1), to: &bytes)
+        if let value { bytes += value.utf8 }
+      }
     }
-    return bytes
+    return true
+  }
+
+  /// Appends a number as servers take it.
+  static func append(_ value: some FixedWidthInteger, to bytes: inout [UInt8]) {
+    withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+  }
+
+  /// An array of one dimension: dimensions, whether there are nulls (there may be), type, length, lower bound; then each length and bytes.
+  private static func append<Element>(
+    _ values: [Element], of type: SQLType, to bytes: inout [UInt8], _ append: (Element, inout [UInt8]) -> Void
+  ) {
+    Self.append(Int32(values.isEmpty ? 0 : 1), to: &bytes)
+    Self.append(Int32(values.isEmpty ? 0 : 1), to: &bytes)
+    Self.append(type.rawValue, to: &bytes)
+    guard !values.isEmpty else { return }
+    Self.append(Int32(values.count), to: &bytes)
+    Self.append(Int32(1), to: &bytes)
+    for value in values { append(value, &bytes) }
   }
 }
 

@@ -200,7 +200,7 @@ package struct HistoryUpload {
       try check(key)
       var write = KeyWrite()
       if let payload = next.new?.payload { write = try self.write(payload, in: tree) }
-      draft.writes.append((TreeKey(tree: number, key: key), write, tree.kind == .records))
+      draft.writes.append(DraftWrite(TreeKey(tree: number, key: key), write, isRecord: tree.kind == .records))
       if draft.writes.count == 5_000 {
         add(draft)
         draft = CommitDraft()
@@ -248,51 +248,23 @@ package struct HistoryUpload {
     var cursor = tree.cursor()
     try cursor.seekToStart()
     while cursor.current != nil {
-      var rows: [UInt8] = []
+      var rows = CopyRows()
       var chunk = WriteChunk()
-      while let entry = cursor.current, rows.count < 4 << 20, !chunk.isFull {
+      while let entry = cursor.current, rows.bytes.count < 4 << 20, !chunk.isFull {
         let key = entry.key.array
         try check(key)
-        chunk.add(
-          TreeKey(tree: target, key: key), try write(entry.payload, in: tree), isRecord: false, step: 1)
-        Self.append(chunk, number, to: &rows)
+        chunk.add(DraftWrite(TreeKey(tree: target, key: key), try write(entry.payload, in: tree)), step: 1)
+        rows.add(chunk.puts.count - 1, of: chunk, number: number)
         try cursor.next()
       }
-      if !chunk.valueNumbers.isEmpty { try connection.exchange([chunk.values(tables)]) }
-      var piece: [UInt8]? = rows
-      try connection.copy(
-        tables.sql(
-          "copy {current} (tree, key, born, inserted, written, kind, payload, value) from stdin (format binary)")
-      ) { () throws(ServerError) in
-        defer { piece = nil }
-        return piece
-      }
+      if let values = chunk.valuesPart { try connection.exchange([Flush.writing([values], count: 1, tables)]) }
+      try connection.copy(tables.sql(CopyRows.sql), rows.bytes)
     }
     guard tree.kind == .records else { return }
     waiting.append(
       tables.statement(
         "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, 0, 0)",
         [.int(Int64(bitPattern: number)), .int32(target), .int(Int64(bitPattern: try tree.count))]))
-  }
-
-  /// The last row of a chunk, as COPY takes it.
-  private static func append(_ chunk: WriteChunk, _ number: UInt64, to rows: inout [UInt8]) {
-    func field(_ bytes: [UInt8]?) {
-      rows += SQLValue.bigEndian(Int32(bytes?.count ?? -1))
-      if let bytes { rows += bytes }
-    }
-    let last = chunk.keys.count - 1
-    let born = SQLValue.bigEndian(Int64(bitPattern: number))
-    let written = chunk.written[last] ?? 0
-    rows += SQLValue.bigEndian(Int16(8))
-    field(SQLValue.bigEndian(chunk.trees[last]))
-    field(chunk.keys[last])
-    field(born)
-    field(born)
-    field(written == 0 ? born : SQLValue.bigEndian(written))
-    field(SQLValue.bigEndian(Int16(truncatingIfNeeded: chunk.kinds[last])))
-    field(chunk.payloads[last])
-    field(chunk.values[last].map { SQLValue.bigEndian($0) })
   }
 
   // MARK: Sending

@@ -11,9 +11,13 @@ package final class EngineTransaction: WriteTransaction {
   /// The commit whose state was brought back.
   private let restores = Mutex<UInt64?>(nil)
 
-  init(_ transaction: ServerTransaction, _ engine: ServerEngine) {
+  /// The tree of a record that is taken to be new.
+  private let presumed: TreeName?
+
+  init(_ transaction: ServerTransaction, _ engine: ServerEngine, presuming presumed: TreeName? = nil) {
     self.transaction = transaction
     self.engine = engine
+    self.presumed = presumed
   }
 
   package var base: CommitRecord { CommitRecord(transaction.view.commit) }
@@ -112,6 +116,7 @@ package final class EngineTransaction: WriteTransaction {
     of key: [UInt8], in name: TreeName, place: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(place)
+    guard try onServer({ () throws(ServerError) in try transaction.find(key, in: name) }) != nil else { return nil }
     return try existing(name).find([key])[0]?.payload.record
   }
 
@@ -171,6 +176,10 @@ package final class EngineTransaction: WriteTransaction {
   }
 
   package var asksServer: Bool { true }
+
+  package var presumes: Bool { presumed != nil }
+
+  package func lacks(_ keys: [ForeseenKey]) -> Bool { transaction.lacks(keys) }
 
   package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
     try onServer { () throws(ServerError) in try transaction.foresee(keys) }
@@ -237,11 +246,15 @@ package final class EngineTransaction: WriteTransaction {
     var flags = info.flags
     if restored != nil { flags.insert(.restore) }
     if info.undoes != nil { flags.insert(.undo) }
-    let commit = try onServer { () throws(ServerError) in
-      try transaction.commit(
+    let commit: ServerCommit?
+    do throws(ServerError) {
+      commit = try transaction.commit(
         ServerCommitInfo(
           date: info.date, action: info.action.withoutZeros, program: info.program?.withoutZeros,
           author: info.author?.withoutZeros, flags: flags, undoes: info.undoes, restores: restored, names: info.names))
+    } catch {
+      if let presumed { engine.note(presumed, isNew: false) }
+      throw StorageError(error)
     }
     return commit.map { PendingCommit(durable: $0.number) }
   }

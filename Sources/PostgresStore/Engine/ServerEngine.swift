@@ -11,6 +11,8 @@ package final class ServerEngine: Engine {
   let record: RecordOfEntry
   let commits = KnownCommits()
   private let work = Mutex<Lease?>(nil)
+  /// How many of the records that were written by themselves into a tree were new, one after the other.
+  private let insertions = Mutex<[TreeName: Int]>([:])
 
   /// Tells the tree and the key of the record that an entry of a tree refers to; nil where the key names none.
   package typealias RecordOfEntry = @Sendable (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
@@ -124,32 +126,55 @@ package final class ServerEngine: Engine {
 
   // MARK: Writing
 
+  /// It begins by asking the server for the newest state: not on a thread of the pool.
   package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> EngineTransaction {
-    try await elsewhere { () throws(StorageError) in try self.beginBlocking(on: base) }
-  }
-
-  package nonisolated(nonsending) func begin(
-    foreseeing keys: [ForeseenKey]
-  ) async throws(StorageError) -> EngineTransaction {
-    try await elsewhere { () throws(StorageError) in
-      try onServer { () throws(ServerError) in
-        let (view, answer) = try self.server.refresh(foreseeing: .keys(keys))
-        let transaction = try self.server.begin(on: view)
-        if case .keys(let found)? = answer { transaction.reads.take(found) }
-        return EngineTransaction(transaction, self)
-      }
-    }
-  }
-
-  /// A transaction begins by asking the server for the newest state: not on a thread of the pool.
-  private nonisolated(nonsending) func elsewhere(
-    _ begin: @escaping @Sendable () throws(StorageError) -> EngineTransaction
-  ) async throws(StorageError) -> EngineTransaction {
     let result = await withCheckedContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(returning: Result(catching: begin)) }
+      DispatchQueue.global().async {
+        continuation.resume(
+          returning: Result { () throws(StorageError) in try self.beginBlocking(on: base) })
+      }
     }
     return try result.get()
   }
+
+  package func beginBlocking(
+    foreseeing keys: [ForeseenKey], mayPresume: Bool
+  ) throws(StorageError) -> EngineTransaction {
+    try onServer { () throws(ServerError) in
+      if mayPresume, let transaction = try presuming(keys) { return transaction }
+      let (view, answer) = try server.refresh(foreseeing: .keys(keys))
+      let transaction = try server.begin(on: view)
+      if case .keys(let found)? = answer {
+        transaction.reads.take(found)
+        if let record = keys.first, let tree = try view.tree(record.tree),
+          let entry = found[TreeKey(tree: tree.identifier, key: record.key)]
+        {
+          note(record.tree, isNew: entry == nil)
+        }
+      }
+      return EngineTransaction(transaction, self)
+    }
+  }
+
+  /// A transaction on the newest state that is known, for a record that is taken to be new; nil where there is no reason for that.
+  private func presuming(_ keys: [ForeseenKey]) throws(ServerError) -> EngineTransaction? {
+    let view = server.head
+    let catalog = server.knownCatalog
+    guard let record = keys.first, insertions.withLock({ $0[record.tree] ?? 0 }) >= 2, catalog.upTo >= view.asOf else {
+      return nil
+    }
+    var places: [TreeKey] = []
+    for key in keys {
+      guard let tree = catalog.row(key.tree, at: view.asOf) else { return nil }
+      places.append(TreeKey(tree: tree.tree, key: key.key))
+    }
+    let transaction = try server.begin(on: view)
+    transaction.reads.presumeAbsent(places)
+    return EngineTransaction(transaction, self, presuming: record.tree)
+  }
+
+  /// Notes whether the last record that was looked for in a tree to be written was new. After two of them the next is taken to be so, too.
+  func note(_ tree: TreeName, isNew: Bool) { insertions.withLock { $0[tree] = isNew ? ($0[tree] ?? 0) + 1 : 0 } }
 
   package func beginBlocking(on base: UInt64?) throws(StorageError) -> EngineTransaction {
     try onServer { () throws(ServerError) in

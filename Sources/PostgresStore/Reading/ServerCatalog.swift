@@ -21,11 +21,16 @@ struct ServerCatalog: Sendable {
   static let columns = "t.tree, t.born, t.died, t.name, t.kind, t.attributes"
 
   /// What brings the catalog from the commit that it knows to the newest one.
-  func missing(_ tables: Tables) -> Statement {
+  ///
+  /// - Parameter count: so many commits behind what is known have changed no tree, and where there are no others, no tree is looked at.
+  func missing(_ tables: Tables, after count: UInt64? = 0) -> Statement {
     tables.statement(
       "catalog",
-      "select \(Self.columns) from {tree} t where t.born > $1 or (t.died > $1 and t.died < \(Tables.never)) or ($1 = 0)",
-      [.int(Int64(bitPattern: upTo))])
+      """
+      select \(Self.columns) from {store} s
+        join {tree} t on t.born > $1 or (t.died > $1 and t.died < \(Tables.never)) or $1 = 0
+      where s.one and s.newest <> $2
+      """, [.int(Int64(bitPattern: upTo)), .int(count.map { Int64(bitPattern: upTo + $0) } ?? -1)])
   }
 
   /// Takes what `missing` answered, which told of everything up to a commit.

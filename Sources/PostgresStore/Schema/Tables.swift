@@ -1,9 +1,14 @@
+import Locks
+
 /// The tables of one store, by their names in SQL.
 ///
 /// Everything stands in one schema, whose name is the only part of a statement that is not a parameter; it is quoted. The statements stay
 /// inside what PostgreSQL, CockroachDB and YugabyteDB share: no advisory locks, no `ctid`, no triggers, every column of a key ascending.
 struct Tables: Sendable {
   let schema: String
+  private let texts = KnownTexts()
+
+  init(schema: String) { self.schema = schema }
 
   /// The name of the schema in SQL.
   var quotedSchema: String { Self.quoted(schema) }
@@ -24,9 +29,11 @@ struct Tables: Sendable {
     return result + rest
   }
 
-  /// A statement that is prepared under its name.
-  func statement(_ name: String, _ text: String, _ parameters: [SQLValue]) -> Statement {
-    var statement = Statement(sql(text), name: name)
+  /// A statement that is prepared under its name, which no other one has; its text is made once.
+  func statement(
+    _ name: String, _ text: @autoclosure () -> String, _ parameters: [SQLValue]
+  ) -> Statement {
+    var statement = Statement(texts.text(of: name) { sql(text()) }, name: name)
     statement.parameters = parameters
     return statement
   }
@@ -102,6 +109,20 @@ struct Tables: Sendable {
 
   /// When an entry that is alive dies.
   static let never = Int64.max
+}
+
+/// The texts of named statements: to put one together takes as long as to run it.
+private final class KnownTexts: Sendable {
+  private let texts = Mutex<[String: String]>([:])
+
+  func text(of name: String, _ make: () -> String) -> String {
+    texts.withLock { texts in
+      if let known = texts[name] { return known }
+      let text = make()
+      texts[name] = text
+      return text
+    }
+  }
 }
 
 /// What a server's store takes; longer things are refused before anything is sent.

@@ -20,6 +20,19 @@ struct KeyWrite: Hashable, Sendable {
   var written: UInt64?
 }
 
+/// One of the writes of a commit.
+struct DraftWrite: Hashable, Sendable {
+  var place: TreeKey
+  var write: KeyWrite
+  var isRecord: Bool
+  /// Whether the key was there before, where the flush proves it; nil where the server is to find out.
+  var was: Bool?
+
+  init(_ place: TreeKey, _ write: KeyWrite, isRecord: Bool = false, was: Bool? = nil) {
+    (self.place, self.write, self.isRecord, self.was) = (place, write, isRecord, was)
+  }
+}
+
 /// What a transaction makes of a tree itself.
 enum TreeChange: Hashable, Sendable {
   case create(Int32, TreeName, TreeKind, attributes: [UInt8])
@@ -32,13 +45,15 @@ struct CommitDraft: Sendable {
   /// The state that was read.
   var asOf: UInt64 = 0
   var keysRead: Set<TreeKey> = []
+  /// Those among them that nobody looked for: they are to be absent when the transaction is committed.
+  var keysPresumed: Set<TreeKey> = []
   var rangesRead: [TreeRange] = []
   /// Trees whose being there, kind or attributes the transaction went by.
   var treesRead: Set<TreeName> = []
   /// Whether it went by which trees there are.
   var readsCatalog = false
   var treeChanges: [TreeChange] = []
-  var writes: [(place: TreeKey, write: KeyWrite, isRecord: Bool)] = []
+  var writes: [DraftWrite] = []
   var lease: Lease.Claim?
   var info = ServerCommitInfo()
 
@@ -53,6 +68,14 @@ struct CommitDraft: Sendable {
   /// Whether it may share a transaction of the server with others.
   var isShareable: Bool {
     treeChanges.isEmpty && info.names.isEmpty && lease == nil && !readsCatalog && writes.count <= 1_000
+  }
+
+  /// The trees that it makes, in which nobody else has anything.
+  var newTrees: Set<Int32> {
+    var trees: Set<Int32> = []
+    for case .create(let tree, _, _, _) in treeChanges { trees.insert(tree) }
+    for case .drop(let tree) in treeChanges { trees.remove(tree) }
+    return trees
   }
 
   /// Whether it read or writes one of some keys.

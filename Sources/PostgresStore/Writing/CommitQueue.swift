@@ -4,8 +4,8 @@ import StorageEngine
 
 /// The transactions of one process on their way to the server: those that wait at the same time share one transaction there.
 ///
-/// One thread flushes, on a connection of its own. While a flush is under way, those that come gather; the next one takes all of them that
-/// have nothing to do with each other. One that read or writes what another of the same flush writes waits for the next, where the
+/// One thread flushes at a time, on a connection of its own: that of the caller where nobody is at it. While a flush is under way, those that
+/// come gather; the next one takes all of them that have nothing to do with each other. One that read or writes what another of the same flush writes waits for the next, where the
 /// server tells whether that was a conflict.
 final class CommitQueue: Sendable {
   typealias Outcome = Result<ServerCommit, ServerError>
@@ -26,7 +26,7 @@ final class CommitQueue: Sendable {
   private let options: ServerOptions
   private let state = Mutex(State())
   private let thread = DispatchQueue(label: "strata.commits")
-  /// Touched on `thread` alone.
+  /// Touched by whoever has set `isWorking`.
   private let flushing: Flushing
 
   /// How many transactions share a flush at most.
@@ -49,21 +49,50 @@ final class CommitQueue: Sendable {
     if starts { thread.async { self.work() } }
   }
 
-  private func work() {
-    while let group = next() {
-      let outcomes = flushing.run(group.map(\.draft), for: group[0].store)
-      for (waiting, outcome) in zip(group, outcomes) { waiting.report(outcome) }
+  /// Commits, holding the thread. Where nobody is at it, the flush is made on it: to hand it over takes as long as a part of the flush.
+  func commit(_ draft: CommitDraft, of store: ServerStore) -> Outcome {
+    let isFree = state.withLock { state in
+      defer { state.isWorking = true }
+      return !state.isWorking
     }
-    flushing.notify()
+    if isFree {
+      let outcome = flushing.run([draft], for: store)[0]
+      if flushing.isNotificationDue || !endWork() { thread.async { self.work() } }
+      return outcome
+    }
+    let outcome = Mutex<Outcome?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    submit(draft, of: store) { result in
+      outcome.withLock { $0 = result }
+      done.signal()
+    }
+    done.wait()
+    return outcome.withLock { $0 } ?? .failure(.transactionEnded)
   }
 
-  /// The transactions of the next flush, the oldest among them; nil, and the work is over, where none waits.
+  /// Flushes until nobody waits. Whoever calls it has set `isWorking`.
+  private func work() {
+    repeat {
+      while let group = next() {
+        let outcomes = flushing.run(group.map(\.draft), for: group[0].store)
+        for (waiting, outcome) in zip(group, outcomes) { waiting.report(outcome) }
+      }
+      flushing.notify()
+    } while !endWork()
+  }
+
+  /// Ends the work; false where somebody waits.
+  private func endWork() -> Bool {
+    state.withLock { state in
+      if state.waiting.isEmpty { state.isWorking = false }
+      return state.waiting.isEmpty
+    }
+  }
+
+  /// The transactions of the next flush, the oldest among them; nil where none waits.
   private func next() -> [Waiting]? {
     state.withLock { state in
-      guard !state.waiting.isEmpty else {
-        state.isWorking = false
-        return nil
-      }
+      guard !state.waiting.isEmpty else { return nil }
       var group = [state.waiting.removeFirst()]
       guard group[0].draft.isShareable else { return group }
       var written = Set(group[0].draft.writes.map(\.place))

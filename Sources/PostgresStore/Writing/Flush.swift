@@ -4,7 +4,8 @@ import StorageEngine
 /// write, set-wise; one round trip.
 ///
 /// The row of the store is locked from taking the numbers until all is durable, so that flushes come one after the other, and every
-/// statement behind the first sees all that was committed before (`read committed`). What proves a conflict divides by zero, so that
+/// statement behind the first sees all that was committed before (`read committed`). That is why taking the numbers is a statement of
+/// its own; all else that most transactions need is one more (`StatementPart`). What proves a conflict divides by zero, so that
 /// nothing behind it is run and nobody has to wait for the answer.
 struct Flush {
   let tables: Tables
@@ -14,54 +15,71 @@ struct Flush {
   /// Up to which commit the trees are known; what happened to them since is asked for in passing.
   let catalog: ServerCatalog
 
-  private var count: SQLValue { .int(Int64(drafts.count)) }
-
-  /// Where the answers of interest stand among all.
-  struct Places {
+  /// Statements in their order, and where those stand that tell something.
+  struct Statements {
+    var all: [Statement] = []
     var take = 0
-    var checks: [Int] = []
-    var token = 0
+    /// Proves that a lease is held.
+    var lease: Int?
+    /// Prove that nothing has changed that was read.
+    var checks: Set<Int> = []
     var commits = 0
     var trees = 0
-    var end = 0
+
+    mutating func add(_ statement: Statement) -> Int {
+      all.append(statement)
+      return all.count - 1
+    }
   }
 
-  func statements() throws(ServerError) -> (statements: [Statement], places: Places) {
-    var places = Places()
-    var statements = [Statement("begin", name: "begin")]
-    func add(_ name: String?, _ sql: String, _ parameters: [SQLValue]) -> Int {
-      statements.append(
-        name.map { tables.statement($0, sql, parameters) } ?? tables.statement(sql, parameters))
-      return statements.count - 1
+  /// All of it.
+  ///
+  /// - Parameter isBegun: whether `beginning` was sent before, and the trees were copied that are to be.
+  func statements(isBegun: Bool = false) throws(ServerError) -> Statements {
+    var statements = isBegun ? Statements() : beginning()
+    let chunks = chunks(leavingOut: isBegun ? copiedTrees : [])
+    for draft in drafts { statements.all += names(draft.info.names) }
+    for chunk in chunks.dropLast() { statements.all.append(Self.writing(chunk.parts, count: drafts.count, tables)) }
+    statements.commits = statements.add(
+      try commits(chunks.last?.parts ?? [], conditions: provesFirst ? [] : checks()))
+    statements.checks.insert(statements.commits)
+    statements.trees = statements.add(catalog.missing(tables, after: makesTrees ? nil : UInt64(drafts.count)))
+    statements.all.append(Statement("commit", name: "commit"))
+    return statements
+  }
+
+  /// What takes the numbers, proves what must be proved before anything is written, and changes the trees themselves.
+  func beginning() -> Statements {
+    var statements = Statements()
+    statements.all.append(Statement("begin", name: "begin"))
+    statements.take = statements.add(
+      tables.statement(
+        "take",
+        "update {store} set parent = head, newest = newest + $1, head = newest + $1 where one returning newest",
+        [.int(Int64(drafts.count))]))
+    if let claim = drafts.compactMap(\.lease).first {
+      statements.lease = statements.add(
+        tables.statement(
+          "select 1 / case when exists (select 1 from {lease} l where l.what = $1 and l.holder = $2) then 1 else 0 end",
+          [.text(claim.what), .bytes(claim.holder)]))
     }
-    places.take = add(
-      "take",
-      """
-      update {store} set parent = head, newest = newest + $1, head = newest + $1 where one returning newest, head
-      """, [count])
-    for check in checks() {
-      places.checks.append(statements.count)
-      statements.append(check)
-    }
-    places.token = add(
-      "token",
-      """
-      insert into {token} (token, number, count, at)
-      select $2, s.newest, $1, current_timestamp from {store} s where s.one
-      """, [count, .bytes(token.bytes)])
-    statements += changes()
-    places.commits = statements.count
-    statements.append(try commits())
-    places.trees = statements.count
-    statements.append(catalog.missing(tables))
-    places.end = statements.count
-    statements.append(Statement("commit", name: "commit"))
-    return (statements, places)
+    for draft in drafts where draft.readsCatalog { statements.checks.insert(statements.add(catalogCheck(draft))) }
+    if provesFirst { statements.checks.insert(statements.add(Self.writing([], checks(), count: drafts.count, tables))) }
+    statements.all += treeChanges()
+    return statements
+  }
+
+  private var makesTrees: Bool { drafts.contains { !$0.treeChanges.isEmpty } }
+
+  /// Whether more than one statement writes: those behind the first would take its changes for those of others.
+  private var provesFirst: Bool {
+    makesTrees || drafts.reduce(0) { $0 + $1.writes.count } >= WriteChunk.most
+      || drafts.reduce(0) { $0 + $1.bytes } >= WriteChunk.mostBytes
   }
 
   // MARK: What was read
 
-  private func checks() -> [Statement] {
+  private func checks() -> [StatementPart] {
     var points: (trees: [Int32], keys: [[UInt8]], since: [Int64]) = ([], [], [])
     var ranges: (trees: [Int32], lower: [[UInt8]], upper: [[UInt8]], since: [Int64]) = ([], [], [], [])
     var names: (names: [[UInt8]], since: [Int64]) = ([], [])
@@ -70,7 +88,7 @@ struct Flush {
       for place in draft.keysRead {
         points.trees.append(place.tree)
         points.keys.append(place.key)
-        points.since.append(since)
+        points.since.append(draft.keysPresumed.contains(place) ? -1 : since)
       }
       for range in draft.rangesRead {
         ranges.trees.append(range.tree)
@@ -83,53 +101,48 @@ struct Flush {
         names.since.append(since)
       }
     }
-    var checks: [Statement] = []
-    func fail(where condition: String) -> String { "select 1 / case when exists (\(condition)) then 0 else 1 end" }
+    var checks: [StatementPart] = []
     if !points.keys.isEmpty {
       checks.append(
-        tables.statement(
-          "checkKeys", fail(where: "select 1 from \(Self.changedKeys)"),
-          [.int32s(points.trees), .byteArrays(points.keys), .ints(points.since)]))
+        StatementPart(
+          "keys", [.int32s(points.trees), .byteArrays(points.keys), .ints(points.since)], Self.changedKeys))
     }
     if !ranges.lower.isEmpty {
       checks.append(
-        tables.statement(
-          "checkRanges", fail(where: "select 1 from \(Self.changedRanges)"),
-          [.int32s(ranges.trees), .byteArrays(ranges.lower), .byteArrays(ranges.upper), .ints(ranges.since)]))
+        StatementPart(
+          "ranges",
+          [.int32s(ranges.trees), .byteArrays(ranges.lower), .byteArrays(ranges.upper), .ints(ranges.since)],
+          Self.changedRanges))
     }
     if !names.names.isEmpty {
-      checks.append(
-        tables.statement(
-          "checkTrees", fail(where: "select 1 from \(Self.changedTrees)"),
-          [.byteArrays(names.names), .ints(names.since)]))
-    }
-    for draft in drafts where draft.readsCatalog {
-      checks.append(
-        tables.statement(
-          fail(
-            where:
-              "select 1 from {tree} t where t.born > $1 or (t.died > $1 and t.died < \(Tables.never))"),
-          [.int(Int64(bitPattern: draft.asOf))]))
-    }
-    for claim in drafts.compactMap(\.lease) {
-      checks.append(
-        tables.statement(
-          fail(where: "select 1 where not exists (select 1 from {lease} l where l.what = $1 and l.holder = $2)"),
-          [.text(claim.what), .bytes(claim.holder)]))
+      checks.append(StatementPart("trees", [.byteArrays(names.names), .ints(names.since)], Self.changedTrees))
     }
     return checks
   }
 
-  /// Keys that changed since they were read, as a table in SQL. Of a key with many versions the last is looked at.
-  static let changedKeys = """
-    unnest($1::integer[], $2::bytea[], $3::bigint[]) as r (tree, key, since)
-    where exists (select 1 from {current} c where c.tree = r.tree and c.key = r.key and c.born > r.since)
-      or (select h.died from {history} h where h.tree = r.tree and h.key = r.key order by h.born desc limit 1) > r.since
+  private func catalogCheck(_ draft: CommitDraft) -> Statement {
+    tables.statement(
+      """
+      select 1 / case when exists (
+        select 1 from {tree} t where t.born > $1 or (t.died > $1 and t.died < \(Tables.never))) then 0 else 1 end
+      """, [.int(Int64(bitPattern: draft.asOf))])
+  }
+
+  /// Keys that changed since they were read, as a table in SQL; where they were not read (`since` is negative), those that are there. Of a
+  /// key with many versions the last is looked at.
+  static func changedKeys(_ p: (Int) -> String) -> String {
     """
+    unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::bigint[]) as r (tree, key, since)
+    where exists (select 1 from {current} c where c.tree = r.tree and c.key = r.key and c.born > r.since)
+      or r.since >= 0 and
+        (select h.died from {history} h where h.tree = r.tree and h.key = r.key order by h.born desc limit 1) > r.since
+    """
+  }
 
   /// Ranges in which something changed since: looked for among what changed, however great the ranges are.
-  static let changedRanges = """
-    unnest($1::integer[], $2::bytea[], $3::bytea[], $4::bigint[]) as r (tree, lower, upper, since)
+  static func changedRanges(_ p: (Int) -> String) -> String {
+    """
+    unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::bytea[], \(p(4))::bigint[]) as r (tree, lower, upper, since)
     where exists (
         select 1 from {history} h
         where h.tree = r.tree and h.died > r.since and \(Tables.unindexed("h")) >= r.lower
@@ -139,21 +152,36 @@ struct Flush {
         where c.tree = r.tree and c.inserted > r.since and \(Tables.unindexed("c")) >= r.lower
           and \(Tables.unindexed("c")) < r.upper)
     """
+  }
 
-  static let changedTrees = """
-    unnest($1::bytea[], $2::bigint[]) as r (name, since) join {tree} t on t.name = r.name and t.died > r.since
+  static func changedTrees(_ p: (Int) -> String) -> String {
+    """
+    unnest(\(p(1))::bytea[], \(p(2))::bigint[]) as r (name, since) join {tree} t on t.name = r.name and t.died > r.since
     where t.born > r.since or t.died < \(Tables.never)
     """
+  }
 
   // MARK: What is written
 
-  /// Everything but the commits' own rows; the row of the store has the number of the last of them.
+  /// Everything but the commits' own rows, for who writes these by itself; the row of the store has the number of the last of them.
   func changes() -> [Statement] {
-    var statements: [Statement] = []
-    for change in drafts.flatMap(\.treeChanges) { statements += self.statements(for: change) }
-    for chunk in chunks() { statements += self.statements(for: chunk) }
+    var statements = treeChanges()
+    for chunk in chunks(leavingOut: []) { statements.append(Self.writing(chunk.parts, count: drafts.count, tables)) }
     for draft in drafts { statements += names(draft.info.names) }
     return statements
+  }
+
+  /// A statement that only writes, or only proves.
+  static func writing(
+    _ parts: [StatementPart], _ conditions: [StatementPart] = [], count: Int, _ tables: Tables
+  ) -> Statement {
+    Statement.writing(
+      parts, conditions: conditions, end: StatementPart("only", []) { _ in "select n.newest from n" },
+      count: .int(Int64(count)), tables)
+  }
+
+  private func treeChanges() -> [Statement] {
+    drafts.flatMap(\.treeChanges).flatMap { statements(for: $0) }
   }
 
   private func statements(for change: TreeChange) -> [Statement] {
@@ -191,88 +219,24 @@ struct Flush {
   }
 
   /// Writes in pieces that a statement takes at a time.
-  private func chunks() -> [WriteChunk] {
+  private func chunks(leavingOut copied: Set<Int32>) -> [WriteChunk] {
     var chunks: [WriteChunk] = []
     var chunk = WriteChunk()
     for (place, draft) in drafts.enumerated() {
       for write in draft.writes {
-        chunk.add(write.place, write.write, isRecord: write.isRecord, step: Int32(place + 1))
+        if copied.contains(write.place.tree) {
+          chunk.count(write, step: Int32(place + 1))
+          continue
+        }
+        chunk.add(write, step: Int32(place + 1))
         if chunk.isFull {
           chunks.append(chunk)
           chunk = WriteChunk()
         }
       }
     }
-    if !chunk.keys.isEmpty { chunks.append(chunk) }
+    if !chunk.isEmpty { chunks.append(chunk) }
     return chunks
-  }
-
-  private func statements(for chunk: WriteChunk) -> [Statement] {
-    var statements: [Statement] = []
-    if !chunk.valueNumbers.isEmpty { statements.append(chunk.values(tables)) }
-    statements.append(
-      tables.statement(
-        "move",
-        """
-        insert into {history} (tree, key, born, died, inserted, written, kind, payload, value)
-        select c.tree, c.key, c.born, s.newest - $1 + w.step, c.inserted, c.written, c.kind, c.payload, c.value
-        from unnest($2::integer[], $3::integer[], $4::bytea[]) as w (step, tree, key)
-          join {current} c on c.tree = w.tree and c.key = w.key, {store} s where s.one
-        """, [count, .int32s(chunk.steps), .int32s(chunk.trees), .byteArrays(chunk.keys)]))
-    if chunk.puts.count < chunk.keys.count {
-      let deletes = chunk.keys.indices.filter { !chunk.isPut[$0] }
-      statements.append(
-        tables.statement(
-          "delete",
-          """
-          delete from {current} c using unnest($1::integer[], $2::bytea[]) as w (tree, key)
-          where c.tree = w.tree and c.key = w.key
-          """, [.int32s(deletes.map { chunk.trees[$0] }), .byteArrays(deletes.map { chunk.keys[$0] })]))
-    }
-    if !chunk.puts.isEmpty {
-      statements.append(
-        tables.statement(
-          "put",
-          """
-          insert into {current} (tree, key, born, inserted, written, kind, payload, value)
-          select w.tree, w.key, s.newest - $1 + w.step, s.newest - $1 + w.step,
-            case when w.written = 0 then s.newest - $1 + w.step else w.written end, w.kind, w.payload, w.value
-          from unnest($2::integer[], $3::integer[], $4::bytea[], $5::integer[], $6::bytea[], $7::bigint[], $8::bigint[])
-            as w (step, tree, key, kind, payload, value, written), {store} s where s.one
-          on conflict (tree, key) do update set born = excluded.born, written = excluded.written,
-            kind = excluded.kind, payload = excluded.payload, value = excluded.value
-          """,
-          [
-            count, .int32s(chunk.puts.map { chunk.steps[$0] }), .int32s(chunk.puts.map { chunk.trees[$0] }),
-            .byteArrays(chunk.puts.map { chunk.keys[$0] }), .int32s(chunk.kinds), .byteArrays(chunk.payloads),
-            .ints(chunk.values), .ints(chunk.written),
-          ]))
-    }
-    let records = chunk.keys.indices.filter { chunk.isRecord[$0] }
-    if !records.isEmpty {
-      statements.append(
-        tables.statement(
-          "change",
-          """
-          insert into {change} (number, tree, inserted, updated, deleted)
-          select x.number, x.tree, count(*) filter (where x.puts and not x.was),
-            count(*) filter (where x.puts and x.was), count(*) filter (where x.was and not x.puts)
-          from (
-            select s.newest - $1 + w.step as number, w.tree, w.puts = 1 as puts, coalesce((
-              select h.died from {history} h where h.tree = w.tree and h.key = w.key order by h.born desc limit 1)
-                = s.newest - $1 + w.step, false) as was
-            from unnest($2::integer[], $3::integer[], $4::bytea[], $5::integer[]) as w (step, tree, key, puts), {store} s
-            where s.one) x
-          group by x.number, x.tree
-          on conflict (number, tree) do update set inserted = {change}.inserted + excluded.inserted,
-            updated = {change}.updated + excluded.updated, deleted = {change}.deleted + excluded.deleted
-          """,
-          [
-            count, .int32s(records.map { chunk.steps[$0] }), .int32s(records.map { chunk.trees[$0] }),
-            .byteArrays(records.map { chunk.keys[$0] }), .int32s(records.map { chunk.isPut[$0] ? 1 : 0 }),
-          ]))
-    }
-    return statements
   }
 
   private func names(_ names: [String: UInt64?]) -> [Statement] {
@@ -295,37 +259,86 @@ struct Flush {
     }
   }
 
-  private func commits() throws(ServerError) -> Statement {
-    var dates: [Int64] = []
-    var texts: (action: [String], program: [String], author: [String]) = ([], [], [])
-    for draft in drafts {
-      let info = draft.info
-      dates.append(max(info.date ?? Clock.now, dates.last ?? .min))
-      texts.action.append(try Self.text(info.action, "action"))
-      texts.program.append(try Self.text(info.program ?? options.program, "program"))
-      texts.author.append(try Self.text(info.author ?? options.author, "author"))
+  // MARK: Commits
+
+  /// The rows of the commits and of their token, with some parts that write before them, where nothing has changed that was read.
+  private func commits(
+    _ parts: [StatementPart], conditions: [StatementPart]
+  ) throws(ServerError) -> Statement {
+    let token = StatementPart("token", [.bytes(token.bytes)]) { p in
+      "insert into {token} (token, number, count, at) select \(p(1)), n.newest, $1, current_timestamp from n"
     }
-    return tables.statement(
-      "commits",
-      """
-      insert into {commit} as c (number, origin, origin_number, parents, date, action, program, author, flags, undoes,
-        restores, bytes, pedigree)
-      select s.newest - $1 + w.step, s.origin, s.newest - $1 + w.step,
-        case when w.step > 1 then array[s.newest - $1 + w.step - 1]
-          when s.parent = 0 then array[]::bigint[] else array[s.parent] end,
-        greatest(w.date, coalesce((select p.date from {commit} p where p.number = s.parent), w.date)),
-        w.action, w.program, w.author, w.flags, w.undoes, w.restores, w.bytes, ''
-      from unnest($2::integer[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::integer[], $8::bigint[],
-          $9::bigint[], $10::bigint[]) as w (step, date, action, program, author, flags, undoes, restores, bytes),
-        {store} s where s.one order by w.step
-      returning \(ServerCommit.columns)
-      """,
+    return Statement.writing(
+      parts + [token], conditions: conditions, end: drafts.count == 1 ? try commit(drafts[0]) : try commitRows(),
+      "returning \(ServerCommit.columns)", count: .int(Int64(drafts.count)), tables)
+  }
+
+  private static let commitColumns = """
+    insert into {commit} as c (number, parents, date, origin, origin_number, action, program, author, flags, undoes,
+      restores, bytes, pedigree)
+    """
+
+  private static func date(_ own: String) -> String {
+    "greatest(\(own), coalesce((select p.date from {commit} p where p.number = n.parent), \(own)))"
+  }
+
+  private static let firstParents = "case when n.parent = 0 then array[]::bigint[] else array[n.parent] end"
+
+  /// One commit: without arrays it takes half as long.
+  private func commit(_ draft: CommitDraft) throws(ServerError) -> StatementPart {
+    let texts = try texts(draft)
+    let info = draft.info
+    return StatementPart(
+      "one",
       [
-        count, .int32s(drafts.indices.map { Int32($0 + 1) }), .ints(dates), .texts(texts.action), .texts(texts.program),
-        .texts(texts.author), .int32s(drafts.map { Int32(bitPattern: $0.info.flags.rawValue) }),
+        .int(info.date ?? Clock.now), .text(texts.action), .text(texts.program), .text(texts.author),
+        .int32(Int32(bitPattern: info.flags.rawValue)), .int(Int64(bitPattern: info.undoes ?? 0)),
+        .int(Int64(bitPattern: info.restores ?? 0)), .int(Int64(draft.bytes)),
+      ]
+    ) { p in
+      """
+      \(Self.commitColumns)
+      select n.newest, \(Self.firstParents), \(Self.date(p(1))), n.origin, n.newest, \((2...8).map(p).joined(separator: ", ")), ''
+      from n
+      """
+    }
+  }
+
+  private func commitRows() throws(ServerError) -> StatementPart {
+    var dates: [Int64] = []
+    var texts: [(action: String, program: String, author: String)] = []
+    for draft in drafts {
+      dates.append(max(draft.info.date ?? Clock.now, dates.last ?? .min))
+      texts.append(try self.texts(draft))
+    }
+    return StatementPart(
+      "rows",
+      [
+        .ints(dates), .texts(texts.map(\.action)), .texts(texts.map(\.program)), .texts(texts.map(\.author)),
+        .int32s(drafts.map { Int32(bitPattern: $0.info.flags.rawValue) }),
         .ints(drafts.map { Int64(bitPattern: $0.info.undoes ?? 0) }),
         .ints(drafts.map { Int64(bitPattern: $0.info.restores ?? 0) }), .ints(drafts.map { Int64($0.bytes) }),
-      ])
+        .int32s(drafts.indices.map { Int32($0 + 1) }),
+      ]
+    ) { p in
+      """
+      \(Self.commitColumns)
+      select n.newest - $1 + w.step, case when w.step > 1 then array[n.newest - $1 + w.step - 1] else \(Self.firstParents) end,
+        \(Self.date("w.date")), n.origin, n.newest - $1 + w.step, w.action, w.program, w.author, w.flags, w.undoes, w.restores,
+        w.bytes, ''
+      from n, unnest(\(p(1))::bigint[], \(p(2))::text[], \(p(3))::text[], \(p(4))::text[], \(p(5))::integer[],
+        \(p(6))::bigint[], \(p(7))::bigint[], \(p(8))::bigint[], \(p(9))::integer[])
+        as w (date, action, program, author, flags, undoes, restores, bytes, step)
+      """
+    }
+  }
+
+  private func texts(_ draft: CommitDraft) throws(ServerError) -> (action: String, program: String, author: String) {
+    let info = draft.info
+    return (
+      try Self.text(info.action, "action"), try Self.text(info.program ?? options.program, "program"),
+      try Self.text(info.author ?? options.author, "author")
+    )
   }
 
   static func text(_ text: String, _ what: String) throws(ServerError) -> String {
@@ -334,68 +347,35 @@ struct Flush {
   }
 }
 
-/// Writes as columns.
-struct WriteChunk {
-  private(set) var steps: [Int32] = []
-  private(set) var trees: [Int32] = []
-  private(set) var keys: [[UInt8]] = []
-  private(set) var isPut: [Bool] = []
-  private(set) var isRecord: [Bool] = []
-  /// Which of the writes are puts; what follows is about these.
-  private(set) var puts: [Int] = []
-  private(set) var kinds: [Int32] = []
-  private(set) var payloads: [[UInt8]?] = []
-  private(set) var values: [Int64?] = []
-  private(set) var written: [Int64?] = []
-  /// Payloads that lie in a table of their own.
-  private(set) var valueNumbers: [Int64] = []
-  private var valueBytes: [[UInt8]] = []
-  private var size = 0
+// MARK: - What is copied
 
-  var isFull: Bool { keys.count >= 20_000 || size >= 8 << 20 }
+extension Flush {
+  /// Fewer entries are written like all others.
+  private static let countToCopy = 2_000
 
-  mutating func add(_ place: TreeKey, _ write: KeyWrite, isRecord: Bool, step: Int32) {
-    if let payload = write.payload {
-      puts.append(keys.count)
-      add(payload, written: write.written)
+  /// New trees of many entries: nobody else has anything there, so they are filled by COPY.
+  var copiedTrees: Set<Int32> {
+    guard drafts.count == 1, !drafts[0].treeChanges.isEmpty, drafts[0].writes.count >= Self.countToCopy else {
+      return []
     }
-    steps.append(step)
-    trees.append(place.tree)
-    keys.append(place.key)
-    isPut.append(write.payload != nil)
-    self.isRecord.append(isRecord)
-    size += place.key.count
+    return drafts[0].newTrees
   }
 
-  private mutating func add(_ payload: ServerPayload, written commit: UInt64?) {
-    var writer = commit ?? 0
-    var bytes: [UInt8]?
-    var number: Int64?
-    switch payload {
-    case .none: kinds.append(0)
-    case .record(let writtenBy):
-      kinds.append(2)
-      writer = writtenBy
-    case .bytes(let payload):
-      kinds.append(1)
-      size += payload.count
-      if payload.count > ServerLimits.inlinePayload {
-        let own = Int64.random(in: 1...Int64.max)
-        number = own
-        valueNumbers.append(own)
-        valueBytes.append(payload)
-      } else {
-        bytes = payload
-      }
+  /// Fills the new trees, as commit `number` makes them. The transaction of the server was begun, and stays open.
+  func copy(over connection: Connection, number: UInt64) throws(ServerError) {
+    let copied = copiedTrees
+    var rows = CopyRows()
+    var chunk = WriteChunk()
+    func send() throws(ServerError) {
+      if let values = chunk.valuesPart { try connection.exchange([Self.writing([values], count: 1, tables)]) }
+      try connection.copy(tables.sql(CopyRows.sql), rows.bytes)
+      (rows, chunk) = (CopyRows(), WriteChunk())
     }
-    payloads.append(bytes)
-    values.append(number)
-    written.append(Int64(bitPattern: writer))
-  }
-
-  func values(_ tables: Tables) -> Statement {
-    tables.statement(
-      "values", "insert into {value} (number, bytes) select * from unnest($1::bigint[], $2::bytea[])",
-      [.ints(valueNumbers), .byteArrays(valueBytes)])
+    for write in drafts[0].writes where write.write.payload != nil && copied.contains(write.place.tree) {
+      chunk.add(write, step: 1)
+      rows.add(chunk.puts.count - 1, of: chunk, number: number)
+      if chunk.isFull { try send() }
+    }
+    if !chunk.isEmpty { try send() }
   }
 }

@@ -2,15 +2,17 @@ import StorageEngine
 
 /// Sends flushes and finds out what became of them, also where the connection is lost on the way.
 ///
-/// Used by one thread.
+/// Used by one thread at a time.
 final class Flushing: @unchecked Sendable {
-  // `@unchecked`: its owner calls it on one serial queue.
+  // `@unchecked`: its owner has one thread at a time call it.
   private let pool: ConnectionPool
   private let tables: Tables
   private let options: ServerOptions
   private var connection: Connection?
   private var lastNotification: Int64 = 0
   private var owesNotification = false
+  /// Whether the last transaction failed: its locks are gone, and the next exchange says so.
+  private var owesRollback = false
 
   init(_ pool: ConnectionPool, _ tables: Tables, _ options: ServerOptions) {
     self.pool = pool
@@ -39,7 +41,9 @@ final class Flushing: @unchecked Sendable {
     while true {
       let catalog = store.knownCatalog
       let flush = Flush(tables: tables, drafts: drafts, token: .random(), options: options, catalog: catalog)
-      let (statements, places) = try flush.statements()
+      let copies = !flush.copiedTrees.isEmpty
+      let statements = try flush.statements(isBegun: copies)
+      var sent = statements
       let connection: Connection
       do throws(ServerError) {
         connection = try connected()
@@ -49,8 +53,14 @@ final class Flushing: @unchecked Sendable {
         continue
       }
       do throws(ServerError) {
-        let answers = try connection.exchange(statements)
-        return try take(answers, places, catalog, store)
+        if copies {
+          sent = flush.beginning()
+          let number = try exchange(sent.all, over: connection)[sent.take].number(0, 0)
+          try flush.copy(over: connection, number: number)
+          sent = statements
+        }
+        let answers = try exchange(statements.all, over: connection)
+        return try take(answers, statements, catalog, store)
       } catch .connectionLost(_, let reason) {
         if try claim(flush.token, reason: reason, until: deadline) {
           return try committed(flush.token, drafts.count, store)
@@ -59,12 +69,11 @@ final class Flushing: @unchecked Sendable {
           throw .connectionLost(server: pool.url.description, reason: reason)
         }
       } catch .refused(let refusal) {
-        try? rollBack()
+        owesRollback = true
         switch refusal.state {
-        case "22012" where places.checks.contains(refusal.statement):
-          if let claim = drafts.compactMap(\.lease).first, refusal.statement == places.checks.last {
-            throw .leaseLost(what: claim.what)
-          }
+        case "22012" where sent.lease == refusal.statement:
+          throw .leaseLost(what: drafts.compactMap(\.lease).first?.what ?? "")
+        case "22012" where sent.checks.contains(refusal.statement):
           throw .conflict(collisions(of: drafts))
         case "40003":
           if try claim(flush.token, reason: refusal.message, until: deadline) {
@@ -77,7 +86,7 @@ final class Flushing: @unchecked Sendable {
         default: throw .refused(refusal)
         }
       } catch {
-        try? rollBack()
+        owesRollback = true
         throw error
       }
     }
@@ -87,21 +96,31 @@ final class Flushing: @unchecked Sendable {
     if let connection, !connection.isLost { return connection }
     let new = try pool.open()
     connection = new
+    owesRollback = false
     return new
   }
 
-  private func rollBack() throws(ServerError) {
-    guard let connection, !connection.isLost else { return }
-    try connection.exchange([Statement("rollback")])
+  private func exchange(
+    _ statements: [Statement], over connection: Connection, isCounted: Bool = true
+  ) throws(ServerError) -> [Rows] {
+    guard owesRollback else { return try connection.exchange(statements, isCounted: isCounted) }
+    do throws(ServerError) {
+      let rows = try connection.exchange([Statement("rollback", name: "rollback")] + statements, isCounted: isCounted)
+      owesRollback = false
+      return Array(rows.dropFirst())
+    } catch .refused(var refusal) {
+      refusal.statement -= 1
+      throw .refused(refusal)
+    }
   }
 
   private func take(
-    _ answers: [Rows], _ places: Flush.Places, _ catalog: ServerCatalog, _ store: ServerStore
+    _ answers: [Rows], _ statements: Flush.Statements, _ catalog: ServerCatalog, _ store: ServerStore
   ) throws(ServerError) -> [ServerCommit] {
-    let rows = answers[places.commits]
+    let rows = answers[statements.commits]
     let commits = (0..<rows.count).map { ServerCommit(rows, $0) }.sorted { $0.number < $1.number }
     guard let last = commits.last else { throw .damaged(what: "the row of the store is missing") }
-    store.take(head: last, newest: last.number, trees: answers[places.trees], since: catalog.upTo)
+    store.take(head: last, newest: last.number, trees: answers[statements.trees], since: catalog.upTo)
     return commits
   }
 
@@ -165,14 +184,15 @@ final class Flushing: @unchecked Sendable {
   /// What collided: some of it, for people.
   private func collisions(of drafts: [CommitDraft]) -> TransactionConflict {
     var conflict = TransactionConflict(asOf: drafts[0].asOf, places: [])
-    guard drafts.count == 1 else { return conflict }
+    // Nobody hears of what was only presumed.
+    guard drafts.count == 1, drafts[0].keysPresumed.isEmpty else { return conflict }
     let draft = drafts[0]
     let since = Int64(bitPattern: draft.asOf)
     var statements: [Statement] = []
     let keys = Array(draft.keysRead)
     statements.append(
       tables.statement(
-        "select t.name, r.key from (select r.tree, r.key from \(Flush.changedKeys) limit 4) r join {tree} t on t.tree = r.tree and t.died = \(Tables.never)",
+        "select t.name, r.key from (select r.tree, r.key from \(Flush.changedKeys { "$\($0)" }) limit 4) r join {tree} t on t.tree = r.tree and t.died = \(Tables.never)",
         [
           .int32s(keys.map(\.tree)), .byteArrays(keys.map(\.key)), .ints(keys.map { _ in since }),
         ]))
@@ -195,7 +215,7 @@ final class Flushing: @unchecked Sendable {
     let names = Array(draft.treesRead)
     statements.append(
       tables.statement(
-        "select distinct r.name, null::bytea from \(Flush.changedTrees) limit 4",
+        "select distinct r.name, null::bytea from \(Flush.changedTrees { "$\($0)" }) limit 4",
         [.byteArrays(names.map(\.bytes)), .ints(names.map { _ in since })]))
     guard let answers = try? pool.read(statements) else { return conflict }
     for rows in answers {
@@ -209,15 +229,18 @@ final class Flushing: @unchecked Sendable {
 
   // MARK: Following
 
+  /// Whether those that follow the store are to be told.
+  var isNotificationDue: Bool {
+    owesNotification && connection?.isLost == false && Clock.monotonic - lastNotification > 100_000_000
+  }
+
   /// Tells those that follow the store, at most ten times a second, and outside of every commit's transaction: inside, a notification
   /// would take a lock of the whole server.
   func notify() {
-    guard owesNotification, let connection, !connection.isLost else { return }
-    let now = Clock.monotonic
-    guard now - lastNotification > 100_000_000 else { return }
-    lastNotification = now
+    guard isNotificationDue, let connection else { return }
+    lastNotification = Clock.monotonic
     owesNotification = false
-    _ = try? connection.exchange([Statement("notify \(tables.channel)")], isCounted: false)
+    _ = try? exchange([Statement("notify \(tables.channel)")], over: connection, isCounted: false)
   }
 }
 

@@ -9,12 +9,15 @@ final class RememberedReads: Sendable {
     var keys: [TreeKey: ServerEntry?] = [:]
     /// Those among them that the caller has looked at.
     var seen: Set<TreeKey> = []
+    /// Those that nobody has asked for: they are taken to be absent, and the flush proves it.
+    var presumed: Set<TreeKey> = []
     var ranges: [TreeRange] = []
   }
 
   private let state = Mutex(State())
 
   var keys: Set<TreeKey> { state.withLock { $0.seen } }
+  var presumed: Set<TreeKey> { state.withLock { $0.presumed } }
   var ranges: [TreeRange] { state.withLock { $0.ranges } }
 
   /// What the view has for keys, of which those are asked for that are not known. At most one round trip.
@@ -42,6 +45,16 @@ final class RememberedReads: Sendable {
   func take(_ found: [TreeKey: ServerEntry?]) {
     state.withLock { state in
       for (place, entry) in found { state.keys.updateValue(entry, forKey: place) }
+    }
+  }
+
+  /// Takes keys to be absent.
+  func presumeAbsent(_ places: [TreeKey]) {
+    state.withLock { state in
+      for place in places {
+        state.keys.updateValue(nil, forKey: place)
+        state.presumed.insert(place)
+      }
     }
   }
 

@@ -1,4 +1,3 @@
-import Dispatch
 import Locks
 package import StorageEngine
 
@@ -183,6 +182,17 @@ package final class ServerTransaction: Sendable {
     try reads.fetch(places, in: store, asOf: view.asOf)
   }
 
+  /// Whether it is known that none of some keys is there.
+  func lacks(_ keys: [ForeseenKey]) -> Bool {
+    let trees = state.withLock { $0.trees }
+    var places: [TreeKey] = []
+    for key in keys {
+      guard let tree = trees[key.tree], !tree.isGone, tree.writes[key.key] == nil else { return false }
+      if tree.stored != nil { places.append(TreeKey(tree: tree.tree, key: key.key)) }
+    }
+    return places.allSatisfy { reads.had($0) == false }
+  }
+
   /// The first entries of a range, or the last in falling order, with the changes so far. One round trip, or a few where much in the
   /// range was deleted by this transaction.
   package func page(
@@ -303,14 +313,7 @@ package final class ServerTransaction: Sendable {
   @discardableResult
   package func commit(_ info: ServerCommitInfo = ServerCommitInfo()) throws(ServerError) -> ServerCommit? {
     guard let draft = try end(info) else { return nil }
-    let outcome = Mutex<CommitQueue.Outcome?>(nil)
-    let done = DispatchSemaphore(value: 0)
-    store.commits.submit(draft, of: store) { result in
-      outcome.withLock { $0 = result }
-      done.signal()
-    }
-    done.wait()
-    return try outcome.withLock { $0 }?.get()
+    return try store.commits.commit(draft, of: store).get()
   }
 
   /// Commits, without holding a thread.
@@ -340,9 +343,10 @@ package final class ServerTransaction: Sendable {
   }
 
   private func draft(_ state: State, _ info: ServerCommitInfo) -> CommitDraft {
+    let keys = reads.keys
     var draft = CommitDraft(
-      asOf: view.asOf, keysRead: reads.keys, rangesRead: reads.ranges, treesRead: state.treesRead,
-      readsCatalog: state.readsCatalog, lease: state.lease, info: info)
+      asOf: view.asOf, keysRead: keys, keysPresumed: reads.presumed, rangesRead: reads.ranges,
+      treesRead: state.treesRead, readsCatalog: state.readsCatalog, lease: state.lease, info: info)
     for (name, tree) in state.trees.sorted(by: { $0.key < $1.key }) {
       if let dropped = tree.dropped { draft.treeChanges.append(.drop(dropped)) }
       if tree.isGone {
@@ -355,7 +359,10 @@ package final class ServerTransaction: Sendable {
         draft.treeChanges.append(.setAttributes(tree.tree, name, tree.kind, tree.attributes))
       }
       tree.writes.forEach { key, write in
-        draft.writes.append((TreeKey(tree: tree.tree, key: key), write, tree.kind == .records))
+        let place = TreeKey(tree: tree.tree, key: key)
+        // What was looked at is proved to be so still.
+        let was = tree.stored == nil ? false : keys.contains(place) ? reads.had(place) : nil
+        draft.writes.append(DraftWrite(place, write, isRecord: tree.kind == .records, was: was))
       }
     }
     return draft

@@ -76,10 +76,14 @@ package protocol Engine: AnyObject, Sendable {
 
   /// Begins a transaction on the newest commit, or on `base`, holding no thread while it waits for its turn.
   nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> Transaction
-  /// On the newest commit; a server answers along with it what the transaction will look at first.
-  nonisolated(nonsending) func begin(foreseeing keys: [ForeseenKey]) async throws(StorageError) -> Transaction
   /// As `begin(on:)`, holding the thread.
   func beginBlocking(on base: UInt64?) throws(StorageError) -> Transaction
+  /// On the newest commit, holding the thread; a server answers along with it what the transaction will look at first.
+  ///
+  /// - Parameter mayPresume: whether a server may go by a guess, where the last one was right: that the keys are not there, and that
+  ///   nobody else has committed. Then it is not asked before the commit, which throws `conflict` where the guess is wrong; and what else
+  ///   fails may be due to it. So the caller writes all of the keys, and makes the transaction again without where it fails.
+  func beginBlocking(foreseeing keys: [ForeseenKey], mayPresume: Bool) throws(StorageError) -> Transaction
   /// Runs `body` in a transaction and returns when its commit is durable: its number, or nil where nothing changed, or what
   /// `body` threw, after which nothing is written. `body` may run on another thread, and more than once where others changed what it
   /// read; it must not begin another transaction.
@@ -117,10 +121,8 @@ extension Engine {
     try await begin(on: nil)
   }
 
-  package nonisolated(nonsending) func begin(
-    foreseeing keys: [ForeseenKey]
-  ) async throws(StorageError) -> Transaction {
-    try await begin(on: nil)
+  package func beginBlocking(foreseeing keys: [ForeseenKey], mayPresume: Bool) throws(StorageError) -> Transaction {
+    try beginBlocking(on: nil)
   }
 
   package func beginBlocking() throws(StorageError) -> Transaction { try beginBlocking(on: nil) }
@@ -214,6 +216,10 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func require(_ work: any HeldWork) throws(StorageError)
   /// Whether `foresee` is worth the words.
   var asksServer: Bool { get }
+  /// Whether it is known that none of some keys is there, so that writing them asks no server.
+  func lacks(_ keys: [ForeseenKey]) -> Bool
+  /// Whether it goes by a guess that only its commit proves.
+  var presumes: Bool { get }
   /// Writes the new nodes of a tree into the frame now, where that saves memory.
   func settle(_ name: TreeName) throws(StorageError)
   /// A new file for what does not fit into memory.
@@ -237,6 +243,8 @@ package protocol WriteTransaction: AnyObject, Sendable {
 
 extension WriteTransaction {
   package func require(_ work: any HeldWork) throws(StorageError) {}
+  package func lacks(_ keys: [ForeseenKey]) -> Bool { false }
+  package var presumes: Bool { false }
 
   package func trees() throws(StorageError) -> [TreeName] { try trees(prefix: []) }
 

@@ -1,0 +1,220 @@
+import StorageEngine
+
+/// Writes as columns, and the parts of a statement that write them.
+struct WriteChunk {
+  private(set) var steps: [Int32] = []
+  private(set) var trees: [Int32] = []
+  private(set) var keys: [[UInt8]] = []
+  private(set) var isPut: [Bool] = []
+  private var isRecord: [Bool] = []
+  /// Whether there was something before, as far as that is known.
+  private var was: [Bool?] = []
+  /// Which of the writes are puts; what follows is about these.
+  private(set) var puts: [Int] = []
+  private(set) var kinds: [Int32] = []
+  private(set) var payloads: [[UInt8]?] = []
+  private(set) var values: [Int64?] = []
+  private(set) var written: [Int64?] = []
+  /// Payloads that lie in a table of their own.
+  private var valueNumbers: [Int64] = []
+  private var valueBytes: [[UInt8]] = []
+  private var size = 0
+  /// Changes of records whose keys are known to have been there, or not.
+  private var counts: [Place: Counts] = [:]
+
+  private struct Place: Hashable {
+    var step: Int32
+    var tree: Int32
+  }
+
+  private struct Counts {
+    var inserted: Int64 = 0
+    var updated: Int64 = 0
+    var deleted: Int64 = 0
+  }
+
+  var isEmpty: Bool { keys.isEmpty && counts.isEmpty }
+  var isFull: Bool { keys.count >= Self.most || size >= Self.mostBytes }
+  static let most = 20_000
+  static let mostBytes = 8 << 20
+
+  mutating func add(_ write: DraftWrite, step: Int32) {
+    if let payload = write.write.payload {
+      puts.append(keys.count)
+      add(payload, written: write.write.written)
+    }
+    steps.append(step)
+    trees.append(write.place.tree)
+    keys.append(write.place.key)
+    isPut.append(write.write.payload != nil)
+    isRecord.append(write.isRecord)
+    was.append(write.was)
+    size += write.place.key.count
+    if write.was != nil { count(write, step: step) }
+  }
+
+  /// Counts a record of which it is known whether it was there.
+  mutating func count(_ write: DraftWrite, step: Int32) {
+    guard write.isRecord else { return }
+    let place = Place(step: step, tree: write.place.tree)
+    switch (write.was ?? false, write.write.payload != nil) {
+    case (false, true): counts[place, default: Counts()].inserted += 1
+    case (true, true): counts[place, default: Counts()].updated += 1
+    case (true, false): counts[place, default: Counts()].deleted += 1
+    case (false, false): break
+    }
+  }
+
+  private mutating func add(_ payload: ServerPayload, written commit: UInt64?) {
+    var writer = commit ?? 0
+    var bytes: [UInt8]?
+    var number: Int64?
+    switch payload {
+    case .none: kinds.append(0)
+    case .record(let writtenBy):
+      kinds.append(2)
+      writer = writtenBy
+    case .bytes(let payload):
+      kinds.append(1)
+      size += payload.count
+      if payload.count > ServerLimits.inlinePayload {
+        let own = Int64.random(in: 1...Int64.max)
+        number = own
+        valueNumbers.append(own)
+        valueBytes.append(payload)
+      } else {
+        bytes = payload
+      }
+    }
+    payloads.append(bytes)
+    values.append(number)
+    written.append(Int64(bitPattern: writer))
+  }
+
+  // MARK: Parts
+
+  /// What writes the chunk.
+  var parts: [StatementPart] { [valuesPart, movePart, removePart, putPart, changePart].compactMap(\.self) }
+
+  /// The payloads that lie in a table of their own.
+  var valuesPart: StatementPart? {
+    guard !valueNumbers.isEmpty else { return nil }
+    return StatementPart("long", [.ints(valueNumbers), .byteArrays(valueBytes)]) { p in
+      "insert into {value} (number, bytes) select * from unnest(\(p(1))::bigint[], \(p(2))::bytea[])"
+    }
+  }
+
+  /// What was there goes into the history.
+  private var movePart: StatementPart? {
+    let moved = keys.indices.filter { was[$0] != false }
+    guard !moved.isEmpty else { return nil }
+    return StatementPart(
+      "move",
+      [.int32s(moved.map { steps[$0] }), .int32s(moved.map { trees[$0] }), .byteArrays(moved.map { keys[$0] })]
+    ) { p in
+      """
+      insert into {history} (tree, key, born, died, inserted, written, kind, payload, value)
+        select c.tree, c.key, c.born, n.newest - $1 + w.step, c.inserted, c.written, c.kind, c.payload, c.value
+        from n, unnest(\(p(1))::integer[], \(p(2))::integer[], \(p(3))::bytea[]) as w (step, tree, key)
+          join {current} c on c.tree = w.tree and c.key = w.key
+      """
+    }
+  }
+
+  private var removePart: StatementPart? {
+    let removed = keys.indices.filter { !isPut[$0] && was[$0] != false }
+    guard !removed.isEmpty else { return nil }
+    return StatementPart("remove", [.int32s(removed.map { trees[$0] }), .byteArrays(removed.map { keys[$0] })]) { p in
+      """
+      delete from {current} c using unnest(\(p(1))::integer[], \(p(2))::bytea[]) as w (tree, key)
+        where c.tree = w.tree and c.key = w.key
+      """
+    }
+  }
+
+  private var putPart: StatementPart? {
+    guard !puts.isEmpty else { return nil }
+    let places: [SQLValue] = [
+      .int32s(puts.map { trees[$0] }), .byteArrays(puts.map { keys[$0] }), .int32s(kinds), .byteArrays(payloads),
+    ]
+    let columns = "insert into {current} (tree, key, kind, payload, value, born, inserted, written)"
+    let update = """
+      on conflict (tree, key) do update set born = excluded.born, written = excluded.written,
+          kind = excluded.kind, payload = excluded.payload, value = excluded.value
+      """
+    // Most are short, and of one commit, which wrote them.
+    if values.allSatisfy({ $0 == nil }), written.allSatisfy({ $0 == 0 }), puts.allSatisfy({ steps[$0] == 1 }) {
+      return StatementPart("put", places) { p in
+        """
+        \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
+          from n, unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::integer[], \(p(4))::bytea[])
+            as w (tree, key, kind, payload)
+          \(update)
+        """
+      }
+    }
+    return StatementPart(
+      "puts", places + [.ints(values), .int32s(puts.map { steps[$0] }), .ints(written)]
+    ) { p in
+      """
+      \(columns) select w.tree, w.key, w.kind, w.payload, w.value, n.newest - $1 + w.step, n.newest - $1 + w.step,
+          case when w.written = 0 then n.newest - $1 + w.step else w.written end
+        from n, unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::integer[], \(p(4))::bytea[], \(p(5))::bigint[],
+          \(p(6))::integer[], \(p(7))::bigint[]) as w (tree, key, kind, payload, value, step, written)
+        \(update)
+      """
+    }
+  }
+
+  /// How many records of each tree the commits change. Of keys of which nothing is known, the state before the statement tells; what this
+  /// commit has dropped with its tree was there, too.
+  private var changePart: StatementPart? {
+    let unknown = keys.indices.filter { isRecord[$0] && was[$0] == nil }
+    let known = counts.sorted { ($0.key.step, $0.key.tree) < ($1.key.step, $1.key.tree) }
+    guard !unknown.isEmpty || !known.isEmpty else { return nil }
+    let columns = "insert into {change} (number, tree, inserted, updated, deleted)"
+    let update = """
+      on conflict (number, tree) do update set inserted = {change}.inserted + excluded.inserted,
+          updated = {change}.updated + excluded.updated, deleted = {change}.deleted + excluded.deleted
+      """
+    func knownRows(_ p: (Int) -> String) -> String {
+      """
+      select n.newest - $1 + w.step as number, w.tree, w.inserted, w.updated, w.deleted
+          from n, unnest(\(p(1))::integer[], \(p(2))::integer[], \(p(3))::bigint[], \(p(4))::bigint[], \(p(5))::bigint[])
+            as w (step, tree, inserted, updated, deleted)
+      """
+    }
+    let knownCounts: [SQLValue] = [
+      .int32s(known.map(\.key.step)), .int32s(known.map(\.key.tree)), .ints(known.map(\.value.inserted)),
+      .ints(known.map(\.value.updated)), .ints(known.map(\.value.deleted)),
+    ]
+    if unknown.isEmpty {
+      return StatementPart("change", knownCounts) { p in "\(columns) \(knownRows(p)) \(update)" }
+    }
+    return StatementPart(
+      "changes",
+      knownCounts + [
+        .int32s(unknown.map { steps[$0] }), .int32s(unknown.map { trees[$0] }), .byteArrays(unknown.map { keys[$0] }),
+        .int32s(unknown.map { isPut[$0] ? 1 : 0 }),
+      ]
+    ) { p in
+      """
+      \(columns) select x.number, x.tree, sum(x.inserted)::bigint, sum(x.updated)::bigint, sum(x.deleted)::bigint
+        from (
+          \(knownRows(p))
+          union all
+          select y.number, y.tree, (y.puts and not y.was)::integer, (y.puts and y.was)::integer,
+            (y.was and not y.puts)::integer
+          from (
+            select n.newest - $1 + w.step as number, w.tree, w.puts = 1 as puts,
+              exists (select 1 from {current} c where c.tree = w.tree and c.key = w.key) or coalesce((
+                select h.died from {history} h where h.tree = w.tree and h.key = w.key order by h.born desc limit 1)
+                = n.newest - $1 + w.step, false) as was
+            from n, unnest(\(p(6))::integer[], \(p(7))::integer[], \(p(8))::bytea[], \(p(9))::integer[])
+              as w (step, tree, key, puts)) y) x
+        group by x.number, x.tree
+        \(update)
+      """
+    }
+  }
+}
