@@ -283,6 +283,35 @@ struct RemoteTests {
     try target.expectSound()
   }
 
+  @Test(
+    "a long commit that is cut keeps nobody from writing: who pushed it, fetched it or read it from a file waited for itself"
+  )
+  func cutWithinLongCommit() throws {
+    let source = try ExchangedStore("ada")
+    let remark = String(repeating: "x", count: 1 << 20)
+    let documents = try (0..<20).map { try JSONParser.parse(#"{"id":\#($0),"name":"n","remark":"\#(remark)"}"#) }
+    _ = try source.own.commit(
+      source.own.changes(putting: documents, into: "City"), named: "put", options: EditOptions())
+    var lines = try source.stream()
+    lines.removeLast(lines.count - 1 - (try #require(lines.lastIndex { $0.text.hasPrefix(#"{"put""#) })))
+    let target = try ExchangedStore("bob", isEmpty: true)
+    let receiver = try CommitReceiver(target.own, target.graph, now: LocalTime.now)
+    for line in lines { try receiver.take(line) }
+    #expect(throws: ExchangeError.self) { try receiver.finish() }
+    target.own.engine.releaseLock()
+    try target.own.engine.change(CommitInfo(flags: .bookkeeping, movesHead: false)) { _ in }
+    struct Cut: Error {}
+    #expect(throws: Cut.self) {
+      _ = try peer(target).push(source.head) { sink in
+        for line in lines { try sink(line + [10]) }
+        throw Cut()
+      }
+    }
+    try target.fetchAndMerge(source)
+    #expect(target.head == source.head)
+    _ = receiver
+  }
+
   @Test("a commit that changes a record again and again, or defines trees without end, is refused")
   func endlessInMemory() throws {
     let source = try ExchangedStore("ada")

@@ -98,14 +98,17 @@ package final class CommitReceiver {
 
   /// Says that no line follows: makes durable what came. Throws where a commit was cut off.
   package func finish() throws {
+    let open = commit?.identity
     try settle()
-    if let commit { throw wrong("the stream ends within commit \(commit.identity.text)") }
+    if let open { throw wrong("the stream ends within commit \(open.text)") }
     if !hasHeader { throw wrong("the stream is empty") }
     if let announced, ended < announced { throw wrong("the stream ends after \(ended) of \(announced) commits") }
   }
 
-  /// Makes durable what has come whole.
+  /// Makes durable what has come whole, and lets go of a commit that has not: it keeps others from writing where it is long.
   package func settle() throws {
+    commit?.application?.cancel()
+    commit = nil
     if let last { try onStorage { () throws(StorageError) in try last.wait() } }
     last = nil
   }
