@@ -5,6 +5,7 @@
 //     ESC [39m ESC (B ESC [m  ESC [5;3H  ESC (B ESC [0;1m ESC [33m x      becomes      ESC [5;3H  ESC [0;1;33m x
 //     ESC [5;3H x ESC [5;40H y ESC [6;1H z                                becomes      ESC [5;3H x ESC [40G y CR LF z
 //     ESC [5;130H x ESC [5;135H y                                         becomes      ESC [5;130H x ESC [4C y
+//     ESC [0;2m x ESC [m   ESC [2m y                                      becomes      ESC [0;2m x   y
 //     ────────────────────────────────────────                            becomes      ─ ESC [39b
 
 #include <string.h>
@@ -160,6 +161,25 @@ static void settle_look(struct outgoing *out) {
   wire->look = out->wanted;
 }
 
+static bool marks_blanks(struct strata_look look) { return look.attributes & (UNDERLINE | BLINK | REVERSE | STRIKE); }
+
+// Sets a look as far as a blank shows it: ink and weight are not seen of one.
+static void settle_paper(struct outgoing *out) {
+  struct strata_look wanted = out->wanted;
+  if (!marks_blanks(wanted) && !marks_blanks(out->wire->look)) {
+    out->wanted = out->wire->look;
+    out->wanted.paper = wanted.paper;
+  }
+  settle_look(out);
+  out->wanted = wanted;
+}
+
+// Sets the look of the character at the beginning. A blank that a mark may join is none.
+static void settle_look_of(struct outgoing *out, const char *rest, size_t left) {
+  if (rest[0] == ' ' && (left < 2 || (unsigned char)rest[1] < 0x80)) settle_paper(out);
+  else settle_look(out);
+}
+
 // `ESC [ value final`
 static void put_sequence(struct outgoing *out, int value, char final) {
   put_bytes(out, "\033[", 2);
@@ -184,7 +204,7 @@ static size_t put_run(struct outgoing *out, const char *rest, size_t left) {
   // A mark that joins the last one stands beside it, as it came.
   if (count * width < left && (unsigned char)rest[count * width] >= 0x80 && width == 1) count--;
   if (count < 2 || (count - 1) * width <= 6) return 0;
-  settle_look(out);
+  settle_look_of(out, rest, 1);
   put_bytes(out, rest, width);
   put_sequence(out, (int)count - 1, 'b');
   advance(out, width == 1 ? (int)count : 0);
@@ -234,16 +254,19 @@ static void put_other(struct outgoing *out, const char *sequence, size_t end) {
   int values[2] = {0, 0};
   int count = read_numbers(sequence, end, values, 2);
   // Where the cursor goes has no look; what clears, shifts or repeats has.
-  if (strchr("HGdfABCDEF", final) == NULL && sequence[2] != '?') settle_look(out);
+  if (final == 'X') settle_paper(out);
+  else if (strchr("HGdfABCDEF", final) == NULL && sequence[2] != '?') settle_look(out);
   if (count > 0 && (final == 'H' || final == 'f')) {
     return put_place(out, at_least_one(values[0]), at_least_one(values[1]), sequence, end + 1);
   }
+  bool is_next = count > 0 && final == 'd' && out->row > 0 && values[0] == out->row + 1 && !out->has_region;
   if (count > 0 && final == 'd') out->row = at_least_one(values[0]);
   else if (strchr("GCDXKJP@", final) == NULL) out->row = 0;
   if (count > 0 && final == 'G') out->column = at_least_one(values[0]);
   else if (strchr("dXKJP@", final) == NULL) out->column = 0;
   if (final == 'r') out->has_region = true;
-  put_bytes(out, sequence, end + 1);
+  if (is_next && out->wire->moves_along_rows) put_bytes(out, "\n", 1);
+  else put_bytes(out, sequence, end + 1);
 }
 
 static size_t give_up(struct strata_wire *wire) {
@@ -265,7 +288,7 @@ size_t strata_shorten(struct strata_wire *wire, const char *bytes, size_t count,
     if (rest[0] != '\033') {
       size_t run = wire->repeats ? put_run(&out, rest, left) : 0;
       if (run == 0) {
-        if (rest[0] != '\r' && rest[0] != '\b' && rest[0] != '\n') settle_look(&out);
+        if (rest[0] != '\r' && rest[0] != '\b' && rest[0] != '\n') settle_look_of(&out, rest, left);
         if (rest[0] == '\n') {
           settle_look(&out);  // a line that comes in from below has the look of the moment
           out.row = 0;

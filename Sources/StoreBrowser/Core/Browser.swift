@@ -186,6 +186,7 @@ package struct Browser: Sendable {
 
   /// Keeps panes that follow others on what those show.
   private mutating func synchronize() {
+    session.looking.panes = Set(layout.panes.map(\.pane))
     session.looking.source = table.source
     session.looking.record = table.selectedPlace(session)
     session.looking.rank = table.rank(at: table.list.selection)

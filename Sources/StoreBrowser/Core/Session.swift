@@ -170,6 +170,8 @@ struct Session: Sendable {
 
 /// What is being looked at: panes that follow others read it here.
 struct Looking: Sendable, Hashable {
+  /// The panes on the screen.
+  var panes: Set<PaneID> = []
   /// The rows of the table, and the record under its cursor.
   var source: RowSource?
   var record: RecordPlace?

@@ -7,7 +7,7 @@ enum Role: Sendable, Hashable, CaseIterable {
   case selected, selectedElsewhere
   case marked, changed, inserted, deleted, warning, problem
   case key, string, number, constant, date, blob
-  case timeTravel, bar, found
+  case timeTravel, bar, foundBar, found
 }
 
 /// How roles look. Meaning is never in the colour alone: signs and attributes carry it too.
@@ -54,7 +54,7 @@ package struct Theme: Sendable, Hashable {
     switch role {
     case .focusedBorder: .ansi(6)
     case .header, .key: name == .refined ? .indexed(67) : .ansi(4)
-    case .marked, .found: .ansi(5)
+    case .marked, .found, .foundBar: .ansi(5)
     case .changed, .warning: .ansi(3)
     case .inserted: .ansi(2)
     case .deleted, .problem: .ansi(1)
@@ -77,7 +77,6 @@ package struct Theme: Sendable, Hashable {
   var chosen: String { isASCII ? "#" : "▪" }
   var pinned: String { isASCII ? "^" : "◆" }
   var arrow: String { isASCII ? "->" : "→" }
-  var ellipsis: String { isASCII ? "~" : "…" }
   var separator: String { isASCII ? ">" : "▸" }
   var dot: String { isASCII ? "-" : "·" }
   var enterKey: String { isASCII ? "Enter" : "⏎" }

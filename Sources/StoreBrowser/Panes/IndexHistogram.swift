@@ -72,6 +72,9 @@ struct IndexHistogram: Sendable, Equatable {
   /// Stands in the bin that has a rank, as a picture shows it.
   mutating func stand(at rank: Int?) { bin = bin ?? rank.flatMap { histogram?.bin(ofRank: $0) } }
 
+  /// The entries of the bin that was stepped to.
+  var ranks: Range<Int>? { bin.flatMap { histogram?.bins[$0].ranks } }
+
   /// The range of the bin that was stepped to.
   var interval: KeyInterval? { bin.flatMap { histogram?.interval(of: $0..<$0 + 1) } }
 
@@ -144,7 +147,7 @@ struct IndexHistogram: Sendable, Equatable {
     let current = bin ?? rank.flatMap { histogram.bin(ofRank: $0) }
     let dim = theme.style(.dim)
     grid.drawBars(histogram.bins.map { height($0.count) }, in: bars, form: form) { bin in
-      if bin == current || layout.barsPerCell == 2 && bin + 1 == current { return theme.style(.found) }
+      if bin == current || layout.barsPerCell == 2 && bin + 1 == current { return theme.style(.foundBar) }
       guard let range else { return theme.style(.bar) }
       return histogram.bins[bin].ranks.overlaps(range) ? theme.style(.bar) : theme.style(.bar).with(.dim)
     }

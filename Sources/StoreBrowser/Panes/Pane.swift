@@ -109,10 +109,14 @@ extension CellGrid {
   /// Makes a line look selected and puts the hardware cursor on it where the pane has the keys.
   mutating func select(_ rect: Rect, frame: PaneFrame, theme: Theme, cursorColumn: Int? = nil) {
     let look = theme.style(frame.isFocused ? .selected : .selectedElsewhere)
-    restyle(rect) { style in
+    var seen = rect
+    // Beside the focus the line ends with its text: what is underlined further has to be written, blank by blank.
+    while !frame.isFocused, seen.columns > 1, self[Point(column: seen.right - 1, row: seen.top)].text == " " {
+      seen = Rect(column: seen.left, row: seen.top, columns: seen.columns - 1, rows: seen.rows)
+    }
+    restyle(seen) { style in
       style.attributes.formUnion(look.attributes)
       // A selected line is of one colour, whatever its parts are elsewhere.
-      guard look.attributes.contains(.reverse) else { return }
       style.foreground = .standard
       style.attributes.remove(.dim)
     }

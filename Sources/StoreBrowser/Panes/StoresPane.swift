@@ -17,6 +17,9 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   private var newest: NewestReply?
   private var asked: NewestRequest?
   private var room = 0
+  /// What stands on the screen already, larger, is not shown here too.
+  private var hasIndexBeside = false
+  private var hasHistoryBeside = false
   private var histogram = SmallHistogram()
 
   enum Line: Sendable, Hashable {
@@ -47,7 +50,7 @@ struct StoresPane: ListPane, KeptPane, Equatable {
       lines += [.blank, .heading(name.uppercased(), trailing: NumberFormat.count(histogram.count))]
       lines += (0..<SmallHistogram.rows).map { .picture($0) }
     }
-    guard let newest, room >= lines.count + 5 else { return lines }
+    guard let newest, hasRoomForCommits(below: lines) else { return lines }
     let commits = newest.commits.prefix(room - lines.count - 2).indices
     return commits.isEmpty
       ? lines : lines + [.blank, .heading("COMMITS", trailing: "newest")] + commits.map { .commit($0) }
@@ -75,10 +78,14 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   /// The small histogram that stands below the names.
   func smallHistogram(_ session: Session) -> Histogram? { histogram.current(session) }
 
-  private func hasPicture(_ standing: [Line]) -> Bool { room >= standing.count + SmallHistogram.rows + 2 }
+  private func hasPicture(_ standing: [Line]) -> Bool {
+    !hasIndexBeside && room >= standing.count + SmallHistogram.rows + 2
+  }
+
+  private func hasRoomForCommits(below lines: [Line]) -> Bool { !hasHistoryBeside && room >= lines.count + 5 }
 
   private mutating func demandNewest(in session: inout Session) {
-    guard session.outline != nil, room >= standingLines(session).count + 5 else { return }
+    guard session.outline != nil, hasRoomForCommits(below: standingLines(session)) else { return }
     let request = NewestRequest(head: session.head)
     guard request != asked else { return }
     asked = request
@@ -163,6 +170,8 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     index = session.looking.source?.index
     filter = session.looking.source?.filter
     room = frame.rows
+    hasIndexBeside = session.looking.panes.contains(.index)
+    hasHistoryBeside = session.looking.panes.contains(.history)
     demandNewest(in: &session)
     if hasPicture(standingLines(session)) { histogram.demand(columns: frame.columns, in: &session) }
     let lines = lines(session)
