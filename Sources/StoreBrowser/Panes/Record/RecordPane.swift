@@ -32,7 +32,9 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 
   /// The record that is asked for; follows the selection of the table.
   private(set) var place: RecordPlace?
-  private(set) var answer: RecordAnswer?
+  /// What is stored, compared by its question: a commit never changes.
+  @Derived private(set) var answer: RecordAnswer?
+  private var read: RecordRequest?
   private var pending: RecordRequest?
   var form = Form.tree
   var list = ListWindow()
@@ -40,7 +42,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   private(set) var tree = RecordTree()
   private(set) var text: [String] = []
   /// Lines of the tree are those of this document: the stored one, or the staged one over it.
-  private(set) var document: Document?
+  @Derived private(set) var document: Document?
   /// Where `document` differs from the stored one: the path now, and what stood there; nil for what is new.
   private(set) var differences: [DocumentPath: Document?] = [:]
   /// What `document` was made from, so that it is not made or compared again with every key.
@@ -92,7 +94,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     askedTargets = nil
     if place == nil {
       waiting = nil
-      answer = nil
+      (answer, read) = (nil, nil)
       pending = nil
       document = nil
       tree = RecordTree()
@@ -225,6 +227,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       pending = nil
       let isSame = self.answer?.request.place == answer.request.place
       self.answer = answer
+      read = answer.request
       // The record that a jump led to is gone.
       if wantedPlace != answer.request.place { wantedPlace = nil }
       arranged = nil
