@@ -46,7 +46,7 @@ extension Program {
       var configuration = configuration
       configuration.warmsUpAtStart = try browsable.warmUp?.plan().isEmpty == false
       configuration.startsAtMigration = false
-      configuration.greeting = "Cities of the world: j k move · 5 histogram · gp map · gH history · ? all keys"
+      configuration.greeting = "Cities of the world: j k move · 5 histogram · gp map · gH history · ? keys"
       return .init(
         store: browsable.store, configuration: configuration, files: stateFiles(shown), warmUp: browsable.warmUp)
     }

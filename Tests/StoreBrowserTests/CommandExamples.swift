@@ -163,7 +163,7 @@ enum CommandExamples {
     .copyKey: example(.copied("611717")),
     .copyRecord: example(.holds { $0.copied?.contains("\"countrycode\":\"GE\"") == true }),
     .scalars: example(.seen("U+10D7"), before: "keys l"),
-    .blame: example(.seen("blame from #4")),
+    .blame: example(.seen(" · blame")),
     .export: example(.seen("10 records"), argument: CommandExampleTests.exported),
     .history: example(.seen("City/611717")),
   ]

@@ -50,7 +50,7 @@ struct DrawingTests {
 
   @Test("the sidebar shows the spread of the chosen index as a loop over the records counts it")
   func smallHistogram() throws {
-    let driver = try Self.driver()
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 48), start: .init(datastore: "City"))
     driver.press("l l l o")
     let histogram = try #require(driver.browser.stores.smallHistogram(driver.browser.session))
     let populations = Sample.cities.flatMap { $0 }.compactMap { $0[member: "population"]?.number }

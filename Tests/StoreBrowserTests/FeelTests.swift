@@ -88,6 +88,51 @@ struct FeelTests {
     #expect(driver.shows("1049498→7"))
   }
 
+  @Test("the history beside the table stands at the commit that the table shows, and its changes are those")
+  func historyFollows() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "611717", ".population", to: 7)
+    let driver = try driver(160, 48, store: store)
+    for commit in [4, 3, 2] {
+      driver.press(",")
+      #expect(driver.browser.session.asOf?.rawValue == UInt64(commit))
+      #expect(driver.browser.history.selected?.commit.number.rawValue == UInt64(commit))
+      #expect(driver.shows("Changes  #\(commit - 1) → #\(commit)"), "\(driver.screen)")
+    }
+    driver.press("Esc")
+    #expect(driver.browser.history.selected?.commit.number == driver.browser.session.head)
+    // Who has the keys there stays.
+    driver.press("g H j j 2 4")
+    let chosen = driver.browser.history.selected?.commit.number
+    driver.press(",")
+    #expect(driver.browser.history.selected?.commit.number == chosen)
+  }
+
+  @Test("an edit is said to be staged; over a review, where u and w mean nothing, no status tells of them")
+  func stagedStatus() throws {
+    let driver = try driver()
+    driver.press("l l l e ^u")
+    driver.type("77")
+    driver.press("Enter")
+    #expect(driver.status.contains("staged: population of"), "\(driver.screen)")
+    driver.press("j")
+    #expect(driver.status.contains("u unstage last"))
+    driver.press("w")
+    #expect(!driver.status.contains("unstage"), "\(driver.screen)")
+    #expect(driver.lines.contains { $0.contains("index population ") && $0.contains(" → 77") }, "\(driver.screen)")
+  }
+
+  @Test("a title leaves out what has no room in it, and cuts nothing")
+  func titles() throws {
+    for columns in [80, 120, 160] {
+      let driver = try driver(columns, 48)
+      let titles = driver.lines.filter { $0.contains("3 Record") }
+      #expect(titles.count == 1 && titles.allSatisfy { !$0.contains("…") }, "\(driver.screen)")
+      driver.press("3 b")
+      #expect(driver.lines.contains { $0.contains("3 Record") && $0.contains(" · blame") }, "\(driver.screen)")
+    }
+  }
+
   // MARK: Sizes
 
   @Test("how large a person made a pane is remembered for that pane and layout, across starts")
@@ -199,6 +244,9 @@ struct FeelTests {
     #expect(driver.title.contains("AS OF #1"))
     let small = try self.driver(80, 24)
     #expect(!small.shows("COMMITS"), "no room")
+    let large = try self.driver(160, 48)
+    #expect(large.shows("4 History") && !large.shows("COMMITS"), "the history stands beside it")
+    #expect(large.shows("5 Index") && !large.shows("IDENTIFIERS"))
   }
 
   // MARK: Names

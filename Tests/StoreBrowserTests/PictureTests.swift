@@ -61,6 +61,27 @@ import Testing
     #expect(driver.browser.table.bounds.count == within)
     driver.press("5 Enter")
     #expect(driver.browser.focus == .table)
+    // A bin of the range shows the range in the table, one beside it itself.
+    driver.press("5 l h Enter")
+    #expect(driver.browser.focus == .table && driver.browser.table.source?.range == second)
+    driver.press("5 g g h Enter")
+    #expect(driver.browser.focus == .table && driver.browser.table.source?.range != nil)
+    #expect(driver.browser.table.source?.range != second)
+  }
+
+  @Test("the keys of an index take the room that they need, and their title stands where they do")
+  func keyColumn() throws {
+    let driver = try Self.driver()
+    driver.press("l l l o 5")
+    let row = try #require(
+      driver.lines.firstIndex { $0.contains("key") && $0.contains("records") && $0.contains("n  ") })
+    let (title, line) = (driver.lines[row], driver.lines[row + 1])
+    let longest = Self.populations.map { "\(Int($0))".count }.max() ?? 0
+    func end(_ text: String, of word: String) -> Int {
+      text.firstRange(of: word).map { text.distance(from: text.startIndex, to: $0.upperBound) } ?? 0
+    }
+    #expect(end(title, of: "key") == 3 + longest, "\(driver.screen)")
+    #expect(end(line, of: " 1  ") == end(title, of: "n  "), "\(driver.screen)")
   }
 
   @Test("the histogram follows the commit that is shown")
@@ -272,6 +293,16 @@ import Testing
     driver.press("q j j Enter")
     #expect(driver.hasQuit && driver.farewell?.contains("was written anew") == true)
     #expect(try TestFile.text(path) == "id,name\n1,Bern\n2,Kōbe\n")
+  }
+
+  @Test("a file that is opened says where one cell made its column text")
+  func exceptions() throws {
+    let path = "/tmp/strata-cells-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { TestFile.remove(path) }
+    try TestFile.write("id,amount\n1,3\n2,6\n3,n/a\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    #expect(driver.status.contains("amount is text: 1 of 3 cells is no Int"), "\(driver.screen)")
   }
 
   // MARK: Stored screens

@@ -166,7 +166,8 @@ extension Browser {
       return ("\(run.title) \(NumberFormat.percent(run.done, of: run.total)) — M shows it", .text)
     }
     if focus == .table, overlays.isEmpty, let meaning = table.signMeaning(session) { return (meaning, .dim) }
-    if !session.staged.isEmpty {
+    // Over everything else w and u mean something else.
+    if !session.staged.isEmpty, overlays.isEmpty, refusal(of: .review) == nil {
       let totals = session.staged.totals
       return (
         "staged: ~\(totals.updated) +\(totals.inserted) -\(totals.deleted) — w review and commit · u unstage last",

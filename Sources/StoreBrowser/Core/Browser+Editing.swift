@@ -46,7 +46,8 @@ extension Browser {
     if session.staged.isEmpty { session.staged.base = session.head }
     session.staged.add(step)
     saveStaged()
-    session.say(step.title)
+    let isLeftOut = step.edits.allSatisfy { $0.old?.bytes == $0.new?.bytes }
+    session.say(isLeftOut ? step.title : "staged: \(step.title)")
   }
 
   /// Takes over what was staged where the records were read.

@@ -20,7 +20,7 @@ extension Browser {
     var what: [String] = []
     if commits > 0 { what.append(NumberFormat.counted(commits, "commit")) }
     if staged > 0 {
-      what.append("\(NumberFormat.counted(staged, "staged change")), which no choice but staying keeps (w)")
+      what.append("\(NumberFormat.counted(staged, "staged change")) that only staying keeps")
     }
     let store = Self.storePath(for: file.path)
     return MenuOverlay(
@@ -38,10 +38,14 @@ extension Browser {
     let report = file.report
     if let rejection = report.rejections.first {
       session.warn("\(NumberFormat.counted(report.rejected, "row")) left out, the first: \(rejection)")
+    } else if let column = file.columns.first(where: { $0.exceptions != nil }), let others = column.exceptions {
+      let first = others.first.first.map { ": \($0.place) “\($0.text)”" } ?? ""
+      session.warn(
+        "\(column.path.shortText) is text: \(NumberFormat.count(others.others)) of \(NumberFormat.counted(others.cells, "cell")) "
+          + "\(others.others == 1 ? "is" : "are") no \(others.type)\(first)")
     } else {
       let identifier = file.isNumbered ? "rows are numbered" : "by \(file.identifier.shortText)"
-      session.say(
-        "\(file.format), \(identifier): in memory, the file stays as it is; :add-index, I, gp work as in a store")
+      session.say("in memory, \(identifier); the file stays as it is · I gp 5 as in a store")
     }
   }
 

@@ -126,8 +126,6 @@ extension Browser {
     open(.difference)
   }
 
-  private var differenceIsOpen: Bool { views.contains { $0.kind == .difference } }
-
   mutating func toggleFollowing() {
     session.isFollowing.toggle()
     if session.isFollowing {

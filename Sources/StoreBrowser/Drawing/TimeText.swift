@@ -24,6 +24,11 @@ package struct TimeText: Sendable {
   /// `2026-11-20 09:14`.
   func dayAndClock(_ time: Int64) -> String { "\(day(time)) \(clock(time))" }
 
+  /// What stands at the ends of a span: days, or times of one day.
+  func ends(_ first: Int64, _ last: Int64) -> (first: String, last: String) {
+    day(first) == day(last) ? (clockWithSeconds(first), clockWithSeconds(last)) : (day(first), day(last))
+  }
+
   /// The clock time for today, otherwise the day; in five cells without its year.
   func short(_ time: Int64, now: Int64, isNarrow: Bool = false) -> String {
     let day = day(time)

@@ -155,7 +155,7 @@ struct DescribePane: ListPane, KeptPane {
         field.index.map { "index \($0)" } ?? "no index",
       ]).joined(separator: " \(theme.dot) "))
     let quartiles = ([field.least].compactMap { $0 } + field.quartiles + [field.greatest].compactMap { $0 })
-      .map { ValueText(cell: $0).text }
+      .map(Self.text)
     if !quartiles.isEmpty {
       line(
         2, "least … greatest  ",
@@ -173,12 +173,18 @@ struct DescribePane: ListPane, KeptPane {
       4, "commonest  ",
       field.commonest.allSatisfy { $0.count == 1 }
         ? "each \(least)once"
-        : field.commonest.map { "\(ValueText(cell: $0.value).text) \(least)\(NumberFormat.count($0.count))" }
+        : field.commonest.map { "\(Self.text($0.value)) \(least)\(NumberFormat.count($0.count))" }
           .joined(separator: " \(theme.dot) "))
     line(
       5, "distinct  ",
       field.isEstimated
         ? "about \(NumberFormat.count(field.distinct)) (estimated)" : "\(NumberFormat.count(field.distinct))")
+  }
+
+  /// A value as text; an empty one is a value, and not a gap.
+  fileprivate static func text(_ value: Document) -> String {
+    if case .string("") = value { return "\"\"" }
+    return ValueText(cell: value).text
   }
 
   private static func spread(_ counts: [Int], parts: Int) -> [Double] {
@@ -229,9 +235,12 @@ private struct DescribeColumns {
         Bars.spark(field.distribution.map(Double.init), isASCII: theme.isASCII)
       }
     }
-    if width >= 130 { add("index", 12, role: .dim) { field, _ in field.index ?? "" } }
+    if width >= 130 {
+      let longestIndex = description.fields.map { SafeText.width($0.index ?? "") }.max() ?? 0
+      add("index", min(24, max(5, longestIndex)), role: .dim) { field, _ in field.index ?? "" }
+    }
     add("commonest", max(0, width - left), role: .dim) { field, theme in
-      field.commonest.prefix(4).map { "\(ValueText(cell: $0.value).text) \(NumberFormat.count($0.count))" }
+      field.commonest.prefix(4).map { "\(DescribePane.text($0.value)) \(NumberFormat.count($0.count))" }
         .joined(separator: " \(theme.dot) ")
     }
   }
@@ -248,10 +257,8 @@ private struct DescribeColumns {
 
   private static func text(_ value: Document?, _ width: Int) -> String {
     guard let value else { return "" }
-    let text = ValueText(cell: value)
-    // An empty text is a value, and not a gap in the table.
-    if case .string("") = value { return "\"\"" }
-    return text.kind == .number ? NumberFormat.fitting(text.text, in: width) : text.text
+    let text = DescribePane.text(value)
+    return ValueText(cell: value).kind == .number ? NumberFormat.fitting(text, in: width) : text
   }
 }
 

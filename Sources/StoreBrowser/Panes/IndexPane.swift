@@ -16,7 +16,10 @@ struct IndexPane: KeptPane, Equatable {
   private(set) var index: String?
   private(set) var range: KeyInterval?
   private var commit: CommitNumber?
-  private var rows: [KeyRow] = []
+  private var rows: [KeyRow] = [] {
+    didSet { widestKey = rows.lazy.map { SafeText.width(Self.text(of: $0.key)) }.max() ?? 0 }
+  }
+  private var widestKey = 0
   private var bounds: Range<Int>?
   private var total = 0
   private var selection = 0
@@ -27,7 +30,6 @@ struct IndexPane: KeptPane, Equatable {
   private var asksDistinct = false
   private(set) var verified: VerifyAnswer?
   private var problem: String?
-  private var moves = 0
   /// The rank of the table's selection that was followed last.
   private var followed: Int?
 
@@ -191,7 +193,9 @@ struct IndexPane: KeptPane, Equatable {
       if command == .lowerBound { interval.lower = bin.lower } else { interval.upper = bin.upper }
       session.intend(.setRange(interval))
     case .open where histogram.interval != nil:
-      session.intend(.setRange(histogram.interval))
+      // A bin within the range that is set is seen there with the rest of it.
+      let isInside = range != nil && histogram.ranks.flatMap { bin in bounds?.overlaps(bin) } == true
+      if !isInside { session.intend(.setRange(histogram.interval)) }
       session.intend(.focus(.table))
     case .down: selection = min(rows.count - 1, selection + 1)
     case .up: selection = max(0, selection - 1)
@@ -246,6 +250,8 @@ struct IndexPane: KeptPane, Equatable {
     return (interval ?? KeyInterval()).swiftCall(from: path)
   }
 
+  func short(_ command: Command) -> String? { command == .right ? "next bin" : nil }
+
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {
     let line = top + point.row - Self.headerRows(frame)
     guard rows.indices.contains(line) else { return }
@@ -297,7 +303,7 @@ struct IndexPane: KeptPane, Equatable {
     var pane = self
     pane.histogram.stand(at: selected?.rank)
     (pane.rows, pane.pending, pane.followed) = ([], nil, nil)
-    (pane.selection, pane.top, pane.moves) = (0, 0, 0)
+    (pane.selection, pane.top) = (0, 0)
     return pane
   }
 
@@ -340,9 +346,12 @@ struct IndexPane: KeptPane, Equatable {
       session: session)
     guard rows < inside.rows else { return }
     let titles = inside.top + rows - 1
-    grid.write("  key", at: Point(column: inside.left, row: titles), width: inside.columns, style: theme.style(.header))
+    let isTrailing = self.rows.first.map { ValueText(key: $0.key).isTrailing } ?? false
     grid.write(
-      "n   records", at: Point(column: inside.left + keyWidth(inside) + 8, row: titles),
+      "key", at: Point(column: inside.left + 2, row: titles), width: keyWidth(inside), style: theme.style(.header),
+      alignment: isTrailing ? .trailing : .leading)
+    grid.write(
+      "n  records", at: Point(column: inside.left + keyWidth(inside) + 8, row: titles),
       width: max(0, inside.columns - keyWidth(inside) - 8), style: theme.style(.header))
   }
 
@@ -373,14 +382,20 @@ struct IndexPane: KeptPane, Equatable {
       style: theme.style(answer.isClean ? .inserted : .problem))
   }
 
-  private func keyWidth(_ inside: Rect) -> Int { max(10, min(32, inside.columns / 3)) }
+  private func keyWidth(_ inside: Rect) -> Int { max(3, min(widestKey, inside.columns / 2)) }
+
+  /// A key as it is shown: texts in quotes, so that blanks at their ends are seen.
+  private static func text(of key: KeyValue) -> String {
+    let value = ValueText(key: key)
+    return value.kind == .string ? "\"\(value.text)\"" : value.text
+  }
 
   private func draw(_ row: KeyRow, before: KeyRow?, in rect: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     let width = keyWidth(rect)
     let value = ValueText(key: row.key)
     grid.write(
-      value.kind == .string ? "\"\(value.text)\"" : value.text, at: Point(column: rect.left + 2, row: rect.top),
+      Self.text(of: row.key), at: Point(column: rect.left + 2, row: rect.top),
       width: width, style: theme.style(value.role), alignment: value.isTrailing ? .trailing : .leading)
     grid.write(
       NumberFormat.count(row.count), at: Point(column: rect.left + width + 3, row: rect.top), width: 6,

@@ -93,9 +93,8 @@ struct Cockpit {
     if step.total > 0 { spans.append(Span("  \(NumberFormat.percent(step.done, of: step.total))")) }
     if let rate = step.rates.rate { spans.append(Span("  \(NumberFormat.count(Int(rate)))/s")) }
     if step.total > 0, let range = step.rates.remaining(of: step.total - step.done) {
-      let (least, most) = (range.lowerBound, range.upperBound)
-      spans.append(
-        Span("  \(TimeText.duration(seconds: least))–\(TimeText.duration(seconds: most))", theme.style(.dim)))
+      let ends = [range.lowerBound, range.upperBound].map { TimeText.duration(seconds: $0) }
+      spans.append(Span("  \(ends[0] == ends[1] ? ends[0] : ends.joined(separator: "–"))", theme.style(.dim)))
     }
     return spans
   }

@@ -31,6 +31,8 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   private(set) var problem: String?
   private var searchText: String?
   private var strip = HistoryStrip()
+  /// The commit travelled to that was followed last.
+  private var followed: CommitNumber?
   /// The lanes that the widest row of the graph takes.
   private var lanes = 1
 
@@ -93,6 +95,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
       newest = session.head
       starts = [HistoryStart(open: [session.head])]
     }
+    if !frame.isFocused { follow(session) }
     list.reveal(rows: visibleRows(frame), count: count)
     if headerRows(frame) > 0 { strip.demand(scope, columns: frame.columns, in: &session) }
     let page = missingPage(around: list.top..<list.top + max(1, frame.rows) * 2)
@@ -101,6 +104,19 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
       scope: scope, start: starts[page], page: page, isFolded: isFolded, limit: Self.pageSize)
     pending = request
     session.start(.history, .history(request))
+  }
+
+  /// Stands at the commit that the rest of the screen shows, where that is another than before.
+  private mutating func follow(_ session: Session) {
+    guard session.asOf != followed else { return }
+    followed = session.asOf
+    let shown = session.asOf ?? session.head
+    for page in counts.indices {
+      guard let line = line(of: shown, in: page) else { continue }
+      list.selection = line
+      return
+    }
+    wanted = shown
   }
 
   /// The first page that the lines need and that is not there.

@@ -43,9 +43,8 @@ struct HistoryStrip: Sendable, Equatable {
     }
     let bars = Rect(column: rect.left, row: rect.top, columns: rect.columns, rows: rect.rows - 1)
     grid.drawBars(heights, in: bars, form: form) { part in
-      part == current || part == shown ? theme.style(.found) : theme.style(.bar)
+      part == current || part == shown ? theme.style(.foundBar) : theme.style(.bar)
     }
-    drawDates(strip, in: rect, on: &grid, session: session)
     func mark(_ part: Int?, _ text: String, _ role: Role) {
       guard let part else { return }
       let column = layout.column(of: part) + layout.width / 2
@@ -56,22 +55,33 @@ struct HistoryStrip: Sendable, Equatable {
     for pin in session.outline?.pins ?? [] { mark(strip.part(of: pin.commit), theme.pinned, .marked) }
     mark(current, theme.isASCII ? "^" : "▲", .found)
     mark(shown, "@", .found)
+    drawDates(strip, in: rect, on: &grid, session: session)
   }
 
+  /// Writes the dates at the ends, and between them what is shown, each beside the marks.
   private func drawDates(_ strip: CommitStrip, in rect: Rect, on grid: inout CellGrid, session: Session) {
     let style = session.theme.style(.dim)
     let row = rect.bottom - 1
-    let isOneDay = session.time.day(strip.span.lowerBound) == session.time.day(strip.span.upperBound)
-    func text(_ date: Int64) -> String { isOneDay ? session.time.clockWithSeconds(date) : session.time.day(date) }
-    grid.write(text(strip.span.lowerBound), at: Point(column: rect.left, row: row), style: style)
-    let last = text(strip.span.upperBound)
-    grid.write(
-      last, at: Point(column: rect.right - SafeText.width(last), row: row), width: SafeText.width(last), style: style)
+    let (first, last) = session.time.ends(strip.span.lowerBound, strip.span.upperBound)
     let words =
       "\(NumberFormat.counted(strip.commitCount, "commit")) by \(strip.axis == .time ? "time" : "number"), height: records"
-    guard rect.columns > 2 * SafeText.width(last) + SafeText.width(words) + 6 else { return }
-    grid.write(
-      words, at: Point(column: rect.left, row: row), width: rect.columns, style: style, alignment: .center)
+    /// Writes a text at the first of the columns where nothing stands, with a blank on each side.
+    func write(_ text: String, at columns: some Sequence<Int>) {
+      let width = SafeText.width(text)
+      for column in columns {
+        let taken = max(rect.left, column - 1)..<min(rect.right, column + width + 1)
+        guard column >= rect.left, column + width <= rect.right,
+          taken.allSatisfy({ grid[Point(column: $0, row: row)].text == " " })
+        else { continue }
+        grid.write(text, at: Point(column: column, row: row), width: width, style: style)
+        return
+      }
+    }
+    let end = rect.right - SafeText.width(last)
+    write(first, at: rect.left..<rect.left + rect.columns / 4)
+    write(last, at: (end - rect.columns / 4...end).reversed())
+    let middle = rect.left + (rect.columns - SafeText.width(words)) / 2
+    write(words, at: middle..<middle + rect.columns / 4)
   }
 }
 

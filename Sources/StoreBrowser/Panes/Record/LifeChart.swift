@@ -89,8 +89,7 @@ struct LifeChart: Sendable, Hashable {
     grid.draw(dots(Size(columns: plot.columns, rows: plot.rows), form: session.dotForm), in: plot) { _, _ in
       theme.style(.bar)
     }
-    let first = session.time.day(points[0].date)
-    let last = session.time.day(until)
+    let (first, last) = session.time.ends(points[0].date, until)
     grid.drawAxis(
       [AxisLabel(column: 0, text: first, weight: 1), AxisLabel(column: plot.columns, text: last, weight: 2)],
       at: Point(column: plot.left, row: plot.bottom), columns: plot.columns, style: theme.style(.dim))

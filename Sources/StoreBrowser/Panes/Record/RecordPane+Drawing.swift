@@ -5,7 +5,8 @@ import TerminalKit
 extension RecordPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: 3, title: title(session), footer: footer(session), theme: theme)
+    grid.border(
+      frame, digit: 3, title: title(session, room: frame.rect.columns - 8), footer: footer(session), theme: theme)
     let inside = frame.inside
     guard place != nil else {
       grid.note("no record is selected", in: inside, style: theme.style(.dim))
@@ -33,17 +34,25 @@ extension RecordPane {
     if form == .tree { drawFacts(in: inside, isFocused: frame.isFocused, on: &grid, session: session) }
   }
 
-  private func title(_ session: Session) -> String {
-    var parts = ["Record"]
-    if let place { parts.append(named(place.identifier, label(session))) }
+  /// Which record it is, and of how it is shown and kept what there is room for.
+  private func title(_ session: Session, room: Int) -> String {
+    let separator = " \(session.theme.dot) "
+    var text = "Record"
+    if let place { text += separator + named(place.identifier, label(session)) }
+    var further: [String] = []
+    if form != .tree { further.append(form.rawValue) }
+    if showsBlame {
+      // From an older commit on where b was pressed again.
+      let from = blame.map { $0.request.from == session.shown ? "" : " from \($0.request.from)" }
+      further.append("blame\(from ?? "…")")
+    }
     if let record = answer?.record {
       let isOld = record.version != session.outline?.datastore(place?.datastore)?.descriptor.version
-      parts.append("v\(record.version)\(isOld ? " \(session.theme.warningSign) older version" : "")")
-      parts.append(NumberFormat.bytes(record.content.count))
+      further.append("v\(record.version)\(isOld ? " \(session.theme.warningSign) older version" : "")")
+      further.append(NumberFormat.bytes(record.content.count))
     }
-    if form != .tree { parts.append(form.rawValue) }
-    if showsBlame { parts.append("blame\(blame.map { " from \($0.request.from)" } ?? "…")") }
-    return parts.joined(separator: " \(session.theme.dot) ")
+    for part in further where SafeText.width(text + separator + part) <= room { text += separator + part }
+    return text
   }
 
   private func footer(_ session: Session) -> String {

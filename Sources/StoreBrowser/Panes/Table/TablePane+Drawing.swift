@@ -148,9 +148,9 @@ extension TablePane {
       [source.datastore, order, age, range, filter, standing, sort].compactMap(\.self).joined(separator: separator)
     }
     let whole = text(order, age, source.filter.map { "filter \($0)" })
-    guard let filter = source.filter, SafeText.width(whole) > room else { return whole }
-    let short = text(source.index == nil ? nil : order, nil, "filter \(filter)")
-    guard SafeText.width(short) > room else { return short }
+    guard SafeText.width(whole) > room, source.filter != nil || range != nil else { return whole }
+    let short = text(source.index == nil ? nil : order, nil, source.filter.map { "filter \($0)" })
+    guard let filter = source.filter, SafeText.width(short) > room else { return short }
     let left = room - SafeText.width(text(nil, nil, ""))
     return text(nil, nil, SafeText.cutInTheMiddle(filter, to: max(Self.leastOfFilter, left)))
   }
@@ -170,7 +170,6 @@ extension TablePane {
       let percent = count > 1 ? list.selection * 100 / (count - 1) : 100
       let bar = frame.columns >= 70 ? " " + Self.scrollBar(list.selection, of: count, theme: session.theme) : ""
       text = "row \(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(bar) \(percent)%"
-      if let plan = scan?.plan, !plan.isEmpty { text += " \(session.theme.dot) \(plan)" }
     }
     if !marks.isEmpty { text += " \(session.theme.dot) \(marks.count) marked" }
     if let range { text += " \(session.theme.dot) range of \(NumberFormat.count(range.count))" }

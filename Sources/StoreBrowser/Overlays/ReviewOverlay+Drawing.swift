@@ -1,0 +1,283 @@
+import Documents
+import DatastoreModel
+import TerminalKit
+
+/// How a review looks, and what it says of its checks.
+extension ReviewOverlay {
+  /// As large as what it shows.
+  func rect(in body: Rect, session: Session) -> Rect {
+    let columns = min(body.columns, answer.map { width(of: $0, session) } ?? 72)
+    let rows = answer == nil ? 12 : lines.count + 6
+    return body.centered(Size(columns: columns, rows: min(body.rows, max(10, rows))))
+  }
+
+  private func width(of answer: ReviewAnswer, _ session: Session) -> Int {
+    let theme = session.theme
+    let widths = lines.map { line in
+      switch line {
+      case .record(let position): 12 + SafeText.width(Self.name(of: answer.records[position]))
+      case .field(let position, let field, let part):
+        6 + Self.width(FieldText.spans(answer.records[position].fields[field], part, theme: theme))
+      case .entries(let position): 6 + SafeText.width(Self.entries(of: answer.records[position], theme))
+      case .conflict(let position, let field):
+        4 + (answer.records[position].conflict.map { Self.width(conflictSpans($0, field, theme)) } ?? 0)
+      case .note(let text, _): 2 + SafeText.width(text)
+      case .blank: 0
+      }
+    }
+    let foot = max(refusal.map { SafeText.width($0) + 4 } ?? 0, problem.map { SafeText.width($0) + 4 } ?? 0)
+    let widest = max(widths.max() ?? 0, SafeText.width(Self.headline(answer)), SafeText.width(proposedName) + 20, foot)
+    return max(60, min(120, widest + 4))
+  }
+
+  private static func width(_ spans: [Span]) -> Int { spans.reduce(0) { $0 + SafeText.width($1.text) } }
+
+  private static func name(of record: ReviewRecord) -> String {
+    "\(record.place.datastore)/\(ValueText(key: record.place.identifier.value).text)"
+      + (record.label.isEmpty ? "" : "  \(record.label)")
+  }
+
+  /// `index population 184615 → 150000   alternateNames - "Izumi" + "Izumishi"`.
+  private static func entries(of record: ReviewRecord, _ theme: Theme) -> String {
+    let shown = record.entries.prefix(8)
+    var indexes: [String] = []
+    for entry in shown where !indexes.contains(entry.index) { indexes.append(entry.index) }
+    let text = indexes.map { index in
+      let removed = shown.filter { $0.index == index && !$0.isAdded }.map(\.value)
+      let added = shown.filter { $0.index == index && $0.isAdded }.map(\.value)
+      if removed.count == 1, added.count == 1 { return "\(index) \(removed[0]) \(theme.arrow) \(added[0])" }
+      return ([index] + removed.map { "- \($0)" } + added.map { "+ \($0)" }).joined(separator: " ")
+    }
+    return "index " + text.joined(separator: "   ") + (record.entries.count > 8 ? "   …" : "")
+  }
+
+  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
+    let theme = session.theme
+    grid.fill(frame.rect)
+    grid.border(frame, digit: nil, title: title, footer: "one transaction, undoable with u", theme: theme)
+    let inside = frame.inside
+    guard let answer else {
+      drawWaiting(in: inside, on: &grid, session: session)
+      return
+    }
+    grid.write(
+      Self.headline(answer), at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2,
+      style: theme.style(.title))
+    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
+      draw(lines[line], answer, in: rect, on: &grid, theme: theme)
+    }
+    drawFoot(in: inside, on: &grid, session: session)
+  }
+
+  /// What is done before there is something to show: a proof of the index rules reads every record.
+  private func drawWaiting(in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    if let problem {
+      grid.note("✗ \(problem)", in: inside, style: theme.style(.problem))
+      return
+    }
+    guard let work = session.running[.review], let progress = work.progress, progress.found == .proof,
+      let total = progress.total, total > 0
+    else {
+      grid.note("looking at what would change…", in: inside, style: theme.style(.dim))
+      return
+    }
+    let room = max(4, min(48, inside.columns - 12))
+    let seconds = Double(session.now - work.startedAt) / 1e9
+    let rate = seconds > 0 ? "   \(NumberFormat.count(Int(Double(progress.done) / seconds)))/s" : ""
+    let lines: [[Span]] = [
+      [Span("which fields are the indexes made from? every record is asked", theme.style(.title))], [],
+      [
+        Span(
+          Bars.progress(progress.done, of: total, width: room, isASCII: theme.isASCII), theme.style(.bar)),
+        Span("  \(NumberFormat.percent(progress.done, of: total))"),
+      ],
+      [Span("\(NumberFormat.count(progress.done)) of \(NumberFormat.count(total)) records\(rate)")], [],
+      [Span("once for this state of the store · Esc cancels, what is staged stays staged", theme.style(.dim))],
+    ]
+    for (row, spans) in lines.enumerated() where row < inside.rows {
+      grid.write(spans, at: Point(column: inside.left + 1, row: inside.top + row), width: inside.columns - 2)
+    }
+    grid.cursor = inside.origin
+  }
+
+  private func committingSpans(_ session: Session, width: Int) -> [Span] {
+    let theme = session.theme
+    guard let progress = session.running[.commit]?.progress, let total = progress.total, total > 0 else {
+      return [Span("committing…", theme.style(.dim))]
+    }
+    let text =
+      "\(progress.found == .proof ? "asking every record" : "committing")  \(NumberFormat.count(progress.done)) of "
+      + "\(NumberFormat.count(total))  \(NumberFormat.percent(progress.done, of: total))  Esc cancels"
+    let room = max(0, min(40, width - SafeText.width(text) - 2))
+    return [
+      Span(Bars.progress(progress.done, of: total, width: room, isASCII: theme.isASCII), theme.style(.bar)),
+      Span("  \(text)", theme.style(.dim)),
+    ]
+  }
+
+  private func drawFoot(in inside: Rect, on grid: inout CellGrid, session: Session) {
+    let theme = session.theme
+    let row = inside.bottom - 1
+    if let problem {
+      for (offset, line) in "✗ \(problem)".wrapped(to: inside.columns - 2).prefix(1).enumerated() {
+        grid.write(
+          line, at: Point(column: inside.left + 1, row: row - 1 + offset), width: inside.columns - 2,
+          style: theme.style(.problem))
+      }
+    }
+    if isCommitting {
+      grid.write(
+        committingSpans(session, width: inside.columns - 2), at: Point(column: inside.left + 1, row: row),
+        width: inside.columns - 2)
+    } else if let name {
+      grid.write("commit name  ", at: Point(column: inside.left + 1, row: row), style: theme.style(.title))
+      name.draw(into: &grid, at: Point(column: inside.left + 14, row: row), width: max(4, inside.columns - 15))
+    } else if problem == nil, let refusal {
+      grid.write(
+        "✗ \(refusal)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
+        style: theme.style(.problem))
+    } else {
+      var verb = "name and commit"
+      if case .migration = subject { verb = "run the migration with these changes, in one transaction" }
+      grid.write(
+        "\(theme.enterKey) \(verb)", at: Point(column: inside.left + 1, row: row), width: inside.columns - 2,
+        style: theme.style(.dim))
+    }
+  }
+
+  private var title: String {
+    switch subject {
+    case .staged: "w  Review and commit"
+    case .undo(let commit, let isRedo): "\(isRedo ? "^r  Redo: take back the undo" : "u  Undo: take back") \(commit)"
+    case .migration: "a  Mend these records and run the migration again"
+    case .restore(let commit, let datastore): "Restore \(datastore ?? "the whole store") to \(commit)"
+    }
+  }
+
+  private static func headline(_ answer: ReviewAnswer) -> String {
+    var parts = answer.counts.map {
+      "\($0.datastore)  ~\(NumberFormat.count($0.updated)) +\(NumberFormat.count($0.inserted)) -\(NumberFormat.count($0.deleted))"
+    }
+    if let commit = answer.subjectCommit, !commit.action.isEmpty { parts.insert("“\(commit.action)”", at: 0) }
+    let records = answer.counts.reduce(0) { $0 + $1.updated + $1.inserted + $1.deleted }
+    parts.append("\(NumberFormat.count(records)) \(records == 1 ? "record" : "records")")
+    if let preview = answer.preview {
+      let entries = preview.addedEntries + preview.removedEntries
+      parts.append("\(NumberFormat.count(entries)) index \(entries == 1 ? "entry" : "entries")")
+      parts.append("\(NumberFormat.bytes(preview.byteCount)) to write")
+    }
+    return parts.joined(separator: "   ")
+  }
+
+  private func draw(_ line: Line, _ answer: ReviewAnswer, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
+    switch line {
+    case .record(let position):
+      let record = answer.records[position]
+      let (sign, role) = StoresPane.sign(of: record.kind)
+      let count = record.fields.count == 1 ? "1 field" : "\(record.fields.count) fields"
+      grid.write(sign, at: Point(column: rect.left + 2, row: rect.top), width: 1, style: theme.style(role))
+      grid.write(
+        Self.name(of: record), at: Point(column: rect.left + 4, row: rect.top), width: rect.columns - 5 - count.count,
+        style: theme.style(record.kind == .delete ? .deleted : .title))
+      grid.write(count, at: rect.origin, width: rect.columns - 1, style: theme.style(.dim), alignment: .trailing)
+    case .field(let position, let field, let part):
+      grid.write(
+        FieldText.spans(answer.records[position].fields[field], part, theme: theme),
+        at: Point(column: rect.left + 6, row: rect.top), width: max(0, rect.columns - 6))
+    case .entries(let position):
+      grid.write(
+        Self.entries(of: answer.records[position], theme), at: Point(column: rect.left + 6, row: rect.top),
+        width: max(0, rect.columns - 6), style: theme.style(.dim))
+    case .conflict(let position, let field):
+      guard let conflict = answer.records[position].conflict else { return }
+      grid.write(
+        conflictSpans(conflict, field, theme), at: Point(column: rect.left + 4, row: rect.top),
+        width: max(0, rect.columns - 4))
+    case .note(let text, let kind):
+      let role: Role =
+        switch kind {
+        case .good: .inserted
+        case .warning: .warning
+        case .problem: .problem
+        case .dim: .dim
+        }
+      grid.write(
+        text, at: Point(column: rect.left + 2, row: rect.top), width: rect.columns - 2, style: theme.style(role))
+    case .blank: break
+    }
+  }
+
+  private func conflictSpans(_ conflict: EditConflict, _ place: Int, _ theme: Theme) -> [Span] {
+    guard conflict.fields.indices.contains(place) else {
+      return [
+        Span("✗ \(conflict.sentence)  ", theme.style(.problem)), Span("m mine · t theirs", theme.style(.dim)),
+      ]
+    }
+    let field = conflict.fields[place]
+    func text(_ value: Document?) -> String { value.map { ValueText(literal: $0).text } ?? "(none)" }
+    let choice = choices[conflict.place]?[field.path]
+    return [
+      Span("✗ \(field.path.shortText)  ", theme.style(.problem)),
+      Span("\(choice == .base ? theme.check : "")base \(text(field.base))   "),
+      Span("\(choice == .mine ? theme.check : "")mine \(text(field.mine))   ", theme.style(.inserted)),
+      Span("\(choice == .theirs ? theme.check : "")theirs \(text(field.theirs))", theme.style(.changed)),
+      Span("   m mine · t theirs · b base", theme.style(.dim)),
+    ]
+  }
+
+  static func word(_ side: MergeSide) -> String {
+    switch side {
+    case .base: "base"
+    case .mine: "mine"
+    case .theirs: "theirs"
+    }
+  }
+
+  /// What was found out before it is written, line by line.
+  func checks(_ answer: ReviewAnswer) -> [(String, Line.Kind)] {
+    var notes: [(String, Line.Kind)] = []
+    if let rebased = answer.rebased, rebased.hasMoved {
+      let from = rebased.from.map { "\($0)" } ?? "the beginning"
+      if rebased.conflicts.isEmpty {
+        notes.append(("⚠ the head moved \(from) → \(rebased.to) since you began: no field overlaps", .warning))
+      } else {
+        notes.append(
+          ("✗ the head moved \(from) → \(rebased.to): choose m mine, t theirs or b base for each field", .problem))
+      }
+    }
+    if let merge = answer.subjectCommit, merge.parents.count > 1 {
+      let count = answer.counts.reduce(0) { $0 + $1.inserted + $1.updated + $1.deleted }
+      notes.append(
+        (
+          "⚠ the other side's work is taken back here, and everywhere at the next exchange: "
+            + NumberFormat.counted(count, "record"), .warning
+        ))
+      if answer.isMergeSent == false { notes.append(("nobody else has this merge yet: B steps back before it", .dim)) }
+    }
+    guard let preview = answer.preview else { return notes }
+    notes.append(
+      (
+        "index entries: +\(NumberFormat.count(preview.addedEntries)) -\(NumberFormat.count(preview.removedEntries))",
+        .dim
+      ))
+    if preview.refusals.isEmpty { notes.append(("✓ every index stays right", .good)) }
+    for refusal in preview.refusals.prefix(5) {
+      notes.append(
+        (
+          "✗ \(refusal.index.map { "index \($0): " } ?? "")\(refusal.reason)"
+            + (refusal.canBeMarkedStale ? " — X marks it stale instead" : ""), .problem
+        ))
+    }
+    if preview.uniqueness.isEmpty {
+      notes.append(("✓ no value belongs to two records", .good))
+    }
+    for conflict in preview.uniqueness.prefix(5) {
+      notes.append(
+        ("\(conflict.isEnforced ? "✗" : "⚠") \(conflict.sentence)", conflict.isEnforced ? .problem : .warning))
+    }
+    notes += preview.dangling.prefix(5).map { ("⚠ \($0.sentence)", .warning) }
+    if preview.dangling.count > 5 { notes.append(("⚠ and more references would name what is not there", .warning)) }
+    return notes
+  }
+}
