@@ -127,6 +127,7 @@ class Film:
     """The screens of a moving picture, each with how long it is shown; those that are alike are one."""
 
     KEY = 160  # milliseconds that the screen after a key is shown
+    ZOOM = 1.5  # so that it can be read at half its size
 
     def __init__(self, program):
         self.program, self.frames = program, []
@@ -146,7 +147,7 @@ class Film:
             for number, (picture, _) in enumerate(self.frames):
                 source, target = f"{folder}/{number}.svg", f"{folder}/{number}.png"
                 pathlib.Path(source).write_text(picture)
-                subprocess.run(["rsvg-convert", "-o", target, source], check=True)
+                subprocess.run(["rsvg-convert", "--zoom", str(self.ZOOM), "-o", target, source], check=True)
                 images.append(Image.open(target).convert("RGB"))
         # One palette for all: of the frames beside each other.
         strip = Image.new("RGB", (images[0].width, images[0].height * min(8, len(images))))
@@ -154,6 +155,7 @@ class Film:
             strip.paste(images[place * len(images) // min(8, len(images))], (0, place * images[0].height))
         palette = strip.quantize(64, dither=Image.Dither.NONE)
         images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+        print(f"{sum(time for _, time in self.frames) / 1000:.0f} seconds, {len(images)} pictures")
         images[0].save(path, save_all=True, append_images=images[1:], duration=[time for _, time in self.frames],
                        loop=0, optimize=True, disposal=1)
 
@@ -187,12 +189,14 @@ def play(program, steps, film=None):
 
 # The picture
 
-WIDTH, HEIGHT, MARGIN = 8.4, 18, 12
+WIDTH, HEIGHT, MARGIN = 8.43, 18, 12  # the advance of DejaVu Sans Mono at 14 px
 PAPER, INK = "#1d2026", "#d8dee9"
 NAMED = {"black": "#3b4252", "red": "#e06c75", "green": "#98c379", "brown": "#e5c07b", "blue": "#61afef",
          "magenta": "#c678dd", "cyan": "#56b6c2", "white": "#d8dee9", "brightblack": "#7f8a9c",
          "brightred": "#ff7b86", "brightgreen": "#b5e890", "brightbrown": "#ffd68a", "brightblue": "#86c8ff",
          "brightmagenta": "#e29bf5", "bfightmagenta": "#e29bf5", "brightcyan": "#7fdde8", "brightwhite": "#ffffff"}
+EIGHTHS = " ▁▂▃▄▅▆▇█"  # bars from below; from the left there are fewer in use
+BESIDE = {"▏": 1, "▎": 2, "▍": 3, "▌": 4, "▋": 5, "▊": 6, "▉": 7}
 BOX = {"─": "lr", "━": "LR", "│": "ud", "┃": "UD", "┌": "dr", "┐": "dl", "└": "ur", "┘": "ul", "┏": "DR", "┓": "DL",
        "┗": "UR", "┛": "UL", "├": "udr", "┤": "udl", "┬": "dlr", "┴": "ulr", "┼": "udlr", "╭": "dr", "╮": "dl", "╯": "ul"}
 
@@ -242,7 +246,7 @@ def draw(run, row, backgrounds, texts):
     columns = len(text) if text.isascii() else 2 if wide(text) else 1
     if paper != PAPER:
         backgrounds.append(
-            f'<rect x="{x:.1f}" y="{y}" width="{columns * WIDTH:.1f}" height="{HEIGHT}" fill="{paper}"/>\n')
+            f'<rect x="{x:.2f}" y="{y}" width="{columns * WIDTH:.2f}" height="{HEIGHT}" fill="{paper}"/>\n')
     if text in BOX:
         middle = (x + WIDTH / 2, y + HEIGHT / 2)
         ends = {"u": (middle[0], y), "d": (middle[0], y + HEIGHT), "l": (x, middle[1]), "r": (x + WIDTH, middle[1])}
@@ -251,6 +255,14 @@ def draw(run, row, backgrounds, texts):
             texts.append(
                 f'<path d="M{middle[0]:.1f} {middle[1]:.1f}L{end[0]:.1f} {end[1]:.1f}" stroke="{ink}" '
                 f'stroke-width="{2 if side.isupper() else 1}" stroke-linecap="square"/>\n')
+        return
+    if text in EIGHTHS and len(text) == 1 and text != " " or text in BESIDE:  # a font leaves gaps between lines
+        part = EIGHTHS.find(text) / 8 if text in EIGHTHS else 1
+        left = BESIDE.get(text, 8) / 8
+        opacity = ' opacity="0.6"' if dim else ""
+        backgrounds.append(
+            f'<rect x="{x:.2f}" y="{y + HEIGHT * (1 - part):.2f}" width="{WIDTH * left:.2f}" '
+            f'height="{HEIGHT * part:.2f}" fill="{ink}"{opacity}/>\n')
         return
     words = text.lstrip(" ")
     if not words.strip():
