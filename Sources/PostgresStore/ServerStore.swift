@@ -74,26 +74,15 @@ package final class ServerStore: Sendable {
 
   /// Asks for the newest state: one round trip.
   @discardableResult
-  package func refresh() throws(ServerError) -> ServerView { try refresh(since: knownCatalog, along: []).view }
+  package func refresh() throws(ServerError) -> ServerView {
+    let question = question(nil)
+    return try take(pool.read(question.statements(tables)), of: question).view
+  }
 
-  /// Asks for the newest state, and for more along with it.
-  func refresh(
-    since catalog: ServerCatalog, along statements: [Statement]
-  ) throws(ServerError) -> (view: ServerView, along: [Rows]) {
-    let rows = try pool.read(
-      [
-        tables.statement(
-          "head",
-          "select \(ServerCommit.columns), s.newest from {store} s left join {commit} c on c.number = s.head where s.one",
-          []),
-        // After the head: it may tell of more trees than belong to it, never of fewer.
-        catalog.missing(tables),
-      ] + statements)
-    guard rows[0].count == 1 else { throw .damaged(what: "the row of the store is missing") }
-    let newest = rows[0].number(0, ServerCommit.columnCount)
-    let head = rows[0].isNull(0, 0) ? nil : ServerCommit(rows[0], 0)
-    take(head: head, newest: newest, trees: rows[1], since: catalog.upTo)
-    return (self.head, Array(rows[2...]))
+  /// What is asked for to hear of the newest state.
+  func question(_ ahead: ReadAhead?) -> NewestQuestion {
+    let known = known.withLock { $0 }
+    return NewestQuestion(ahead: ahead, head: known.head, newest: known.newest, catalog: known.catalog)
   }
 
   /// Takes note of what the server said: its head, the newest state, and what happened to the trees since a commit.

@@ -1,4 +1,5 @@
 import DatastoreModel
+import Locks
 import StorageEngine
 
 extension DatastoreCore {
@@ -15,13 +16,26 @@ extension DatastoreCore {
   func load(_ identifier: Identifier) async throws -> Instance? {
     if store.connection.slices.isUsedUp() { await store.connection.slices.giveWay() }
     let key = try key(of: identifier)
-    if store.connection.isServed { return try await ServerThreads.run { try await loadServed(key) } }
-    return try await loadHere(key)
+    guard store.connection.isServed else { return try await loadHere(key) }
+    let foresight = Foresight.keys([ForeseenKey(tree: recordsTree, key: key)])
+    guard let asked = try ask(foresight) else {
+      return try await ServerThreads.run { try await loadServed(key, foresight) }
+    }
+    // Most answers are there before another thread was.
+    if asked.isAnswered { return try await loadServed(key, .asked(asked)) }
+    return try await ServerThreads.run { try await loadServed(key, .asked(asked)) }
+  }
+
+  /// Asks a server for what will be read of its newest state, where that is all that will be asked.
+  private func ask(_ foresight: Foresight) throws -> (any AskedServer)? {
+    guard view == nil, Transactions.current == nil, fitting.withLock({ $0 != nil }) else { return nil }
+    try store.requireOpen()
+    return try store.connection.storeForReading(forWriter: !store.isReadOnly)?.ask(foresight)
   }
 
   /// The newest state and the record come together.
-  private func loadServed(_ key: [UInt8]) async throws -> Instance? {
-    let state = try await ready(foreseeing: .keys([ForeseenKey(tree: recordsTree, key: key)]))
+  private func loadServed(_ key: [UInt8], _ foresight: Foresight) async throws -> Instance? {
+    let state = try await ready(foreseeing: foresight)
     guard let tree = try state.tree(recordsTree), let record = try tree.record(at: identifiers.order.place(of: key))
     else { return nil }
     return try await coder.decode(record).instance

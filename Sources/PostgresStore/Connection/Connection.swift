@@ -67,8 +67,27 @@ final class Connection: @unchecked Sendable {
   /// - Parameter isCounted: false for what nobody waits for.
   @discardableResult
   func exchange(_ statements: [Statement], isCounted: Bool = true) throws(ServerError) -> [Rows] {
-    guard !isLost else { throw lost("it was lost before") }
     if isCounted { counters.add() }
+    return try receive(send(statements))
+  }
+
+  /// Sends statements in one flush, for whose answers nobody waits yet.
+  func begin(_ statements: [Statement]) throws(ServerError) -> [Expected] {
+    counters.add()
+    let expected = try send(statements)
+    guard PQflush(handle) >= 0 else { throw lost() }
+    return expected
+  }
+
+  /// Waits for an answer, a millisecond at most; whether it begins to come.
+  func isAnswered() -> Bool {
+    if isLost || PQisBusy(handle) == 0 { return true }
+    var poller = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+    return poll(&poller, 1, 1) > 0
+  }
+
+  private func send(_ statements: [Statement]) throws(ServerError) -> [Expected] {
+    guard !isLost else { throw lost("it was lost before") }
     var expected: [Expected] = []
     for (place, statement) in statements.enumerated() {
       if let name = statement.name, url.prepares {
@@ -85,16 +104,17 @@ final class Connection: @unchecked Sendable {
       expected.append(.rows(place))
     }
     guard PQpipelineSync(handle) == 1 else { throw lost() }
-    return try receive(expected)
+    return expected
   }
 
-  private enum Expected {
+  /// What the answers to an exchange are about.
+  enum Expected {
     case prepare(String, Int)
     case rows(Int)
   }
 
   /// Reads the answers up to the mark that ends the exchange.
-  private func receive(_ expected: [Expected]) throws(ServerError) -> [Rows] {
+  func receive(_ expected: [Expected]) throws(ServerError) -> [Rows] {
     var rows: [Rows] = []
     var failure: SQLError?
     for answer in expected {

@@ -34,6 +34,12 @@ final class ConnectionPool: Sendable {
     }
   }
 
+  /// Sends statements that only read, without waiting for their answers; nil where no connection is idle that could.
+  func ask(_ statements: [Statement]) -> AskedExchange? {
+    guard let connection = takeIdle(), let expected = try? connection.begin(statements) else { return nil }
+    return AskedExchange(connection, expected) { [weak self] in self?.keep(connection) }
+  }
+
   /// Calls `body` with a connection that is its own for the time. Nothing is tried again.
   func with<R>(_ body: (Connection) throws(ServerError) -> R) throws(ServerError) -> R {
     let connection: Connection
@@ -51,6 +57,33 @@ final class ConnectionPool: Sendable {
 
   /// Closes those that nobody uses.
   func close() { idle.withLock { $0.removeAll() } }
+}
+
+/// Statements that are under way. Where nobody takes the answers, the connection is closed.
+final class AskedExchange: Sendable {
+  private let connection: Connection
+  private let expected: Mutex<[Connection.Expected]?>
+  private let giveBack: @Sendable () -> Void
+
+  init(_ connection: Connection, _ expected: [Connection.Expected], _ giveBack: @escaping @Sendable () -> Void) {
+    self.connection = connection
+    self.expected = Mutex(expected)
+    self.giveBack = giveBack
+  }
+
+  /// Whether the answers come within a millisecond. For who has asked.
+  func isAnswered() -> Bool { connection.isAnswered() }
+
+  /// Waits for the answers; nil where they were taken already, or the connection was lost, so that they are to be asked for again.
+  func take() throws(ServerError) -> [Rows]? {
+    guard let expected = expected.withLock({ $0.take() }) else { return nil }
+    defer { giveBack() }
+    do throws(ServerError) {
+      return try connection.receive(expected)
+    } catch .connectionLost {
+      return nil
+    }
+  }
 }
 
 /// How often a server was waited for.

@@ -11,6 +11,8 @@ package final class ServerEngine: Engine {
   let record: RecordOfEntry
   let commits = KnownCommits()
   private let work = Mutex<Lease?>(nil)
+  /// How many questions shall not be waited for by their caller.
+  private let slowness = Atomic(0)
   /// How many of the records that were written by themselves into a tree were new, one after the other.
   private let insertions = Mutex<[TreeName: Int]>([:])
 
@@ -66,6 +68,15 @@ package final class ServerEngine: Engine {
   package func refresh(foreseeing foresight: Foresight) throws(StorageError) -> View {
     let (view, answer) = try onServer { () throws(ServerError) in try server.refresh(foreseeing: foresight) }
     return self.view(view, answer)
+  }
+
+  /// Where an answer took long, the next ones are waited for elsewhere.
+  package func ask(_ foresight: Foresight) -> (any AskedServer)? {
+    if slowness.load(ordering: .relaxed) > 0 {
+      slowness.subtract(1, ordering: .relaxed)
+      return nil
+    }
+    return server.ask(foresight) { [weak self] in self?.slowness.store(100, ordering: .relaxed) }
   }
 
   /// Only the server knows whether others have committed.

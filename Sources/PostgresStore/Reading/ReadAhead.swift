@@ -25,6 +25,7 @@ struct ReadAhead: Sendable {
       let places = keys.compactMap { key in number(key.tree).map { TreeKey(tree: $0, key: key.key) } }
       if places.isEmpty { return nil }
       question = .keys(places)
+    case .asked: return nil
     case .page(let request):
       guard let tree = number(request.tree) else { return nil }
       let records = request.records.flatMap(number)
@@ -34,17 +35,30 @@ struct ReadAhead: Sendable {
   }
 
   /// `current` alone is the newest state, and within one statement the number of that is known.
-  func statement(_ tables: Tables) -> Statement {
+  ///
+  /// - Parameter newest: the newest state that is known. Of another one the head comes along with keys: `head` tells it.
+  func statement(_ tables: Tables, known newest: UInt64) -> Statement {
+    let newest = SQLValue.int(Int64(bitPattern: newest))
     switch question {
-    case .keys(let places):
+    case .keys(let places) where places.count == 1:
       return tables.statement(
         "findNewest",
         """
-        select s.newest, k.place::integer, \(ServerEntry.columns("e"))
-        from {store} s cross join unnest($1::integer[], $2::bytea[]) with ordinality k (tree, key, place)
-          left join lateral (select c.* from {current} c where c.tree = k.tree and c.key = k.key) e on true
+        select s.newest, 1, \(ServerEntry.columns("e")), \(ServerCommit.columns)
+        from {store} s left join {commit} c on c.number = s.head and s.newest <> $1
+          left join {current} e on e.tree = $2 and e.key = $3
         where s.one
-        """, [.int32s(places.map(\.tree)), .byteArrays(places.map(\.key))])
+        """, [newest, .int32(places[0].tree), .bytes(places[0].key)])
+    case .keys(let places):
+      return tables.statement(
+        "findAllNewest",
+        """
+        select s.newest, k.place::integer, \(ServerEntry.columns("e")), \(ServerCommit.columns)
+        from {store} s left join {commit} c on c.number = s.head and s.newest <> $1
+          cross join unnest($2::integer[], $3::bytea[]) with ordinality k (tree, key, place)
+          left join {current} e on e.tree = k.tree and e.key = k.key
+        where s.one
+        """, [newest, .int32s(places.map(\.tree)), .byteArrays(places.map(\.key))])
     case .page(let request, let tree, let records):
       let order = request.isReversed ? "desc" : "asc"
       let range = KeyRange(from: request.lower, to: request.upper)
@@ -71,6 +85,15 @@ struct ReadAhead: Sendable {
     }
   }
 
+  /// Whether the head comes along.
+  var tellsHead: Bool { if case .keys = question { true } else { false } }
+
+  /// The head that came along; nil where it is still the known one.
+  func head(_ rows: Rows) -> ServerCommit? {
+    let column = 2 + ServerEntry.columnCount
+    return rows.count > 0 && !rows.isNull(0, column) ? ServerCommit(rows, 0, at: column) : nil
+  }
+
   /// The answer, where it is one of this state.
   func answer(_ rows: Rows, asOf newest: UInt64) -> Answer? {
     guard rows.count > 0, rows.number(0, 0) == newest else { return nil }
@@ -92,13 +115,92 @@ struct ReadAhead: Sendable {
   }
 }
 
+/// The question for the newest state, with what will be read of it, under way.
+final class AskedState: AskedServer {
+  private let exchange: AskedExchange
+  let question: NewestQuestion
+  let foresight: Foresight
+  /// Told where the answer takes long.
+  private let isSlow: @Sendable () -> Void
+
+  init(
+    _ exchange: AskedExchange, _ question: NewestQuestion, _ foresight: Foresight,
+    isSlow: @escaping @Sendable () -> Void
+  ) {
+    (self.exchange, self.question, self.foresight, self.isSlow) = (exchange, question, foresight, isSlow)
+  }
+
+  var isAnswered: Bool {
+    if exchange.isAnswered() { return true }
+    isSlow()
+    return false
+  }
+
+  func take() throws(ServerError) -> [Rows]? { try exchange.take() }
+}
+
+/// The question for the newest state, which tells what is read of it by the way.
+struct NewestQuestion: Sendable {
+  let ahead: ReadAhead?
+  /// What is known as it is asked: nothing of that comes again.
+  let head: ServerCommit?
+  let newest: UInt64
+  let catalog: ServerCatalog
+
+  func statements(_ tables: Tables) -> [Statement] {
+    var statements: [Statement] = []
+    if ahead?.tellsHead != true {
+      statements.append(
+        tables.statement(
+          "head",
+          "select \(ServerCommit.columns), s.newest from {store} s left join {commit} c on c.number = s.head where s.one",
+          []))
+    } else if let ahead {
+      statements.append(ahead.statement(tables, known: newest))
+    }
+    // After the head: it may tell of more trees than belong to it, never of fewer.
+    statements.append(catalog.missing(tables))
+    if let ahead, !ahead.tellsHead { statements.append(ahead.statement(tables, known: newest)) }
+    return statements
+  }
+}
+
 extension ServerStore {
   /// Asks for the newest state, and along with it for what will be read of it: one round trip. No answer comes where somebody committed
   /// between the two.
   func refresh(foreseeing foresight: Foresight) throws(ServerError) -> (view: ServerView, answer: ReadAhead.Answer?) {
-    let catalog = knownCatalog
-    guard let ahead = ReadAhead(foresight, catalog) else { return (try refresh(), nil) }
-    let (view, along) = try refresh(since: catalog, along: [ahead.statement(tables)])
-    return (view, along.first.flatMap { ahead.answer($0, asOf: view.asOf) })
+    var foresight = foresight
+    if case .asked(let asked as AskedState) = foresight {
+      if let rows = try asked.take() { return try take(rows, of: asked.question) }
+      foresight = asked.foresight
+    }
+    let question = question(ReadAhead(foresight, knownCatalog))
+    return try take(pool.read(question.statements(tables)), of: question)
+  }
+
+  /// Asks for the same without waiting; nil where nothing can be asked at once.
+  func ask(_ foresight: Foresight, isSlow: @escaping @Sendable () -> Void) -> AskedState? {
+    guard let ahead = ReadAhead(foresight, knownCatalog) else { return nil }
+    let question = question(ahead)
+    return pool.ask(question.statements(tables)).map { AskedState($0, question, foresight, isSlow: isSlow) }
+  }
+
+  func take(
+    _ rows: [Rows], of question: NewestQuestion
+  ) throws(ServerError) -> (view: ServerView, answer: ReadAhead.Answer?) {
+    guard rows[0].count > 0 else { throw .damaged(what: "the row of the store is missing") }
+    guard let ahead = question.ahead, ahead.tellsHead else {
+      let head = rows[0].isNull(0, 0) ? nil : ServerCommit(rows[0], 0)
+      take(
+        head: head, newest: rows[0].number(0, ServerCommit.columnCount), trees: rows[1], since: question.catalog.upTo)
+      let view = self.head
+      return (view, rows.count > 2 ? question.ahead?.answer(rows[2], asOf: view.asOf) : nil)
+    }
+    let newest = rows[0].number(0, 0)
+    take(
+      head: newest == question.newest ? question.head : ahead.head(rows[0]), newest: newest, trees: rows[1],
+      since: question.catalog.upTo)
+    let view = self.head
+    return (view, ahead.answer(rows[0], asOf: view.asOf))
   }
 }

@@ -34,15 +34,18 @@ package struct ServerCommit: Hashable, Sendable {
 }
 
 extension ServerCommit {
-  init(_ rows: Rows, _ row: Int) {
+  init(_ rows: Rows, _ row: Int, at column: Int = 0) {
     self.init(
-      number: rows.number(row, 0), origin: rows.number(row, 1), originNumber: rows.number(row, 2),
-      parents: rows.ints(row, 3).map { UInt64(bitPattern: $0) }, date: rows.int(row, 4), action: rows.text(row, 5),
-      program: rows.text(row, 6), author: rows.text(row, 7),
-      flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 8))),
-      undoes: rows.int(row, 9) == 0 ? nil : rows.number(row, 9),
-      restores: rows.int(row, 10) == 0 ? nil : rows.number(row, 10), bytes: rows.number(row, 11),
-      pedigree: Pedigree(text: rows.text(row, 12)))
+      number: rows.number(row, column), origin: rows.number(row, column + 1),
+      originNumber: rows.number(row, column + 2),
+      parents: rows.ints(row, column + 3).map { UInt64(bitPattern: $0) }, date: rows.int(row, column + 4),
+      action: rows.text(row, column + 5),
+      program: rows.text(row, column + 6), author: rows.text(row, column + 7),
+      flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, column + 8))),
+      undoes: rows.int(row, column + 9) == 0 ? nil : rows.number(row, column + 9),
+      restores: rows.int(row, column + 10) == 0 ? nil : rows.number(row, column + 10),
+      bytes: rows.number(row, column + 11),
+      pedigree: Pedigree(text: rows.text(row, column + 12)))
   }
 }
 

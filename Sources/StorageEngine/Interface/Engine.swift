@@ -29,6 +29,9 @@ package protocol Engine: AnyObject, Sendable {
   func refresh() throws(StorageError) -> View
   /// The same; a server answers along with it what will be read next.
   func refresh(foreseeing: Foresight) throws(StorageError) -> View
+  /// Asks a server for its newest state and for what will be read of it, without waiting; the answer is what `refresh` gets that foresees it.
+  /// Nil where that is no gain: for a file, and where answers take long.
+  func ask(_ foresight: Foresight) -> (any AskedServer)?
   /// A number that stays the same for as long as `refresh` would answer the same view; nil where only `refresh` can tell.
   var visibleState: UInt64? { get }
   /// The state as of a commit, of any branch.
@@ -116,6 +119,7 @@ extension Engine {
   }
 
   package func refresh(foreseeing: Foresight) throws(StorageError) -> View { try refresh() }
+  package func ask(_ foresight: Foresight) -> (any AskedServer)? { nil }
 
   package nonisolated(nonsending) func begin() async throws(StorageError) -> Transaction {
     try await begin(on: nil)

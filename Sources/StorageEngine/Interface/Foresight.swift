@@ -4,6 +4,14 @@ package enum Foresight: Sendable {
   case keys([ForeseenKey])
   /// The page that will be asked for first.
   case page(PageRequest)
+  /// What a server was asked for already.
+  case asked(any AskedServer)
+}
+
+/// A question to a server that is under way.
+package protocol AskedServer: AnyObject, Sendable {
+  /// Whether the answer is there, or comes within a millisecond. Where it does not, those that follow are not waited for at once.
+  var isAnswered: Bool { get }
 }
 
 /// A key of a tree.
