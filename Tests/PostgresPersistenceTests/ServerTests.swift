@@ -248,6 +248,33 @@ struct ServerTests {
     #expect(try engine.commit(first.id.rawValue).counts.first?.inserted == 1_499)
   }
 
+  @Test("changes of hundreds of records that were told ahead are looked up at once")
+  func foreseenChanges() async throws {
+    let persistence = try other()
+    let books = PlainBookFormat.datastore(persistence)
+    try await persistence.perform { for book in Book.numbered(1...200) { try await books.persist(book) } }
+    let engine = try persistence._store.engine()
+    let tree = try #require(try engine.head.tree(.records(of: "Books")))
+    let found = try (0..<UInt64(200)).map { place in
+      var cursor = tree.cursor()
+      try cursor.seek(rank: place)
+      return try #require(cursor.current)
+    }
+    let keys = found.map(\.key.array)
+    let records = try found.map { try tree.value(of: try #require($0.payload.record)).array }
+    let before = engine.counts.roundTrips
+    let transaction = try engine.beginBlocking()
+    let writer = DatastoreWriter(try DatastoreDescriptor(bytes: tree.attributes.array), in: transaction)
+    try writer.foresee(keys.map { ($0, []) }) { _ in [] }
+    for (key, record) in zip(keys, records.reversed()) {
+      try writer.put(key, record, values: [], replacing: try writer.current(key), oldValues: [])
+    }
+    try writer.finish()
+    _ = try transaction.commit()
+    #expect(engine.counts.roundTrips - before == 3)
+    #expect(try await books.load(1)?.id == 200)
+  }
+
   @Test("to prove which fields the indexes are made from, the browser asks for hundreds of records at once")
   func proofs() async throws {
     let persistence = try other()

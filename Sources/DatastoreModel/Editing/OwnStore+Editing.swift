@@ -62,8 +62,11 @@ struct EditApplication {
     let indexing = try permitted(RecordIndexing(datastore, progress: options.proofProgress))
     let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
     var conflicts: [EditConflict] = []
-    for edit in edits {
+    for (place, edit) in edits.enumerated() {
       do {
+        if place % Self.foreseenCount == 0 {
+          try foresee(edits[place...].prefix(Self.foreseenCount), indexing, writer)
+        }
         try apply(edit, indexing, writer)
       } catch .conflict(let found) {
         conflicts += found
@@ -74,6 +77,21 @@ struct EditApplication {
     }
     try onWriter { try writer.finish() }
     return conflicts
+  }
+
+  /// So many edits are looked up at once on a server.
+  private static let foreseenCount = 256
+
+  private func foresee(
+    _ edits: ArraySlice<RecordEdit>, _ indexing: RecordIndexing, _ writer: DatastoreWriter
+  ) throws(ModelError) {
+    try onWriter {
+      try writer.foresee(
+        edits.map { edit in (edit.identifier.bytes, edit.new.flatMap { try? indexing.values(of: $0) } ?? []) }
+      ) { current in
+        try? indexing.values(of: RecordContent(stored: current.bytes))
+      }
+    }
   }
 
   /// Refuses, or marks the indexes without a rule stale where that was asked for.

@@ -151,6 +151,7 @@ private struct ImportWork {
       rows.prepare(from: &source, into: queue)
     } use: { queue throws(ModelError) in
       while let batch = queue.take() {
+        try foresee(batch)
         for row in batch.rows {
           try write(row)
           try meter.advance()
@@ -178,6 +179,19 @@ private struct ImportWork {
       ImportReport.Repeat(identifier: indexing.descriptor.storedKey(bytes), rows: places, count: count)
     }
     report.repeated = repeats.found.reduce(0) { $0 + $1.count - 1 }
+  }
+
+  /// Rows that are new only change no entries.
+  private func foresee(_ batch: ImportRows.Batch) throws(ModelError) {
+    try onWriter {
+      try writer.foresee(
+        batch.rows.compactMap { row in
+          if case .record(let record) = row.content { (record.identifier, record.values) } else { nil }
+        }
+      ) { current in
+        plan.isNewOnly ? nil : try? indexing.values(of: RecordContent(stored: current.bytes))
+      }
+    }
   }
 
   private mutating func write(_ row: ImportRows.Prepared) throws(ModelError) {

@@ -254,12 +254,36 @@ package final class DatastoreWriter: @unchecked Sendable {
 
   /// Has a server asked at once for what a change will look at: the record, and its entries of some values.
   private func foresee(_ identifier: [UInt8], _ values: [[[UInt8]]]) throws {
+    if transaction.asksServer { try transaction.foresee(places(identifier, values)) }
+  }
+
+  /// Has a server asked at once for what the changes of some hundred records will look at, and once more for the entries of those that are
+  /// there: two round trips instead of two for each. Costs nothing on a file.
+  ///
+  /// - Parameters:
+  ///   - changes: identifiers with the values that they will have.
+  ///   - stored: the values of a record that is there; nil where they cannot be told.
+  package func foresee(
+    _ changes: @autoclosure () -> [(identifier: [UInt8], values: [[[UInt8]]])], stored: (Current) -> [[[UInt8]]]?
+  ) throws {
     guard transaction.asksServer else { return }
+    let changes = changes()
+    try transaction.foresee(changes.flatMap { places($0.identifier, $0.values) })
+    var old: [(tree: TreeName, key: [UInt8])] = []
+    for change in changes {
+      if let current = try current(change.identifier), let values = stored(current) {
+        old += places(change.identifier, values)
+      }
+    }
+    try transaction.foresee(old)
+  }
+
+  private func places(_ identifier: [UInt8], _ values: [[[UInt8]]]) -> [(tree: TreeName, key: [UInt8])] {
     var keys: [(tree: TreeName, key: [UInt8])] = [(records, identifier)]
     for (index, values) in zip(indexes, values) where !index.isStale {
       for value in values { keys.append((index.tree, EntryKey.make(value: value, identifier: identifier))) }
     }
-    try transaction.foresee(keys)
+    return keys
   }
 
   private func directReference(_ identifier: [UInt8]) throws -> RecordReference {
