@@ -57,7 +57,7 @@ final class CommitQueue: Sendable {
     }
     if isFree {
       let outcome = flushing.run([draft], for: store)[0]
-      if flushing.isNotificationDue || !endWork() { thread.async { self.work() } }
+      if flushing.isOwing || !endWork() { thread.async { self.work() } }
       return outcome
     }
     let outcome = Mutex<Outcome?>(nil)
@@ -77,7 +77,7 @@ final class CommitQueue: Sendable {
         let outcomes = flushing.run(group.map(\.draft), for: group[0].store)
         for (waiting, outcome) in zip(group, outcomes) { waiting.report(outcome) }
       }
-      flushing.notify()
+      flushing.settle()
     } while !endWork()
   }
 

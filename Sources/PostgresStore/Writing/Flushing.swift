@@ -229,15 +229,19 @@ final class Flushing: @unchecked Sendable {
 
   // MARK: Following
 
-  /// Whether those that follow the store are to be told.
-  var isNotificationDue: Bool {
-    owesNotification && connection?.isLost == false && Clock.monotonic - lastNotification > 100_000_000
-  }
+  private var isNotificationDue: Bool { owesNotification && Clock.monotonic - lastNotification > 100_000_000 }
 
-  /// Tells those that follow the store, at most ten times a second, and outside of every commit's transaction: inside, a notification
-  /// would take a lock of the whole server.
-  func notify() {
-    guard isNotificationDue, let connection else { return }
+  /// Whether there is something to do when nobody waits.
+  var isOwing: Bool { connection?.isLost == false && (owesRollback || isNotificationDue) }
+
+  /// Ends a transaction that failed, and tells those that follow the store, at most ten times a second, and outside of every commit's
+  /// transaction: inside, a notification would take a lock of the whole server.
+  func settle() {
+    guard isOwing, let connection else { return }
+    guard isNotificationDue else {
+      _ = try? exchange([], over: connection, isCounted: false)
+      return
+    }
     lastNotification = Clock.monotonic
     owesNotification = false
     _ = try? exchange([Statement("notify \(tables.channel)")], over: connection, isCounted: false)
