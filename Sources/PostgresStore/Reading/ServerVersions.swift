@@ -9,13 +9,52 @@ package struct ServerVersion: Hashable, Sendable {
 
   /// Whether a restore brought the value back.
   package var isRestored: Bool { entry.map { $0.written < $0.born } ?? false }
+
+  /// Of the commit that has the value again.
+  var flags: CommitFlags = []
+
+  /// Whether the value is another commit's and no restore brought it back: a merge took it over, or it is that of the side of a history
+  /// on which the commit was made. The states of a history that went two ways lie one after the other.
+  fileprivate var isOfAnotherSide: Bool { isRestored && !flags.contains(.restore) }
 }
 
 extension ServerView {
   /// The states that a key has had up to this view, newest first, its deletes among them: at most `limit`, of commits before `before`.
-  /// One round trip.
+  /// Where a merge took over a value they go on with the commit that wrote it. One round trip, or a few where much lies between.
   package func versions(
     of key: [UInt8], in name: TreeName, before: UInt64? = nil, limit: Int = 100
+  ) throws(ServerError) -> [ServerVersion] {
+    var versions: [ServerVersion] = []
+    var end = before
+    // Where the way goes on.
+    var writer: UInt64?
+    while true {
+      let states = try states(of: key, in: name, before: end, limit: limit)
+      for (place, state) in states.enumerated() {
+        if let commit = writer {
+          if state.commit > commit { continue }
+          writer = nil
+        }
+        guard state.isOfAnotherSide else {
+          versions.append(state)
+          continue
+        }
+        // The other side's delete, taken over by a merge.
+        if let last = versions.last, last.entry == nil, place + 1 < states.count, states[place + 1].entry == nil {
+          versions.removeLast()
+        } else {
+          writer = state.entry?.written
+        }
+      }
+      guard versions.count < limit, states.count >= limit, let last = states.last else { break }
+      end = last.commit
+    }
+    return Array(versions.prefix(limit))
+  }
+
+  /// The states that the store has had of a key, one after the other.
+  private func states(
+    of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
   ) throws(ServerError) -> [ServerVersion] {
     // Also of a tree that is gone by now.
     guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf), limit > 0 else { return [] }
@@ -24,7 +63,9 @@ extension ServerView {
       store.tables.statement(
         "versions",
         """
-        select \(ServerEntry.columns("e")), e.died from (
+        select \(ServerEntry.columns("e")), e.died,
+          coalesce((select m.flags from {commit} m where e.written < e.born and m.number = e.born), 0)
+        from (
           select c.key, c.kind, c.payload, c.value, c.born, c.written, \(Tables.never)::bigint as died
           from {current} c where c.tree = $1 and c.key = $2 and c.born <= $3 and c.born < $4
           union all
@@ -46,7 +87,8 @@ extension ServerView {
       if died <= asOf, died < before ?? .max, died != laterBirth {
         versions.append(ServerVersion(commit: died, entry: nil))
       }
-      versions.append(ServerVersion(commit: entry.born, entry: entry))
+      let flags = CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, ServerEntry.columnCount + 1)))
+      versions.append(ServerVersion(commit: entry.born, entry: entry, flags: flags))
       laterBirth = entry.born
     }
     return Array(versions.prefix(limit))
