@@ -7,7 +7,7 @@ import PackageDescription
 //   Documents ← Expressions ←     ↑  ← Exchange ← CodableDatastore
 //          TerminalKit ← StoreBrowser (its embedding also → CursesTerminal)
 //    CCurses ← CursesTerminal ← strata → everything
-//    CLibPQ ← PostgresStore → StorageEngine;  PostgresPersistence → PostgresStore, CodableDatastore
+//    CLibPQ ← PostgresStore → StorageEngine;  PostgresPersistence → PostgresStore, CodableDatastore, Exchange
 let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
@@ -60,7 +60,7 @@ let package = Package(
     .target(
       name: "PostgresPersistence",
       dependencies: [
-        "CodableDatastore", "DatastoreModel", "StorageEngine",
+        "CodableDatastore", "DatastoreModel", "Exchange", "StorageEngine",
         .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
@@ -81,7 +81,8 @@ let package = Package(
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
       ]),
     .target(
-      name: "Exchange", dependencies: ["DatastoreModel", "Documents", "StorageEngine"], swiftSettings: everyTarget),
+      name: "Exchange", dependencies: ["Locks", "DatastoreModel", "Documents", "StorageEngine"],
+      swiftSettings: everyTarget),
     .target(name: "FolderStore", dependencies: ["Locks", "DatastoreModel", "Documents"], swiftSettings: everyTarget),
     .target(
       name: "TerminalKit", dependencies: ["Locks"], exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
@@ -116,8 +117,8 @@ let package = Package(
     .testTarget(
       name: "PostgresPersistenceTests",
       dependencies: [
-        "Locks", "PostgresPersistence", "CodableDatastore", "DatastoreModel", "Documents", "Expressions",
-        "StorageEngine", linuxCalls,
+        "Locks", "PostgresPersistence", "PostgresStore", "CodableDatastore", "DatastoreModel", "Documents", "Exchange",
+        "Expressions", "StorageEngine", linuxCalls,
       ],
       swiftSettings: everyTarget),
     .testTarget(name: "DocumentsTests", dependencies: ["Documents"], swiftSettings: everyTarget),

@@ -251,9 +251,12 @@ extension StoreExchange {
       let missing = graph.numbers(in: [head], butNotIn: known)
       var isMoved = false
       try Self.asking { wants in
-        isMoved = try peer.push(head) { sink in
-          try CommitSender(store, graph, sink: sink).send(missing, since: known, whole: wants, progress: progress)
-        }
+        isMoved = try peer.push(
+          OutgoingCommits(
+            head: head, store: store, graph: graph, numbers: missing, progress: progress,
+            write: { sink in
+              try CommitSender(store, graph, sink: sink).send(missing, since: known, whole: wants, progress: progress)
+            }))
       }
       guard isMoved else { throw ExchangeError.fetchFirst(peer.name) }
       sent = missing.count

@@ -118,7 +118,15 @@ package struct StoreExchange {
     let tips = [store.engine.head.commit.number] + names.values.sorted()
     var identities = tips.compactMap { graph.identity(of: $0) }
     identities += graph.leaves.suffix(64)
-    return try graph.haves(tips: identities).map { try have($0, graph) }
+    let haves = graph.haves(tips: identities)
+    try foresee(haves, graph)
+    return try haves.map { try have($0, graph) }
+  }
+
+  private func foresee(_ identities: [CommitIdentity], _ graph: CommitGraph) throws {
+    try onStorage { () throws(StorageError) in
+      try store.engine.foresee(commits: identities.compactMap { graph.number(of: $0) })
+    }
   }
 
   private func have(_ identity: CommitIdentity, _ graph: CommitGraph) throws -> Have {
@@ -129,6 +137,7 @@ package struct StoreExchange {
 
   /// Those of a peer's commits that are known here too. Throws where one is another commit here.
   func known(_ haves: [Have], in graph: CommitGraph) throws -> [CommitIdentity] {
+    try foresee(haves.map(\.identity), graph)
     var known: [CommitIdentity] = []
     for have in haves where graph.knows(have.identity) {
       if graph.number(of: have.identity) != nil, try self.have(have.identity, graph).digest != have.digest {

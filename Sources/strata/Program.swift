@@ -8,6 +8,9 @@ import Expressions
   import Foundation
 #endif
 import StoreBrowser
+#if PostgreSQL
+  import PostgresPersistence
+#endif
 
 /// The program from its arguments to its exit status.
 ///
@@ -15,6 +18,9 @@ import StoreBrowser
 struct Program {
   /// Runs a verb, or the browser.
   static func run(_ words: [String]) async -> Int32 {
+    #if PostgreSQL
+      PostgresRemotes.enable()
+    #endif
     do {
       return try await dispatch(words)
     } catch is OutputClosed {

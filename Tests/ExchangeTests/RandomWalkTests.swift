@@ -220,9 +220,10 @@ private final class CutPeer: Peer {
     if left == 0 { throw Cut() }
   }
 
-  func push(_ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void) throws -> Bool
-  {
-    try peer.push(head) { sink in try write { try sink(self.cut($0)) } }
+  func push(_ commits: OutgoingCommits) throws -> Bool {
+    var cut = commits
+    cut.write = { sink in try commits.write { try sink(self.cut($0)) } }
+    return try peer.push(cut)
   }
 
   private func cut(_ bytes: [UInt8]) throws -> [UInt8] {
@@ -230,27 +231,5 @@ private final class CutPeer: Peer {
     let part = Array(bytes.prefix(left))
     left = max(0, left - bytes.count)
     return part
-  }
-}
-
-/// Numbers that a seed gives again.
-struct Xorshift {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
-
-  mutating func next(below limit: Int) -> Int {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return Int(state % UInt64(limit))
-  }
-}
-
-extension ExchangedStore {
-  /// The newest state, and every commit's frame.
-  func expectHeadSound(_ comment: String, _ place: SourceLocation = #_sourceLocation) throws {
-    let report = try own.verifyModel(at: own.head.commit)
-    #expect(report.isClean, "\(comment): \(own.path): \(report.allFindings)", sourceLocation: place)
   }
 }

@@ -302,10 +302,11 @@ struct RemoteTests {
     try target.own.engine.change(CommitInfo(flags: .bookkeeping, movesHead: false)) { _ in }
     struct Cut: Error {}
     #expect(throws: Cut.self) {
-      _ = try peer(target).push(source.head) { sink in
-        for line in lines { try sink(line + [10]) }
-        throw Cut()
-      }
+      _ = try peer(target).push(
+        OutgoingCommits(head: source.head, store: source.own, graph: source.graph, numbers: []) { sink in
+          for line in lines { try sink(line + [10]) }
+          throw Cut()
+        })
     }
     try target.fetchAndMerge(source)
     #expect(target.head == source.head)
@@ -509,10 +510,9 @@ private final class CountingPeer: Peer {
     }
   }
 
-  func push(_ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void) throws -> Bool
-  {
+  func push(_ commits: OutgoingCommits) throws -> Bool {
     calls += 2
-    return try peer.push(head, write)
+    return try peer.push(commits)
   }
 }
 

@@ -55,7 +55,7 @@ struct TransactionTests {
     #expect(commit.action == "three" && commit.author == "ada" && commit.program == "tests")
     #expect(commit.parents == [commit.number - 1])
     #expect(try store.names() == ["one": commit.number])
-    let counts = try #require(try store.changeCounts(of: commit.number...commit.number)[commit.number]?.first)
+    let counts = try #require(try store.details(of: [commit]).counts[commit.number]?.first)
     #expect(counts.inserted == 1 && counts.updated == 1 && counts.deleted == 1)
     // A change of nothing is no commit.
     #expect(try store.begin().commit() == nil)

@@ -95,7 +95,7 @@ struct ServerVerbTests {
   }
 
   @Test(
-    "what goes by a file's bytes, or takes in commits of other stores, is refused on a server with what to do instead")
+    "what goes by a file's bytes, or merges on a server, is refused with what to do instead")
   func refusals() throws {
     let folder = try TemporaryFolder()
     let path = try filled(folder)
@@ -103,25 +103,86 @@ struct ServerVerbTests {
     #expect(try ProgramRun(["copy", path, url]).status == 0)
     let history = try ProgramRun(["history", url, "--json"]).output
     let file = try folder.file("more.jsonl", Self.rivers)
-    for words in [
-      ["remote", url], ["remote", url, "add", "home", path], ["fetch", url, "home"], ["merge", url, "home"],
-      ["push", url], ["push", path, url], ["exchange", url], ["clone", url, folder.path("Clone.strata")],
-      ["clone", path, url], ["serve", url], ["salvage", url, folder.path("Saved.strata")], ["salvage", path, url],
-      ["convert", url, folder.path("Converted.strata")], ["convert", path, url],
-      ["import", url, "River", file, "--entities"], ["import", url, "--history", file],
-      ["import", url, "--interchange", file], ["export", url, "--entities"],
+    for (words, parts) in [
+      (["remote", url], ["works from a store file", "strata clone postgres://", "strata exchange PATH"]),
+      (["remote", url, "add", "home", path], ["works from a store file"]), (["fetch", url, "home"], ["strata clone"]),
+      (["merge", url, "home"], ["strata clone"]), (["push", url], ["strata clone"]),
+      (["exchange", url], ["strata clone"]), (["serve", url], ["strata clone"]),
+      (["push", path, url], ["strata remote PATH add NAME URL"]), (["clone", path, url], ["strata copy"]),
+      (["salvage", url, folder.path("Saved.strata")], Self.wantsFile), (["salvage", path, url], Self.wantsFile),
+      (["convert", url, folder.path("Converted.strata")], Self.wantsFile), (["convert", path, url], Self.wantsFile),
+      (["import", url, "River", file, "--entities"], Self.wantsFile),
+      (["import", url, "--history", file], Self.wantsFile), (["import", url, "--interchange", file], Self.wantsFile),
+      (["export", url, "--entities"], Self.wantsFile),
     ] {
       let run = try ProgramRun(words)
       #expect(run.status == 1, "\(words): \(run.complaint)")
-      #expect(
-        run.complaint.contains("\(words[0]) wants a store file here") && run.complaint.contains("strata copy URL PATH"),
-        "\(words): \(run.complaint)")
+      for part in parts { #expect(run.complaint.contains(part), "\(words): \(run.complaint)") }
       #expect(run.complaint.split(separator: "\n").count == 1, "\(words)")
     }
     for name in ["Clone.strata", "Saved.strata", "Converted.strata"] {
       #expect(!FileManager.default.fileExists(atPath: folder.path(name)))
     }
     #expect(try ProgramRun(["history", url, "--json"]).output == history)
+  }
+
+  private static let wantsFile = ["wants a store file here", "strata copy URL PATH"]
+
+  @Test("a store file exchanges with a store on a server: both are edited, both histories are the same afterwards")
+  func exchanging() throws {
+    let folder = try TemporaryFolder()
+    let path = try filled(folder)
+    let url = try #require(TestServer.shared).location()
+    let clone = folder.path("Clone.strata")
+    for (words, input) in [
+      (["copy", path, url], ""), (["remote", path, "add", "team", url], ""), (["clone", url, clone], ""),
+      (["put", path, "River"], #"{"id":2,"name":"Aare","km":291,"countries":["CH"]}"#),
+      (["put", url, "River"], #"{"id":7,"name":"Reuss","km":164,"countries":["CH"]}"#),
+      (["put", clone, "River"], #"{"id":2,"name":"Aar","km":295,"countries":["CH"]}"#),
+      (["exchange", path, "team"], ""), (["exchange", clone], ""), (["fetch", path], ""), (["merge", path], ""),
+      (["push", path], ""), (["verify", path], ""), (["verify", clone], ""), (["verify", url], ""),
+    ] {
+      let run = try ProgramRun(words, input: input)
+      #expect(run.status == 0, "\(words): \(run.complaint)")
+    }
+    let records = try ProgramRun(["records", path, "River", "--json"]).output
+    #expect(records.contains("Reuss") && records.contains("291") && records.contains("\"Aar\""))
+    for store in [clone, url] {
+      #expect(try ProgramRun(["records", store, "River", "--json"]).output == records)
+      #expect(try Set(stream(store)) == Set(stream(path)))
+    }
+    #expect(try ProgramRun(["remote", clone]).output.contains("0 ahead, 0 behind"))
+    // A conflict is told and nothing written; then the other side moves first.
+    _ = try ProgramRun(["put", url, "River"], input: #"{"id":7,"name":"Reuss","km":1,"countries":["CH"]}"#)
+    _ = try ProgramRun(["put", path, "River"], input: #"{"id":7,"name":"Reuss","km":2,"countries":["CH"]}"#)
+    let late = try ProgramRun(["push", path])
+    #expect(late.status == 1 && late.complaint.contains("fetch and merge first"), "\(late.complaint)")
+    let open = try ProgramRun(["exchange", path])
+    #expect(open.status == 1 && open.output.contains(".km"), "\(open.output)")
+    #expect(try ProgramRun(["exchange", path, "--theirs"]).status == 0)
+    #expect(try ProgramRun(["get", path, "River", "7"]).output == ProgramRun(["get", url, "River", "7"]).output)
+  }
+
+  @Test("a password in a remote's URL is refused and shown nowhere; a remote that is no store is a sentence")
+  func remoteRefusals() throws {
+    let folder = try TemporaryFolder()
+    let path = try filled(folder)
+    let server = try #require(TestServer.shared)
+    for words in [
+      ["remote", path, "add", "team", "postgres://locked:sesame@/postgres?host=\(server.folder)"],
+      ["clone", "postgres://locked@/postgres?password=sesame", folder.path("Clone.strata")],
+    ] {
+      let run = try ProgramRun(words)
+      #expect(run.status == 2 && run.complaint.contains("PGPASSWORD"), "\(run.complaint)")
+      #expect(!(run.complaint + run.output).contains("sesame"))
+    }
+    let invalid = try ProgramRun(["remote", path, "add", "team", "postgres://host:0/x"])
+    #expect(invalid.status == 2 && invalid.complaint.contains("a port is a number"), "\(invalid.complaint)")
+    let empty = server.location()
+    #expect(try ProgramRun(["remote", path, "add", "team", empty]).status == 0)
+    let run = try ProgramRun(["exchange", path])
+    #expect(run.status == 1 && run.complaint.contains("strata copy PATH URL"), "\(run.complaint)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path("Clone.strata")))
   }
 
   @Test("import makes a store on a server, and goes on in it; what it rejects is told, and a dry run leaves nothing")

@@ -2,7 +2,8 @@
 public struct RemoteStore: Hashable, Sendable {
   /// The name.
   public var name: String
-  /// Where it lies: a path as seen from the folder of the store, `ssh://[user@]host[:port]/path`, `host:path`, or `folder:PATH`.
+  /// Where it lies: a path as seen from the folder of the store, `ssh://[user@]host[:port]/path`, `host:path`, `folder:PATH`, or, where
+  /// `PostgresRemotes.enable()` of PostgresPersistence was called, `postgres://…` without a password.
   public var location: String
 
   /// A remote; ``Persistence/addRemote(_:)`` keeps it with a store.

@@ -11,7 +11,7 @@ package struct CommitGraph: Sendable {
     /// Nil where only its name is known.
     package var number: UInt64?
     package var parents: [CommitIdentity]
-    var undoes: CommitIdentity?
+    package var undoes: CommitIdentity?
   }
 
   /// A commit by its place in the lists here.
@@ -201,7 +201,7 @@ package struct CommitGraph: Sendable {
 
   /// Numbers of commits in the file, each after those of them that it was made on. That is the order of the numbers, but where one was left
   /// out by compaction and sent again since: it comes after what was made on it.
-  func parentsFirst(_ numbers: [UInt64]) -> [UInt64] {
+  package func parentsFirst(_ numbers: [UInt64]) -> [UInt64] {
     let wanted = numbers.sorted().compactMap { place(of: $0) }
     var isWanted = [Bool](repeating: false, count: entries.count)
     for place in wanted { isWanted[Int(place)] = true }
@@ -227,7 +227,7 @@ package struct CommitGraph: Sendable {
 
   /// What is told with a commit to who gets it: those that it was made on and that do not lie in the file, up to the next ones that do.
   /// Other commits may tell of them here, which the other side does not get.
-  func leftOut(before commit: CommitIdentity) -> [Pedigree.Run] {
+  package func leftOut(before commit: CommitIdentity) -> [Pedigree.Run] {
     guard let place = known(commit) else { return [] }
     var left = squashed[place] ?? []
     var seen: Set<Place> = []

@@ -104,10 +104,8 @@ package final class FolderPeer: Peer {
 
   // MARK: Writing
 
-  package func push(
-    _ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void
-  ) throws -> Bool {
-    try add(head, write)
+  package func push(_ commits: OutgoingCommits) throws -> Bool {
+    try add(commits.head, commits.write)
     return true
   }
 

@@ -17,9 +17,8 @@ package protocol Peer: AnyObject {
   func fetch(haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void) throws
   /// What it has, as far as it takes to find out what it lacks.
   func haves() throws -> [Have]
-  /// Sends the lines that `write` hands to its sink, and then asks for its head to be moved; answers whether it was, which it is where
-  /// nothing of it is lost.
-  func push(_ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void) throws -> Bool
+  /// Sends commits, and then asks for its head to be moved; answers whether it was, which it is where nothing of it is lost.
+  func push(_ commits: OutgoingCommits) throws -> Bool
 }
 
 extension Peer {
@@ -109,20 +108,18 @@ package final class StorePeer: Peer {
 
   package func haves() throws -> [Have] { try exchange.haves(exchange.graph()) }
 
-  package func push(
-    _ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void
-  ) throws -> Bool {
+  package func push(_ commits: OutgoingCommits) throws -> Bool {
     let receiver = try receiver()
     defer { exchange.releaseLock() }
     let lines = LineSplitter { try receiver.take($0) }
     do {
-      try write { try lines.add($0) }
+      try commits.write { try lines.add($0) }
       try receiver.finish()
     } catch {
       try receiver.settle()
       throw error
     }
-    return try propose(head)
+    return try propose(commits.head)
   }
 
   /// What takes in commits for this store.

@@ -104,14 +104,12 @@ package final class PipePeer: Peer {
     return texts.compactMap(Have.init(text:))
   }
 
-  package func push(
-    _ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void
-  ) throws -> Bool {
+  package func push(_ commits: OutgoingCommits) throws -> Bool {
     _ = try greet()
     try ask([.init("receive", .bool(true))])
     isBroken = true
     do {
-      try write { try self.writer.add($0) }
+      try commits.write { try self.writer.add($0) }
       isBroken = false
     } catch let error as ExchangeError {
       // Why it went away it may have said.
@@ -120,7 +118,7 @@ package final class PipePeer: Peer {
     }
     try ask([.init("done", .bool(true))])
     _ = try answer()
-    try ask([.init("propose", .string(head.text))])
+    try ask([.init("propose", .string(commits.head.text))])
     let line = try answer()
     if line.document("moved") == true {
       greeting = line

@@ -6,12 +6,18 @@ package enum RemoteLocation: Hashable, Sendable {
   case ssh(user: String?, host: String, port: Int?, path: String)
   /// A folder that something else carries to other machines.
   case folder(String)
+  /// A store on a database server, by a URL without a password.
+  case server(String)
 
-  /// Reads a path, `ssh://[user@]host[:port]/path`, `[user@]host:path`, or `folder:PATH`.
+  /// Reads a path, `ssh://[user@]host[:port]/path`, `[user@]host:path`, `folder:PATH`, or `postgres://…`.
   package init(parsing text: String) throws(ExchangeError) {
     func refuse(_ reason: String) -> ExchangeError { .invalidRemote(text, reason: reason) }
     guard !text.isEmpty, !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) else {
-      throw refuse("a location is a path, ssh://host/path, host:path or folder:PATH")
+      throw refuse("a location is a path, ssh://host/path, host:path, folder:PATH or postgres://…")
+    }
+    if Self.isServer(text) {
+      self = try Self.withoutPassword(text)
+      return
     }
     if text.hasPrefix("folder:") {
       guard text.count > 7 else { throw refuse("folder: needs a PATH") }
@@ -34,6 +40,30 @@ package enum RemoteLocation: Hashable, Sendable {
       return
     }
     self = .path(text)
+  }
+
+  /// Whether a text is meant as the URL of a store on a server.
+  package static func isServer(_ text: String) -> Bool {
+    ["postgres://", "postgresql://"].contains { text.hasPrefix($0) }
+  }
+
+  /// A remote is written down and shown, so it has no password; an error quotes nothing of one that does.
+  private static func withoutPassword(_ text: String) throws(ExchangeError) -> Self {
+    let mark = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+    let query = text[mark...].firstIndex(of: "?").map { text[text.index(after: $0)...] } ?? ""
+    let user = text[mark...].lastIndex(of: "@").map { text[mark..<$0] } ?? ""
+    let hasPassword = query.split(separator: "&").contains { parameter in
+      let name = parameter.prefix { $0 != "=" }
+      return name.contains("%") || name.lowercased().hasSuffix("password")
+    }
+    guard !hasPassword, !user.contains(":") else {
+      throw .invalidRemote(
+        "postgres://…",
+        reason:
+          "a remote is kept without a password: leave it out, and give it by PGPASSWORD, ~/.pgpass or a service file")
+    }
+    try ServerRemotes.installed?.check(text)
+    return .server(text)
   }
 
   private static func ssh(

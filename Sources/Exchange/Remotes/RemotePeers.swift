@@ -35,6 +35,11 @@ package struct RemotePeers {
         PipePeer.words(user: user, host: host, port: port, path: path, program: ssh), name: name)
     case .folder(let path):
       return try FolderPeer(path.hasPrefix("/") ? path : folder + "/" + path, name: name)
+    case .server(let url):
+      guard let servers = ServerRemotes.installed else {
+        throw ExchangeError.peer(name: name, reason: ServerRemotes.missing)
+      }
+      return try servers.open(url, name, ServerRemotes.Client(program: program, author: author, now: now))
     }
   }
 }

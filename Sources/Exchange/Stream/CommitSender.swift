@@ -16,6 +16,8 @@ package struct CommitSender {
   package static let valueLimit: UInt64 = 128 << 20
   /// After so many commits the memory of what was read of a file is let go of: a long history is read once, from one end to the other.
   static let commitsHeld = 4_096
+  /// So many are asked of a server at once.
+  private static let commitsForeseen = 500
 
   package init(_ store: OwnStore, _ graph: CommitGraph, sink: @escaping ([UInt8]) throws -> Void) {
     self.store = store.engine
@@ -40,11 +42,23 @@ package struct CommitSender {
         .init("since", .array(since.map { .string($0.text) })), .init("commits", .number(NumberText(numbers.count))),
       ]))
     for (done, number) in numbers.enumerated() {
+      if done % Self.commitsForeseen == 0 { try foresee(numbers[done...].prefix(Self.commitsForeseen)) }
       try send(number, isWhole: wanted.contains(number))
       if (done + 1) % Self.commitsHeld == 0 { store.releaseMemory() }
       if let progress, !progress(done + 1, numbers.count) { throw ModelError.cancelled }
     }
     return numbers.count
+  }
+
+  /// Asks for commits and those that they were made on, where a server has them.
+  private func foresee(_ numbers: ArraySlice<UInt64>) throws {
+    guard store.isServed else { return }
+    try onStorage { () throws(StorageError) in
+      try store.foresee(commits: Array(numbers))
+      var parents: [UInt64] = []
+      for number in numbers { parents += try store.commit(number).parents.prefix(1) }
+      try store.foresee(commits: parents)
+    }
   }
 
   private func send(_ number: UInt64, isWhole: Bool) throws {

@@ -72,7 +72,7 @@ extension ServerError: CustomStringConvertible {
       "the connection was lost during a commit and the server did not come back (\(reason)); "
         + "whether the commit is kept is found out when it can be reached again"
     case .noRights(let reason): "the role lacks a right: \(reason)"
-    case .noStore(let schema): "there is no store in schema “\(schema)”"
+    case .noStore(let schema): "there is no store in schema “\(schema)”; strata copy PATH URL puts one there"
     case .notAStore(let schema, let tables):
       "schema “\(schema)” holds something else (\(tables.prefix(4).joined(separator: ", "))\(tables.count > 4 ? ", …" : "")); "
         + "give another one with ?schema=NAME"

@@ -1,22 +1,26 @@
 package import StorageEngine
 
-/// Copies a store file with its whole history into an empty store on a server: the same commits, dates, names and authors.
+/// Copies a store file with its whole history into an empty store on a server, or what the server lacks of it behind what it has: the same
+/// commits, dates and authors, and of a whole copy the names.
 ///
 /// Everything is one transaction of the server: it is all there in the end, or nothing of it. What a commit changed is told by the
 /// difference to the commit before it in the file, whatever it was made on, for a server keeps one row of states. Costs what the
 /// differences cost; memory is bounded but for the commits' own records.
 package struct HistoryUpload {
-  private let source: any Engine
-  private let target: ServerStore
-  private let tables: Tables
-  private let connection: Connection
-  private let progress: (_ done: Int, _ total: Int) -> Bool
+  let source: any Engine
+  let target: ServerStore
+  let tables: Tables
+  let connection: Connection
+  let progress: (_ done: Int, _ total: Int) -> Bool
 
-  private var trees: [TreeName: Int32] = [:]
-  private var nextTree: Int32 = 1
-  private var waiting: [Statement] = []
+  /// The trees that the server has at this point.
+  var trees: [TreeName: Int32] = [:]
+  var nextTree: Int32 = 1
+  var waiting: [Statement] = []
   private var waitingBytes = 0
   private var applied: [String: UInt64] = [:]
+  /// What the server calls a commit of the source that wrote a value; 0: whichever commit has the value here.
+  var writer: (UInt64) throws -> UInt64 = { $0 }
 
   /// What was copied.
   package struct Report: Hashable, Sendable {
@@ -31,24 +35,32 @@ package struct HistoryUpload {
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> Report {
     if let reason = target.readOnlyReason { throw ServerError.readOnly(reason: reason) }
-    let connection = try target.pool.open()
-    var upload = HistoryUpload(source: source, target: target, connection: connection, progress: progress)
+    let upload = HistoryUpload(
+      source: source, target: target, connection: try target.pool.open(), progress: progress)
+    let report = try upload.inTransaction { upload in try upload.copy() }
+    for table in ["current", "history", "commit", "tree"] {
+      _ = try? upload.connection.exchange([upload.tables.statement("analyze {\(table)}")])
+    }
+    return report
+  }
+
+  /// Runs what writes, and commits it, or nothing of it.
+  func inTransaction<R>(_ body: (inout HistoryUpload) throws -> R) throws -> R {
+    var upload = self
     do {
-      let report = try upload.copy()
+      try connection.exchange([Statement("begin")])
+      let result = try body(&upload)
       try upload.send()
       try connection.exchange([Statement("commit")])
-      for table in ["current", "history", "commit", "tree"] {
-        _ = try? connection.exchange([upload.tables.statement("analyze {\(table)}")])
-      }
       try target.refresh()
-      return report
+      return result
     } catch {
       if !connection.isLost { _ = try? connection.exchange([Statement("rollback")]) }
       throw error
     }
   }
 
-  private init(
+  init(
     source: any Engine, target: ServerStore, connection: Connection,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool
   ) {
@@ -61,10 +73,9 @@ package struct HistoryUpload {
 
   private mutating func copy() throws -> Report {
     let began = try connection.exchange([
-      Statement("begin"),
-      tables.statement("update {store} set newest = newest where one and newest = 0 and next_tree = 1"),
+      tables.statement("update {store} set newest = newest where one and newest = 0 and next_tree = 1")
     ])
-    guard began[1].changed == 1 else {
+    guard began[0].changed == 1 else {
       throw ServerError.readOnly(reason: "schema “\(target.url.schema)” has commits already; a copy needs an empty one")
     }
     let head = source.head
@@ -114,14 +125,14 @@ package struct HistoryUpload {
         undoes: commit.undoes, restores: commit.restores, bytes: commit.frameBytes, pedigree: pedigree))
   }
 
-  private mutating func beginBookkeeping(_ number: UInt64) throws {
+  mutating func beginBookkeeping(_ number: UInt64) throws {
     try insert(
       ServerCommit(
         number: number, origin: target.origin, originNumber: number, parents: [], date: Clock.now, action: "copy",
         program: target.options.program, author: target.options.author, flags: .bookkeeping, bytes: 0))
   }
 
-  private mutating func insert(_ commit: ServerCommit) throws {
+  mutating func insert(_ commit: ServerCommit) throws {
     let number = SQLValue.int(Int64(bitPattern: commit.number))
     waiting.append(tables.statement("copyNumber", "update {store} set newest = $1 where one", [number]))
     waiting.append(
@@ -154,7 +165,8 @@ package struct HistoryUpload {
 
   // MARK: Trees
 
-  private mutating func writeDifference(from old: View?, to new: View, number: UInt64) throws {
+  /// - Parameter isCounted: whether the difference is what the commit changed, and is told as that.
+  mutating func writeDifference(from old: View?, to new: View, number: UInt64, isCounted: Bool = true) throws {
     let names = (old: try old?.trees() ?? [], new: try new.trees())
     var fresh: [Tree] = []
     var shared: [Tree] = []
@@ -187,11 +199,11 @@ package struct HistoryUpload {
       nextTree += 1
     }
     add(draft)
-    for tree in fresh { try copyAll(of: tree, number: number) }
-    if let old { for tree in shared { try writeDifference(old, new, tree) } }
+    for tree in fresh { try copyAll(of: tree, number: number, isCounted: isCounted) }
+    if let old { for tree in shared { try writeDifference(old, new, tree, isCounted: isCounted) } }
   }
 
-  private mutating func writeDifference(_ old: View, _ new: View, _ tree: Tree) throws {
+  private mutating func writeDifference(_ old: View, _ new: View, _ tree: Tree, isCounted: Bool) throws {
     guard let number = trees[tree.name] else { return }
     var cursor = try difference(old, new, tree: tree.name)
     var draft = CommitDraft()
@@ -200,7 +212,8 @@ package struct HistoryUpload {
       try check(key)
       var write = KeyWrite()
       if let payload = next.new?.payload { write = try self.write(payload, in: tree) }
-      draft.writes.append(DraftWrite(TreeKey(tree: number, key: key), write, isRecord: tree.kind == .records))
+      draft.writes.append(
+        DraftWrite(TreeKey(tree: number, key: key), write, isRecord: isCounted && tree.kind == .records))
       if draft.writes.count == 5_000 {
         add(draft)
         draft = CommitDraft()
@@ -221,7 +234,7 @@ package struct HistoryUpload {
     case .bytes(let bytes): return KeyWrite(payload: .bytes(bytes.array))
     case .entry(let reference):
       let reference = RecordReference.entry(reference)
-      let writer = try tree.change(of: reference).commit
+      let writer = try writer(tree.change(of: reference).commit)
       guard tree.kind == .records else { return KeyWrite(payload: .record(writtenBy: writer)) }
       let value = try tree.value(of: reference)
       guard value.count <= ServerLimits.value else {
@@ -242,7 +255,7 @@ package struct HistoryUpload {
 
   // MARK: A tree that is new, by COPY
 
-  private mutating func copyAll(of tree: Tree, number: UInt64) throws {
+  private mutating func copyAll(of tree: Tree, number: UInt64, isCounted: Bool) throws {
     guard try tree.count > 0, let target = trees[tree.name] else { return }
     try send()
     var cursor = tree.cursor()
@@ -260,7 +273,7 @@ package struct HistoryUpload {
       if let values = chunk.valuesPart { try connection.exchange([Flush.writing([values], count: 1, tables)]) }
       try connection.copy(tables.sql(CopyRows.sql), rows.bytes)
     }
-    guard tree.kind == .records else { return }
+    guard isCounted, tree.kind == .records else { return }
     waiting.append(
       tables.statement(
         "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, 0, 0)",

@@ -3,16 +3,24 @@ package import StorageEngine
 
 /// Commits that were asked for, with what they changed: they never change themselves.
 final class KnownCommits: Sendable {
-  private let state = Mutex<[UInt64: (record: CommitRecord, pedigree: Pedigree?)]>([:])
+  /// A commit as the layers above know it, and as the server does.
+  struct Known: Sendable {
+    var record: CommitRecord
+    var commit: ServerCommit
+
+    var pedigree: Pedigree? { commit.pedigree }
+  }
+
+  private let state = Mutex<[UInt64: Known]>([:])
 
   private static let most = 100_000
 
-  subscript(number: UInt64) -> (record: CommitRecord, pedigree: Pedigree?)? { state.withLock { $0[number] } }
+  subscript(number: UInt64) -> Known? { state.withLock { $0[number] } }
 
   /// After a pruning: the oldest ones have no parents any more.
   func forget() { state.withLock { $0.removeAll() } }
 
-  func add(_ commits: [(record: CommitRecord, pedigree: Pedigree?)]) {
+  func add(_ commits: [Known]) {
     state.withLock { known in
       if known.count > Self.most { known.removeAll() }
       for commit in commits { known[commit.record.number] = commit }
@@ -30,41 +38,60 @@ extension ServerEngine {
     commit.number == 0 ? nil : try known(commit.number).pedigree
   }
 
-  private func known(_ number: UInt64) throws(StorageError) -> (record: CommitRecord, pedigree: Pedigree?) {
+  private func known(_ number: UInt64) throws(StorageError) -> KnownCommits.Known {
     if let commit = commits[number] { return commit }
     // Those before it come along: who asks for one asks for them.
     if let commit = try load(upTo: number).first, commit.record.number == number { return commit }
     // Says whether it was pruned or never was.
     let commit = try onServer { () throws(ServerError) in try server.commit(number) }
-    return (CommitRecord(commit), commit.pedigree)
+    return KnownCommits.Known(record: CommitRecord(commit), commit: commit)
   }
 
   private static let batch = 256
 
   /// Commits up to a number, newest first. Two round trips.
   @discardableResult
-  private func load(upTo number: UInt64) throws(StorageError) -> [(record: CommitRecord, pedigree: Pedigree?)] {
-    let found = try onServer { () throws(ServerError) -> [(record: CommitRecord, pedigree: Pedigree?)] in
-      let commits = try server.commits(upTo: number, limit: Self.batch, withBookkeeping: true)
-      guard let oldest = commits.last?.number, let newest = commits.first?.number else { return [] }
-      let counts = try server.changeCounts(of: oldest...newest)
-      let names = try server.nameChanges(of: oldest...newest)
-      let kept = try server.kept(Set(commits.flatMap(\.parents)).subtracting(commits.map(\.number)))
-        .union(commits.map(\.number))
-      return commits.map { commit in
-        var record = CommitRecord(commit)
-        // Who goes back ends where the history was pruned.
-        record.parents = commit.parents.filter(kept.contains)
-        record.counts = (counts[commit.number] ?? []).map { count in
-          ChangeCounts(
-            tree: count.tree, inserted: count.inserted, updated: count.updated, deleted: count.deleted, identifier: 0)
-        }
-        record.names = names[commit.number] ?? []
-        return (record, commit.pedigree)
-      }
+  private func load(upTo number: UInt64) throws(StorageError) -> [KnownCommits.Known] {
+    try onServer { () throws(ServerError) in
+      try complete(server.commits(upTo: number, limit: Self.batch, withBookkeeping: true))
     }
-    commits.add(found)
+  }
+
+  /// Two round trips for each thousand that are not known yet.
+  package func foresee(commits numbers: [UInt64]) throws(StorageError) {
+    var missing = Set(numbers).filter { $0 > 0 && commits[$0] == nil }.sorted()[...]
+    while !missing.isEmpty {
+      let batch = Array(missing.prefix(1_000))
+      missing = missing.dropFirst(batch.count)
+      try onServer { () throws(ServerError) in _ = try complete(server.commits(batch)) }
+    }
+  }
+
+  /// What the rows of commits do not tell: one round trip.
+  private func complete(_ commits: [ServerCommit]) throws(ServerError) -> [KnownCommits.Known] {
+    if commits.isEmpty { return [] }
+    let details = try server.details(of: commits)
+    let found = commits.map { commit in
+      var record = CommitRecord(commit)
+      // Who goes back ends where the history was pruned.
+      record.parents = commit.parents.filter(details.kept.contains)
+      record.counts = details.counts[commit.number] ?? []
+      record.names = details.names[commit.number] ?? []
+      return KnownCommits.Known(record: record, commit: commit)
+    }
+    self.commits.add(found)
     return found
+  }
+
+  /// A round trip for each 20,000 commits.
+  package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
+    var upTo = server.head.asOf
+    while upTo > 0 {
+      let page = try onServer { () throws(ServerError) in try server.descents(upTo: upTo, limit: 20_000) }
+      for descent in page { guard try visit(descent) else { return } }
+      guard let last = page.last?.number, last > 0 else { return }
+      upTo = last - 1
+    }
   }
 
   package func ancestor(of number: UInt64, number ancestor: UInt64) throws(StorageError) -> CommitRecord {
@@ -192,40 +219,88 @@ extension ServerEngine {
   }
 }
 
+/// What commits did, and which of their parents are there.
+package struct CommitDetails {
+  package var counts: [UInt64: [ChangeCounts]] = [:]
+  var names: [UInt64: [NameChange]] = [:]
+  var kept: Set<UInt64> = []
+}
+
 extension ServerStore {
-  /// Those among some commits that are there.
-  func kept(_ numbers: Set<UInt64>) throws(ServerError) -> Set<UInt64> {
-    if numbers.isEmpty { return [] }
+  /// Some commits, of those that are kept, in no order. One round trip.
+  func commits(_ numbers: [UInt64]) throws(ServerError) -> [ServerCommit] {
     let rows = try pool.read([
       tables.statement(
-        "keptCommits", "select c.number from {commit} c where c.number = any($1)",
+        "commitsOf", "select \(ServerCommit.columns) from {commit} c where c.number = any($1)",
         [.ints(numbers.map { Int64(bitPattern: $0) })])
     ])[0]
-    return Set((0..<rows.count).map { rows.number($0, 0) })
+    return (0..<rows.count).map { ServerCommit(rows, $0) }
   }
 
-  /// Names set, moved and taken away by the commits of a range.
-  func nameChanges(of commits: ClosedRange<UInt64>) throws(ServerError) -> [UInt64: [NameChange]] {
+  /// Who the commits up to a number are and what they were made on, newest first. One round trip.
+  func descents(upTo newest: UInt64, limit: Int) throws(ServerError) -> [CommitDescent] {
     let rows = try pool.read([
       tables.statement(
-        "nameChanges",
+        "descents",
+        """
+        select c.number, c.origin, c.origin_number, c.flags, c.undoes, c.parents, c.pedigree
+        from {commit} c where c.number <= $1 order by c.number desc limit $2
+        """, [.int(Int64(bitPattern: newest)), .int(Int64(limit))])
+    ])[0]
+    return (0..<rows.count).map { row in
+      let parents = rows.ints(row, 5).map { UInt64(bitPattern: $0) }
+      return CommitDescent(
+        number: rows.number(row, 0), identity: CommitIdentity(origin: rows.number(row, 1), number: rows.number(row, 2)),
+        flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 3))),
+        undoes: rows.int(row, 4) == 0 ? nil : rows.number(row, 4), firstParent: parents.first ?? 0,
+        secondParent: parents.dropFirst().first ?? 0, pedigree: Pedigree(text: rows.text(row, 6)))
+    }
+  }
+
+  /// Records changed and names set, moved and taken away by some commits, and those that are there of them and of their parents. One
+  /// round trip.
+  package func details(of commits: [ServerCommit]) throws(ServerError) -> CommitDetails {
+    func numbers(_ numbers: some Sequence<UInt64>) -> SQLValue { .ints(numbers.map { Int64(bitPattern: $0) }) }
+    let own = Set(commits.map(\.number))
+    let rows = try pool.read([
+      tables.statement(
+        "changesOf",
+        """
+        select a.number, t.name, a.inserted, a.updated, a.deleted from {change} a
+          join {tree} t on t.tree = a.tree and t.born <= a.number and a.number < t.died
+        where a.number = any($1) order by a.number, t.name
+        """, [numbers(own)]),
+      tables.statement(
+        "namesOf",
         """
         select n.name, n.born, n.died, n.number from {name} n
-        where n.born between $1 and $2 or n.died between $1 and $2 order by n.born, n.name
-        """, [.int(Int64(bitPattern: commits.lowerBound)), .int(Int64(bitPattern: commits.upperBound))])
-    ])[0]
-    var changes: [UInt64: [NameChange]] = [:]
+        where n.born = any($1) or n.died = any($1) order by n.born, n.name
+        """, [numbers(own)]),
+      tables.statement(
+        "keptCommits", "select c.number from {commit} c where c.number = any($1)",
+        [numbers(Set(commits.flatMap(\.parents)).subtracting(own))]),
+    ])
+    var details = CommitDetails(kept: own)
+    for row in 0..<rows[0].count {
+      details.counts[rows[0].number(row, 0), default: []].append(
+        ChangeCounts(
+          tree: TreeName(rows[0].bytes(row, 1) ?? []), inserted: rows[0].number(row, 2),
+          updated: rows[0].number(row, 3), deleted: rows[0].number(row, 4), identifier: 0))
+    }
+    for row in 0..<rows[2].count { details.kept.insert(rows[2].number(row, 0)) }
     var set: Set<[String]> = []
-    for row in 0..<rows.count where commits.contains(rows.number(row, 1)) {
-      let (name, born) = (rows.text(row, 0), rows.number(row, 1))
-      changes[born, default: []].append(NameChange(name: name, commit: rows.number(row, 3)))
+    for row in 0..<rows[1].count where own.contains(rows[1].number(row, 1)) {
+      let (name, born) = (rows[1].text(row, 0), rows[1].number(row, 1))
+      details.names[born, default: []].append(NameChange(name: name, commit: rows[1].number(row, 3)))
       set.insert([name, "\(born)"])
     }
-    for row in 0..<rows.count where commits.contains(rows.number(row, 2)) {
-      let (name, died) = (rows.text(row, 0), rows.number(row, 2))
-      if !set.contains([name, "\(died)"]) { changes[died, default: []].append(NameChange(name: name, commit: nil)) }
+    for row in 0..<rows[1].count where own.contains(rows[1].number(row, 2)) {
+      let (name, died) = (rows[1].text(row, 0), rows[1].number(row, 2))
+      if !set.contains([name, "\(died)"]) {
+        details.names[died, default: []].append(NameChange(name: name, commit: nil))
+      }
     }
-    return changes
+    return details
   }
 }
 

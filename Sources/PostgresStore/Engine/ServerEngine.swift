@@ -83,7 +83,13 @@ package final class ServerEngine: Engine {
   package var visibleState: UInt64? { nil }
 
   package func view(at number: UInt64) throws(StorageError) -> View {
-    view(try onServer { () throws(ServerError) in try server.view(at: number) })
+    // What was asked for along with others names the parents that are kept.
+    if let known = commits[number] {
+      return View(
+        commit: known.record,
+        served: EngineView(self, ServerView(store: server, commit: known.commit, asOf: number)))
+    }
+    return view(try onServer { () throws(ServerError) in try server.view(at: number) })
   }
 
   func view(_ view: ServerView, _ foreseen: ReadAhead.Answer? = nil) -> View {

@@ -1,4 +1,4 @@
-package import StorageEngine
+import StorageEngine
 
 extension ServerStore {
   /// The trees, as far as a commit at least.
@@ -50,29 +50,6 @@ extension ServerStore {
   /// How many commits are kept.
   package func commitCount() throws(ServerError) -> UInt64 {
     try pool.read([tables.statement("select count(*) from {commit}")])[0].number(0, 0)
-  }
-
-  /// How many records of each tree the commits of a range changed, by commit.
-  package func changeCounts(
-    of commits: ClosedRange<UInt64>
-  ) throws(ServerError) -> [UInt64: [(tree: TreeName, inserted: UInt64, updated: UInt64, deleted: UInt64)]] {
-    let rows = try pool.read([
-      tables.statement(
-        "changes",
-        """
-        select a.number, t.name, a.inserted, a.updated, a.deleted from {change} a
-          join {tree} t on t.tree = a.tree and t.born <= a.number and a.number < t.died
-        where a.number between $1 and $2 order by a.number, t.name
-        """, [.int(Int64(bitPattern: commits.lowerBound)), .int(Int64(bitPattern: commits.upperBound))])
-    ])
-    var counts: [UInt64: [(tree: TreeName, inserted: UInt64, updated: UInt64, deleted: UInt64)]] = [:]
-    for row in 0..<rows[0].count {
-      counts[rows[0].number(row, 0), default: []].append(
-        (
-          TreeName(rows[0].bytes(row, 1) ?? []), rows[0].number(row, 2), rows[0].number(row, 3), rows[0].number(row, 4)
-        ))
-    }
-    return counts
   }
 
   /// The names given to commits, as of a state; the newest where none is given.

@@ -11,7 +11,7 @@ package struct CommitDescent: Sendable, Hashable {
   /// What the links do not tell; nil where they tell all.
   package var pedigree: Pedigree?
 
-  init(
+  package init(
     number: UInt64, identity: CommitIdentity, flags: CommitFlags, undoes: UInt64?, firstParent: UInt64,
     secondParent: UInt64, pedigree: Pedigree? = nil
   ) {

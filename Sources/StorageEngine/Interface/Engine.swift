@@ -38,6 +38,8 @@ package protocol Engine: AnyObject, Sendable {
   func view(at number: UInt64) throws(StorageError) -> View
   /// One commit, of any branch.
   func commit(_ number: UInt64) throws(StorageError) -> CommitRecord
+  /// Tells which commits will be asked for next, so that a server is asked for all of them at once.
+  func foresee(commits: [UInt64]) throws(StorageError)
   /// The newest commit at or before a number, along first parents from commit `of`.
   func ancestor(of number: UInt64, number ancestor: UInt64) throws(StorageError) -> CommitRecord
   /// The newest commit, along first parents from commit `of`, that is not later than a date.
@@ -117,6 +119,8 @@ extension Engine {
   package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
     try forEachCommit { commit, pedigree throws(StorageError) in try visit(CommitDescent(of: commit, pedigree)) }
   }
+
+  package func foresee(commits: [UInt64]) throws(StorageError) {}
 
   package func refresh(foreseeing: Foresight) throws(StorageError) -> View { try refresh() }
   package func ask(_ foresight: Foresight) -> (any AskedServer)? { nil }

@@ -162,7 +162,8 @@ extension Verb {
       summary: "Print the other copies of a store, or add or remove one.",
       details: """
         LOCATION is the path of another store, as seen from the folder that this one lies in, ssh://[user@]host[:port]/path, \
-        host:path, or folder:PATH, a folder that something else carries. Remotes are kept beside the store and are no part of its history. \
+        host:path, folder:PATH, a folder that something else carries, or the URL of a store on PostgreSQL, without a password, which PGPASSWORD \
+        or ~/.pgpass give. Remotes are kept beside the store and are no part of its history. \
         Printed with each is how many commits this store is ahead and behind of what was fetched last.
         """),
     Verb(

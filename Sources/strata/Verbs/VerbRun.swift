@@ -69,15 +69,33 @@ struct VerbRun {
     return notice.isGiven && status < 3 ? 3 : status
   }
 
-  /// What goes by the bytes of a file, or takes in commits of other stores, is not done on a server.
+  /// What goes by the bytes of a file is not done on a server, and what merges is done in a file, of which the server is a remote.
   private func requireFileWhereNeeded() throws(ModelError) {
     let verb = arguments.verb.name
-    let wantsFile =
-      ["remote", "fetch", "merge", "push", "exchange", "clone", "serve", "salvage", "convert"].contains(verb)
-      || (["import", "export"].contains(verb) && arguments.has("--entities"))
-      || (verb == "import" && (arguments.has("--history") || arguments.has("--interchange")))
-    guard wantsFile, [0, 1].contains(where: { arguments.operand($0).map(isServer) ?? false }) else { return }
-    throw .refused(reason: "\(verb) wants a store file here: copy the store to one, as in “strata copy URL PATH”")
+    let places = [0, 1].filter { arguments.operand($0).map(isServer) ?? false }
+    guard let first = places.first else { return }
+    switch verb {
+    case "remote", "fetch", "merge", "push", "exchange", "serve":
+      guard first == 0 else {
+        throw .refused(reason: "a remote goes by its name here: strata remote PATH add NAME URL gives it one")
+      }
+      throw .refused(
+        reason: "\(verb) works from a store file that has the server as its remote: strata clone "
+          + "\(shownLocation(arguments.operand(0) ?? "")) PATH makes one, and strata exchange PATH brings both together"
+      )
+    case "clone":
+      if places.contains(1) { throw .refused(reason: "a clone is a store file; strata copy puts a store on a server") }
+    case "salvage", "convert": throw wantsFile
+    case "import", "export":
+      if arguments.has("--entities") { throw wantsFile }
+      if verb == "import", arguments.has("--history") || arguments.has("--interchange") { throw wantsFile }
+    default: return
+    }
+  }
+
+  private var wantsFile: ModelError {
+    .refused(
+      reason: "\(arguments.verb.name) wants a store file here: copy the store to one, as in “strata copy URL PATH”")
   }
 
   /// The operand of a place that the verb's description requires.

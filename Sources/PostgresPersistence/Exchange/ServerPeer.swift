@@ -1,0 +1,121 @@
+#if PostgreSQL
+  import DatastoreModel
+  package import Exchange
+  package import PostgresStore
+  package import StorageEngine
+
+  /// A store on a database server as another copy of a store file.
+  ///
+  /// It tells its heads and sends its commits as every store does. What is pushed to it is written as one transaction of the server, which
+  /// moves its head or does nothing.
+  package final class ServerPeer: Peer {
+    package let name: String
+    private let server: ServerStore
+    private let store: OwnStore
+    private let exchange: StoreExchange
+    private let peer: StorePeer
+    /// The head that was told: what is pushed was judged by it.
+    private var told: CommitIdentity?
+
+    /// Opens the store of a URL; it must be there.
+    package init(_ url: ServerURL, name: String, client: ServerRemotes.Client) throws(StorageError) {
+      self.name = name
+      let engine = try ServerEngine.open(
+        url, options: ServerOptions(program: client.program, author: client.author),
+        record: { $0.recordOfEntry($1) })
+      server = engine.server
+      store = OwnStore(
+        engine, path: engine.path, access: engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite,
+        program: client.program)
+      exchange = StoreExchange(store, now: client.now)
+      peer = StorePeer(store, name: name, now: client.now)
+    }
+
+    /// How often the server was waited for.
+    package var roundTrips: Int { server.roundTrips }
+
+    package func heads() throws -> [CommitIdentity] {
+      let heads = try explaining { try peer.heads() }
+      told = heads.first
+      return heads
+    }
+
+    package func prepare() { peer.prepare() }
+
+    package func pins() throws -> [PeerPin] { try explaining { try peer.pins() } }
+
+    package func fetch(
+      haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
+    ) throws {
+      try explaining { try peer.fetch(haves: haves, wants: wants, of: tips, take: take) }
+    }
+
+    package func haves() throws -> [Have] { try explaining { try peer.haves() } }
+
+    package func push(_ commits: OutgoingCommits) throws -> Bool {
+      try explaining {
+        if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
+        let there = try exchange.graph()
+        let (graph, source) = (commits.graph, commits.store.engine)
+        guard let head = Self.place(of: commits.head, in: graph) else {
+          throw ModelError.noSuchCommit(commits.head.text)
+        }
+        let from = told.flatMap { Self.place(of: $0, in: graph) }
+        // Its state is what the first of them is told against.
+        guard told == nil || from != nil else { return false }
+        let missing = graph.parentsFirst(commits.numbers).compactMap { number -> HistoryAppend.Commit? in
+          guard let identity = graph.identity(of: number), let node = graph[identity],
+            there.number(of: identity) == nil
+          else { return nil }
+          return HistoryAppend.Commit(
+            number: number, identity: identity, parents: node.parents, undoes: node.undoes,
+            squashed: graph.leftOut(before: identity))
+        }
+        let append = HistoryAppend(
+          missing, of: source, from: from, to: head, identity: { graph.identity(of: $0) },
+          known: { there.number(of: $0) })
+        guard try append.run(on: server, progress: { commits.progress?($0, $1) ?? true }) else { return false }
+        told = commits.head
+        return true
+      }
+    }
+
+    private static func place(of identity: CommitIdentity, in graph: CommitGraph) -> HistoryAppend.Place? {
+      graph.number(of: identity).map { HistoryAppend.Place(number: $0, identity: identity) }
+    }
+
+    /// Errors of the server as the model's.
+    private func explaining<R>(_ body: () throws -> R) throws -> R {
+      do {
+        return try body()
+      } catch StorageError.cancelled {
+        throw ModelError.cancelled
+      } catch let error as ServerError {
+        throw ModelError(StorageError(error))
+      } catch let error as StorageError {
+        throw ModelError(error)
+      }
+    }
+  }
+
+  extension ServerRemotes {
+    /// By libpq.
+    package static let postgres = ServerRemotes(
+      check: { text throws(ExchangeError) in
+        do throws(ServerError) {
+          _ = try ServerURL(parsing: text)
+        } catch {
+          throw .invalidRemote("postgres://…", reason: error.description)
+        }
+      },
+      open: { text, name, client in
+        do {
+          return try ServerPeer(ServerURL(parsing: text), name: name, client: client)
+        } catch let error as ServerError {
+          throw ExchangeError.invalidRemote("postgres://…", reason: error.description)
+        } catch let error as StorageError {
+          throw ModelError(error)
+        }
+      })
+  }
+#endif

@@ -1,0 +1,71 @@
+import DatastoreModel
+import Expressions
+import StorageEngine
+import Testing
+
+@testable import Exchange
+
+extension ExchangedStore {
+  /// A commit beside head on an older one, merged into head at once.
+  func forkAndMerge(at fork: CommitNumber, into head: CommitNumber) throws -> CommitNumber {
+    let side = try own.engine.beginBlocking(on: fork.rawValue)
+    try side.createTree(TreeName(Array("Xside".utf8)), kind: .entries)
+    let number = try #require(try side.commit(CommitInfo(action: "side")))
+    try number.wait()
+    let merge = try own.engine.beginBlocking()
+    let pending = try #require(
+      try merge.commit(CommitInfo(action: "merge", parents: [head.rawValue, number.number])))
+    try pending.wait()
+    return CommitNumber(pending.number)
+  }
+
+  var exchange: StoreExchange { StoreExchange(own, now: LocalTime.now) }
+
+  @discardableResult
+  func fetch(_ other: ExchangedStore) throws -> StoreExchange.Fetched {
+    try exchange.fetch(StorePeer(other.own, name: other.own.path, now: LocalTime.now), as: other.own.path)
+  }
+
+  @discardableResult
+  func push(_ other: ExchangedStore) throws -> Int {
+    try exchange.push(StorePeer(other.own, name: other.own.path, now: LocalTime.now), as: other.own.path)
+  }
+
+  @discardableResult
+  func merge(
+    _ commit: CommitIdentity, _ policy: MergePolicy = .ask, unrelated: Bool = false
+  ) throws -> StoreExchange.Merged {
+    try exchange.merge(commit, policy: policy, unrelated: unrelated)
+  }
+
+  /// A merge under an identity of this store's own, as one that a person settled.
+  func mergeByHand(_ commit: CommitIdentity) throws {
+    let plan = try MergePlanner(own, graph).plan(commit)
+    _ = try #require(try own.commit(plan.changes, CommitInfo(action: "merge by hand"), options: EditOptions()))
+  }
+
+  func fetchAndMerge(_ other: ExchangedStore, _ policy: MergePolicy = .ask) throws {
+    guard let head = try fetch(other).heads.first else { return }
+    _ = try #require(try merge(head, policy).head)
+  }
+
+  /// The newest state, and every commit's frame.
+  func expectHeadSound(_ comment: String, _ place: SourceLocation = #_sourceLocation) throws {
+    let report = try own.verifyModel(at: own.head.commit)
+    #expect(report.isClean, "\(comment): \(own.path): \(report.allFindings)", sourceLocation: place)
+  }
+}
+
+/// Numbers that a seed gives again.
+struct Xorshift {
+  private var state: UInt64
+
+  init(_ seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+  mutating func next(below limit: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(state % UInt64(limit))
+  }
+}

@@ -1,0 +1,1 @@
+../../ExchangeTests/ExchangedStore+Exchange.swift
