@@ -95,7 +95,9 @@ struct Responsiveness {
       ("import in one transaction", importing), ("an iteration", iterating), ("single loads", loading),
       ("a live result, sorted", live), ("a delete of half of them", deleting),
     ] {
-      print("| longest stall of the main actor at \(count) records: \(work) | \(milliseconds(stall)) | ≤ 4 ms |")
+      print(
+        "| longest stall of the main actor at \(count) records: \(work): by the clock, and in this process's processor time | \(milliseconds(stall.clock)), \(milliseconds(stall.processor)) | ≤ 4 ms |"
+      )
     }
     print(
       "| longest gap in two seconds of a loop that only looks at the clock: the machine's own | \(milliseconds(gap())) | – |"
@@ -104,13 +106,14 @@ struct Responsiveness {
     try FileManager.default.removeItem(at: folder.appending(path: "stalls.strata"))
   }
 
-  /// The longest time in which another task of the main actor did not come to run there.
-  @MainActor private func longestStall(of work: () async throws -> Void) async throws -> Double {
+  /// The longest time in which another task of the main actor did not come to run there. The clock also counts what a shared host
+  /// gives to its other guests; the processor time that all threads of this process took between two turns does not.
+  @MainActor private func longestStall(of work: () async throws -> Void) async throws -> Stall {
     let ticker = Ticker()
     let ticking = Task { @MainActor in await ticker.run() }
     // It runs before the work begins.
-    while ticker.longest == 0 { await Task.yield() }
-    ticker.longest = 0
+    while ticker.longest.clock == 0 { await Task.yield() }
+    ticker.longest = Stall()
     try await work()
     ticker.isDone = true
     await ticking.value
@@ -130,17 +133,24 @@ struct Responsiveness {
 
   @MainActor private final class Ticker {
     var isDone = false
-    var longest = 0.0
+    var longest = Stall()
 
     func run() async {
-      var last = seconds()
+      var last = Stall(clock: seconds(), processor: processorSeconds())
       while !isDone {
         await Task.yield()
-        let now = seconds()
-        longest = max(longest, now - last)
+        let now = Stall(clock: seconds(), processor: processorSeconds())
+        longest.clock = max(longest.clock, now.clock - last.clock)
+        longest.processor = max(longest.processor, now.processor - last.processor)
         last = now
       }
     }
+  }
+
+  /// Seconds: of the longest turn by the clock, and of the busiest one by processor time.
+  private struct Stall {
+    var clock = 0.0
+    var processor = 0.0
   }
 
   // MARK: A server

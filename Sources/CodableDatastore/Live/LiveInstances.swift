@@ -94,9 +94,12 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
   @concurrent private func read(_ view: View, into result: inout LiveResult<Format>) async throws {
     guard let tree = try ReadState(view).tree(core.recordsTree) else { return }
     var walk = TreeWalk(tree)
+    var count = 0
     while let (key, record) = try walk.next() {
       try Task.checkCancellation()
       await core.store.giveWay()
+      count &+= 1
+      if count % 32 == 0 { letOthersRun() }
       result.add(key.array, try await core.coder.decode(record).instance)
     }
     result.sort()
@@ -164,7 +167,10 @@ struct LiveResult<Format: DatastoreFormat>: Sendable {
   /// Puts everything in its place. What was added came in the order of the identifiers.
   mutating func sort() {
     guard let areInIncreasingOrder else { return }
+    var comparisons = 0
     let places = instances.indices.sorted { left, right in
+      comparisons &+= 1
+      if comparisons % 4_096 == 0 { letOthersRun() }
       if areInIncreasingOrder(instances[left], instances[right]) { return true }
       if areInIncreasingOrder(instances[right], instances[left]) { return false }
       return left < right

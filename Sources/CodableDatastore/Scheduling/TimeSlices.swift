@@ -1,5 +1,6 @@
 import Dispatch
 import Locks
+import StorageEngine
 
 /// Has tasks that read or write in a loop give way to others on their executor.
 ///
@@ -58,6 +59,9 @@ package final class TimeSlices: Sendable {
     let slot = slots[TaskIdentity.current & 511]
     let isMain = isMain(#isolation)
     let (length, yielded) = (slot.length.load(ordering: .relaxed), now())
+    // A thread that waits for this one's processor, which may be the main one, would get it when the system thinks that this
+    // thread has had its time: after 4 ms.
+    if !isMain { letOthersRun() }
     await Task.yield()
     let now = now()
     let isAlone = now &- yielded < Self.briefest && !isMain

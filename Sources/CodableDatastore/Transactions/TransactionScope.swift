@@ -39,7 +39,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     var parent: TransactionScope?
     /// A step that failed halfway: nothing of the transaction may be committed.
     var failure: (any Error)?
-    var changes: [StoredChange] = []
+    var changes = NotedChanges()
   }
 
   /// A scope that reads: the newest commit as of its first read, or what its parent has.
@@ -280,8 +280,8 @@ extension TransactionScope {
       try requireActive()
       return state.withLock { state in
         state.isEnded = true
-        defer { state.changes = [] }
-        return options.contains(.skipObservations) ? [] : state.changes
+        defer { state.changes = NotedChanges() }
+        return options.contains(.skipObservations) ? NotedChanges() : state.changes
       }
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
@@ -292,7 +292,7 @@ extension TransactionScope {
       try work.transaction.commit(
         CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated))
     }
-    return connection.publication.append(changes, pending: pending, base: base)
+    return connection.publication.append(changes.all, pending: pending, base: base)
   }
 
   /// Drops everything that was written.

@@ -297,6 +297,8 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     if abandons { store.writing.abandon(draft.start..<max(draft.start, draft.writtenEnd), of: file) }
     hasEnded = true
     if !keepsTurn { store.writing.passTurn(willWait: willWait) }
+    // Now, on a thread that may take its time where there was much to commit: the last reference may be let go of on another.
+    state.pointee.releaseNodes()
   }
 
   func locked<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {

@@ -3,6 +3,7 @@ struct NodeWriter {
   let draft: FrameDraft
   let file: DataFile
   private(set) var nodeBytes: UInt64 = 0
+  private var nodes = 0
   private var pointers: [(place: Int, pointer: NodePointer)] = []
 
   init(draft: FrameDraft, file: DataFile) {
@@ -30,6 +31,9 @@ struct NodeWriter {
     let (offset, check) = try draft.appendNode(node.bytes, children: pointers[first...])
     pointers.removeSubrange(first...)
     nodeBytes += UInt64(length)
+    nodes &+= 1
+    // A commit of many changes takes tens of milliseconds.
+    if nodes % 64 == 0 { letOthersRun() }
     file.counters.nodesWritten.add(1)
     file.counters.nodeBytesWritten.add(UInt64(length))
     let pointer = NodePointer(

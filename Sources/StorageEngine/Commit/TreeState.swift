@@ -83,6 +83,15 @@ struct TransactionState: Sendable {
   }
 
   var isChanged: Bool { catalog.isChanged || restores != nil || trees.contains { $0.isChanged } }
+
+  /// Lets go of the new nodes, when the transaction has ended. What the changes add up to stays.
+  mutating func releaseNodes() {
+    catalog = .none
+    for place in trees.indices {
+      trees[place].primary = .none
+      trees[place].gone = .none
+    }
+  }
 }
 
 /// A moment of a transaction that it can go back to.

@@ -184,7 +184,7 @@ func rest(nanoseconds: Int64) {
 }
 
 /// Gives the processor to any other thread that can run.
-func letOthersRun() { sched_yield() }
+package func letOthersRun() { sched_yield() }
 
 /// Starts a detached thread.
 func startThread(_ body: @escaping @Sendable () -> Void) throws(DiskError) {
