@@ -117,7 +117,7 @@ struct RecordTests {
     let browser = try store.browseToPopulation()
     try browser.stage("3000000")
     try browser.press("w")
-    browser.expect("- 2800000", "+ 3000000", "population → -2800000", "index entries", "✓")
+    browser.expect("- 2800000", "+ 3000000", "population 2800000 → 3000000", "index entries", "✓")
     try store.count(53654, 2_900_000)
     try browser.press("Esc w")
     browser.expect("2900000")
