@@ -1,5 +1,5 @@
 /// Reads fields one after the other and never beyond the end: what is not there, or cannot be, throws `damaged`.
-struct ByteReader {
+package struct ByteReader {
   private let bytes: UnsafeRawBufferPointer
   private(set) var position: Int
   private let what: String
@@ -7,19 +7,19 @@ struct ByteReader {
   private let offset: FileOffset
 
   /// `bytes` must outlive the reader.
-  init(_ bytes: UnsafeRawBufferPointer, what: String, offset: FileOffset) {
+  package init(_ bytes: UnsafeRawBufferPointer, what: String, offset: FileOffset = 0) {
     self.bytes = bytes
     position = 0
     self.what = what
     self.offset = offset
   }
 
-  var remaining: Int { bytes.count - position }
+  package var remaining: Int { bytes.count - position }
 
-  var damage: StorageError { .damaged(what: what, offset: offset &+ UInt64(position)) }
+  package var damage: StorageError { .damaged(what: what, offset: offset &+ UInt64(position)) }
 
   @inline(__always)
-  mutating func take(_ count: Int) throws(StorageError) -> UnsafeRawBufferPointer {
+  package mutating func take(_ count: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let start = position
     try skip(count)
     return UnsafeRawBufferPointer(rebasing: bytes[start..<position])
@@ -43,7 +43,7 @@ struct ByteReader {
     return bytes[position]
   }
 
-  mutating func fixed<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(StorageError) -> T {
+  package mutating func fixed<T: FixedWidthInteger>(_ type: T.Type = T.self) throws(StorageError) -> T {
     try loadInteger(T.self, take(T.bitWidth / 8), at: 0)
   }
 

@@ -72,7 +72,7 @@ extension FileStore {
   }
 
   /// Larger files are not pruned on closing, which waits for it; they are when the store is idle.
-  private static let largestAtClose: FileOffset = 0x100_0000
+  private static let largestAtClose = FileOffset(16 << 20)
 
   /// Compacts a small store by its own policy, where that pays: at most as much is copied as a moment allows. The caller has the
   /// compactions' turn.

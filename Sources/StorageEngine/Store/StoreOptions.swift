@@ -17,7 +17,7 @@ package struct StoreOptions: Sendable {
   /// How long a sync waits for those that write at this moment, in nanoseconds: a few dozen small commits.
   var gatheringTime: Int64 = 4_000_000
   /// From how many bytes on a store's zeros are written ahead by a thread and not by its transactions.
-  var largeStore: FileOffset = 0x80_0000
+  var largeStore = FileOffset(8 << 20)
   /// How many bytes a compaction writes between two syncs, which are what it goes on from after a crash. Commits wait for them, so
   /// they are few, and what they sync was brought to the disk before.
   var compactionSyncDistance: UInt64 = 16 << 20
