@@ -196,6 +196,34 @@ struct ServerRemoteTests {
     #expect(try team.text(3) == #"{"id":3,"name":"laptop"}"# && team.text(4) == #"{"id":4,"name":"desk"}"#)
   }
 
+  @Test("what was pruned after the look and before the lock of a push is named by identity, not by a number that is gone")
+  func prunedMeanwhile() throws {
+    let team = try there()
+    let laptop = try ExchangedStore("laptop")
+    for number in 0..<6 { try laptop.put(#"{"id":\#(number),"name":"n\#(number)"}"#) }
+    try exchange(laptop, peer())
+    let (before, old) = (laptop.head, try laptop.own.engine.commit(3).identity)
+    _ = try team.own.refresh()
+    let known = try team.graph
+    _ = try team.own.engine.compact(.last(2)) { _ in true }
+    #expect(known.number(of: old) == 3 && (try? team.own.engine.commit(3)) == nil)
+    let number = try laptop.put(#"{"id":1,"name":"again"}"#).rawValue
+    let graph = try laptop.graph
+    let commit = HistoryAppend.Commit(
+      number: number, identity: laptop.head, parents: [before, old], undoes: old, squashed: [])
+    let append = HistoryAppend(
+      [commit], of: laptop.own.engine, from: HistoryAppend.Place(number: number - 1, identity: before),
+      to: HistoryAppend.Place(number: number, identity: laptop.head), identity: { graph.identity(of: $0) },
+      known: { known.number(of: $0) })
+    #expect(try append.run(on: #require(team.own.engine as? ServerEngine).server))
+    _ = try team.own.refresh()
+    let head = team.own.engine.head.commit
+    #expect(head.identity == laptop.head && head.undoes == nil)
+    #expect(try head.parents.map { try team.own.engine.commit($0).identity } == [before])
+    let pedigree = try #require(try team.own.engine.pedigree(of: head))
+    #expect(pedigree.parents == [before, old] && pedigree.undoes == old)
+  }
+
   @Test("an exchange cut at any byte leaves both sides whole, and the next one brings them together")
   func cuts() throws {
     let proxy = try #require(CuttingProxy(to: server))

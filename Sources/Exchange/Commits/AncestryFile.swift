@@ -20,14 +20,14 @@ struct AncestryFile {
   /// What is known of a store's commits; nil where the file is not there, is damaged, or is of another file of data.
   func read(of store: any Engine) -> CommitGraph? {
     guard let bytes = contents() else { return nil }
-    return bytes.withUnsafeBytes { bytes in
-      var reader = AncestryReader(bytes)
-      guard reader.bytes(8) == Self.magic, reader.number() as UInt32? == Self.form,
-        let check = reader.number() as UInt32?, check == crc32c(0, Array(bytes.dropFirst(16))),
-        let header = Header(&reader),
-        let newest = try? store.commit(header.newest), header == Header(of: store.identity, newest)
+    return try? bytes.withUnsafeBytes { bytes in
+      var reader = ByteReader(bytes, what: "ancestry")
+      guard try Array(reader.take(8)) == Self.magic, try reader.fixed(UInt32.self) == Self.form,
+        try reader.fixed(UInt32.self) == crc32c(0, Array(bytes.dropFirst(16)))
       else { return nil }
-      return CommitGraph(&reader, generation: header.generation, newest: header.newest)
+      let header = try Header(&reader)
+      guard header == Header(of: store.identity, try store.commit(header.newest)) else { return nil }
+      return try CommitGraph(&reader, generation: header.generation, newest: header.newest)
     }
   }
 
@@ -76,14 +76,12 @@ struct AncestryFile {
       date = newest.date
     }
 
-    init?(_ reader: inout AncestryReader) {
-      guard let high: UInt64 = reader.number(), let low: UInt64 = reader.number(),
-        let generation: UInt64 = reader.number(), let newest: UInt64 = reader.number(),
-        let identity = reader.identity(), let date: Int64 = reader.number()
-      else { return nil }
-      (store, self.generation, self.newest, self.identity, self.date) = (
-        (high, low), generation, newest, identity, date
-      )
+    init(_ reader: inout ByteReader) throws {
+      store = (try reader.fixed(), try reader.fixed())
+      generation = try reader.fixed()
+      newest = try reader.fixed()
+      identity = try reader.identity()
+      date = try reader.fixed()
     }
 
     func encode(into bytes: inout [UInt8]) {
@@ -131,91 +129,63 @@ extension CommitGraph {
     }
   }
 
-  /// Nil where it is none.
-  fileprivate init?(_ reader: inout AncestryReader, generation: UInt64, newest: UInt64) {
-    guard let entryCount = reader.count(of: 36), let numberCount = reader.count(of: 4),
-      let undoneCount = reader.count(of: 20), let squashedCount = reader.count(of: 8)
-    else { return nil }
+  fileprivate init(_ reader: inout ByteReader, generation: UInt64, newest: UInt64) throws {
+    let (entryCount, numberCount) = (try reader.count(of: 36), try reader.count(of: 4))
+    let (undoneCount, squashedCount) = (try reader.count(of: 20), try reader.count(of: 8))
     self.init(generation: generation, newest: newest)
     entries.reserveCapacity(entryCount)
     places.reserveCapacity(entryCount)
-    let (all, parents) = (0..<Place(entryCount), -1..<Place(entryCount))
+    let all = 0..<Place(entryCount)
     for place in all {
-      guard let identity = reader.identity(), let number: UInt64 = reader.number(), let first: Place = reader.number(),
-        let second: Place = reader.number(), let isKnown: UInt32 = reader.number(), parents.contains(first),
-        parents.contains(second)
-      else { return nil }
-      entries.append(Entry(identity: identity, number: number, isKnown: isKnown == 1, parents: (first, second)))
-      places[identity] = place
+      let entry = Entry(
+        identity: try reader.identity(), number: try reader.fixed(),
+        parents: (try reader.place(in: -1..<all.upperBound), try reader.place(in: -1..<all.upperBound)),
+        isKnown: try reader.fixed(UInt32.self) == 1)
+      entries.append(entry)
+      places[entry.identity] = place
     }
     for _ in 0..<numberCount {
-      guard let place: Place = reader.number(), all.contains(place), case let number = entries[Int(place)].number,
-        number > numbers.last ?? 0, number <= newest
-      else { return nil }
+      let place = try reader.place(in: all)
+      let number = entries[Int(place)].number
+      guard number > numbers.last ?? 0, number <= newest else { throw reader.damage }
       placesOfNumbers.append(place)
       numbers.append(number)
     }
     for _ in 0..<undoneCount {
-      guard let place: Place = reader.number(), all.contains(place), let identity = reader.identity() else {
-        return nil
-      }
-      undone[place] = identity
+      let place = try reader.place(in: all)
+      undone[place] = try reader.identity()
     }
     for _ in 0..<squashedCount {
-      guard let place: Place = reader.number(), all.contains(place), let count = reader.count(of: 28) else {
-        return nil
-      }
-      for _ in 0..<count {
-        guard let run = reader.run() else { return nil }
-        squashed[place, default: []].append(run)
-      }
+      let place = try reader.place(in: all)
+      for _ in 0..<(try reader.count(of: 28)) { squashed[place, default: []].append(try reader.run()) }
     }
-    guard reader.isAtEnd else { return nil }
+    guard reader.remaining == 0 else { throw reader.damage }
   }
 }
 
-/// Reads numbers one after the other; nil where nothing is left.
-private struct AncestryReader {
-  private let bytes: UnsafeRawBufferPointer
-  private var at = 0
-
-  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
-
-  var isAtEnd: Bool { at == bytes.count }
-
-  mutating func number<Number: FixedWidthInteger>() -> Number? {
-    let size = MemoryLayout<Number>.size
-    guard bytes.count - at >= size else { return nil }
-    defer { at += size }
-    return Number(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: Number.self))
+extension ByteReader {
+  fileprivate mutating func identity() throws -> CommitIdentity {
+    CommitIdentity(origin: try fixed(), number: try fixed())
   }
 
-  mutating func bytes(_ count: Int) -> [UInt8]? {
-    guard bytes.count - at >= count else { return nil }
-    defer { at += count }
-    return Array(bytes[at..<(at + count)])
-  }
-
-  mutating func identity() -> CommitIdentity? {
-    guard let origin: UInt64 = number(), let number: UInt64 = number() else { return nil }
-    return CommitIdentity(origin: origin, number: number)
+  fileprivate mutating func place(in places: Range<CommitGraph.Place>) throws -> CommitGraph.Place {
+    let place: CommitGraph.Place = try fixed()
+    guard places.contains(place) else { throw damage }
+    return place
   }
 
   /// A number of things of which each takes so many bytes at least.
-  mutating func count(of size: Int) -> Int? {
-    guard let count: UInt32 = number(), Int(count) <= bytes.count / size else { return nil }
-    return Int(count)
+  fileprivate mutating func count(of size: Int) throws -> Int {
+    let count = Int(try fixed(UInt32.self))
+    guard count <= remaining / size else { throw damage }
+    return count
   }
 
-  mutating func run() -> Pedigree.Run? {
-    guard let first = identity(), let last: UInt64 = number(), last >= first.number, let count = count(of: 16) else {
-      return nil
-    }
+  fileprivate mutating func run() throws -> Pedigree.Run {
+    let (first, last) = (try identity(), try fixed(UInt64.self))
+    guard last >= first.number else { throw damage }
     var parents: [CommitIdentity] = []
-    for _ in 0..<count {
-      guard let parent = identity() else { return nil }
-      parents.append(parent)
-    }
+    for _ in 0..<(try count(of: 16)) { parents.append(try identity()) }
     return Pedigree.Run(origin: first.origin, numbers: first.number...last, parents: parents)
   }
 }

@@ -3,8 +3,8 @@ package import StorageEngine
 /// Which commits a store knows of and what each was made on, by identities: those in the file, and those that compaction has left out
 /// and told of.
 ///
-/// Made by reading the descent of every commit once, and afterwards of the new ones only; `AncestryFile` keeps it for the next process. Memory grows with the commits (some 100 bytes
-/// each). A walk through all of them costs a millisecond for 100,000.
+/// Made by reading the descent of every commit once, and afterwards of the new ones only; `AncestryFile` keeps it for the next process.
+/// Memory grows with the commits (some 100 bytes each). A walk through all of them costs a millisecond for 100,000.
 package struct CommitGraph: Sendable {
   /// Where a commit lies here, and on what it was made.
   package struct Node: Sendable {
@@ -21,9 +21,9 @@ package struct CommitGraph: Sendable {
     var identity: CommitIdentity
     /// 0 where it does not lie in the file.
     var number: UInt64 = 0
+    var parents: (Place, Place) = (-1, -1)
     /// Whether it is more than a parent that was named and never seen.
     var isKnown = false
-    var parents: (Place, Place) = (-1, -1)
   }
 
   // Set here and by `AncestryFile` alone.

@@ -46,7 +46,7 @@ package struct HistoryAppend {
   private let head: Place
   /// Who a commit of the source is; nil where compaction has left it out.
   private let identity: (UInt64) -> CommitIdentity?
-  /// The number that the server has given to a commit already; nil where it has not.
+  /// The number that the server had given to a commit when it was last asked; nil where it had not.
   private let known: (CommitIdentity) -> UInt64?
 
   package init(
@@ -105,7 +105,7 @@ package struct HistoryAppend {
         throw ServerError.damaged(what: "the trees at its head are not those of the same commit in \(source.path)")
       }
       (upload.trees, upload.nextTree) = (state.trees, state.nextTree)
-      try write(to: &upload, after: state.newest)
+      try write(to: &upload, after: state.newest, without: try pruned(upload))
       return true
     }
     if isMoved { _ = try? upload.connection.exchange([Statement("notify \(upload.tables.channel)")]) }
@@ -138,13 +138,26 @@ package struct HistoryAppend {
     return state
   }
 
+  /// The numbers of commits to be named as parents or as undone that the server has no more: somebody may have pruned it since it was asked
+  /// what it has.
+  private func pruned(_ upload: HistoryUpload) throws -> Set<UInt64> {
+    let named = Set(commits.lazy.flatMap { $0.parents + [$0.undoes].compactMap(\.self) }.compactMap(known))
+    guard !named.isEmpty else { return [] }
+    let there = try upload.connection.exchange([
+      upload.tables.statement(
+        "select number from {commit} where number = any ($1)", [.ints(named.map { Int64(bitPattern: $0) })])
+    ])[0]
+    return named.subtracting((0..<there.count).map { there.number($0, 0) })
+  }
+
   // MARK: Writing
 
-  private func write(to upload: inout HistoryUpload, after newest: UInt64) throws {
+  /// - Parameter pruned: What `known` tells of and the server has no more.
+  private func write(to upload: inout HistoryUpload, after newest: UInt64, without pruned: Set<UInt64>) throws {
     var number = newest
     var own: [CommitIdentity: UInt64] = [:]
     for (place, commit) in commits.enumerated() { own[commit.identity] = newest + UInt64(place) + 1 }
-    let numbers = Numbers(identity: identity, number: { own[$0] ?? known($0) })
+    let numbers = Numbers(identity: identity, number: { own[$0] ?? known($0) }, pruned: pruned)
     upload.writer = { numbers.writer($0) }
     var before = try from.map { try source.view(at: $0.number) }
     for (done, commit) in commits.enumerated() {
@@ -164,7 +177,7 @@ package struct HistoryAppend {
       try upload.beginBookkeeping(number)
       try upload.writeDifference(from: before, to: source.view(at: head.number), number: number)
     }
-    guard let headNumber = numbers.number(head.identity) else { throw StorageError.noSuchCommit(number: head.number) }
+    guard let headNumber = numbers.present(head.identity) else { throw StorageError.noSuchCommit(number: head.number) }
     upload.waiting.append(
       upload.tables.statement(
         "update {store} set newest = $1, head = $2, next_tree = $3 where one",
@@ -175,13 +188,18 @@ package struct HistoryAppend {
   private struct Numbers {
     let identity: (UInt64) -> CommitIdentity?
     let number: (CommitIdentity) -> UInt64?
+    /// Numbers of commits of which the server has no more than values that they wrote.
+    let pruned: Set<UInt64>
 
     /// The number of the commit that wrote a value; 0 where it is known no more.
     func writer(_ number: UInt64) -> UInt64 { identity(number).flatMap { self.number($0) } ?? 0 }
 
+    /// The number of a commit that the server has.
+    func present(_ identity: CommitIdentity) -> UInt64? { number(identity).flatMap { pruned.contains($0) ? nil : $0 } }
+
     func commit(_ commit: Commit, _ record: CommitRecord, _ number: UInt64) -> ServerCommit {
-      let parents = commit.parents.compactMap { self.number($0) }
-      let undoes = commit.undoes.flatMap { self.number($0) }
+      let parents = commit.parents.compactMap { present($0) }
+      let undoes = commit.undoes.flatMap { present($0) }
       let isTold = parents.count == commit.parents.count
       var pedigree: Pedigree?
       if !isTold || !commit.squashed.isEmpty || (commit.undoes != nil && undoes == nil) {
@@ -192,7 +210,7 @@ package struct HistoryAppend {
       return ServerCommit(
         number: number, origin: commit.identity.origin, originNumber: commit.identity.number, parents: parents,
         date: record.date, action: record.action, program: record.program, author: record.author, flags: record.flags,
-        undoes: undoes, restores: record.restores.flatMap { identity($0) }.flatMap { self.number($0) },
+        undoes: undoes, restores: record.restores.flatMap { identity($0) }.flatMap { present($0) },
         bytes: record.frameBytes, pedigree: pedigree)
     }
   }
