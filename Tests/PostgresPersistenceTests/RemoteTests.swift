@@ -196,7 +196,7 @@ struct ServerRemoteTests {
     #expect(try team.text(3) == #"{"id":3,"name":"laptop"}"# && team.text(4) == #"{"id":4,"name":"desk"}"#)
   }
 
-  @Test("what was pruned after the look and before the lock of a push is named by identity, not by a number that is gone")
+  @Test("what was pruned between the look and the lock of a push is named by identity")
   func prunedMeanwhile() throws {
     let team = try there()
     let laptop = try ExchangedStore("laptop")
