@@ -26,7 +26,7 @@ struct ServedRangeCursor: EntryCursor {
     guard request.records != nil else {
       return QueryCandidate(key: StoredKey(bytes: row.key.array, value: .null), record: row.record)
     }
-    guard let identifier = row.key.withUnsafeBytes({ key in EntryKey.identifierRange(key).map { Array(key[$0]) } })
+    guard let identifier = row.key.withUnsafeBytes({ EntryKey.identifier($0) })
     else { throw .unreadable(what: "an entry of an index", where: "its key cannot be taken apart") }
     return QueryCandidate(key: StoredKey(bytes: identifier, value: .null), record: row.record)
   }

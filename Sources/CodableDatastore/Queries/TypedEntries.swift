@@ -107,9 +107,7 @@ private struct TypedCursor: EntryCursor {
     // Not beyond the end of the range.
     let left = ranks.count - passed + 1
     let near = isBackward ? keys.suffix(left) : keys.prefix(left)
-    let wanted = near.compactMap { key in
-      key.withUnsafeBytes { key in EntryKey.identifierRange(key).map { Array(key[$0]) } }
-    }
+    let wanted = near.compactMap { $0.withUnsafeBytes { EntryKey.identifier($0) } }
     let found = try onStorage { () throws(StorageError) in try records.find(wanted) }
     fetched.removeAll(keepingCapacity: true)
     for (identifier, entry) in zip(wanted, found) { fetched[identifier] = entry?.payload.record }

@@ -47,8 +47,9 @@ extension TreeName {
 
   /// The tree and the key of the record whose identifier ends the key of an entry of this tree; nil where this is no index.
   package func recordOfEntry(_ key: [UInt8]) -> (tree: TreeName, key: [UInt8])? {
-    guard let (datastore, _) = indexName, let split = key.withUnsafeBytes({ EntryKey.split($0) }) else { return nil }
-    return (.records(of: datastore), split.identifier)
+    guard let (datastore, _) = indexName, let identifier = key.withUnsafeBytes({ EntryKey.identifier($0) })
+    else { return nil }
+    return (.records(of: datastore), identifier)
   }
 
   /// The datastore and the name of the index that this tree is; nil for other trees.

@@ -169,7 +169,7 @@ private struct MergeApplication {
         var cursor = try difference(ours.view.view, theirs.view.view, tree: .index(index.name, of: key))
         var inserted: [[UInt8]] = []
         while let found = try cursor.next() {
-          guard let identifier = found.key.withUnsafeBytes({ EntryKey.split($0)?.identifier }),
+          guard let identifier = found.key.withUnsafeBytes({ EntryKey.identifier($0) }),
             wanted.contains(identifier)
           else { continue }
           if found.new == nil {

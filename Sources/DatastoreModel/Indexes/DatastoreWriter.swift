@@ -207,7 +207,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// Sets one entry by its key, for what copies entries as they are.
   package func insertEntry(_ key: [UInt8], in index: String) throws {
     guard let position = indexes.firstIndex(where: { $0.descriptor.name == index }) else { return }
-    let identifier = key.withUnsafeBytes { EntryKey.split($0)?.identifier } ?? []
+    let identifier = key.withUnsafeBytes { EntryKey.identifier($0) } ?? []
     let reference = indexes[position].isDirect ? try reference(of: identifier) ?? .none : .none
     if try key.withUnsafeBytes({ try indexes[position].insert($0, reference, in: transaction) }) {
       indexes[position].note(key)

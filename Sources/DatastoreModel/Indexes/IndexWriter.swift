@@ -116,7 +116,7 @@ extension IndexWriter {
 
   /// Has the value of an entry that was inserted by its key looked at by `duplicates`.
   mutating func note(_ key: [UInt8]) {
-    guard descriptor.isUnique, let value = key.withUnsafeBytes({ EntryKey.split($0)?.value }) else { return }
+    guard descriptor.isUnique, let value = key.withUnsafeBytes({ EntryKey.value($0) }) else { return }
     touched.insert(value)
   }
 

@@ -6,7 +6,7 @@ extension IndexDescriptor {
 
   /// The value of an entry's key for people.
   func describe(_ key: Bytes) -> String {
-    key.withUnsafeBytes { EntryKey.split($0) }.map { shownValue($0.value).description } ?? "?"
+    key.withUnsafeBytes { EntryKey.value($0) }.map { shownValue($0).description } ?? "?"
   }
 }
 

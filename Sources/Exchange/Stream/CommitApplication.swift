@@ -211,7 +211,7 @@ final class CommitApplication {
     if let bytes = line.base64("bytes") { return .bytes(Bytes(bytes)) }
     guard line.has("payload") else { return .none }
     guard case .index(_, let datastore) = label,
-      let identifier = key.withUnsafeBytes({ EntryKey.split($0)?.identifier }),
+      let identifier = key.withUnsafeBytes({ EntryKey.identifier($0) }),
       let reference = try onStorage({ () throws(StorageError) in
         try transaction.currentReference(of: identifier, in: .records(of: datastore))
       })
