@@ -43,7 +43,7 @@ package struct FileSurvey: Sendable {
       case .document(let document): survey.see(document, at: .root)
       case .unreadable(let reason):
         rejected += 1
-        if rejections.count < 100 { rejections.append(.init(place: row.place, reason: reason)) }
+        if rejections.count < 100 { rejections.append(.init(place: row.place.description, reason: reason)) }
       }
     }
     documentCount = count

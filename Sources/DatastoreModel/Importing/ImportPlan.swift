@@ -90,8 +90,10 @@ package struct ImportReport: Sendable {
   /// Whether every document was rejected.
   var isAllRejected: Bool { rejected > 0 && new + changed + unchanged == 0 }
 
-  mutating func reject(_ place: String, _ reason: String) {
+  mutating func reject(_ place: SourcePlace, _ reason: String) {
     rejected += 1
-    if rejections.count < Self.rejectionLimit { rejections.append(Rejection(place: place, reason: reason)) }
+    if rejections.count < Self.rejectionLimit {
+      rejections.append(Rejection(place: place.description, reason: reason))
+    }
   }
 }

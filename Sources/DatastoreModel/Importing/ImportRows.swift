@@ -15,8 +15,7 @@ struct ImportRows: Sendable {
     }
 
     var content: Content
-    /// `FILE:LINE` or `FILE:LINE:COLUMN`.
-    var place: String
+    var place: SourcePlace
   }
 
   /// Everything that is written of a document, encoded.
@@ -30,7 +29,13 @@ struct ImportRows: Sendable {
 
   /// Some rows, and the error that ended the reading after them.
   struct Batch: Sendable {
-    var rows: [Prepared] = []
+    enum Rows: Sendable {
+      case prepared([Prepared])
+      /// As they were read, for the writer to prepare.
+      case read([ImportRow])
+    }
+
+    var rows: Rows
     var error: ModelError?
   }
 
@@ -41,23 +46,41 @@ struct ImportRows: Sendable {
   /// A batch of large documents is handed over sooner.
   private static let batchBytes = 1 << 20
 
-  /// Reads a source to its end, or until no more is wanted.
+  /// Reads a source to its end, or until no more is wanted. Prepares what it reads, but where the writer has nothing to do: then that one
+  /// prepares the rows, and this thread reads on.
   func prepare(from source: inout some ImportSource, into queue: BoundedQueue<Batch>) {
-    var batch = Batch()
-    var size = 0
-    do {
-      while let row = try source.next() {
-        let prepared = try prepare(row)
-        if case .record(let record) = prepared.content { size += record.bytes.count }
-        batch.rows.append(prepared)
-        guard batch.rows.count >= Self.batchCount || size >= Self.batchBytes else { continue }
-        if !queue.put(batch) { return }
-        (batch, size) = (Batch(), 0)
+    var isOver = false
+    while !isOver {
+      var batch: Batch
+      do {
+        let rows = try read(&source)
+        isOver = rows.isEmpty
+        batch = Batch(rows: queue.isEmpty ? .read(rows) : .prepared(try prepare(rows)))
+      } catch {
+        isOver = true
+        batch = Batch(rows: .read([]), error: error)
       }
-    } catch {
-      batch.error = error
+      if !queue.put(batch) { return }
     }
-    _ = queue.put(batch)
+  }
+
+  /// The next rows; none at the end.
+  private func read(_ source: inout some ImportSource) throws(ModelError) -> [ImportRow] {
+    var rows: [ImportRow] = []
+    rows.reserveCapacity(Self.batchCount)
+    var size = 0
+    while rows.count < Self.batchCount, size < Self.batchBytes, let row = try source.next() {
+      size += row.size
+      rows.append(row)
+    }
+    return rows
+  }
+
+  func prepare(_ rows: [ImportRow]) throws(ModelError) -> [Prepared] {
+    var prepared: [Prepared] = []
+    prepared.reserveCapacity(rows.count)
+    for row in rows { prepared.append(try prepare(row)) }
+    return prepared
   }
 
   private func prepare(_ row: ImportRow) throws(ModelError) -> Prepared {

@@ -21,14 +21,35 @@ package struct ImportRow: Sendable {
   package var content: Content
   /// The key that it stands under, where the source is an object keyed by identifier.
   package var key: String?
-  /// `FILE:LINE` or `FILE:LINE:COLUMN`.
-  package var place: String
+  package var place: SourcePlace
+  /// About how many bytes it has.
+  package var size: Int
 
-  package init(_ content: Content, key: String? = nil, place: String) {
+  package init(_ content: Content, key: String? = nil, place: SourcePlace, size: Int = 0) {
     self.content = content
     self.key = key
     self.place = place
+    self.size = size
   }
+}
+
+/// Where a row, or an error in it, stands in its source: `FILE:LINE`, or `FILE:LINE:COLUMN`.
+///
+/// Every row has one and hardly any is shown, so its text is made when it is asked for.
+package struct SourcePlace: Sendable, Hashable, CustomStringConvertible {
+  package var file: String
+  /// From 1.
+  package var line: Int
+  /// From 1, in characters; nil of what begins its line.
+  package var column: Int?
+
+  package init(_ file: String, line: Int, column: Int? = nil) {
+    self.file = file
+    self.line = line
+    self.column = column
+  }
+
+  package var description: String { "\(file):\(line)" + (column.map { ":\($0)" } ?? "") }
 }
 
 /// Documents that are in memory already.
@@ -39,7 +60,7 @@ package struct DocumentList: ImportSource {
   package init(_ rows: [ImportRow]) { self.rows = rows }
 
   package init(_ documents: [Document], name: String = "input") {
-    rows = documents.enumerated().map { ImportRow(.document($1), place: "\(name):\($0 + 1)") }
+    rows = documents.enumerated().map { ImportRow(.document($1), place: SourcePlace(name, line: $0 + 1)) }
   }
 
   package mutating func rewind() { position = 0 }

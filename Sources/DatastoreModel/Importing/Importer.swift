@@ -151,11 +151,7 @@ private struct ImportWork {
       rows.prepare(from: &source, into: queue)
     } use: { queue throws(ModelError) in
       while let batch = queue.take() {
-        try foresee(batch)
-        for row in batch.rows {
-          try write(row)
-          try meter.advance()
-        }
+        try write(batch, rows, meter)
         if let error = batch.error { throw error }
       }
     }
@@ -181,11 +177,26 @@ private struct ImportWork {
     report.repeated = repeats.found.reduce(0) { $0 + $1.count - 1 }
   }
 
+  private mutating func write(
+    _ batch: ImportRows.Batch, _ source: ImportRows, _ meter: WorkMeter
+  ) throws(ModelError) {
+    let rows =
+      switch batch.rows {
+      case .prepared(let rows): rows
+      case .read(let rows): try source.prepare(rows)
+      }
+    try foresee(rows)
+    for row in rows {
+      try write(row)
+      try meter.advance()
+    }
+  }
+
   /// Rows that are new only change no entries.
-  private func foresee(_ batch: ImportRows.Batch) throws(ModelError) {
+  private func foresee(_ rows: [ImportRows.Prepared]) throws(ModelError) {
     try onWriter {
       try writer.foresee(
-        batch.rows.compactMap { row in
+        rows.compactMap { row in
           if case .record(let record) = row.content { (record.identifier, record.values) } else { nil }
         }
       ) { current in

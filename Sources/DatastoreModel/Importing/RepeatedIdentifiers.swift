@@ -25,10 +25,10 @@ struct RepeatedIdentifiers {
   }
 
   /// Second reading.
-  mutating func see(_ identifier: [UInt8], at place: String) {
+  mutating func see(_ identifier: [UInt8], at place: SourcePlace) {
     guard let position = suspects[identifier] else { return }
     rows[position].count += 1
-    if rows[position].places.count < Self.placeLimit { rows[position].places.append(place) }
+    if rows[position].places.count < Self.placeLimit { rows[position].places.append(place.description) }
   }
 
   /// Those that more than one row has, in the order in which they were met again.

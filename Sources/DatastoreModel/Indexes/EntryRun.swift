@@ -43,7 +43,8 @@ package struct EntryRun: Sendable {
   private mutating func add(_ start: Int, _ reference: RecordReference, _ isRemoval: Bool) {
     places.append(
       Place(
-        beginning: Self.beginning(of: bytes[start...]), start: UInt32(start), count: UInt16(bytes.count - start),
+        beginning: bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0[start...]).beginning },
+        start: UInt32(start), count: UInt16(bytes.count - start),
         isRemoval: isRemoval, reference: reference))
     isSorted = false
   }
@@ -108,12 +109,15 @@ package struct EntryRun: Sendable {
   private static func key(of place: Place, in bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: bytes[Int(place.start)..<Int(place.start) + Int(place.count)])
   }
+}
 
-  /// Eight bytes as a number in their order; a shorter key is filled up with zeros.
-  private static func beginning(of key: ArraySlice<UInt8>) -> UInt64 {
+extension UnsafeRawBufferPointer {
+  /// The first eight bytes of a key as a number in their order; a shorter key is filled up with zeros.
+  var beginning: UInt64 {
+    if count >= 8 { return UInt64(bigEndian: loadUnaligned(as: UInt64.self)) }
     var number: UInt64 = 0
-    for byte in key.prefix(8) { number = number << 8 | UInt64(byte) }
-    return number << UInt64(8 * (8 - Swift.min(key.count, 8)))
+    for byte in self { number = number << 8 | UInt64(byte) }
+    return number << UInt64(8 * (8 - count))
   }
 }
 

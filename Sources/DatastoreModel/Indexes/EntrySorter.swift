@@ -61,11 +61,34 @@ package struct EntrySorter: Sendable {
     run.sort()
     guard let file else { return try run.forEachLast(body) }
     if run.count > 0 { try write(to: file) }
-    var merge = try RunMerge(spilled, of: file)
-    while let entry = try merge.next() {
-      if !entry.isRemoval { try body(entry) }
+    try workingAhead(by: 2) { [spilled] queue in
+      Self.merge(spilled, of: file, into: queue)
+    } use: { queue in
+      while let part = queue.take() { try part.get().forEach(body) }
     }
   }
+
+  /// Merges runs of a file, on a thread beside the one that writes what comes of them.
+  private static func merge(
+    _ runs: [Range<UInt64>], of file: ScratchFile, into queue: BoundedQueue<Result<EntryRun, StorageError>>
+  ) {
+    do throws(StorageError) {
+      var merge = try RunMerge(runs, of: file)
+      var part = EntryRun()
+      while let entry = try merge.next() {
+        if !entry.isRemoval { part.append(entry.key, entry.reference) }
+        guard part.size >= partSize else { continue }
+        if !queue.put(.success(part)) { return }
+        part = EntryRun()
+      }
+      _ = queue.put(.success(part))
+    } catch {
+      _ = queue.put(.failure(error))
+    }
+  }
+
+  /// Bytes of merged entries that are handed over at once.
+  private static let partSize = 1 << 18
 
   private mutating func spill(_ transaction: any WriteTransaction) throws {
     run.sort()

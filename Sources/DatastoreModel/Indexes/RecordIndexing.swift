@@ -7,12 +7,15 @@ package struct RecordIndexing {
   let descriptor: DatastoreDescriptor
   let format: (any CompiledFormat)?
   let rules: [String: RuleOutcome]
+  /// The proven rule of each of the descriptor's indexes; nil where it has none, or is stale.
+  private let valueRules: [IndexRule?]
 
   init(_ datastore: OwnDatastore, progress: WorkProgress? = nil) throws(ModelError) {
     let store = datastore.view.store
-    descriptor = datastore.descriptor
-    format = store.formats[datastore.descriptor.key]
-    rules = format == nil ? try store.proofs.rules(of: datastore, progress: progress) : [:]
+    let format = store.formats[datastore.descriptor.key]
+    self.init(
+      datastore.descriptor, format,
+      format == nil ? try store.proofs.rules(of: datastore, progress: progress) : [:])
   }
 
   /// As another descriptor says it: where it marks indexes stale, they have no values.
@@ -20,6 +23,9 @@ package struct RecordIndexing {
     self.descriptor = descriptor
     self.format = format
     self.rules = rules
+    valueRules = descriptor.indexes.map { index in
+      if !index.isStale, case .proven(let rule)? = rules[index.name] { rule } else { nil }
+    }
   }
 
   /// Of a datastore whose indexes all have declared rules.
@@ -72,15 +78,12 @@ package struct RecordIndexing {
   func values(of content: RecordContent, _ document: Document) throws(ModelError) -> [[[UInt8]]] {
     if format != nil { return try values(of: content) }
     var values: [[[UInt8]]] = []
-    for index in descriptor.indexes {
-      guard !index.isStale, case .proven(let rule)? = rules[index.name] else {
-        values.append([])
-        continue
-      }
+    values.reserveCapacity(valueRules.count)
+    for (position, rule) in valueRules.enumerated() {
       do {
-        values.append(try rule.encodedValues(of: document))
+        values.append(try rule?.encodedValues(of: document) ?? [])
       } catch {
-        throw .refused(reason: "index \(index.name): \(error)")
+        throw .refused(reason: "index \(descriptor.indexes[position].name): \(error)")
       }
     }
     return values
@@ -91,10 +94,12 @@ package struct RecordIndexing {
     if identifier.count > Limits.key {
       throw .refused(reason: "the identifier is longer than the \(Limits.key) bytes that a key may have")
     }
-    for (index, values) in zip(descriptor.indexes, values) {
+    for (position, values) in values.enumerated() {
       for value in values where EntryKey.length(value: value, identifier: identifier) > Limits.key {
         throw .refused(
-          reason: "index \(index.name): a value of \(value.count) bytes is longer than a key may be (\(Limits.key))")
+          reason:
+            "index \(descriptor.indexes[position].name): a value of \(value.count) bytes is longer than a key may "
+            + "be (\(Limits.key))")
       }
     }
   }

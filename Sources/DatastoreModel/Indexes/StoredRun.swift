@@ -7,78 +7,103 @@ struct RunWriter {
   private static let bufferSize = 1 << 16
 
   private let file: ScratchFile
-  private var buffer: [UInt8] = []
+  private var buffer = [UInt8](repeating: 0, count: bufferSize + headSize + Limits.key)
+  /// Bytes of the buffer that are not in the file yet.
+  private var filled = 0
 
-  init(_ file: ScratchFile) {
-    self.file = file
-    buffer.reserveCapacity(Self.bufferSize + Self.headSize + Limits.key)
-  }
+  init(_ file: ScratchFile) { self.file = file }
 
   mutating func append(_ entry: SortedEntry) throws(StorageError) {
-    append(UInt16(truncatingIfNeeded: entry.key.count))
-    buffer.append(entry.isRemoval ? 1 : 0)
-    append(entry.reference.place)
-    append(entry.reference.length)
-    append(entry.reference.check)
-    buffer.append(contentsOf: entry.key)
-    if buffer.count >= Self.bufferSize { try flush() }
+    buffer.withUnsafeMutableBytes { buffer in
+      let head = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+      head.storeBytes(of: UInt16(truncatingIfNeeded: entry.key.count), as: UInt16.self)
+      head[2] = entry.isRemoval ? 1 : 0
+      head.storeBytes(of: entry.reference.place, toByteOffset: 3, as: UInt64.self)
+      head.storeBytes(of: entry.reference.length, toByteOffset: 11, as: UInt32.self)
+      head.storeBytes(of: entry.reference.check, toByteOffset: 15, as: UInt32.self)
+      UnsafeMutableRawBufferPointer(rebasing: head[Self.headSize...]).copyMemory(from: entry.key)
+    }
+    filled += Self.headSize + entry.key.count
+    if filled >= Self.bufferSize { try flush() }
   }
 
   mutating func flush() throws(StorageError) {
     let result = buffer.withUnsafeBytes { bytes in
-      Result { () throws(StorageError) in try file.append(bytes) }
+      Result { () throws(StorageError) in try file.append(UnsafeRawBufferPointer(rebasing: bytes[..<filled])) }
     }
     try result.get()
-    buffer.removeAll(keepingCapacity: true)
-  }
-
-  private mutating func append(_ number: some FixedWidthInteger) {
-    withUnsafeBytes(of: number) { buffer.append(contentsOf: $0) }
+    filled = 0
   }
 }
 
 /// Merges sorted runs of a file: of equal keys the entry of the latest run comes out.
 struct RunMerge: ~Copyable {
-  /// The runs that have an entry left, as a heap: none comes before the one at half its place.
-  private var readers: [RunReader]
+  /// By the number of the run.
+  private let readers: [RunReader]
+  /// The entry of each run that has one left, as a heap: none comes before the one at half its place.
+  private var heads: [Head] = []
+  private var isStanding = false
+
+  /// The key of a run's next entry. Counted references would be counted at each comparison.
+  private struct Head {
+    /// The key's first eight bytes, which mostly tell two keys apart.
+    var beginning: UInt64
+    var key: UnsafeRawBufferPointer
+    var run: Int
+
+    init(_ reader: RunReader, run: Int) {
+      key = reader.entry.key
+      beginning = key.beginning
+      self.run = run
+    }
+
+    func hasKey(of other: Head) -> Bool { beginning == other.beginning && compareKeys(key, other.key) == 0 }
+
+    /// Whether its entry comes out before another's: equal keys of later runs first.
+    func precedes(_ other: Head) -> Bool {
+      if beginning != other.beginning { return beginning < other.beginning }
+      let order = compareKeys(key, other.key)
+      return order != 0 ? order < 0 : run > other.run
+    }
+  }
 
   /// Bytes that all runs together are read ahead by.
   private static let memory = 8 << 20
 
   init(_ runs: [Range<UInt64>], of file: ScratchFile) throws(StorageError) {
-    readers = []
     let size = max(1 << 14, min(1 << 18, Self.memory / max(1, runs.count)))
-    for (number, run) in runs.enumerated() {
-      let reader = RunReader(run, number, of: file, bufferSize: size)
-      if try reader.next() { readers.append(reader) }
+    readers = runs.map { RunReader($0, of: file, bufferSize: size) }
+    for (run, reader) in readers.enumerated() {
+      if try reader.next() { heads.append(Head(reader, run: run)) }
     }
-    for place in readers.indices.reversed() { sink(place) }
+    for place in heads.indices.reversed() { sink(place) }
   }
 
   /// The entry that comes next, valid until the next call.
   mutating func next() throws(StorageError) -> SortedEntry? {
     if isStanding {
-      let last = readers[0]
+      let last = heads[0]
       // Earlier entries of the key are passed over: the latest run's came out.
-      while readers.count > 1, let place = firstChild, readers[place].hasKey(of: last) { try advance(place) }
+      while let place = firstChild, heads[place].hasKey(of: last) { try advance(place) }
       try advance(0)
     }
-    isStanding = !readers.isEmpty
-    return readers.first?.entry
+    isStanding = !heads.isEmpty
+    return heads.first.map { readers[$0.run].entry }
   }
-
-  private var isStanding = false
 
   /// The child of the top that comes first.
   private var firstChild: Int? {
-    guard readers.count > 1 else { return nil }
-    return readers.count > 2 && readers[2].precedes(readers[1]) ? 2 : 1
+    guard heads.count > 1 else { return nil }
+    return heads.count > 2 && heads[2].precedes(heads[1]) ? 2 : 1
   }
 
   private mutating func advance(_ place: Int) throws(StorageError) {
-    if try !readers[place].next() {
-      readers.swapAt(place, readers.count - 1)
-      readers.removeLast()
+    let run = heads[place].run
+    if try readers[run].next() {
+      heads[place] = Head(readers[run], run: run)
+    } else {
+      heads.swapAt(place, heads.count - 1)
+      heads.removeLast()
     }
     sink(place)
   }
@@ -88,9 +113,9 @@ struct RunMerge: ~Copyable {
     while true {
       var least = place
       for child in [2 * place + 1, 2 * place + 2]
-      where child < readers.count && readers[child].precedes(readers[least]) { least = child }
+      where child < heads.count && heads[child].precedes(heads[least]) { least = child }
       if least == place { return }
-      readers.swapAt(place, least)
+      heads.swapAt(place, least)
       place = least
     }
   }
@@ -99,7 +124,6 @@ struct RunMerge: ~Copyable {
 /// Reads one sorted run from its beginning.
 private final class RunReader {
   private let file: ScratchFile
-  private let number: Int
   private var position: UInt64
   private let end: UInt64
   private let buffer: UnsafeMutableRawBufferPointer
@@ -110,23 +134,14 @@ private final class RunReader {
   private(set) var entry = SortedEntry(
     key: UnsafeRawBufferPointer(start: nil, count: 0), reference: .none, isRemoval: false)
 
-  init(_ run: Range<UInt64>, _ number: Int, of file: ScratchFile, bufferSize: Int) {
+  init(_ run: Range<UInt64>, of file: ScratchFile, bufferSize: Int) {
     self.file = file
-    self.number = number
     position = run.lowerBound
     end = run.upperBound
     buffer = .allocate(byteCount: bufferSize + RunWriter.headSize + Limits.key, alignment: 8)
   }
 
   deinit { buffer.deallocate() }
-
-  func hasKey(of other: RunReader) -> Bool { compareKeys(entry.key, other.entry.key) == 0 }
-
-  /// Whether its entry comes out before another's: equal keys of later runs first.
-  func precedes(_ other: RunReader) -> Bool {
-    let order = compareKeys(entry.key, other.entry.key)
-    return order != 0 ? order < 0 : number > other.number
-  }
 
   /// Goes to the next entry; false at the end.
   func next() throws(StorageError) -> Bool {

@@ -55,13 +55,13 @@ final class ByteStream {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure(name) }
   }
 
-  /// `FILE:LINE`, with the column where it is not the first of its line.
-  var place: String { column == 1 ? "\(name):\(line)" : "\(name):\(line):\(column)" }
+  /// Where the next byte stands.
+  var place: SourcePlace { SourcePlace(name, line: line, column: column == 1 ? nil : column) }
 
   /// The place of an error within what comes next.
-  func place(of error: JSONError) -> String {
-    error.line == 1
-      ? "\(name):\(line):\(column + error.column - 1)" : "\(name):\(line + error.line - 1):\(error.column)"
+  func place(of error: JSONError) -> SourcePlace {
+    let start = error.line == 1 ? column : 1
+    return SourcePlace(name, line: line + error.line - 1, column: start + error.column - 1)
   }
 
   /// The byte that comes next; nil at the end.

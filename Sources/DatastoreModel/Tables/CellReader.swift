@@ -100,7 +100,7 @@ struct CellReader {
   /// The next row as a document; nil at the end.
   func next() throws(ModelError) -> ImportRow? {
     guard let (line, row) = try row() else { return nil }
-    let place = "\(stream.name):\(line)"
+    let place = SourcePlace(stream.name, line: line)
     switch row {
     case .unreadable(let reason): return ImportRow(.unreadable(reason), place: place)
     case .cells(let cells):
@@ -108,7 +108,8 @@ struct CellReader {
         return ImportRow(
           .unreadable("\(cells.count) cell\(cells.count == 1 ? "" : "s") under \(columns.count) names"), place: place)
       }
-      return ImportRow(.document(document(of: cells)), place: place)
+      return ImportRow(
+        .document(document(of: cells)), place: place, size: cells.reduce(0) { $0 + $1.text.utf8.count })
     }
   }
 

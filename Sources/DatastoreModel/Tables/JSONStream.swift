@@ -54,7 +54,7 @@ struct JSONStream {
     }
     defer { stream.consume(length) }
     switch result {
-    case .success(let document): return ImportRow(.document(document), key: key, place: stream.place)
+    case .success(let document): return ImportRow(.document(document), key: key, place: stream.place, size: length)
     case .failure(let error): return ImportRow(.unreadable(error.reason), key: key, place: stream.place(of: error))
     }
   }

@@ -9,6 +9,9 @@ package final class BoundedQueue<Value: Sendable>: @unchecked Sendable {
 
   fileprivate init(capacity: Int) { self.capacity = max(1, capacity) }
 
+  /// Whether no value waits: who takes them has nothing to do, or will have so soon.
+  package var isEmpty: Bool { monitor.withLock { waiting.isEmpty } }
+
   /// Adds a value, as soon as there is room; false where no more are wanted.
   package func put(_ value: Value) -> Bool {
     monitor.withLock {
