@@ -87,14 +87,6 @@ final class HeldStore: EditableStore {
   func restore(_ commit: CommitNumber, datastore: String?, named action: String) throws(ModelError) -> CommitNumber {
     try store.restore(commit, datastore: datastore, named: action)
   }
-  func restorePreview(_ commit: CommitNumber, of record: RecordPlace) throws(ModelError) -> ChangeSet {
-    try store.restorePreview(commit, of: record)
-  }
-  func restorePreview(
-    _ commit: CommitNumber, field: DocumentPath, of record: RecordPlace
-  ) throws(ModelError) -> ChangeSet {
-    try store.restorePreview(commit, field: field, of: record)
-  }
   func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) { try store.pin(name, to: commit) }
   func addIndex(
     _ index: IndexDescriptor, to datastore: String, options: EditOptions

@@ -121,10 +121,12 @@ struct TruthTests {
 
   @Test("a filter with a name that no record has says so, with the nearest that there is")
   func unknownName() throws {
-    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    let driver = Driver(try Sample.store(), size: Size(columns: 160, rows: 24), start: .init(datastore: "City"))
     try driver.play(": filter country == \"JP\"")
     #expect(driver.shows("no record that was read has “country”"))
     #expect(driver.shows("countrycode"))
+    try driver.play(": filter pupulatoin > 5")
+    #expect(driver.shows("no record that was read has “pupulatoin”; did you mean population?"), "\(driver.screen)")
   }
 
   @Test("an element inserted at the head of a list is the only one that is shown as changed")

@@ -118,18 +118,6 @@ struct CellGridTests {
     #expect(grid[Point(column: 3, row: 3)].style == .bold)
   }
 
-  @Test("one picture on top of another brings its cursor")
-  func overlay() {
-    var grid = CellGrid(size: Size(columns: 8, rows: 2))
-    grid.write("日本日本", at: .zero)
-    var small = CellGrid(size: Size(columns: 2, rows: 1))
-    small.write("ok", at: .zero)
-    small.cursor = Point(column: 1, row: 0)
-    grid.draw(small, at: Point(column: 3, row: 0))
-    #expect(grid.lines()[0] == "日 ok 本")
-    #expect(grid.cursor == Point(column: 4, row: 0))
-  }
-
   @Test("the ASCII picture has the same columns")
   func ascii() {
     var grid = CellGrid(size: Size(columns: 10, rows: 3))
@@ -143,8 +131,6 @@ struct CellGridTests {
     let screen = Rect(Size(columns: 80, rows: 24))
     let (nav, rest) = screen.split(left: 22)
     #expect(nav.right == rest.left && rest.columns == 58)
-    let (body, footer) = screen.split(bottom: 2)
-    #expect(body.rows == 22 && footer.top == 22)
     #expect(Rect(column: 0, row: 0, columns: 1, rows: 1).inset().isEmpty)
     #expect(nav.intersection(rest).isEmpty)
     #expect(screen.centered(Size(columns: 100, rows: 10)) == Rect(column: 0, row: 7, columns: 80, rows: 10))

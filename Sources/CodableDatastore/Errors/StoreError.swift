@@ -60,11 +60,6 @@ extension StoreError: CustomStringConvertible {
 extension StoreError {
   static let closed = StoreError(.closed, "The persistence is closed.")
 
-  static let orderOfApp = StoreError(
-    .refused,
-    "A server orders bytes, and these keys are ordered as only their app knows: give the type one of the orders that are kept as "
-      + "bytes, or conform it to OrderedKey.")
-
   static let besideNestedTransaction = StoreError(
     .refused,
     "A write of a transaction was begun beside a transaction nested in it, which may be waiting for it: await the write before "

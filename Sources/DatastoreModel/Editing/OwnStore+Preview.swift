@@ -12,7 +12,6 @@ private struct PreviewWork {
   let view: OwnView
   let options: EditOptions
   var preview: ChangePreview
-  private var touchedNodes: UInt64 = 0
   /// What records become, where references are declared.
   private var becoming: [RecordPlace: RecordContent?] = [:]
   private var asksReferences = false

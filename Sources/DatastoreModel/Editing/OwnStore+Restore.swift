@@ -16,45 +16,6 @@ extension OwnStore {
     }
   }
 
-  package func restorePreview(_ commit: CommitNumber, of record: RecordPlace) throws(ModelError) -> ChangeSet {
-    let head = view(engine.head)
-    let present = try head.requiredDatastore(record.datastore).record(record.identifier)?.stored
-    let wanted = try ownView(at: commit).requiredDatastore(record.datastore).record(record.identifier)?.stored
-    guard present != wanted else { return ChangeSet(base: head.commit) }
-    return ChangeSet(
-      base: head.commit,
-      changes: [
-        RecordEdit(datastore: record.datastore, identifier: record.identifier, old: present, new: wanted)
-      ])
-  }
-
-  package func restorePreview(
-    _ commit: CommitNumber, field: DocumentPath, of record: RecordPlace
-  ) throws(ModelError) -> ChangeSet {
-    let head = view(engine.head)
-    let datastore = try head.requiredDatastore(record.datastore)
-    guard let present = try datastore.record(record.identifier) else {
-      throw .noSuchRecord(record.identifier.description, datastore: record.datastore)
-    }
-    let earlier = try ownView(at: commit).requiredDatastore(record.datastore).record(record.identifier)
-    guard let earlier else {
-      throw .refused(reason: "\(record.datastore) has no record \(record.identifier) at \(commit)")
-    }
-    let now = try present.document()
-    let value = try earlier.document()[field]
-    guard now[field] != value else { return ChangeSet(base: head.commit) }
-    let document =
-      if let value { try onDocument(now.setting(field, to: value)) } else { try onDocument(now.removing(field)) }
-    let content = RecordContent(
-      version: present.version, bytes: try onDocument(present.coding.encode(document, keeping: present.content)))
-    return ChangeSet(
-      base: head.commit,
-      changes: [
-        RecordEdit(
-          datastore: record.datastore, identifier: record.identifier, old: present.stored, new: content)
-      ])
-  }
-
   /// All trees of a datastore that one of two views has: what the other has not got is dropped by a restore.
   func treeNames(of datastore: String, in first: OwnView, and second: OwnView) throws(ModelError) -> [TreeName] {
     var names: Set<TreeName> = [.leftOut(of: datastore)]

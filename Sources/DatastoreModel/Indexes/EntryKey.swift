@@ -7,9 +7,6 @@ import StorageEngine
 /// Encodings are self-delimiting, so byte order of these keys is the order of values and, among equal ones, of
 /// identifiers; the length at the end only serves to take a key apart.
 package enum EntryKey {
-  /// The longest identifier that fits.
-  package static let identifierLimit = Int(UInt16.max)
-
   package static func make(value: [UInt8], identifier: [UInt8]) -> [UInt8] {
     var key: [UInt8] = []
     key.reserveCapacity(value.count + identifier.count + 2)

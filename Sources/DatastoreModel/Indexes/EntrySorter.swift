@@ -37,13 +37,6 @@ package struct EntrySorter: Sendable {
     if run.size >= limit { try spill(transaction) }
   }
 
-  /// Adds an entry by its key.
-  mutating func add(_ key: UnsafeRawBufferPointer, in transaction: any WriteTransaction) throws {
-    run.append(key, .none)
-    count += 1
-    if run.size >= limit { try spill(transaction) }
-  }
-
   /// Adds all entries of a run; `moved` tells where records lie now that have been written since, by the offset at which they lay.
   package mutating func add(
     _ entries: EntryRun, moved: [UInt64: RecordReference] = [:], in transaction: any WriteTransaction

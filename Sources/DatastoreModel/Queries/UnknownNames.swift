@@ -8,10 +8,7 @@ package struct UnknownName: Hashable, Sendable {
   package var nearest: [String]
 
   /// `no field country; did you mean countrycode?`
-  package var sentence: String {
-    let question = nearest.isEmpty ? "" : "; did you mean \(nearest.joined(separator: ", "))?"
-    return "no field \(path.shortText)\(question)"
-  }
+  package var sentence: String { "no field \(path.shortText)\(Self.question(nearest))" }
 }
 
 extension RecordQuery {
@@ -40,13 +37,22 @@ extension RecordQuery {
       rank += 64
     }
     guard count > 0 else { return [] }
-    return missing.map { path in
-      let name = path.shortText
-      let near = known.map { (distance: Self.distance(name, $0), name: $0) }
-        .filter { $0.distance <= max(2, name.count / 2) || $0.name.hasPrefix(name) || name.hasPrefix($0.name) }
-        .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
-      return UnknownName(path: path, nearest: near.prefix(3).map(\.name))
-    }
+    return missing.map { UnknownName(path: $0, nearest: UnknownName.nearest(to: $0.shortText, among: known)) }
+  }
+}
+
+extension UnknownName {
+  /// The names that somebody who typed another one may have meant: at most three, the nearest first.
+  package static func nearest(to name: String, among known: some Sequence<String>) -> [String] {
+    let near = Set(known).map { (distance: distance(name, $0), name: $0) }
+      .filter { $0.distance <= max(2, name.count / 2) || $0.name.hasPrefix(name) || name.hasPrefix($0.name) }
+      .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
+    return near.prefix(3).map(\.name)
+  }
+
+  /// `; did you mean countrycode?`, or nothing where nothing is near.
+  package static func question(_ nearest: [String]) -> String {
+    nearest.isEmpty ? "" : "; did you mean \(nearest.joined(separator: ", "))?"
   }
 
   /// How many characters have to be changed, added or left out to make one text of the other.

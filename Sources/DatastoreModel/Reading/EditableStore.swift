@@ -6,8 +6,6 @@ package import Documents
 /// only and let go after it. Where another process holds the lock the call waits for `patience` and then throws
 /// `ModelError.locked` with the holder. Nothing is written when a call throws.
 package protocol EditableStore: ReadableStore {
-  /// Which store this is, in hexadecimal; staged changes are kept under it.
-  var identity: String { get }
   /// Applies a change set to `head` (each record must still have the old content named in it; otherwise
   /// `ModelError.conflict` lists the records), keeping every index right by the index rules.
   func commit(_ changes: ChangeSet, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber
@@ -25,11 +23,6 @@ package protocol EditableStore: ReadableStore {
   func redoCandidate() throws(ModelError) -> CommitNumber?
   /// A new commit with the state of `commit`: of one datastore, or of the whole store.
   func restore(_ commit: CommitNumber, datastore: String?, named action: String) throws(ModelError) -> CommitNumber
-  /// The changes that bring one record back to what it was at a commit.
-  func restorePreview(_ commit: CommitNumber, of record: RecordPlace) throws(ModelError) -> ChangeSet
-  /// The changes that bring one field of a record back to what it was at a commit.
-  func restorePreview(_ commit: CommitNumber, field: DocumentPath, of record: RecordPlace) throws(ModelError)
-    -> ChangeSet
   /// About what compaction would do, without doing it: bytes before and after. Walks the commits.
   func compactionEstimate(_ retention: HistoryRetention) throws(ModelError) -> RewriteReport
   /// Rewrites the store without what no kept commit needs; others may go on reading and writing. Progress is of commits.

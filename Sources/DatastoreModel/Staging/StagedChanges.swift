@@ -90,27 +90,6 @@ package struct StagedChanges: Sendable, Hashable {
     return steps[position - 1]
   }
 
-  /// Leaves one record out, as a step of its own.
-  package mutating func leaveOut(_ place: RecordPlace) {
-    guard let edit = edits[place] else { return }
-    add(
-      StagedStep(
-        title: "leave out \(place.identifier)",
-        edits: [
-          RecordEdit(datastore: place.datastore, identifier: place.identifier, old: edit.old, new: edit.old)
-        ]))
-  }
-
-  /// Takes over what a rebase made of the changes. The steps before it are one from now on, because they were made on
-  /// another state.
-  package mutating func rebase(_ rebased: RebasedChanges) {
-    base = rebased.to
-    guard rebased.hasMoved || !rebased.alreadyMade.isEmpty else { return }
-    steps = [StagedStep(title: "changes rebased onto \(rebased.to)", edits: rebased.changes.changes)]
-    position = 1
-    replay()
-  }
-
   /// The records to be inserted into a datastore, in the order they were made.
   package func insertions(in datastore: String) -> [RecordEdit] {
     order.compactMap { place in

@@ -279,16 +279,6 @@ package struct CommitGraph: Sendable {
     return bases
   }
 
-  /// How many commits the history of each of two has that the other's has not.
-  package func distance(_ left: CommitIdentity, _ right: CommitIdentity) -> (left: Int, right: Int) {
-    let (one, other) = (reach([left]), reach([right]))
-    var distance = (left: 0, right: 0)
-    for place in entries.indices where one[place] != other[place] {
-      if one[place] { distance.left += 1 } else { distance.right += 1 }
-    }
-    return distance
-  }
-
   /// Whether all that only one of two histories has are merges.
   func differsInMergesOnly(_ left: CommitIdentity, _ right: CommitIdentity) -> Bool {
     let (one, other) = (reach([left]), reach([right]))

@@ -69,19 +69,6 @@ package struct MergeConflict: Sendable {
     choices = [:]
   }
 
-  /// Forgets what was chosen.
-  package mutating func reopen() {
-    whole = nil
-    choices = [:]
-  }
-
-  mutating func takeChoices(of other: MergeConflict) -> Bool {
-    guard other.whole != nil || !other.choices.isEmpty, other.ours == ours, other.theirs == theirs, other.base == base
-    else { return false }
-    (choices, whole) = (other.choices, other.whole)
-    return true
-  }
-
   // MARK: What comes of it
 
   package var isSettled: Bool { whole != nil || !fields.isEmpty && fields.allSatisfy { choices[$0.path] != nil } }

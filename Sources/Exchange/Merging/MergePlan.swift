@@ -87,17 +87,4 @@ package struct MergePlan: Sendable {
   var isMechanical: Bool {
     conflicts.isEmpty && definitions.isEmpty && clean.descriptors.isEmpty && notes.isEmpty && !isTwoWay
   }
-
-  /// Settles conflicts as they were settled in another plan, where the record was the same there: for a plan that is made again because
-  /// head has moved, and for one that was put aside. Answers how many.
-  @discardableResult
-  package mutating func takeChoices(of other: MergePlan) -> Int {
-    let chosen = Dictionary(other.conflicts.map { ($0.place, $0) }) { first, _ in first }
-    var count = 0
-    for position in conflicts.indices {
-      guard let known = chosen[conflicts[position].place], conflicts[position].takeChoices(of: known) else { continue }
-      count += 1
-    }
-    return count
-  }
 }

@@ -58,12 +58,6 @@ package struct FolderFiles: Sendable {
     return Int(status.st_size)
   }
 
-  /// Whether a path of the folder is a folder itself; links are not followed.
-  package func isFolder(_ name: String) -> Bool {
-    var status = stat()
-    return lstat("\(path)/\(name)", &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-  }
-
   /// The names in a folder, sorted; none where it cannot be read.
   package func names(in folder: String) -> [String] {
     guard let directory = opendir(folder.isEmpty ? path : "\(path)/\(folder)") else { return [] }

@@ -32,8 +32,6 @@ final class ByteBuffer {
     capacity = newCapacity
   }
 
-  func advance(_ extra: Int) { count += extra }
-
   func append(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return }
     reserve(bytes.count).copyMemory(from: start, byteCount: bytes.count)

@@ -47,9 +47,6 @@ package struct ByteReader {
     try loadInteger(T.self, take(T.bitWidth / 8), at: 0)
   }
 
-  /// A position as it stands in fixed fields of a commit's record and in catalogs: a number of eight bytes.
-  mutating func fileOffset() throws(StorageError) -> FileOffset { FileOffset(try fixed(UInt64.self)) }
-
   /// A position as it stands in nodes: a number of six bytes.
   mutating func shortOffset() throws(StorageError) -> FileOffset {
     FileOffset(take: try take(FileOffset.shortSize), at: 0)

@@ -35,10 +35,6 @@ package struct FileOffset: Hashable, Comparable, Sendable, ExpressibleByIntegerL
   @inline(__always)
   package static func - (position: FileOffset, length: UInt64) -> FileOffset { FileOffset(position.bytes - length) }
 
-  /// As `-`, for numbers out of a file, whose difference the caller checks.
-  @inline(__always)
-  package static func &- (position: FileOffset, length: UInt64) -> FileOffset { FileOffset(position.bytes &- length) }
-
   /// The bytes from one position to another.
   @inline(__always)
   package static func - (end: FileOffset, start: FileOffset) -> UInt64 { end.bytes - start.bytes }

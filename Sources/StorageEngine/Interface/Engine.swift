@@ -239,8 +239,6 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func savepoint() throws(StorageError) -> Savepoint
   /// Undoes everything since the savepoint, which stays usable. Later savepoints must not be used any more.
   func rollback(to savepoint: Savepoint) throws(StorageError)
-  /// Whether `commit` would write anything.
-  var isChanged: Bool { get }
   /// What the changes so far add up to, per tree of records.
   var changeCounts: [ChangeCounts] { get }
   /// Makes the changes one commit; nil where nothing changed. It is durable once it was waited for.

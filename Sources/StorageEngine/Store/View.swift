@@ -86,12 +86,4 @@ extension View {
     case .served(let record): try record.value
     }
   }
-
-  /// The change that a reference names.
-  package func change(of record: RecordReference) throws(StorageError) -> Change {
-    switch record {
-    case .entry(let reference): try file.change(reference)
-    case .served(let record): record.change
-    }
-  }
 }

@@ -98,12 +98,6 @@ struct FrameSurvey: Sendable {
     return index < frames.count && frames[index].header.number == number ? frames[index] : nil
   }
 
-  /// The frame in which an offset lies.
-  func frame(containing offset: FileOffset) -> Frame? {
-    let index = frames.partitionIndex { $0.end > offset }
-    return index < frames.count && frames[index].offset <= offset ? frames[index] : nil
-  }
-
   // MARK: Looking for frames
 
   private func frame(near place: FileOffset) throws(StorageError) -> Frame? {

@@ -38,7 +38,6 @@ package struct Progress: Sendable, Hashable {
     case plan(String, count: Int?)
     /// Ranks of rows that a filter keeps, ascending.
     case ranks([Int])
-    case counts([ValueCount])
     case hits([PickaxeHit])
     /// What a question of a pane knows so far.
     case part(PartialReply)

@@ -24,7 +24,6 @@ package struct ViewKind: CaseIterable, Sendable, Hashable {
   package let pane: PaneID?
 
   package static let main = ViewKind(pane: nil)
-  static let record = ViewKind(of: .record)
   static let history = ViewKind(of: .history)
   static let difference = ViewKind(of: .difference)
   static let migration = ViewKind(of: .migration)

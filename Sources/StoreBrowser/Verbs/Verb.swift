@@ -31,7 +31,6 @@ package struct Verb: Sendable, Hashable {
 
     package static func required(_ name: String) -> Self { Self(name: name, kind: .required) }
     package static func optional(_ name: String) -> Self { Self(name: name, kind: .optional) }
-    package static func repeated(_ name: String) -> Self { Self(name: name, kind: .repeated) }
   }
 
   /// A named argument.

@@ -113,20 +113,6 @@ package struct CellGrid: Sendable, Equatable {
     }
   }
 
-  /// Puts another picture on top, its upper left corner at `point`. Its cursor, where it has one, becomes this one's.
-  package mutating func draw(_ other: CellGrid, at point: Point) {
-    for row in 0..<other.size.rows {
-      for column in 0..<other.size.columns {
-        let cell = other.cells[row * other.size.columns + column]
-        guard cell.width > 0 else { continue }
-        self[Point(column: point.column + column, row: point.row + row)] = cell
-      }
-    }
-    if let cursor = other.cursor {
-      self.cursor = Point(column: point.column + cursor.column, row: point.row + cursor.row)
-    }
-  }
-
   /// The same picture in ASCII, column by column, for terminals that show nothing else.
   package func asciiOnly() -> CellGrid {
     var plain = CellGrid(size: size)

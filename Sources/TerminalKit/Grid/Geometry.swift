@@ -128,11 +128,6 @@ package struct Rect: Hashable, Sendable {
     )
   }
 
-  /// What is above its last `rows`, and they.
-  package func split(bottom rows: Int) -> (top: Rect, bottom: Rect) {
-    split(top: size.rows - min(max(0, rows), size.rows))
-  }
-
   /// A rectangle of at most `size` in its middle.
   package func centered(_ size: Size) -> Rect {
     let columns = min(size.columns, self.columns)

@@ -194,31 +194,6 @@ struct OwnHistoryTests {
     #expect(try !store.life(of: place, from: commits[5], keepsValues: true, limit: 3).isComplete)
   }
 
-  @Test("the life line of a field has every value once, with the commit that brought it")
-  func lifeLine() throws {
-    let (store, numbers) = try store()
-    let place = RecordPlace(datastore: "City", identifier: Cities.key(2))
-    let line = try store.lifeLine(
-      of: DocumentPath(parsing: ".name"), in: place, from: store.head.commit, limit: 10)
-    #expect(line.map(\.commit.number) == [numbers[4], numbers[2], numbers[0]])
-    #expect(line.map(\.value) == ["back", nil, "City 2"])
-    #expect(line.map(\.recordExists) == [true, false, true])
-    let population = try store.lifeLine(
-      of: DocumentPath(parsing: ".population"),
-      in: RecordPlace(datastore: "City", identifier: Cities.key(1)), from: store.head.commit, limit: 10)
-    #expect(population.map(\.value) == [9, 100])
-  }
-
-  @Test("values are searched through the history, newest commit first")
-  func search() throws {
-    let (store, numbers) = try store()
-    var search = HistorySearch(store, from: store.head.commit, datastore: "City") { $0 == "A" || $0 == "back" }
-    var found: [(CommitNumber, String)] = []
-    while let matches = try search.next() { found += matches.map { ($0.commit.number, $0.field.path.description) } }
-    #expect(found.map(\.0) == [numbers[4], numbers[1]])
-    #expect(found.map(\.1) == [".name", ".name"])
-  }
-
   @Test("a commit is named by number, steps, pin and time")
   func resolve() throws {
     let (store, numbers) = try store()

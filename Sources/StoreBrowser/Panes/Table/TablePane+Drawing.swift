@@ -98,34 +98,15 @@ extension TablePane {
       let first = DocumentPath.head(of: path)
       guard first != ".", !known.contains(where: { DocumentPath.head(of: $0) == first }) else { continue }
       let name = String(first.dropFirst())
-      var text = "no record that was read has “\(name)”"
-      let index = session.current?.indexes.first { $0.descriptor.name == name }?.descriptor.documentPath
-      if let index { return "\(text): the index of that name is of \(index.shortText)" }
-      let near = known.map { String($0.dropFirst()) }.filter {
-        name.hasPrefix($0) || Self.isNear($0, name)
+      let text = "no record that was read has “\(name)”"
+      let indexes = session.current?.indexes.map(\.descriptor) ?? []
+      if let index = indexes.first(where: { $0.name == name })?.documentPath {
+        return "\(text): the index of that name is of \(index.shortText)"
       }
-      if !near.isEmpty { text += "; there is \(near.prefix(3).joined(separator: ", "))" }
-      return text
+      let names = known.map { String($0.dropFirst()) } + indexes.map(\.name)
+      return text + UnknownName.question(UnknownName.nearest(to: name, among: names))
     }
     return nil
-  }
-
-  /// Whether two names begin alike, or are one or two slips apart.
-  private static func isNear(_ left: String, _ right: String) -> Bool {
-    if zip(left.lowercased(), right.lowercased()).prefix(while: { $0 == $1 }).count >= 3 { return true }
-    let (left, right) = (Array(left.lowercased()), Array(right.lowercased()))
-    guard abs(left.count - right.count) <= 2 else { return false }
-    var row = Array(0...right.count)
-    for (position, character) in left.enumerated() {
-      var diagonal = row[0]
-      row[0] = position + 1
-      for column in right.indices {
-        let cost = diagonal + (character == right[column] ? 0 : 1)
-        diagonal = row[column + 1]
-        row[column + 1] = min(cost, row[column] + 1, row[column + 1] + 1)
-      }
-    }
-    return row[right.count] <= 2
   }
 
   private static let leastOfFilter = 12
