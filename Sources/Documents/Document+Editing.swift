@@ -1,15 +1,17 @@
 extension Document {
   /// The value at a path, or nil where there is none.
-  package subscript(path: DocumentPath) -> Document? { value(at: path.components[...]) }
-
-  private func value(at path: ArraySlice<DocumentPath.Component>) -> Document? {
-    guard let first = path.first else { return self }
-    switch (self, first) {
-    case (.object, .member(let name)): return self[member: name]?.value(at: path.dropFirst())
-    case (.array(let elements), .index(let index)) where elements.indices.contains(index):
-      return elements[index].value(at: path.dropFirst())
-    default: return nil
+  package subscript(path: DocumentPath) -> Document? {
+    var value = self
+    for component in path.components {
+      switch (value, component) {
+      case (.object, .member(let name)):
+        guard let member = value[member: name] else { return nil }
+        value = member
+      case (.array(let elements), .index(let index)) where elements.indices.contains(index): value = elements[index]
+      default: return nil
+      }
     }
+    return value
   }
 
   /// The document with a value at a path. Objects that are missing on the way are made; a list is extended by one where

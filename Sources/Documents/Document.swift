@@ -43,8 +43,10 @@ extension Document: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
 extension Document {
   /// The value of an object's member; nil where there is none or this is no object. Linear in the members.
   package subscript(member name: String) -> Document? {
-    guard case .object(let members) = self else { return nil }
-    return members.first { $0.name == name }?.value
+    guard case .object(let members) = self, let place = members.firstIndex(where: { $0.name == name }) else {
+      return nil
+    }
+    return members[place].value
   }
 
   /// Whether it has no parts: anything but a list or an object that has elements.

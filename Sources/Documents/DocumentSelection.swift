@@ -54,6 +54,16 @@ package struct DocumentSelection: Hashable, Sendable {
     }
     return try JSONParser.parse(bytes)
   }
+
+  /// The selected parts of a JSON text that is just as `JSONWriter` would write its document compactly, so that the text can be stored
+  /// in its place; nil of any other text, and where telling would take a closer look. One pass, and another over the parts.
+  package func document(ofCompactJSON bytes: UnsafeRawBufferPointer) -> Document? {
+    guard !bytes.isEmpty else { return nil }
+    var scanner = JSONScanner(bytes.bindMemory(to: UInt8.self))
+    scanner.isCompactWanted = true
+    guard let document = scanner.document(0, of: self), scanner.isAtEnd(), scanner.isCompact else { return nil }
+    return document
+  }
 }
 
 extension RecordCoding {

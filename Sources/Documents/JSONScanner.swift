@@ -8,6 +8,8 @@ struct JSONScanner {
   private(set) var depth = 0
   /// Whether the text so far is as `JSONWriter` lays it out compactly: no space, no escape that is not needed.
   private(set) var isCompact = true
+  /// Whether `isCompact` is to count for the values of which documents are made, too, and nothing else is wanted.
+  var isCompactWanted = false
   private var isASCII = true
 
   /// The bytes must not be none.
@@ -167,6 +169,10 @@ struct JSONScanner {
   /// The document of the value that begins here, as the parser makes it; nil where it refuses it.
   mutating func document() -> Document? {
     skipSpace()
+    if isCompactWanted {
+      var ahead = self
+      guard ahead.skipValue(), ahead.isCompact else { return nil }
+    }
     guard let (document, end) = try? JSONParser.value(in: bytes, at: at, depth: depth) else { return nil }
     at = end
     return document

@@ -105,6 +105,13 @@ struct DocumentSelectionTests {
       // Some escapes could be told to be needed only by a closer look; nothing is ever taken for compact that is not.
       #expect(!isCompact || bytes == written)
       #expect(isCompact || bytes != written || written.contains(UInt8(ascii: "\\")))
+      // Parts of it are read just where it counts as such, also where what is not is one of the parts.
+      let selection = DocumentSelection(
+        try Self.paths.filter { _ in Bool.random(using: &random) }.map { try DocumentPath(parsing: $0) })
+      let (part, parsed) = try bytes.withUnsafeBytes { bytes in
+        (selection.document(ofCompactJSON: bytes), try selection.document(ofJSON: bytes))
+      }
+      #expect(part == (isCompact ? parsed : nil), "\(String(decoding: bytes, as: UTF8.self))")
     }
     #expect(compact > 2_000)
     for text in [

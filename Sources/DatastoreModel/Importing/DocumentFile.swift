@@ -180,8 +180,9 @@ private struct NumberedRows: ImportSource {
     try source.rewind()
   }
 
-  mutating func next() throws(ModelError) -> ImportRow? {
-    guard var row = try source.next() else { return nil }
+  mutating func next(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
+    // A number is set into the document.
+    guard var row = try source.next(numbers ? .all : wanted) else { return nil }
     number += 1
     if numbers, row.key == nil { row.key = String(number) }
     return row

@@ -5,6 +5,19 @@ import StorageEngine
 struct ImportRows: Sendable {
   let plan: ImportPlan
   let indexing: RecordIndexing
+  /// What is read of each document: the fields that are looked at, and the text that is stored.
+  private let wanted: WantedParts
+  /// What stands before the content of each record.
+  private let head: [UInt8]
+
+  init(plan: ImportPlan, indexing: RecordIndexing) {
+    self.plan = plan
+    self.indexing = indexing
+    wanted =
+      indexing.descriptor.coding == .json
+      ? .text(with: DocumentSelection([plan.identifier] + indexing.valuePaths)) : .all
+    head = RecordBytes.head(version: indexing.descriptor.version)
+  }
 
   /// A row as it is to be written.
   struct Prepared: Sendable {
@@ -69,7 +82,7 @@ struct ImportRows: Sendable {
     var rows: [ImportRow] = []
     rows.reserveCapacity(Self.batchCount)
     var size = 0
-    while rows.count < Self.batchCount, size < Self.batchBytes, let row = try source.next() {
+    while rows.count < Self.batchCount, size < Self.batchBytes, let row = try source.next(wanted) {
       size += row.size
       rows.append(row)
     }
@@ -103,12 +116,12 @@ struct ImportRows: Sendable {
     }
     guard case .object = document else { throw .refused(reason: "\(document.typeName) and no object") }
     let identifier = try identifier(of: document)
-    let content = RecordContent(
-      version: indexing.descriptor.version, bytes: try onDocument(indexing.descriptor.coding.encode(document)))
+    let bytes = if let text = row.text { text } else { try onDocument(indexing.descriptor.coding.encode(document)) }
+    let content = RecordContent(version: indexing.descriptor.version, bytes: bytes)
     let values = try indexing.values(of: content, document)
     try indexing.checkLengths(values, of: identifier)
     return Record(
-      identifier: identifier, bytes: RecordBytes.make(version: content.version, content: content.bytes), values: values)
+      identifier: identifier, bytes: head + content.bytes, values: values)
   }
 
   /// The encoded identifier of a document.

@@ -7,7 +7,22 @@ package protocol ImportSource {
   /// Begins anew.
   mutating func rewind() throws(ModelError)
   /// The next document, or the reason why what stands there is none; nil at the end.
-  mutating func next() throws(ModelError) -> ImportRow?
+  mutating func next(_ wanted: WantedParts) throws(ModelError) -> ImportRow?
+}
+
+extension ImportSource {
+  /// The next document as a whole.
+  package mutating func next() throws(ModelError) -> ImportRow? { try next(.all) }
+}
+
+/// What a reader of a source needs of each document. A source may give more.
+package enum WantedParts: Sendable {
+  case all
+  /// What lies at some paths.
+  case parts(DocumentSelection)
+  /// The same, and the document as JSON: the row has the text where the source has it as it would be written, otherwise all of the
+  /// document.
+  case text(with: DocumentSelection)
 }
 
 /// One document of a source, or what stands in its place.
@@ -19,14 +34,19 @@ package struct ImportRow: Sendable {
   }
 
   package var content: Content
+  /// The document as `JSONWriter` writes it compactly, where that was wanted and the source has it so. `content` may be a part of it.
+  package var text: [UInt8]?
   /// The key that it stands under, where the source is an object keyed by identifier.
   package var key: String?
   package var place: SourcePlace
   /// About how many bytes it has.
   package var size: Int
 
-  package init(_ content: Content, key: String? = nil, place: SourcePlace, size: Int = 0) {
+  package init(
+    _ content: Content, text: [UInt8]? = nil, key: String? = nil, place: SourcePlace, size: Int = 0
+  ) {
     self.content = content
+    self.text = text
     self.key = key
     self.place = place
     self.size = size
@@ -65,7 +85,7 @@ package struct DocumentList: ImportSource {
 
   package mutating func rewind() { position = 0 }
 
-  package mutating func next() -> ImportRow? {
+  package mutating func next(_ wanted: WantedParts) -> ImportRow? {
     guard position < rows.count else { return nil }
     defer { position += 1 }
     return rows[position]

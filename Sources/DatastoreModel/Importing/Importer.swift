@@ -72,8 +72,9 @@ struct ImportSurvey {
     _ plan: ImportPlan, _ source: inout some ImportSource, goesOn: (_ count: Int) -> Bool
   ) throws(ModelError) {
     indexes = Array(repeating: TypeGuess(), count: plan.indexes.count)
+    let parts = WantedParts.parts(DocumentSelection([plan.identifier] + plan.indexes.map(\.path)))
     try source.rewind()
-    while let row = try source.next() {
+    while let row = try source.next(parts) {
       documentCount += 1
       if documentCount % 256 == 0, !goesOn(documentCount) { throw .cancelled }
       guard case .document(let document) = row.content else { continue }
@@ -164,8 +165,9 @@ private struct ImportWork {
   /// Which rows have one identifier is only looked for where some have: the source is read once more.
   private mutating func findRepeats(in source: inout some ImportSource, _ rows: ImportRows) throws(ModelError) {
     guard !repeats.isEmpty else { return }
+    let identifier = WantedParts.parts(DocumentSelection([plan.identifier]))
     try source.rewind()
-    while let row = try source.next() {
+    while let row = try source.next(identifier) {
       guard case .document(let found) = row.content,
         let bytes = try? rows.identifier(of: plan.document(found, underKey: row.key))
       else { continue }

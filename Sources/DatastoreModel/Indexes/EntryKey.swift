@@ -16,8 +16,9 @@ package enum EntryKey {
 
   /// As `make`, behind what is there already.
   package static func append(value: [UInt8], identifier: [UInt8], to keys: inout [UInt8]) {
-    keys.append(contentsOf: value)
-    keys.append(contentsOf: identifier)
+    // Buffers, not arrays, which would be counted twice each.
+    value.withUnsafeBufferPointer { keys.append(contentsOf: $0) }
+    identifier.withUnsafeBufferPointer { keys.append(contentsOf: $0) }
     keys.append(UInt8(truncatingIfNeeded: identifier.count >> 8))
     keys.append(UInt8(truncatingIfNeeded: identifier.count))
   }

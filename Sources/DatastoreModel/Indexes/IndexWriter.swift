@@ -6,6 +6,9 @@ package struct IndexWriter {
   let datastore: String
   let tree: TreeName
   let order: EntryOrder
+  /// As the descriptor says: it is asked of every record, and to read it from there copied the whole of it.
+  let isDirect: Bool
+  let isStale: Bool
   /// Values that this transaction gave to a record, where a value may have one only.
   private var touched: Set<[UInt8]> = []
   /// Entries by identifier, made when the index had to be searched a second time. It may hold some that are gone.
@@ -18,17 +21,22 @@ package struct IndexWriter {
     self.descriptor = descriptor
     self.datastore = datastore
     self.order = order
+    isDirect = descriptor.storage == .direct
+    isStale = descriptor.isStale
     tree = .index(descriptor.name, of: datastore)
   }
-
-  var isDirect: Bool { descriptor.storage == .direct }
-  var isStale: Bool { descriptor.isStale }
 
   /// Adds the entries of a record that had none.
   mutating func insert(
     _ values: [[UInt8]], of identifier: [UInt8], _ reference: RecordReference, in transaction: any WriteTransaction
   ) throws {
-    for value in values { try add(value, of: identifier, reference, in: transaction) }
+    if gathered == nil {
+      for value in values { try add(value, of: identifier, reference, in: transaction) }
+    } else {
+      for value in values {
+        try gathered?.add(value: value, identifier: identifier, reference, in: transaction)
+      }
+    }
   }
 
   /// Changes the entries of a record; answers how many were not where the old values said.
@@ -179,14 +187,16 @@ extension IndexWriter {
   /// The same, each entry counted by `meter`.
   mutating func fill(from sorter: inout EntrySorter, in transaction: any WriteTransaction, _ meter: WorkMeter?) throws {
     var pending = 0
+    // A closure that could change the writer would copy it for each entry.
+    let writer = self
     try sorter.forEach { entry in
-      _ = try insert(entry.key, entry.reference, in: transaction)
+      _ = try writer.insert(entry.key, entry.reference, in: transaction)
       try meter?.advance()
-      guard order.isBytes else { return }
+      guard writer.order.isBytes else { return }
       pending += entry.key.count + Self.entryBytes
       if pending >= Self.settledBytes {
         pending = 0
-        try transaction.settle(tree)
+        try transaction.settle(writer.tree)
       }
     }
     if sorter.count > Self.settledCount { try transaction.settle(tree) }

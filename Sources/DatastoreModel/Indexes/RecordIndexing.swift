@@ -74,7 +74,10 @@ package struct RecordIndexing {
     return try values(of: content, document(of: content))
   }
 
-  /// As `values(of:)`, where the document is known already.
+  /// Where the values lie that `values(of:_:)` looks for.
+  var valuePaths: [DocumentPath] { valueRules.flatMap { $0?.tiers.map(\.path) ?? [] } }
+
+  /// As `values(of:)`, where the document is known already, or what lies at `valuePaths`.
   func values(of content: RecordContent, _ document: Document) throws(ModelError) -> [[[UInt8]]] {
     if format != nil { return try values(of: content) }
     var values: [[[UInt8]]] = []

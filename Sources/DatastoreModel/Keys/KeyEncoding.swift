@@ -42,7 +42,8 @@ extension KeyEncoding {
   /// throws `ModelError.invalid` for anything else.
   package func encode(_ value: KeyValue) throws(ModelError) -> [UInt8] {
     if case .comparator = self { return value.document.canonicalBytes }
-    var encoder = KeyEncoder()
+    var encoder =
+      if case .string(let text) = value { KeyEncoder(reservingCapacity: text.utf8.count + 2) } else { KeyEncoder() }
     try append(value, to: &encoder)
     return encoder.bytes
   }

@@ -18,9 +18,11 @@ final class ByteStream {
   private var ahead: [UInt8]
   private var at = 0
   private var hasMore: Bool
-  /// From 1; the column in characters.
+  /// From 1.
   private(set) var line = 1
-  private(set) var column = 1
+  /// From 1, in characters: that of the byte at `counted`, which follows `at` when it is asked for.
+  private var column = 1
+  private var counted = 0
 
   /// Opens a file; `-` is standard input, which is read whole, as pipes are, because it is to be read twice.
   init(path: String) throws(ModelError) {
@@ -48,7 +50,7 @@ final class ByteStream {
 
   func rewind() throws(ModelError) {
     at = 0
-    (line, column) = (1, 1)
+    (line, column, counted) = (1, 1, 0)
     guard descriptor >= 0 else { return }
     ahead.removeAll(keepingCapacity: true)
     hasMore = true
@@ -56,10 +58,14 @@ final class ByteStream {
   }
 
   /// Where the next byte stands.
-  var place: SourcePlace { SourcePlace(name, line: line, column: column == 1 ? nil : column) }
+  var place: SourcePlace {
+    countColumns()
+    return SourcePlace(name, line: line, column: column == 1 ? nil : column)
+  }
 
   /// The place of an error within what comes next.
   func place(of error: JSONError) -> SourcePlace {
+    countColumns()
     let start = error.line == 1 ? column : 1
     return SourcePlace(name, line: line + error.line - 1, column: start + error.column - 1)
   }
@@ -105,23 +111,38 @@ final class ByteStream {
 
   /// Lets the next bytes go; they must have been looked at.
   func consume(_ count: Int) {
+    let end = at + count
     ahead.withUnsafeBufferPointer { bytes in
-      for byte in bytes[at..<(at + count)] {
-        if byte == UInt8(ascii: "\n") {
-          line += 1
-          column = 1
-        } else if byte & 0xC0 != 0x80 {
-          column += 1
-        }
+      while let length = Self.lineEnd(UnsafeBufferPointer(rebasing: bytes[at..<end])) {
+        at += length + 1
+        line += 1
+        (column, counted) = (1, at)
       }
     }
-    at += count
+    at = end
+  }
+
+  /// Where the first line of some bytes ends; nil where it does not.
+  static func lineEnd(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard let start = bytes.baseAddress, let end = memchr(start, Int32(UInt8(ascii: "\n")), bytes.count) else {
+      return nil
+    }
+    return UnsafeRawPointer(end) - UnsafeRawPointer(start)
+  }
+
+  private func countColumns() {
+    guard counted < at else { return }
+    ahead.withUnsafeBufferPointer { bytes in
+      for byte in bytes[counted..<at] where byte & 0xC0 != 0x80 { column += 1 }
+    }
+    counted = at
   }
 
   /// Takes a mark that is not counted as a character.
   func skipByteOrderMark() throws(ModelError) {
     guard try byte(0) == 0xEF, try byte(1) == 0xBB, try byte(2) == 0xBF else { return }
     at += 3
+    counted = at
   }
 
   func skipSpace() throws(ModelError) {
@@ -138,8 +159,9 @@ final class ByteStream {
   private func readMore() throws(ModelError) -> Bool {
     guard hasMore, descriptor >= 0 else { return false }
     if at > 0 {
+      countColumns()
       ahead.removeSubrange(..<at)
-      at = 0
+      (at, counted) = (0, 0)
     }
     let old = ahead.count
     ahead.append(contentsOf: repeatElement(0, count: Self.chunk))

@@ -21,21 +21,21 @@ struct JSONStream {
     _ = try stream.take(format == .jsonArray ? UInt8(ascii: "[") : UInt8(ascii: "{"))
   }
 
-  mutating func next() throws(ModelError) -> ImportRow? {
+  mutating func next(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
     guard !isOver else { return nil }
     return switch format {
-    case .jsonLines: try nextLine()
-    case .jsonArray, .jsonObject: try nextElement()
-    case .jsonDocuments, .separated: try nextDocument()
+    case .jsonLines: try nextLine(wanted)
+    case .jsonArray, .jsonObject: try nextElement(wanted)
+    case .jsonDocuments, .separated: try nextDocument(wanted)
     }
   }
 
   // MARK: Lines
 
-  private func nextLine() throws(ModelError) -> ImportRow? {
+  private func nextLine(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
     while true {
       while try stream.peek() == UInt8(ascii: "\n") { stream.consume(1) }
-      let found = try stream.length(from: 0) { $0.firstIndex(of: UInt8(ascii: "\n")) }
+      let found = try stream.length(from: 0, ByteStream.lineEnd)
       let length = found ?? stream.availableCount
       guard length > 0 else { return nil }
       let isBlank = stream.withBytes(length) { $0.allSatisfy { $0 <= 0x20 } }
@@ -43,25 +43,37 @@ struct JSONStream {
         stream.consume(length)
         continue
       }
-      return read(length)
+      return read(length, wanted)
     }
   }
 
   /// Reads the next bytes as one document.
-  private func read(_ length: Int, key: String? = nil) -> ImportRow {
-    let result = stream.withBytes(length) { bytes -> Result<Document, JSONError> in
-      do throws(JSONError) { return .success(try JSONParser.parse(bytes)) } catch { return .failure(error) }
+  private func read(_ length: Int, key: String? = nil, _ wanted: WantedParts) -> ImportRow {
+    let result = stream.withBytes(length) { bytes -> Result<(Document, text: [UInt8]?), JSONError> in
+      do throws(JSONError) {
+        switch wanted {
+        case .parts(let parts): return .success((try parts.document(ofJSON: bytes), nil))
+        // The key may have to be set into the document.
+        case .text(let parts) where key == nil:
+          if let document = parts.document(ofCompactJSON: bytes) { return .success((document, Array(bytes))) }
+          return .success((try JSONParser.parse(bytes), nil))
+        case .all, .text: return .success((try JSONParser.parse(bytes), nil))
+        }
+      } catch {
+        return .failure(error)
+      }
     }
     defer { stream.consume(length) }
     switch result {
-    case .success(let document): return ImportRow(.document(document), key: key, place: stream.place, size: length)
+    case .success(let (document, text)):
+      return ImportRow(.document(document), text: text, key: key, place: stream.place, size: length)
     case .failure(let error): return ImportRow(.unreadable(error.reason), key: key, place: stream.place(of: error))
     }
   }
 
   // MARK: Documents one after the other
 
-  private func nextDocument() throws(ModelError) -> ImportRow? {
+  private func nextDocument(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
     try stream.skipSpace()
     guard try stream.peek() != nil else { return nil }
     guard let length = try JSONExtent.find(in: stream, limit: .max) else {
@@ -70,13 +82,13 @@ struct JSONStream {
       return row
     }
     // What is no value goes with its line.
-    let line = length == 0 ? try stream.length(from: 0) { $0.firstIndex(of: UInt8(ascii: "\n")) } : length
-    return read(line ?? stream.availableCount)
+    let line = length == 0 ? try stream.length(from: 0, ByteStream.lineEnd) : length
+    return read(line ?? stream.availableCount, wanted)
   }
 
   // MARK: Lists and objects
 
-  private mutating func nextElement() throws(ModelError) -> ImportRow? {
+  private mutating func nextElement(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
     let close = format == .jsonArray ? UInt8(ascii: "]") : UInt8(ascii: "}")
     try stream.skipSpace()
     if try stream.take(close) { return try finish() }
@@ -99,7 +111,7 @@ struct JSONStream {
       return try broken("the document does not end")
     }
     guard length > 0 else { return try broken("a document is missing") }
-    return read(length, key: key)
+    return read(length, key: key, wanted)
   }
 
   private func memberName() throws(ModelError) -> String? {

@@ -70,9 +70,9 @@ package struct TableSource: ImportSource {
     }
   }
 
-  package mutating func next() throws(ModelError) -> ImportRow? {
+  package mutating func next(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
     if cells != nil { return try cells?.next() }
-    return try json.next()
+    return try json.next(wanted)
   }
 }
 

@@ -171,6 +171,29 @@ struct ImporterTests {
     #expect(try store.city(12)?[member: "id"] == 12)
   }
 
+  @Test("what is read is stored as it would be written, whether the file has it so or not")
+  func texts() throws {
+    let store = OwnStore.memory()
+    let lines = [
+      #"{"id":1,"name":"a","population":10,"tags":["x","y"],"rest":[1.0,{"b":null}]}"#,
+      #"{"id": 2, "name": "b", "population": 20, "tags": ["x"], "rest": "é"}"#,
+      #"{"id":3,"name":"\u0063","population":30,"tags":[],"rest":"é"}"#,
+      #"{"id":4,"name":"d","population":40,"tags":["z"],"rest":"\/"}"#,
+      #"{"id":5,"name":"e","population":50,"tags":[],"rest":tru}"#,
+    ]
+    for _ in 1...2 {
+      var source = try TableSource(bytes: Array(lines.joined(separator: "\n").utf8), name: "f")
+      let report = try Importer(store, plan()).run(&source)
+      #expect((report.new + report.unchanged, report.rejected) == (4, 1))
+      #expect(report.rejections.map(\.place) == ["f:5:56"])
+    }
+    for (identifier, line) in zip(1..., lines.dropLast()) {
+      let stored = try #require(try store.headView.requiredDatastore("City").record(Cities.key(identifier)))
+      #expect(stored.content == (try JSONParser.parse(line).json(.compact)))
+    }
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+  }
+
   @Test("an import into a datastore with records fills a new index from all of them")
   func addsIndex() throws {
     let store = OwnStore.memory()
