@@ -5,7 +5,7 @@ import TerminalKit
 
 extension Program {
   /// The browser on the store that the words name.
-  static func browse(_ words: [String]) async throws -> Int32 {
+  nonisolated(nonsending) static func browse(_ words: [String]) async throws -> Int32 {
     let arguments = try VerbArguments(words, for: .browse)
     if arguments.has("--print-config") { return printConfiguration() }
     guard let path = arguments.operand(0) else { return try listStores() }

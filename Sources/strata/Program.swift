@@ -16,8 +16,9 @@ import StoreBrowser
 ///
 /// Statuses: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
 struct Program {
-  /// Runs a verb, or the browser.
-  static func run(_ words: [String]) async -> Int32 {
+  /// Runs a verb, or the browser. On the caller's actor: a verb that waits for no task ends before the pool has begun its threads,
+  /// which takes as long as a short verb.
+  nonisolated(nonsending) static func run(_ words: [String]) async -> Int32 {
     #if PostgreSQL
       PostgresRemotes.enable()
     #endif
@@ -46,7 +47,7 @@ struct Program {
     }
   }
 
-  private static func dispatch(_ words: [String]) async throws -> Int32 {
+  private nonisolated(nonsending) static func dispatch(_ words: [String]) async throws -> Int32 {
     guard let first = words.first else { return try await browse([]) }
     switch first {
     case "--help", "-h": return try await run("help", [])
@@ -72,7 +73,7 @@ struct Program {
       && !FileManager.default.fileExists(atPath: word)
   }
 
-  private static func run(_ name: String, _ words: [String]) async throws -> Int32 {
+  private nonisolated(nonsending) static func run(_ name: String, _ words: [String]) async throws -> Int32 {
     guard let verb = Verb.named(name) else { throw UsageError("“\(name)” is no verb; strata help lists them") }
     return try await VerbRun(VerbArguments(words, for: verb)).run()
   }

@@ -17,7 +17,7 @@ struct VerbRun {
   /// Does what the verb says.
   ///
   /// - Returns: The exit status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.
-  func run() async throws -> Int32 {
+  nonisolated(nonsending) func run() async throws -> Int32 {
     try requireFileWhereNeeded()
     let status: Int32
     switch arguments.verb.name {
@@ -28,20 +28,20 @@ struct VerbRun {
     case "blame": status = try blame()
     case "describe": status = try describe()
     case "diff": status = try difference()
+    case "export" where arguments.has("--entities"):
+      return try await Self.onPool(arguments) { try await $0.exportEntities() }
     case "export":
       status =
-        arguments.has("--entities")
-        ? try await exportEntities()
-        : arguments.has("--history")
-          ? try exportHistory() : arguments.has("--interchange") ? try exportDocument() : try export()
+        arguments.has("--history")
+        ? try exportHistory() : arguments.has("--interchange") ? try exportDocument() : try export()
     case "references": status = try references()
     case "watch": status = try watch()
+    case "import" where arguments.has("--entities"):
+      return try await Self.onPool(arguments) { try await $0.importEntities() }
     case "import":
       status =
-        arguments.has("--entities")
-        ? try await importEntities()
-        : arguments.has("--history")
-          ? try importHistory() : arguments.has("--interchange") ? try importDocument() : try importFile()
+        arguments.has("--history")
+        ? try importHistory() : arguments.has("--interchange") ? try importDocument() : try importFile()
     case "put": status = try put()
     case "delete": status = try delete()
     case "undo": status = try undo()
@@ -65,6 +65,18 @@ struct VerbRun {
     case "completions": status = try completions()
     default: throw UsageError("“\(arguments.verb.name)” is no verb")
     }
+    return try end(status)
+  }
+
+  /// What waits for tasks again and again pays for each return to the main actor.
+  @concurrent private static func onPool(
+    _ arguments: VerbArguments, _ verb: @Sendable (VerbRun) async throws -> Int32
+  ) async throws -> Int32 {
+    let run = VerbRun(arguments)
+    return try run.end(try await verb(run))
+  }
+
+  private func end(_ status: Int32) throws -> Int32 {
     try output.flush()
     return notice.isGiven && status < 3 ? 3 : status
   }
