@@ -28,7 +28,9 @@ func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any Readabl
     }
     return store
   }
-  let store = try OwnStore.open(path: path, readOnly: readOnly, program: "strata", author: currentUser())
+  // Only commits have an author, and the system looks several files through for the name.
+  let store = try OwnStore.open(
+    path: path, readOnly: readOnly, program: "strata", author: readOnly ? "" : currentUser())
   guard case .readWrite = store.access else { return store }
   do {
     return try typedStore(DiskPersistence(readWriteURL: URL(filePath: path)), store.head) ?? store

@@ -57,6 +57,9 @@ package struct QueryPlan: Hashable, Sendable {
   /// Entries that are looked at, at most.
   package var entryCount: Int { way.count(rows) }
 
+  /// Whether so few of the records are read that hardly two lie on neighbouring pages.
+  var isSparse: Bool { entryCount < rows / 32 }
+
   /// How many records the query has, where ranks tell.
   package var exactCount: Int? { !isTested && (way == .scan || way.isDistinct) ? entryCount : nil }
 

@@ -42,6 +42,7 @@ package struct RecordQuery: Sendable {
       throw .refused(reason: "the cursor is one of another query")
     }
     let query = named(in: datastore)
+    let datastore = plan.isSparse ? (datastore as? OwnDatastore)?.readSparsely ?? datastore : datastore
     return QueryRun(
       plan,
       QuerySource(

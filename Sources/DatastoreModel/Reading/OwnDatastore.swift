@@ -6,6 +6,21 @@ struct OwnDatastore: ReadableDatastore {
   let view: OwnView
   let descriptor: DatastoreDescriptor
   let tree: Tree
+  /// Whether few of its records are read, which lie far apart.
+  private var isReadSparsely = false
+
+  init(view: OwnView, descriptor: DatastoreDescriptor, tree: Tree) {
+    self.view = view
+    self.descriptor = descriptor
+    self.tree = tree
+  }
+
+  /// The same for who reads few of its records, which lie far apart.
+  var readSparsely: OwnDatastore {
+    var copy = self
+    copy.isReadSparsely = true
+    return copy
+  }
 
   var count: Int { get throws(ModelError) { try tree.entryCount() } }
 
@@ -49,7 +64,9 @@ struct OwnDatastore: ReadableDatastore {
 
   /// The record that lies at a reference.
   func record(_ key: StoredKey, at reference: RecordReference) throws(ModelError) -> Record {
-    let bytes = try onStorage { () throws(StorageError) in try tree.value(of: reference) }
+    let bytes = try onStorage { () throws(StorageError) in
+      isReadSparsely ? try tree.copiedValue(of: reference) : try tree.value(of: reference)
+    }
     return try descriptor.record(key, bytes)
   }
 

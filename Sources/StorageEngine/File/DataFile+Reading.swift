@@ -104,10 +104,13 @@ extension DataFile {
   }
 
   /// The value of a put.
-  func value(_ reference: EntryReference) throws(StorageError) -> Bytes {
+  ///
+  /// - Parameter isCopied: as in `part`.
+  func value(_ reference: EntryReference, isCopied: Bool = false) throws(StorageError) -> Bytes {
     counters.valueReads.addLoosely(1)
-    return try part(at: reference.offset, count: Int(reference.length), what: "change entry") {
-      bytes throws(StorageError) in
+    return try part(
+      at: reference.offset, count: Int(reference.length), what: "change entry", isCopied: isCopied
+    ) { bytes throws(StorageError) in
       // Two ways, so that of a small entry, read in place, only the range is ever stored.
       bytes.count <= ChangeEntry.largeValue
         ? try valueRange(try checkedSmallEntry(bytes, reference), reference)

@@ -66,16 +66,18 @@ final class DataFile: Sendable {
   }
 
   /// The bytes at the range that `find` names of those read, counted from the first of them.
+  ///
+  /// - Parameter isCopied: reads by a call, into memory of their own, what could be read through the mapping.
   @inline(__always)
   func part(
-    at offset: FileOffset, count: Int, what: String,
+    at offset: FileOffset, count: Int, what: String, isCopied: Bool = false,
     _ find: (UnsafeRawBufferPointer) throws(StorageError) -> Range<Int>
   ) throws(StorageError) -> Bytes {
     let limit = end
     guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else {
       throw .damaged(what: what, offset: offset)
     }
-    if let base, offset.bytes + UInt64(count) <= mappedBytes {
+    if !isCopied, let base, offset.bytes + UInt64(count) <= mappedBytes {
       let bytes = UnsafeRawBufferPointer(start: base + Int(offset.bytes), count: count)
       let found = UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)])
       return Bytes(owner: mapping, bytes: found)
@@ -154,13 +156,14 @@ struct VerifiedNodes: ~Copyable, Sendable {
   nonisolated(unsafe) private let words: UnsafeMutablePointer<Atomic<UInt64>>
 
   init() {
-    words = UnsafeMutablePointer<Atomic<UInt64>>.allocate(capacity: VerifiedNodes.count)
-    for index in 0..<VerifiedNodes.count { (words + index).initialize(to: Atomic(0)) }
+    // Bits that are zero are a zero; to write it would take 32 pages for who reads a few nodes.
+    let memory = zeroedMemory(count: VerifiedNodes.count * MemoryLayout<Atomic<UInt64>>.stride)
+    words = memory.bindMemory(to: Atomic<UInt64>.self, capacity: VerifiedNodes.count)
   }
 
   deinit {
     words.deinitialize(count: VerifiedNodes.count)
-    words.deallocate()
+    freeZeroedMemory(words)
   }
 
   /// What stands for a node: never 0, because no node lies at offset 0.

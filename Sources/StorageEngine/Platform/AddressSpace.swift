@@ -35,3 +35,11 @@ func wallClock() -> Int64 {
   clock_gettime(CLOCK_REALTIME, &time)
   return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
 }
+
+/// Memory that is zero; where it is much, the system gives it page by page as it is touched. Given back by `freeZeroedMemory(_:)`.
+func zeroedMemory(count: Int) -> UnsafeMutableRawPointer {
+  guard let memory = calloc(count, 1) else { fatalError("out of memory") }
+  return memory
+}
+
+func freeZeroedMemory(_ memory: UnsafeMutableRawPointer) { free(memory) }

@@ -120,6 +120,15 @@ package struct Tree: Sendable {
     }
   }
 
+  /// The same in memory of its own, also where the store is mapped: for who reads a few records that lie far apart. To map a page for
+  /// each takes several times as long as to read it.
+  package func copiedValue(of record: RecordReference) throws(StorageError) -> Bytes {
+    switch record {
+    case .entry(let reference): try source.copiedValue(reference)
+    case .served(let record): try record.value
+    }
+  }
+
   /// The change that a reference names: by which commit, of which key, in place of what.
   package func change(of record: RecordReference) throws(StorageError) -> Change {
     switch record {
@@ -159,6 +168,10 @@ struct RecordSource: Sendable {
     let (entry, bytes) = try entry(reference)
     guard entry.kind != .delete else { throw .damaged(what: "record", offset: reference.offset) }
     return bytes[entry.valueStart..<entry.valueStart + Int(entry.valueLength)]
+  }
+
+  func copiedValue(_ reference: EntryReference) throws(StorageError) -> Bytes {
+    draft == nil ? try file.value(reference, isCopied: true) : try value(reference)
   }
 
   func change(_ reference: EntryReference) throws(StorageError) -> Change {

@@ -185,7 +185,7 @@ struct ImporterTests {
       var source = try TableSource(bytes: Array(lines.joined(separator: "\n").utf8), name: "f")
       let report = try Importer(store, plan()).run(&source)
       #expect((report.new + report.unchanged, report.rejected) == (4, 1))
-      #expect(report.rejections.map(\.place) == ["f:5:56"])
+      #expect(report.rejections.map(\.place) == ["f:5:53"])
     }
     for (identifier, line) in zip(1..., lines.dropLast()) {
       let stored = try #require(try store.headView.requiredDatastore("City").record(Cities.key(identifier)))
