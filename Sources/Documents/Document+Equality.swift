@@ -88,7 +88,7 @@ extension Document: Hashable {
 
 extension [Document.Member] {
   /// The members without those whose name occurred before.
-  var firstOfEachName: [Document.Member] {
+  package var firstOfEachName: [Document.Member] {
     guard count > 1 else { return self }
     if count <= 8 {
       let isUnique = indices.allSatisfy { index in

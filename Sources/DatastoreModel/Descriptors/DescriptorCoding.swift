@@ -1,3 +1,4 @@
+import Documents
 #if canImport(FoundationEssentials)
   import FoundationEssentials
 #else
@@ -6,12 +7,15 @@
 
 // Descriptors as JSON. Members are sorted, absent ones have their plain meaning, and members of a later version are
 // kept and written back, so that an older program never takes away what a newer one wrote.
+//
+// They are read by the parser that records are read by: each program does so at its start, and `JSONDecoder` is half a millisecond of
+// making types before the first.
 
-extension DatastoreDescriptor: Codable {
+extension DatastoreDescriptor: Encodable {
   /// Reads the attributes of a datastore's tree.
   package init(bytes: [UInt8]) throws(ModelError) {
     do {
-      self = try JSONDecoder().decode(Self.self, from: Data(bytes))
+      try self.init(DescriptorMembers(try RecordCoding.json.document(of: bytes)))
     } catch {
       throw .unreadable(what: "the descriptor of a datastore", where: "\(error)")
     }
@@ -35,23 +39,24 @@ extension DatastoreDescriptor: Codable {
     case indexes
   }
 
-  package init(from decoder: any Decoder) throws {
-    let members = try DescriptorMembers(reading: decoder)
+  private init(_ members: DescriptorMembers<Members>) throws(DocumentError) {
     self.init(
-      key: try members.required(Members.key),
-      version: try members.required(Members.version),
-      versionIsString: try members.optional(Members.versionIsString) ?? false,
-      instanceType: try members.optional(Members.instanceType) ?? "",
-      identifierType: try members.required(Members.identifierType),
-      identifierEncoding: try members.required(Members.identifierEncoding),
-      coding: try members.required(Members.coding),
-      identifierPath: try members.optional(Members.identifierPath),
-      indexes: try members.optional(Members.indexes) ?? [],
-      unknown: try members.others(than: Members.self))
+      key: try members.text(.key),
+      version: try members.text(.version),
+      versionIsString: try members.flag(.versionIsString),
+      instanceType: try members.textIfThere(.instanceType) ?? "",
+      identifierType: try members.text(.identifierType),
+      identifierEncoding: try members.value(.identifierEncoding) { KeyEncoding($0) },
+      coding: try members.value(.coding) { RecordCoding(rawValue: $0) },
+      identifierPath: try members.textIfThere(.identifierPath),
+      indexes: try members.list(.indexes) { element throws(DocumentError) in
+        try IndexDescriptor(DescriptorMembers(element))
+      },
+      unknown: members.others)
   }
 
   package func encode(to encoder: any Encoder) throws {
-    var members = DescriptorMembers.Writer(encoder)
+    var members = DescriptorWriter(encoder)
     try members.write(key, Members.key)
     try members.write(version, Members.version)
     if versionIsString { try members.write(true, Members.versionIsString) }
@@ -65,32 +70,31 @@ extension DatastoreDescriptor: Codable {
   }
 }
 
-extension IndexDescriptor: Codable {
-  private enum Members: String, CaseIterable {
+extension IndexDescriptor: Encodable {
+  fileprivate enum Members: String, CaseIterable {
     case name, kind, type, storage, encoding, valueType, keyPathName, rule, isUnique, version, isStale, tiers, target
   }
 
-  package init(from decoder: any Decoder) throws {
-    let members = try DescriptorMembers(reading: decoder)
+  fileprivate init(_ members: DescriptorMembers<Members>) throws(DocumentError) {
     self.init(
-      name: try members.required(Members.name),
-      kind: try members.required(Members.kind),
-      type: try members.required(Members.type),
-      storage: try members.optional(Members.storage) ?? .reference,
-      encoding: try members.required(Members.encoding),
-      valueType: try members.required(Members.valueType),
-      keyPathName: try members.optional(Members.keyPathName),
-      rule: try members.optional(Members.rule),
-      isUnique: try members.optional(Members.isUnique) ?? false,
-      version: try members.required(Members.version),
-      isStale: try members.optional(Members.isStale) ?? false,
-      tiers: try members.optional(Members.tiers) ?? [],
-      target: try members.optional(Members.target),
-      unknown: try members.others(than: Members.self))
+      name: try members.text(.name),
+      kind: try members.value(.kind) { IndexKind(rawValue: $0) },
+      type: try members.text(.type),
+      storage: try members.valueIfThere(.storage) { IndexStorageKind(rawValue: $0) } ?? .reference,
+      encoding: try members.value(.encoding) { KeyEncoding($0) },
+      valueType: try members.text(.valueType),
+      keyPathName: try members.textIfThere(.keyPathName),
+      rule: try members.textIfThere(.rule),
+      isUnique: try members.flag(.isUnique),
+      version: try members.text(.version),
+      isStale: try members.flag(.isStale),
+      tiers: try members.list(.tiers) { element throws(DocumentError) in try IndexTier(DescriptorMembers(element)) },
+      target: try members.textIfThere(.target),
+      unknown: members.others)
   }
 
   package func encode(to encoder: any Encoder) throws {
-    var members = DescriptorMembers.Writer(encoder)
+    var members = DescriptorWriter(encoder)
     try members.write(name, Members.name)
     try members.write(kind, Members.kind)
     try members.write(type, Members.type)
@@ -108,11 +112,90 @@ extension IndexDescriptor: Codable {
   }
 }
 
-extension IndexKind: Codable {}
-extension IndexStorageKind: Codable {}
+extension IndexTier {
+  fileprivate enum Members: String, CaseIterable { case valueType, keyPathName, rule, isDescending }
 
-/// The members of one JSON object, known and unknown.
-private struct DescriptorMembers {
+  fileprivate init(_ members: DescriptorMembers<Members>) throws(DocumentError) {
+    self.init(
+      valueType: try members.text(.valueType), keyPathName: try members.textIfThere(.keyPathName),
+      rule: try members.textIfThere(.rule),
+      isDescending: try members.required(.isDescending, members.flagIfThere(.isDescending)))
+  }
+}
+
+extension IndexKind: Encodable {}
+extension IndexStorageKind: Encodable {}
+
+/// The members of one JSON object, known by their names and unknown. One that is null is as if it were not there.
+private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> {
+  private let members: [Document.Member]
+
+  init(_ document: Document) throws(DocumentError) {
+    guard case .object(let members) = document else {
+      throw .unreadable(what: "a descriptor", where: "it is \(document.typeName) and no object")
+    }
+    self.members = members.firstOfEachName
+  }
+
+  func text(_ name: Name) throws(DocumentError) -> String { try required(name, textIfThere(name)) }
+
+  func textIfThere(_ name: Name) throws(DocumentError) -> String? { try valueIfThere(name) { $0 } }
+
+  func value<Value>(_ name: Name, _ make: (String) -> Value?) throws(DocumentError) -> Value {
+    try required(name, valueIfThere(name, make))
+  }
+
+  /// What a member's text stands for.
+  func valueIfThere<Value>(_ name: Name, _ make: (String) -> Value?) throws(DocumentError) -> Value? {
+    try read(name) { if case .string(let text) = $0 { make(text) } else { nil } }
+  }
+
+  /// False where there is none.
+  func flag(_ name: Name) throws(DocumentError) -> Bool { try flagIfThere(name) ?? false }
+
+  func flagIfThere(_ name: Name) throws(DocumentError) -> Bool? {
+    try read(name) { if case .bool(let flag) = $0 { flag } else { nil } }
+  }
+
+  /// The elements of a list; none where there is no such member.
+  func list<Element>(
+    _ name: Name, _ make: (Document) throws(DocumentError) -> Element
+  ) throws(DocumentError) -> [Element] {
+    let elements = try read(name) { document -> [Document]? in
+      if case .array(let elements) = document { elements } else { nil }
+    }
+    var made: [Element] = []
+    for element in elements ?? [] { made.append(try make(element)) }
+    return made
+  }
+
+  /// Those of a later version.
+  var others: [String: DescriptorValue] {
+    var others: [String: DescriptorValue] = [:]
+    for member in members where Name(rawValue: member.name) == nil {
+      others[member.name] = DescriptorValue(member.value)
+    }
+    return others
+  }
+
+  func required<Value>(_ name: Name, _ value: Value?) throws(DocumentError) -> Value {
+    guard let value else { throw .unreadable(what: "a descriptor", where: "its \(name.rawValue) is missing") }
+    return value
+  }
+
+  private func read<Value>(_ name: Name, _ make: (Document) -> Value?) throws(DocumentError) -> Value? {
+    guard let document = members.first(where: { $0.name == name.rawValue })?.value, document != .null else {
+      return nil
+    }
+    guard let value = make(document) else {
+      throw .unreadable(what: "a descriptor", where: "its \(name.rawValue) is \(document.shownInSentence)")
+    }
+    return value
+  }
+}
+
+/// Writes the members of one JSON object.
+private struct DescriptorWriter {
   struct Name: CodingKey {
     var stringValue: String
     var intValue: Int? { nil }
@@ -120,38 +203,16 @@ private struct DescriptorMembers {
     init?(intValue: Int) { nil }
   }
 
-  private let container: KeyedDecodingContainer<Name>
+  private var container: KeyedEncodingContainer<Name>
 
-  init(reading decoder: any Decoder) throws { container = try decoder.container(keyedBy: Name.self) }
+  init(_ encoder: any Encoder) { container = encoder.container(keyedBy: Name.self) }
 
-  func required<Value: Decodable>(_ member: some RawRepresentable<String>) throws -> Value {
-    try container.decode(Value.self, forKey: Name(stringValue: member.rawValue))
+  mutating func write(_ value: some Encodable, _ member: some RawRepresentable<String>) throws {
+    try container.encode(value, forKey: Name(stringValue: member.rawValue))
   }
 
-  func optional<Value: Decodable>(_ member: some RawRepresentable<String>) throws -> Value? {
-    try container.decodeIfPresent(Value.self, forKey: Name(stringValue: member.rawValue))
-  }
-
-  func others<Members: RawRepresentable<String>>(than known: Members.Type) throws -> [String: DescriptorValue] {
-    var others: [String: DescriptorValue] = [:]
-    for name in container.allKeys where Members(rawValue: name.stringValue) == nil {
-      others[name.stringValue] = try container.decode(DescriptorValue.self, forKey: name)
-    }
-    return others
-  }
-
-  struct Writer {
-    private var container: KeyedEncodingContainer<Name>
-
-    init(_ encoder: any Encoder) { container = encoder.container(keyedBy: Name.self) }
-
-    mutating func write(_ value: some Encodable, _ member: some RawRepresentable<String>) throws {
-      try container.encode(value, forKey: Name(stringValue: member.rawValue))
-    }
-
-    mutating func write(others: [String: DescriptorValue]) throws {
-      for (name, value) in others { try container.encode(value, forKey: Name(stringValue: name)) }
-    }
+  mutating func write(others: [String: DescriptorValue]) throws {
+    for (name, value) in others { try container.encode(value, forKey: Name(stringValue: name)) }
   }
 }
 
@@ -166,23 +227,21 @@ package enum DescriptorValue: Hashable, Sendable {
   case object([String: DescriptorValue])
 }
 
-extension DescriptorValue: Codable {
-  package init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(Bool.self) {
-      self = .bool(value)
-    } else if let value = try? container.decode(Int64.self) {
-      self = .integer(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .double(value)
-    } else if let value = try? container.decode(String.self) {
-      self = .string(value)
-    } else if let value = try? container.decode([DescriptorValue].self) {
-      self = .array(value)
-    } else {
-      self = .object(try container.decode([String: DescriptorValue].self))
+extension DescriptorValue: Encodable {
+  fileprivate init(_ document: Document) {
+    switch document {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .number(let number):
+      let integer = number.integer ?? Int64(exactly: number.double)
+      self = integer.map { .integer($0) } ?? .double(number.double)
+    case .string(let value): self = .string(value)
+    case .array(let elements): self = .array(elements.map { DescriptorValue($0) })
+    case .object(let members):
+      self = .object(
+        Dictionary(uniqueKeysWithValues: members.firstOfEachName.map { ($0.name, DescriptorValue($0.value)) }))
+    // JSON has neither.
+    case .date, .data: self = .null
     }
   }
 

@@ -50,7 +50,7 @@ package struct IndexDescriptor: Hashable, Sendable {
 }
 
 /// One part of a compound index.
-package struct IndexTier: Codable, Hashable, Sendable {
+package struct IndexTier: Encodable, Hashable, Sendable {
   package var valueType: String
   package var keyPathName: String?
   /// The document path, where it was declared.
