@@ -12,7 +12,7 @@ LINK = --static-swift-stdlib
 ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)
 LINK += -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xswiftc -Xfrontend -Xswiftc -function-sections
-LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES) -Xswiftc -Xclang-linker -Xswiftc -static-libgcc
+LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
 endif
 
 .PHONY: run build test install uninstall format lint clean requirements
