@@ -60,7 +60,7 @@ let package = Package(
     .target(
       name: "PostgresPersistence",
       dependencies: [
-        "CodableDatastore", "DatastoreModel", "Exchange", "StorageEngine",
+        "CodableDatastore", "DatastoreModel", "Documents", "Exchange", "StorageEngine",
         .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),

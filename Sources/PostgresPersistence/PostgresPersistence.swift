@@ -62,11 +62,10 @@
       }
       return _StoreHandle(served: text, isReadOnly: isReadOnly) { forWriter in
         do throws(StorageError) {
-          return try ServerEngine.open(
+          return try ServerEngine.ofDatastores(
             url, creates: forWriter, isReadOnly: !forWriter,
             options: ServerOptions(
-              program: ProcessInfo.processInfo.processName, author: ProcessInfo.processInfo.userName),
-            record: { tree, key in tree.recordOfEntry(key) })
+              program: ProcessInfo.processInfo.processName, author: ProcessInfo.processInfo.userName))
         } catch {
           throw StoreError(error)
         }

@@ -94,26 +94,33 @@ struct ServerVerbTests {
     #expect(info.status == 0 && info.output.contains("River") && info.output.contains("Sea"), "\(info.complaint)")
   }
 
-  @Test(
-    "what goes by a file's bytes, or merges on a server, is refused with what to do instead")
+  @Test("what goes by a file's bytes, or merges on a server, is refused with what to do instead")
   func refusals() throws {
     let folder = try TemporaryFolder()
     let path = try filled(folder)
     let url = try #require(TestServer.shared).location()
     #expect(try ProgramRun(["copy", path, url]).status == 0)
     let history = try ProgramRun(["history", url, "--json"]).output
-    let file = try folder.file("more.jsonl", Self.rivers)
+    let notes = try folder.file("notes.json", Self.notes)
+    let document = try folder.file("rivers.json", ProgramRun(["export", path, "--interchange"]).output)
+    let other = folder.path("Other.strata")
+    #expect(
+      try ProgramRun(["import", other, "Lake", try folder.file("l.jsonl", #"{"id":1}"#), "--id", "id"]).status == 0)
+    let others = try folder.file("others.jsonl", ProgramRun(["export", other, "--history"]).output)
     for (words, parts) in [
       (["remote", url], ["works from a store file", "strata clone postgres://", "strata exchange PATH"]),
       (["remote", url, "add", "home", path], ["works from a store file"]), (["fetch", url, "home"], ["strata clone"]),
       (["merge", url, "home"], ["strata clone"]), (["push", url], ["strata clone"]),
-      (["exchange", url], ["strata clone"]), (["serve", url], ["strata clone"]),
-      (["push", path, url], ["strata remote PATH add NAME URL"]), (["clone", path, url], ["strata copy"]),
-      (["salvage", url, folder.path("Saved.strata")], Self.wantsFile), (["salvage", path, url], Self.wantsFile),
-      (["convert", url, folder.path("Converted.strata")], Self.wantsFile), (["convert", path, url], Self.wantsFile),
-      (["import", url, "River", file, "--entities"], Self.wantsFile),
-      (["import", url, "--history", file], Self.wantsFile), (["import", url, "--interchange", file], Self.wantsFile),
-      (["export", url, "--entities"], Self.wantsFile),
+      (["exchange", url], ["strata clone"]), (["serve", url], ["--read-only", "as a remote"]),
+      (["push", path, url], ["strata remote PATH add NAME URL"]), (["clone", path, url], ["strata copy FROM URL"]),
+      (["salvage", url, folder.path("Saved.strata")], ["strata verify postgres://", "strata copy postgres://"]),
+      (["salvage", path, url], ["strata copy PATH URL"]),
+      (["convert", url, folder.path("Converted.strata")], ["strata copy PATH URL"]),
+      (["convert", path, url], ["strata copy PATH URL"]),
+      (["import", url, "River", notes, "--entities"], ["River keeps"]),
+      (["export", url, "River", "--entities"], ["River keeps"]),
+      (["import", url, "--interchange", document], ["there is a datastore River already", "nothing was written"]),
+      (["import", url, "--history", others], ["strata clone postgres://", "nothing was written"]),
     ] {
       let run = try ProgramRun(words)
       #expect(run.status == 1, "\(words): \(run.complaint)")
@@ -126,7 +133,107 @@ struct ServerVerbTests {
     #expect(try ProgramRun(["history", url, "--json"]).output == history)
   }
 
-  private static let wantsFile = ["wants a store file here", "strata copy URL PATH"]
+  private static let notes = """
+    {"entities":[
+    {"type":"book","identifier":"book-7","name":"Dune","author":{"entity":"person-3"}},
+    {"type":"person","identifier":"person-3","name":"Frank"}
+    ]}
+    """
+
+  @Test("entities go to a server and come from it as from a file, with their history and as of a commit")
+  func entities() throws {
+    let folder = try TemporaryFolder()
+    let (path, url) = (folder.path("Notes.strata"), try #require(TestServer.shared).location())
+    let notes = try folder.file("notes.json", Self.notes)
+    let more = try folder.file(
+      "more.json", #"{"entities":[{"type":"person","identifier":"person-3","name":"Franklin"}]}"#)
+    for file in [notes, more, more] {
+      let (here, there) = (
+        try ProgramRun(["import", path, "Notes", file, "--entities", "--json"]),
+        try ProgramRun(["import", url, "Notes", file, "--entities", "--json"])
+      )
+      #expect(there.status == 0 && there.output == here.output, "\(there.complaint) \(here.output)")
+    }
+    for options in [[], ["--compact"], ["--history"], ["--at", "head~1"]] {
+      func text(_ place: String) throws -> String {
+        let run = try ProgramRun(["export", place, "Notes", "--entities"] + options)
+        #expect(run.status == 0, "\(run.complaint)")
+        return run.output
+      }
+      // Dates are those of each import.
+      let dates = /"(datestamp|date)":"[^"]*"/
+      #expect(try text(url).replacing(dates, with: "") == text(path).replacing(dates, with: ""), "\(options)")
+    }
+    let wrong = try folder.file("wrong.json", #"{"entities":[{"type":"a","size":{"float":1}}]}"#)
+    let refused = try ProgramRun(["import", url, "Notes", wrong, "--entities"])
+    #expect(refused.status == 2 && refused.complaint.contains("is no kind of value"), "\(refused.complaint)")
+    #expect(try ProgramRun(["references", url, "Notes", "person-3"]).output.contains("book-7"))
+    #expect(try ProgramRun(["verify", url]).status == 0)
+  }
+
+  @Test("a document of a whole store goes to a server, and what comes back is the same text")
+  func documents() throws {
+    let folder = try TemporaryFolder()
+    let (path, url) = (try filled(folder), try #require(TestServer.shared).location())
+    let text = try ProgramRun(["export", path, "--interchange"]).output
+    let file = try folder.file("store.json", text)
+    let taken = try ProgramRun(["import", url, "--interchange", file, "--json"])
+    #expect(taken.status == 0 && taken.objects.first?["records"] as? Int != nil, "\(taken.complaint)")
+    #expect(try ProgramRun(["export", url, "--interchange"]).output == text)
+    let byIndex = ["River", "--index", "km", "--json"]
+    #expect(try ProgramRun(["records", url] + byIndex).output == ProgramRun(["records", path] + byIndex).output)
+    #expect(try ProgramRun(["verify", url]).status == 0)
+  }
+
+  @Test("a history goes to an empty server and on to one that has its beginning, and the stream of it is the same")
+  func histories() throws {
+    let folder = try TemporaryFolder()
+    let (path, url) = (try filled(folder), try #require(TestServer.shared).location())
+    let first = try folder.file("first.jsonl", ProgramRun(["export", path, "--history"]).output)
+    let all = try ProgramRun(["import", url, "--history", first])
+    #expect(all.status == 0 && all.output.contains("taken in; head is #"), "\(all.complaint)")
+    #expect(try stream(url) == stream(path))
+    let head = try #require(try ProgramRun(["history", path, "--json"]).objects.first?["commit"] as? Int)
+    #expect(try ProgramRun(["put", path, "River"], input: #"{"id":8,"name":"Saane","km":126}"#).status == 0)
+    #expect(try ProgramRun(["delete", path, "Sea", "N"]).status == 0)
+    let since = try ProgramRun(["export", path, "--history", "--since", "#\(head)"]).output
+    let next = try ProgramRun(["import", url, "--history", "-", "--json"], input: since)
+    #expect(
+      next.objects.first?["received"] as? Int == 2 && next.objects.first?["moved"] as? Bool == true, "\(next.complaint)"
+    )
+    #expect(try stream(url) == stream(path))
+    // Again: nothing comes, and what the server has beyond it stays.
+    #expect(try ProgramRun(["delete", url, "Sea", "B"]).status == 0)
+    let again = try ProgramRun(["import", url, "--history", first, "--json"])
+    #expect(again.status == 0 && again.objects.first?["received"] as? Int == 0, "\(again.complaint)")
+    #expect(try ProgramRun(["records", url, "Sea", "--count"]).output == "0\n")
+    // What was written on both sides is brought together in a file.
+    #expect(try ProgramRun(["put", path, "River"], input: #"{"id":9,"name":"Emme","km":82}"#).status == 0)
+    let apart = try folder.file("apart.jsonl", ProgramRun(["export", path, "--history"]).output)
+    let refused = try ProgramRun(["import", url, "--history", apart])
+    #expect(refused.status == 1 && refused.complaint.contains("strata clone postgres://"), "\(refused.complaint)")
+    let cut = try folder.file("cut.jsonl", String(since.dropLast(40)))
+    let broken = try ProgramRun(["import", try #require(TestServer.shared).location(), "--history", cut])
+    #expect(broken.status == 1 && broken.complaint.contains("line "), "\(broken.complaint)")
+    #expect(try ProgramRun(["verify", url]).status == 0)
+  }
+
+  @Test("a store on a server is served over ssh for reading only")
+  func served() throws {
+    let folder = try TemporaryFolder()
+    let (path, url) = (try filled(folder), try #require(TestServer.shared).location())
+    #expect(try ProgramRun(["copy", path, url]).status == 0)
+    let script = "#!/bin/sh\nexec '\(ProgramRun.program.path)' serve --read-only '\(url)'\n"
+    let ssh = try folder.file("ssh", script)
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: ssh)
+    let clone = folder.path("Clone.strata")
+    let run = try ProgramRun(["clone", "host:store", clone], environment: ["STRATA_SSH": ssh])
+    #expect(run.status == 0, "\(run.complaint)")
+    #expect(try stream(clone) == stream(path))
+    #expect(try ProgramRun(["delete", clone, "Sea", "N"]).status == 0)
+    let refused = try ProgramRun(["push", clone], environment: ["STRATA_SSH": ssh])
+    #expect(refused.status == 1 && refused.complaint.contains("for reading only"), "\(refused.complaint)")
+  }
 
   @Test("a store file exchanges with a store on a server: both are edited, both histories are the same afterwards")
   func exchanging() throws {
@@ -223,6 +330,16 @@ struct ServerVerbTests {
       #expect(there.output == here.output && there.status == 0, "\(words): \(there.complaint)")
     }
     #expect(try ProgramRun(["verify", url]).status == 0)
+    // And people with psql have a view of it.
+    let schema = url.split(separator: "=").last.map(String.init) ?? ""
+    #expect(server.query("select document->>'name' from \(schema).\"River\" where identifier = 5") == ["Rhône"])
+    // What a server cannot take is a sentence, and nothing of it is there.
+    let long = String(repeating: "x", count: 1_200)
+    let wide = try folder.file("wide.jsonl", #"{"id":"a"}"# + "\n" + #"{"id":"\#(long)"}"#)
+    let refused = try ProgramRun(["import", url, "Wide", wide, "--id", "id"])
+    #expect(
+      refused.status == 1 && refused.complaint.contains("longer than the 1000"), "\(refused.complaint.prefix(300))")
+    #expect(try ProgramRun(["records", url, "Wide"]).status == 1)
   }
 
   @Test("compact prunes on a server what it squashes in a file; verify names an entry that is not right, and where")
@@ -365,6 +482,19 @@ struct ServerVerbTests {
     #expect(try ProgramRun(["records", url, "River", "--count"]).status == 0)
     let run = try ProgramRun(["delete", url, "River", "2"])
     #expect(run.status == 1 && run.complaint.contains("may not write"), "\(run.complaint)")
+    // So does the browser, and its pane of remotes says what to do instead.
+    let screen = folder.path("screen")
+    func shown(_ keys: String, _ url: String) throws -> String {
+      let script = try folder.file("script", keys)
+      let run = try ProgramRun([url, "River", "--script", script, "--size", "120x30", "--dump-screen", screen])
+      #expect(run.status == 0, "\(run.complaint)")
+      return (try? String(contentsOfFile: screen, encoding: .utf8)) ?? ""
+    }
+    let edited = try shown("keys e", url)
+    #expect(edited.contains("RO") && edited.contains("may not write"), "\(edited)")
+    let remotes = try shown("keys 7", server.location(schema))
+    #expect(remotes.contains("strata clone URL PATH"), "\(remotes)")
+    #expect(try shown("keys 7 i", server.location(schema)).contains("keeps no remotes"))
   }
 
   @Test(
@@ -402,6 +532,8 @@ struct ServerVerbTests {
     #expect(run.status == 0, "\(run.complaint)")
     let text = (try? String(contentsOfFile: screen, encoding: .utf8)) ?? ""
     #expect(text.contains("Aare"), "\(text)")
-    #expect(!text.contains("hush"))
+    // The title is the database and the schema.
+    #expect(text.contains("postgres/\(url.split(separator: "=").last ?? "")"), "\(text)")
+    #expect(!text.contains("hush") && !text.contains("host="))
   }
 }

@@ -35,11 +35,15 @@ package struct RemotePeers {
         PipePeer.words(user: user, host: host, port: port, path: path, program: ssh), name: name)
     case .folder(let path):
       return try FolderPeer(path.hasPrefix("/") ? path : folder + "/" + path, name: name)
-    case .server(let url):
-      guard let servers = ServerRemotes.installed else {
-        throw ExchangeError.peer(name: name, reason: ServerRemotes.missing)
-      }
-      return try servers.open(url, name, ServerRemotes.Client(program: program, author: author, now: now))
+    case .server(let url): return try openServer(url, name: name)
     }
+  }
+
+  /// Opens the store on a server that a URL names, which is kept nowhere and may have a password.
+  package func openServer(_ url: String, name: String) throws -> any Peer {
+    guard let servers = ServerRemotes.installed else {
+      throw ExchangeError.peer(name: name, reason: ServerRemotes.missing)
+    }
+    return try servers.open(url, name, ServerRemotes.Client(program: program, author: author, now: now))
   }
 }

@@ -22,6 +22,9 @@ package struct RemoteState: Sendable, Hashable {
 }
 
 extension StoreExchange {
+  /// Whether remotes can be kept beside the store: a server has no place for them.
+  package var keepsRemotes: Bool { !store.engine.isServed }
+
   /// The remotes of this store, by name. Reads no other store.
   ///
   /// - Throws: `ModelError` where the file that lists them is damaged.

@@ -35,6 +35,10 @@ package struct RemotesFile {
 
   package init(storeAt folder: String) { path = folder + "/remotes" }
 
+  /// Why a store on a server has none.
+  package static let refusalOfServer =
+    "A store on a server keeps no remotes, for it is one itself: strata clone URL PATH makes a store file that exchanges with it"
+
   package func read() throws -> [Remote] {
     guard let descriptor = try opened() else { return [] }
     let reader = LineReader(descriptor: descriptor, name: path)
@@ -90,6 +94,7 @@ package struct RemotesFile {
   }
 
   package func add(_ remote: Remote) throws {
+    if RemoteLocation.isServer(path) { throw ModelError.refused(reason: Self.refusalOfServer) }
     try Self.check(remote.name)
     _ = try RemoteLocation(parsing: remote.location)
     let remotes = try read()

@@ -10,7 +10,7 @@
   /// moves its head or does nothing.
   package final class ServerPeer: Peer {
     package let name: String
-    private let server: ServerStore
+    private let engine: ServerEngine
     private let store: OwnStore
     private let exchange: StoreExchange
     private let peer: StorePeer
@@ -20,10 +20,8 @@
     /// Opens the store of a URL; it must be there.
     package init(_ url: ServerURL, name: String, client: ServerRemotes.Client) throws(StorageError) {
       self.name = name
-      let engine = try ServerEngine.open(
-        url, options: ServerOptions(program: client.program, author: client.author),
-        record: { $0.recordOfEntry($1) })
-      server = engine.server
+      engine = try ServerEngine.ofDatastores(
+        url, options: ServerOptions(program: client.program, author: client.author))
       store = OwnStore(
         engine, path: engine.path, access: engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite,
         program: client.program)
@@ -32,7 +30,7 @@
     }
 
     /// How often the server was waited for.
-    package var roundTrips: Int { server.roundTrips }
+    package var roundTrips: Int { engine.server.roundTrips }
 
     package func heads() throws -> [CommitIdentity] {
       let heads = try explaining { try peer.heads() }
@@ -74,8 +72,10 @@
         let append = HistoryAppend(
           missing, of: source, from: from, to: head, identity: { graph.identity(of: $0) },
           known: { there.number(of: $0) })
-        guard try append.run(on: server, progress: { commits.progress?($0, $1) ?? true }) else { return false }
+        let before = try ReportingView.all(of: engine.server.head)
+        guard try append.run(on: engine.server, progress: { commits.progress?($0, $1) ?? true }) else { return false }
         told = commits.head
+        if try ReportingView.all(of: engine.server.head) != before { engine.keepReporting() }
         return true
       }
     }

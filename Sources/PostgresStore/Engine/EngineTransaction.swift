@@ -10,6 +10,8 @@ package final class EngineTransaction: WriteTransaction {
   private let engine: ServerEngine
   /// The commit whose state was brought back.
   private let restores = Mutex<UInt64?>(nil)
+  /// Whether a tree of records came or went.
+  private let hasOtherRecords = Atomic(false)
 
   /// The tree of a record that is taken to be new.
   private let presumed: TreeName?
@@ -51,10 +53,12 @@ package final class EngineTransaction: WriteTransaction {
     try onServer { () throws(ServerError) in
       try transaction.createTree(name, kind: kind, order: order, attributes: attributes)
     }
+    if kind == .records { hasOtherRecords.store(true, ordering: .relaxed) }
   }
 
   package func dropTree(_ name: TreeName) throws(StorageError) {
     try onServer { () throws(ServerError) in try transaction.dropTree(name) }
+    hasOtherRecords.store(true, ordering: .relaxed)
   }
 
   package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
@@ -237,10 +241,7 @@ package final class EngineTransaction: WriteTransaction {
       info.parents.map({ $0 == (number == 0 ? [] : [number]) }) ?? true
     else {
       cancel()
-      throw .readOnly(
-        reason:
-          "a store on a server takes no merges and no commits of other stores yet: copy it to a file, merge there, and copy it back"
-      )
+      throw .readOnly(reason: ServerEngine.refusalOfMerges)
     }
     let restored = restores.withLock { $0 }
     var flags = info.flags
@@ -256,6 +257,7 @@ package final class EngineTransaction: WriteTransaction {
       if let presumed { engine.note(presumed, isNew: false) }
       throw StorageError(error)
     }
+    if commit != nil, restored != nil || hasOtherRecords.load(ordering: .relaxed) { engine.keepReporting() }
     return commit.map { PendingCommit(durable: $0.number) }
   }
 

@@ -9,6 +9,7 @@ package final class ServerEngine: Engine {
   package let server: ServerStore
   /// The record whose identifier ends the key of an entry that refers to one.
   let record: RecordOfEntry
+  private let reporting: Reporting?
   let commits = KnownCommits()
   private let work = Mutex<Lease?>(nil)
   /// How many questions shall not be waited for by their caller.
@@ -19,9 +20,13 @@ package final class ServerEngine: Engine {
   /// Tells the tree and the key of the record that an entry of a tree refers to; nil where the key names none.
   package typealias RecordOfEntry = @Sendable (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
 
-  package init(_ server: ServerStore, record: @escaping RecordOfEntry) {
+  /// Tells which views for people a state is to have.
+  package typealias Reporting = @Sendable (ServerView) throws -> [ReportingView]
+
+  package init(_ server: ServerStore, record: @escaping RecordOfEntry, reporting: Reporting? = nil) {
     self.server = server
     self.record = record
+    self.reporting = reporting
   }
 
   /// Opens the store that a URL names.
@@ -29,12 +34,20 @@ package final class ServerEngine: Engine {
   /// - Parameter creates: makes its tables where there are none.
   package static func open(
     _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions = ServerOptions(),
-    record: @escaping RecordOfEntry
+    record: @escaping RecordOfEntry, reporting: Reporting? = nil
   ) throws(StorageError) -> ServerEngine {
     try onServer { () throws(ServerError) in
       ServerEngine(
-        try ServerStore.open(url, creates: creates, isReadOnly: isReadOnly, options: options), record: record)
+        try ServerStore.open(url, creates: creates, isReadOnly: isReadOnly, options: options), record: record,
+        reporting: reporting)
     }
+  }
+
+  /// Makes the views for people fit the newest state, after trees of records came or went. Nobody waits for them in vain: a role that
+  /// may not make views writes all the same.
+  package func keepReporting() {
+    guard let views = try? reporting?(server.head) else { return }
+    try? server.setReportingViews(views)
   }
 
   /// The URL, without its password.
@@ -227,10 +240,12 @@ package final class ServerEngine: Engine {
 
   // MARK: Keeping
 
+  static let refusalOfMerges =
+    "a store on a server has one line of states, so merges are made in a store file: strata clone URL PATH makes one, and strata "
+    + "exchange PATH brings the outcome back"
+
   package func admitCommitsOfOthers() throws(StorageError) {
-    throw .readOnly(
-      reason:
-        "a store on a server takes no commits of other stores yet: copy it to a file, merge there, and copy it back")
+    throw .readOnly(reason: Self.refusalOfMerges)
   }
 
   package func releaseLock() {}

@@ -166,12 +166,16 @@ extension Browser {
     session.facts.writer = standing.writer
     session.facts.activity = standing.activity
     session.hear(standing.activity)
-    guard hadWriter, standing.writer == nil, var review = overlays.last as? ReviewOverlay, review.problem != nil else {
-      return
-    }
+    guard hadWriter, standing.writer == nil, renewReview() else { return }
+    session.say("the lock is free again")
+  }
+
+  /// Has a review made again that could not be made or committed; whether there was one.
+  private mutating func renewReview() -> Bool {
+    guard var review = overlays.last as? ReviewOverlay, review.problem != nil else { return false }
     review.renew()
     overlays[overlays.count - 1] = review
-    session.say("the lock is free again")
+    return true
   }
 
   private mutating func follow(_ answer: RefreshAnswer) {
@@ -193,6 +197,7 @@ extension Browser {
   private mutating func comeBack() {
     session.awaySince = nil
     table.clearFailure()
+    _ = renewReview()
     session.start(.outline, .outline(session.shown))
     session.say("the server is back")
   }

@@ -208,7 +208,15 @@ extension Browser {
     return "\(count) staged \(count == 1 ? "change" : "changes") kept for \(SafeText.shown(storeName))"
   }
 
-  var storeName: String { session.facts.path.split(separator: "/").last.map(String.init) ?? session.facts.path }
+  /// What the store is called in titles: the end of its path, or the database and the schema of its URL.
+  var storeName: String {
+    let path = session.facts.path
+    guard let mark = path.firstRange(of: "://") else { return path.split(separator: "/").last.map(String.init) ?? path }
+    let parts = path[mark.upperBound...].split(separator: "?", maxSplits: 1)
+    let schema = parts.dropFirst().first?.split(separator: "&").first { $0.hasPrefix("schema=") }?.dropFirst(7)
+    let database = parts.first?.split(separator: "/").last
+    return [database, schema].compactMap { $0.map(String.init) }.joined(separator: "/")
+  }
 
   /// Cancels what runs, wherever one is: what the cockpit shows after a second press. With nothing running it quits, but
   /// not on the cockpit nor right after such work, where the press may have been meant for what has just ended.

@@ -32,7 +32,8 @@ extension Browser {
       (text, hint) = (
         panes[MergePane.self].proposedName(session), "the name of the commit · Enter writes it · Esc"
       )
-    case .addRemote: (text, hint) = ("", "NAME and a path, host:path, ssh://host/path or folder:PATH")
+    case .addRemote:
+      (text, hint) = ("", "NAME and a path, host:path, ssh://host/path, folder:PATH or postgres://host/database")
     case .compact: (text, hint) = ("", "what to keep: a number of commits, an age as 30d or 12h, all · pins stay")
     case .copyStore: (text, hint) = ("", "PATH of a store that is not there yet · asks no lock")
     default: text = ""

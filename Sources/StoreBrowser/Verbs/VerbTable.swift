@@ -137,7 +137,10 @@ extension Verb {
         .json,
       ],
       summary: "Put the documents of a file into a datastore, in one commit.",
-      details: "JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins."),
+      details: """
+        JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins. On a server --history \
+        goes on from head, or is refused: nothing lies beside head there.
+        """),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
       [Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
@@ -200,7 +203,8 @@ extension Verb {
     Verb(
       "serve", [.required("PATH")],
       [Option(name: "--read-only", value: nil, summary: "Send, and take nothing in.")],
-      summary: "Answer another strata on standard input and output, as ssh starts it."),
+      summary: "Answer another strata on standard input and output, as ssh starts it.",
+      details: "A store on a server is served with --read-only alone."),
     Verb(
       "copy", [.required("PATH"), .required("NEW")], [.at, .json],
       summary: "Write a consistent copy of a store that may be in use.",

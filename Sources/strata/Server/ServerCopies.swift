@@ -44,9 +44,8 @@ func openServer(_ text: String, readOnly: Bool, creates: Bool = false) throws(Mo
       throw .invalid(text: "", column: nil, reason: error.description)
     }
     let engine = try onStorage { () throws(StorageError) in
-      try ServerEngine.open(
-        url, creates: creates, isReadOnly: readOnly, options: ServerOptions(program: "strata", author: currentUser()),
-        record: { $0.recordOfEntry($1) })
+      try ServerEngine.ofDatastores(
+        url, creates: creates, isReadOnly: readOnly, options: ServerOptions(program: "strata", author: currentUser()))
     }
     let access: StoreAccess = engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite
     let store = OwnStore(engine, path: engine.path, access: access, program: "strata")
@@ -136,35 +135,6 @@ extension VerbRun {
       try HistoryDownload.run(
         from: server, to: target,
         record: { $0.recordOfEntry($1) }, progress: { meter.report($0, $1) })
-    }
-  }
-
-  extension ReportingView {
-    /// One for each datastore of a view.
-    static func all(of view: ServerView) throws(ServerError) -> [ReportingView] {
-      var views: [ReportingView] = []
-      for name in try view.trees(prefix: TreeName.records(of: "").bytes) {
-        guard let tree = try view.tree(name), let descriptor = try? DatastoreDescriptor(bytes: tree.attributes) else {
-          continue
-        }
-        views.append(
-          ReportingView(
-            name: descriptor.key, tree: tree.identifier, identifier: Identifier(descriptor.identifierType),
-            isJSON: descriptor.coding == .json))
-      }
-      return views
-    }
-  }
-
-  extension ReportingView.Identifier {
-    /// By the name of a Swift type; wider integers than a column holds are shown as their bytes.
-    init(_ type: String) {
-      switch type {
-      case "Int", "Int64", "Int32", "Int16", "Int8", "UInt32", "UInt16", "UInt8": self = .integer
-      case "String": self = .text
-      case "UUID": self = .uuid
-      default: self = .other
-      }
     }
   }
 #endif

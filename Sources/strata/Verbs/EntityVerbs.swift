@@ -8,6 +8,9 @@ import Entities
   import Foundation
 #endif
 import StoreBrowser
+#if PostgreSQL
+  import PostgresPersistence
+#endif
 
 // Entities in and out, in their interchange form.
 
@@ -19,17 +22,37 @@ extension VerbRun {
       throw UsageError("\(option) does not go with --entities, which know their own form", verb: arguments.verb)
     }
     let text = try readEntities(file)
+    if isServer(path) {
+      #if PostgreSQL
+        let store = try openServer(path, readOnly: false, creates: true)
+        if let datastore = try store.head.datastore(key) { try requireEntities(datastore) }
+        return try await takeIn(text, file, as: key, into: PostgresPersistence(readWriteURL: path))
+      #else
+        throw ModelError.refused(reason: "this program was built without PostgreSQL")
+      #endif
+    }
     let isNew = !FileManager.default.fileExists(atPath: path)
     if !isNew, let datastore = try openStore(path, readOnly: true).head.datastore(key) {
       try requireEntities(datastore)
     }
     let persistence = try DiskPersistence(readWriteURL: URL(filePath: path))
     do {
+      return try await takeIn(text, file, as: key, into: persistence)
+    } catch {
+      if isNew, (try? await persistence.head) == nil { try? FileManager.default.removeItem(atPath: path) }
+      throw error
+    }
+  }
+
+  private func takeIn(
+    _ text: Data, _ file: String, as key: String, into persistence: some Persistence<ReadWrite>
+  ) async throws -> Int32 {
+    do {
       let entities = EntityStore(persistence, key: DatastoreKey(key))
       let name = arguments.value("--name") ?? "import \(file)"
       let report = try await entities.importing(text, actionName: name)
       let head = try await persistence.head
-      try await persistence.close()
+      try await persistence._store.close()
       if isJSON {
         try line([
           "commit": head.map { Document.number(NumberText($0.id.rawValue)) } ?? .null, "new": .count(report.created),
@@ -43,8 +66,7 @@ extension VerbRun {
       }
       return 0
     } catch {
-      try? await persistence.close()
-      if isNew, (try? await persistence.head) == nil { try? FileManager.default.removeItem(atPath: path) }
+      try? await persistence._store.close()
       guard let wrong = error as? EntityError, let sentence = wrong.errorDescription else { throw error }
       throw ModelError.invalid(
         text: "", column: nil, reason: "\(file): \(sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence)")
@@ -64,8 +86,18 @@ extension VerbRun {
     let store = try store()
     let view = try view(of: store)
     try requireEntities(datastore(key, in: view))
-    var entities = EntityStore(
-      reading: DiskPersistence(readOnlyURL: URL(filePath: path)), key: DatastoreKey(key))
+    var entities: EntityStore<ReadOnly>
+    if isServer(path) {
+      #if PostgreSQL
+        entities = EntityStore(
+          reading: try await PostgresPersistence(readOnlyURL: path), key: DatastoreKey(key))
+      #else
+        throw ModelError.refused(reason: "this program was built without PostgreSQL")
+      #endif
+    } else {
+      entities = EntityStore(
+        reading: DiskPersistence(readOnlyURL: URL(filePath: path)), key: DatastoreKey(key))
+    }
     if arguments.has("--at") { entities = try await entities.view(at: Commit.Number(view.commit.rawValue)) }
     try await entities.export(
       form: arguments.has("--compact") ? .compact : .full, history: arguments.has("--history")

@@ -150,7 +150,7 @@ extension VerbRun {
 
   private func exchange(of store: OwnStore) -> StoreExchange { StoreExchange(store, now: LocalTime.now) }
 
-  private var peers: RemotePeers {
+  var peers: RemotePeers {
     RemotePeers(
       program: "strata", author: currentUser(), now: LocalTime.now,
       ssh: ProcessInfo.processInfo.environment["STRATA_SSH"])

@@ -31,26 +31,59 @@ extension VerbRun {
     guard arguments.operand(1) == nil, let file = arguments.value("--history") else {
       throw UsageError("a history goes into a store, not into a datastore", verb: arguments.verb)
     }
-    let reader = try LineReader(path: file)
-    let path = try required(0)
-    let isNew = !FileStore.exists(at: path, disk: SystemDisk())
-    let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
-    if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
-    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
+    let (reader, path) = (try LineReader(path: file), try required(0))
     let meter = ProgressMeter("taking in")
-    let outcome = try StoreExchange(store, now: LocalTime.now).takeIn(reader, progress: meter.report)
+    let (outcome, head) = try isServer(path) ? takeInOnServer(reader, path, meter) : takeIn(reader, path, meter)
     meter.finish()
     if isJSON {
-      try line([
-        "received": .count(outcome.received), "head": .commit(store.head.commit), "moved": .bool(outcome.movedHead),
-      ])
+      try line(["received": .count(outcome.received), "head": .commit(head), "moved": .bool(outcome.movedHead)])
     } else {
-      try output.line("\(counted(outcome.received, "commit")) taken in; head is \(store.head.commit)")
+      try output.line("\(counted(outcome.received, "commit")) taken in; head is \(head)")
       if !outcome.movedHead, let newest = outcome.newest {
         try output.line("they lie beside it: strata merge \(path) \(newest)")
       }
     }
     return 0
+  }
+
+  private func takeIn(
+    _ reader: LineReader, _ path: String, _ meter: ProgressMeter
+  ) throws -> (StoreExchange.Taken, head: CommitNumber) {
+    let isNew = !FileStore.exists(at: path, disk: SystemDisk())
+    let store = try madeStore(at: path)
+    if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
+    defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
+    let outcome = try StoreExchange(store, now: LocalTime.now).takeIn(reader, progress: meter.report)
+    return (outcome, store.head.commit)
+  }
+
+  /// A server has one line of states: what comes goes on from its head, or not at all. So the commits meet its own in memory, and go
+  /// there as every push does.
+  private func takeInOnServer(
+    _ reader: LineReader, _ url: String, _ meter: ProgressMeter
+  ) throws -> (StoreExchange.Taken, head: CommitNumber) {
+    let store = try openServer(url, readOnly: false, creates: true)
+    if case .readOnly(let reason) = store.access { throw ModelError.readOnly(reason: reason) }
+    let shown = shownLocation(url)
+    let peer = try peers.openServer(url, name: shown)
+    let gathered = OwnStore.memory(program: "strata", author: currentUser())
+    let exchange = StoreExchange(gathered, now: LocalTime.now)
+    for head in try exchange.fetch(peer, as: "server").heads { _ = try exchange.moveHead(to: head) }
+    var outcome = try exchange.takeIn(reader, progress: meter.report)
+    guard outcome.movedHead || outcome.received == 0 else {
+      throw ModelError.refused(
+        reason: "head of \(shown) is not in the history that comes, and nothing lies beside head on a server: strata "
+          + "clone \(shown) PATH makes a store file, where import, merge and push bring both together; nothing was written"
+      )
+    }
+    do {
+      _ = try exchange.push(peer, as: "server")
+    } catch ExchangeError.fetchFirst {
+      throw ModelError.refused(
+        reason: "somebody else has written to \(shown) meanwhile: import again; nothing was written")
+    }
+    outcome.newest = nil
+    return (outcome, try store.refresh().commit)
   }
 
   func exportDocument() throws -> Int32 {
@@ -69,8 +102,8 @@ extension VerbRun {
     var bytes: [UInt8] = []
     while let line = try reader.next() { bytes += line + [UInt8(ascii: "\n")] }
     let path = try required(0)
-    let isNew = !FileStore.exists(at: path, disk: SystemDisk())
-    let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
+    let isNew = !isServer(path) && !FileStore.exists(at: path, disk: SystemDisk())
+    let store = try madeStore(at: path)
     defer { if isNew, store.engine.commitCount == 0 { removeStore(path) } }
     let taken = try StoreDocument.read(
       bytes, into: store, named: arguments.value("--name") ?? "import \(file == "-" ? "standard input" : file)")

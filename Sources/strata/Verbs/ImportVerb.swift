@@ -34,12 +34,9 @@ extension VerbRun {
   /// The store to import into: made where there is none, except that a dry run then goes into memory.
   private func importedStore(at path: String, isNew: Bool) throws -> OwnStore {
     // A dry run leaves nothing on a server either, so there must be a store.
-    if isServer(path) {
-      return try ownStore(openServer(path, readOnly: false, creates: !arguments.has("--dry-run")))
-    }
-    return isNew && arguments.has("--dry-run")
-      ? OwnStore.memory(program: "strata", author: currentUser())
-      : try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
+    guard arguments.has("--dry-run") else { return try madeStore(at: path) }
+    if isServer(path) { return try ownStore(openServer(path, readOnly: false)) }
+    return isNew ? OwnStore.memory(program: "strata", author: currentUser()) : try madeStore(at: path)
   }
 
   private func importPlan() throws -> ImportPlan {

@@ -81,33 +81,36 @@ struct VerbRun {
     return notice.isGiven && status < 3 ? 3 : status
   }
 
-  /// What goes by the bytes of a file is not done on a server, and what merges is done in a file, of which the server is a remote.
+  /// What goes by the bytes of a file, or keeps something beside it, is not done on a server: what to do instead is said.
   private func requireFileWhereNeeded() throws(ModelError) {
     let verb = arguments.verb.name
-    let places = [0, 1].filter { arguments.operand($0).map(isServer) ?? false }
-    guard let first = places.first else { return }
-    switch verb {
-    case "remote", "fetch", "merge", "push", "exchange", "serve":
-      guard first == 0 else {
-        throw .refused(reason: "a remote goes by its name here: strata remote PATH add NAME URL gives it one")
-      }
-      throw .refused(
-        reason: "\(verb) works from a store file that has the server as its remote: strata clone "
-          + "\(shownLocation(arguments.operand(0) ?? "")) PATH makes one, and strata exchange PATH brings both together"
-      )
-    case "clone":
-      if places.contains(1) { throw .refused(reason: "a clone is a store file; strata copy puts a store on a server") }
-    case "salvage", "convert": throw wantsFile
-    case "import", "export":
-      if arguments.has("--entities") { throw wantsFile }
-      if verb == "import", arguments.has("--history") || arguments.has("--interchange") { throw wantsFile }
+    guard let first = [0, 1].first(where: { arguments.operand($0).map(isServer) ?? false }) else { return }
+    let url = shownLocation(arguments.operand(first) ?? "")
+    let reason: String
+    switch (verb, first) {
+    case ("serve", 0) where arguments.has("--read-only"): return
+    case ("serve", 0):
+      reason =
+        "a store on a server is served for reading only, by --read-only; who writes to it takes \(url) as a remote"
+    case ("remote", 0), ("fetch", 0), ("merge", 0), ("push", 0), ("exchange", 0):
+      reason =
+        "\(verb) works from a store file that has the server as its remote: strata clone \(url) PATH makes one, and "
+        + "strata exchange PATH brings both together"
+    case ("fetch", _), ("merge", _), ("push", _), ("exchange", _), ("remote", _):
+      reason = "a remote goes by its name here: strata remote PATH add NAME URL gives it one"
+    case ("clone", 1):
+      reason =
+        "a clone is a store file, which keeps its remotes beside it; strata copy FROM URL puts a store with its history "
+        + "on a server"
+    case ("salvage", 0):
+      reason =
+        "salvage reads the bytes of a damaged file, and a server sees to its own: strata verify \(url) names what is "
+        + "wrong there, and strata copy \(url) PATH makes a store file of it"
+    case ("salvage", _), ("convert", _):
+      reason = "\(verb) makes a store file; strata copy PATH URL puts that on a server afterwards"
     default: return
     }
-  }
-
-  private var wantsFile: ModelError {
-    .refused(
-      reason: "\(arguments.verb.name) wants a store file here: copy the store to one, as in “strata copy URL PATH”")
+    throw .refused(reason: reason)
   }
 
   /// The operand of a place that the verb's description requires.
@@ -136,6 +139,12 @@ struct VerbRun {
       throw ModelError.readOnly(reason: "stores of this kind are only read; see strata convert")
     }
     return editable
+  }
+
+  /// The store at a path or URL to take something into; made where there is none.
+  func madeStore(at path: String) throws -> OwnStore {
+    if isServer(path) { return try ownStore(openServer(path, readOnly: false, creates: true)) }
+    return try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
   }
 
   /// The view that `--at` names; the head without it.

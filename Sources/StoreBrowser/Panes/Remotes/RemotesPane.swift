@@ -33,7 +33,8 @@ struct RemotesPane: ListPane, KeptPane {
         in: [.remotes], unless: .writing),
       CommandTable.row(
         .addRemote, ["i"], "add a remote", "add", .exchange, argument: .init("NAME LOCATION"), verb: "remote",
-        "Gives another copy of the store a name: LOCATION is a path, host:path, ssh://host/path or folder:PATH.",
+        "Gives another copy of the store a name: LOCATION is a path, host:path, ssh://host/path, folder:PATH, or "
+          + "postgres://host/database of a store on a server.",
         in: [.remotes], unless: .writing),
       CommandTable.row(
         .removeRemote, ["d d"], "forget the remote", "forget", .exchange, verb: "remote",
@@ -45,6 +46,7 @@ struct RemotesPane: ListPane, KeptPane {
   var list = ListWindow()
   private(set) var rows: [RemoteRow] = []
   private var problem: String?
+  private var isServed = false
   private var asked: RemotesRequest?
   private(set) var answered: RemotesRequest?
   /// Grows where something was done that the head does not tell of.
@@ -76,6 +78,7 @@ struct RemotesPane: ListPane, KeptPane {
     case let reply as RemotesReply where reply.request == asked:
       answered = reply.request
       problem = nil
+      isServed = reply.isServed
       let name = selected?.name
       rows = reply.rows
       if let kept = rows.firstIndex(where: { $0.name == name }) { list.selection = kept }
@@ -127,7 +130,9 @@ struct RemotesPane: ListPane, KeptPane {
 
   func refusal(of command: Command, in session: Session) -> String? {
     switch command {
+    case .addRemote where isServed: return RemotesFile.refusalOfServer
     case .fetchCommits, .sendCommits, .exchange, .removeRemote:
+      if isServed { return RemotesFile.refusalOfServer }
       guard let selected else { return "there is no remote; i adds one" }
       if let reason = session.runningRefusal(.transfer) { return reason }
       if command == .sendCommits, let standing = selected.standing {
@@ -146,7 +151,8 @@ struct RemotesPane: ListPane, KeptPane {
   }
 
   func footer(_ session: Session) -> [Command] {
-    rows.isEmpty ? [.addRemote, .help, .close] : Self.entry.footer
+    if isServed { return [.help, .close] }
+    return rows.isEmpty ? [.addRemote, .help, .close] : Self.entry.footer
   }
 
   func short(_ command: Command) -> String? {
@@ -224,8 +230,10 @@ struct RemotesPane: ListPane, KeptPane {
     if answered == nil { return grid.note("reading…", in: inside, style: theme.style(.dim)) }
     if rows.isEmpty {
       grid.note(
-        "No other copy of this store is known. i adds one: a name and a path, host:path, ssh://host/path, or folder:PATH for "
-          + "a folder that something else carries. Both copies may be edited; X makes them equal again, field by field.",
+        isServed
+          ? RemotesFile.refusalOfServer
+          : "No other copy of this store is known. i adds one: a name and a path, host:path, ssh://host/path, postgres://host/database, "
+            + "or folder:PATH for a folder that something else carries. Both copies may be edited; X makes them equal again, field by field.",
         in: inside, style: theme.style(.dim))
       grid.cursor = frame.isFocused ? inside.origin : grid.cursor
       return

@@ -16,7 +16,8 @@ struct RemotesRequest: Question, Hashable {
 
   func reply(in context: WorkContext) throws(ModelError) -> RemotesReply {
     let exchange = try context.exchange()
-    return RemotesReply(request: self, rows: try onExchange { try rows(exchange, context) })
+    return RemotesReply(
+      request: self, rows: try onExchange { try rows(exchange, context) }, isServed: !exchange.keepsRemotes)
   }
 
   private func rows(_ exchange: StoreExchange, _ context: WorkContext) throws -> [RemoteRow] {
@@ -32,6 +33,8 @@ struct RemotesRequest: Question, Hashable {
 struct RemotesReply: Sendable {
   var request: RemotesRequest
   var rows: [RemoteRow]
+  /// Whether the store lies on a server, and keeps no remotes.
+  var isServed = false
 }
 
 /// Another copy of the store as the pane shows it.

@@ -1,0 +1,49 @@
+#if PostgreSQL
+  import DatastoreModel
+  import Documents
+  package import PostgresStore
+  package import StorageEngine
+
+  extension ServerEngine {
+    /// Opens the store that a URL names as one of datastores: which record an entry leads to is known, and people with `psql` have a view
+    /// of each.
+    ///
+    /// - Parameter creates: makes its tables where there are none.
+    package static func ofDatastores(
+      _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions
+    ) throws(StorageError) -> ServerEngine {
+      try open(
+        url, creates: creates, isReadOnly: isReadOnly, options: options, record: { $0.recordOfEntry($1) },
+        reporting: { try ReportingView.all(of: $0) })
+    }
+  }
+
+  extension ReportingView {
+    /// One for each datastore of a view.
+    package static func all(of view: ServerView) throws(ServerError) -> [ReportingView] {
+      var views: [ReportingView] = []
+      for name in try view.trees(prefix: TreeName.records(of: "").bytes) {
+        guard let tree = try view.tree(name), let descriptor = try? DatastoreDescriptor(bytes: tree.attributes) else {
+          continue
+        }
+        views.append(
+          ReportingView(
+            name: descriptor.key, tree: tree.identifier, identifier: Identifier(descriptor.identifierType),
+            isJSON: descriptor.coding == .json))
+      }
+      return views
+    }
+  }
+
+  extension ReportingView.Identifier {
+    /// By the name of a Swift type; wider integers than a column holds are shown as their bytes.
+    fileprivate init(_ type: String) {
+      switch type {
+      case "Int", "Int64", "Int32", "Int16", "Int8", "UInt32", "UInt16", "UInt8": self = .integer
+      case "String": self = .text
+      case "UUID": self = .uuid
+      default: self = .other
+      }
+    }
+  }
+#endif
