@@ -134,6 +134,39 @@ struct FaultTests {
     withExtendedLifetime(following) {}
   }
 
+  @Test(
+    "a commit whose outcome the server does not know (40003), or that collided by itself (40001), is there once",
+    arguments: ["40003", "40001"])
+  func ambiguous(_ state: String) throws {
+    let server = try #require(TestServer.shared)
+    let url = try server.url()
+    let store = try ServerStore.open(url, creates: true)
+    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    // Each first try of a commit ends so; a sequence is not rolled back with it.
+    let made = server.psql(
+      """
+      create sequence \(url.schema).tries;
+      create function \(url.schema).fail() returns trigger language plpgsql as $$
+      begin
+        if nextval('\(url.schema).tries') % 2 = 1 then raise exception 'said by a test' using errcode = '\(state)'; end if;
+        return null;
+      end $$;
+      create constraint trigger fail after insert on \(url.schema).commit deferrable initially deferred
+        for each row execute function \(url.schema).fail();
+      """)
+    #expect(made == 0)
+    for number in 0..<5 {
+      let transaction = try store.begin()
+      try transaction.put(.key(number), [1], in: Self.records)
+      #expect(try transaction.commit(ServerCommitInfo(action: "\(number)"))?.action == "\(number)")
+    }
+    #expect(server.query("select last_value from \(url.schema).tries") == ["10"])
+    let direct = try ServerStore.open(url)
+    let actions = try direct.commits(upTo: direct.head.asOf, limit: 100).map(\.action)
+    #expect(actions.dropLast().reversed() == (0..<5).map { "\($0)" })
+    #expect(try direct.head.tree(Self.records)?.count() == 5)
+  }
+
   @Test("a server that is gone for longer than it is waited for is told of in a sentence, and nothing is written")
   func gone() throws {
     let server = try #require(TestServer.shared)

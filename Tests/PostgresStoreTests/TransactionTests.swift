@@ -1,5 +1,4 @@
 import Foundation
-import Locks
 import PostgresStore
 import StorageEngine
 import Testing
@@ -15,15 +14,6 @@ struct TransactionTests {
       for number in 0..<count { try transaction.put(.key(number), [0], in: Self.records) }
     }
     return store
-  }
-
-  private func value(_ entry: ServerEntry?) -> Int {
-    guard case .bytes(let bytes)? = entry?.payload else { return 0 }
-    return bytes.reduce(0) { $0 << 8 | Int($1) }
-  }
-
-  private func bytes(_ number: Int) -> [UInt8] {
-    [UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255)]
   }
 
   @Test("a transaction sees its own changes, and nobody else does before it is committed")
@@ -114,68 +104,92 @@ struct TransactionTests {
     #expect(tree?.places.first?.key == nil && tree?.places.isEmpty == false)
   }
 
-  @Test("random transactions of keys and ranges from several connections are explained by the order of their commits")
-  func serial() throws {
-    let store = try filled(40)
-    // Each transaction writes sums of what it read, so that any read that was not of its place in the order shows.
-    struct Done: Sendable {
-      var number: UInt64
-      var keys: [Int]
-      var range: Range<Int>
-      var target: Int
-      var sum: Int
+  /// A transaction that wrote the sum of what it read, so that any read that was not of its place in the order shows.
+  private struct Done: Codable, Sendable {
+    var number: UInt64 = 0
+    var keys: [Int]
+    var range: Range<Int>
+    var target: Int
+    /// -1: it deleted.
+    var sum: Int
+  }
+
+  /// What one of several processes did.
+  private struct Report: Codable, Sendable {
+    var done: [Done] = []
+    var conflicts = 0
+  }
+
+  private static let processes = 8
+
+  /// Does random transactions, as one of several processes, and writes down what came through.
+  private static func work(_ location: String, _ worker: Int, _ file: String) throws {
+    let own = try ServerStore.open(ServerURL(parsing: location))
+    var dice = Dice(UInt64(worker) + 11)
+    func prepare() throws -> (transaction: ServerTransaction, done: Done) {
+      let keys = (0..<dice.roll(3)).map { _ in dice.roll(40) }
+      let start = dice.roll(38)
+      let range = start..<(start + dice.roll(6))
+      let target = dice.roll(40)
+      let deletes = dice.roll(6) == 0
+      let transaction = try own.begin(on: own.refresh())
+      var sum = 0
+      for key in keys { sum += value(try transaction.find(.key(key), in: records)) }
+      for entry in try transaction.page(
+        KeyRange(from: .key(range.lowerBound), to: .key(range.upperBound)), limit: 100, in: records)
+      {
+        sum += value(entry) + 1
+      }
+      sum = (sum * 31 + worker + 1) & 0xFFFFFF
+      if deletes {
+        try transaction.delete(.key(target), in: records)
+        sum = -1
+      } else {
+        try transaction.put(.key(target), bytes(sum), in: records)
+      }
+      return (transaction, Done(keys: keys, range: range, target: target, sum: sum))
     }
-    let done = Mutex<[Done]>([])
-    let url = store.url
-    let conflicts = Mutex(0)
-    DispatchQueue.concurrentPerform(iterations: 6) { worker in
-      var dice = Dice(UInt64(worker) + 11)
-      do {
-        let own = try ServerStore.open(url)
-        func prepare() throws -> (transaction: ServerTransaction, done: Done) {
-          let keys = (0..<dice.roll(3)).map { _ in dice.roll(40) }
-          let start = dice.roll(38)
-          let range = start..<(start + dice.roll(6))
-          let target = dice.roll(40)
-          let deletes = dice.roll(6) == 0
-          let transaction = try own.begin(on: own.refresh())
-          var sum = 0
-          for key in keys { sum += value(try transaction.find(.key(key), in: Self.records)) }
-          for entry in try transaction.page(
-            KeyRange(from: .key(range.lowerBound), to: .key(range.upperBound)), limit: 100, in: Self.records)
-          {
-            sum += value(entry) + 1
-          }
-          sum = (sum * 31 + worker + 1) & 0xFFFFFF
-          if deletes {
-            try transaction.delete(.key(target), in: Self.records)
-            sum = -1
-          } else {
-            try transaction.put(.key(target), bytes(sum), in: Self.records)
-          }
-          return (transaction, Done(number: 0, keys: keys, range: range, target: target, sum: sum))
+    var report = Report()
+    for _ in 0..<15 {
+      // Two at a time, so that some collide also where the machine runs one process after the other.
+      for (transaction, step) in try [prepare(), prepare()] {
+        do {
+          guard let commit = try transaction.commit() else { continue }
+          var step = step
+          step.number = commit.number
+          report.done.append(step)
+        } catch ServerError.conflict {
+          report.conflicts += 1
         }
-        for _ in 0..<20 {
-          // Two at a time, so that some collide also where the machine runs one worker after the other.
-          for (transaction, step) in try [prepare(), prepare()] {
-            do {
-              guard let commit = try transaction.commit() else { continue }
-              var step = step
-              step.number = commit.number
-              done.withLock { $0.append(step) }
-            } catch ServerError.conflict {
-              conflicts.withLock { $0 += 1 }
-            }
-          }
-        }
-      } catch {
-        Issue.record(error)
       }
     }
-    let order = done.withLock { $0.sorted { $0.number < $1.number } }
+    try JSONEncoder().encode(report).write(to: URL(filePath: file))
+  }
+
+  @Test("random transactions of keys and ranges by 8 processes are explained by the order of their commits")
+  func serial() async throws {
+    let store = try filled(40)
+    let location = try #require(TestServer.shared).location(store.url.schema)
+    let files = (0..<Self.processes).map { _ in NSTemporaryDirectory() + "strata-done-\(UInt64.random(in: 0 ... .max))"
+    }
+    await withTaskGroup(of: Void.self) { group in
+      for (worker, file) in files.enumerated() {
+        group.addTask {
+          await #expect(processExitsWith: .success) {
+            [location = location as String, worker = worker as Int, file = file as String] in
+            try TransactionTests.work(location, worker, file)
+          }
+        }
+      }
+    }
+    let reports = try files.map { file in
+      defer { try? FileManager.default.removeItem(atPath: file) }
+      return try JSONDecoder().decode(Report.self, from: Data(contentsOf: URL(filePath: file)))
+    }
+    let order = reports.flatMap(\.done).sorted { $0.number < $1.number }
     #expect(Set(order.map(\.number)).count == order.count)
     #expect(order.count > 60, "too few came through")
-    #expect(conflicts.withLock { $0 } > 0, "nothing collided, so nothing was tried")
+    #expect(reports.reduce(0) { $0 + $1.conflicts } > 0, "nothing collided, so nothing was tried")
     var model = Dictionary(uniqueKeysWithValues: (0..<40).map { ($0, 0) })
     for step in order {
       if step.sum < 0 {
@@ -184,7 +198,7 @@ struct TransactionTests {
       }
       var sum = step.keys.reduce(0) { $0 + (model[$1] ?? 0) }
       for key in step.range { if let value = model[key] { sum += value + 1 } }
-      let workers = (0..<6).map { (sum * 31 + $0 + 1) & 0xFFFFFF }
+      let workers = (0..<Self.processes).map { (sum * 31 + $0 + 1) & 0xFFFFFF }
       #expect(workers.contains(step.sum), "commit \(step.number) read something else")
       model[step.target] = step.sum
     }
@@ -241,4 +255,13 @@ struct TransactionTests {
     #expect(commits.count == 300 || commits.last?.number == 1)
     for (commit, parent) in zip(commits, commits.dropFirst()) { #expect(commit.parents == [parent.number]) }
   }
+}
+
+private func value(_ entry: ServerEntry?) -> Int {
+  guard case .bytes(let bytes)? = entry?.payload else { return 0 }
+  return bytes.reduce(0) { $0 << 8 | Int($1) }
+}
+
+private func bytes(_ number: Int) -> [UInt8] {
+  [UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255)]
 }
