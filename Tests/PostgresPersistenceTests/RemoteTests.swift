@@ -105,19 +105,63 @@ struct ServerRemoteTests {
       }.sorted()
     }
     #expect(try counts(team) == counts(laptop))
-    func versions(_ store: ExchangedStore, _ identifier: Int64) throws -> [String] {
-      let graph = try store.graph
-      let key = try KeyEncoding.integer.encode(.integer(identifier))
-      var found: [String] = []
-      var versions = try store.own.engine.head.versions(of: .bytes(key), in: .records(of: "City"))
-      while let version = try versions.next() {
-        found.append("\(graph.identity(of: version.commit)?.text ?? "?") \(version.change.map { "\($0.kind)" } ?? "?")")
+    try expectSameVersions(team, laptop, of: [1, 2, 5])
+  }
+
+  /// The versions that a record has from a commit on, by who its commits are.
+  private func versions(_ store: ExchangedStore, _ identifier: Int64, from commit: UInt64) throws -> [String] {
+    let graph = try store.graph
+    let key = try KeyEncoding.integer.encode(.integer(identifier))
+    var found: [String] = []
+    var versions = try store.own.engine.view(at: commit).versions(of: .bytes(key), in: .records(of: "City"))
+    while let version = try versions.next() {
+      let kind = version.change.map { "\($0.kind)" } ?? "delete"
+      found.append("\(graph.identity(of: version.commit)?.text ?? "?") \(kind)")
+    }
+    return found
+  }
+
+  /// Every commit tells the same versions of some records in both stores.
+  private func expectSameVersions(
+    _ one: ExchangedStore, _ other: ExchangedStore, of identifiers: [Int64], _ comment: String = "",
+    _ place: SourceLocation = #_sourceLocation
+  ) throws {
+    let (graph, others) = (try one.graph, try other.graph)
+    for number in graph.numbers {
+      let identity = try #require(graph.identity(of: number))
+      guard let there = others.number(of: identity) else { continue }
+      for identifier in identifiers {
+        let (told, expected) = (
+          try versions(one, identifier, from: number), try versions(other, identifier, from: there)
+        )
+        #expect(told == expected, "\(comment) record \(identifier) at #\(number), #\(there)", sourceLocation: place)
       }
-      return found
     }
-    for identifier in [1, 2, 5] as [Int64] {
-      #expect(try versions(team, identifier) == versions(laptop, identifier), "\(identifier)")
-    }
+  }
+
+  @Test("of two sides' edits and deletes each commit tells only its own side's, and a merge those of the side it took")
+  func sides() throws {
+    let team = try there()
+    let (laptop, desk) = (try ExchangedStore("laptop"), try ExchangedStore("desk", isEmpty: true))
+    for number in 1...5 { try laptop.put(#"{"id":\#(number),"name":"a"}"#) }
+    try exchange(laptop, peer())
+    try exchange(desk, peer())
+    // One side deletes what the other edits, and both edit one.
+    for number in [1, 2] as [Int64] { try laptop.delete(number) }
+    try laptop.put(#"{"id":3,"name":"laptop"}"#, #"{"id":6,"name":"laptop"}"#)
+    try laptop.delete(5)
+    try desk.put(#"{"id":1,"name":"desk"}"#)
+    try desk.put(#"{"id":3,"name":"desk"}"#)
+    try desk.put(#"{"id":4,"name":"desk"}"#)
+    try desk.delete(5)
+    try desk.put(#"{"id":5,"name":"again"}"#)
+    try exchange(laptop, peer())
+    try exchange(desk, peer(), .later)
+    try exchange(laptop, peer())
+    _ = try team.own.refresh()
+    #expect(team.head == laptop.head && team.head == desk.head)
+    // The one that merged itself: what comes as a stream tells of a merge's changes as its own.
+    try expectSameVersions(team, desk, of: [1, 2, 3, 4, 5, 6])
   }
 
   @Test("a push to a head that moved is refused, and one that somebody else has made already is done")

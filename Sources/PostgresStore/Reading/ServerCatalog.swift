@@ -56,6 +56,16 @@ struct ServerCatalog: Sendable {
     rows[name]?.filter { $0.born <= commit }.max { $0.born < $1.born }
   }
 
+  /// All trees that have had a name up to a commit, one after the other.
+  func trees(_ name: TreeName, upTo commit: UInt64) -> [Int32] {
+    Array(Set((rows[name] ?? []).lazy.filter { $0.born <= commit }.map(\.tree)))
+  }
+
+  /// The commit that took a tree of a name out.
+  func end(of tree: Int32, _ name: TreeName) -> UInt64? {
+    rows[name]?.lazy.filter { $0.tree == tree }.map(\.died).max()
+  }
+
   /// Trees whose names begin with `prefix`, in their order.
   func names(prefix: [UInt8], at commit: UInt64) -> [TreeName] {
     rows.filter { $0.key.hasPrefix(prefix) && $0.value.contains { $0.isAlive(at: commit) } }.keys.sorted()

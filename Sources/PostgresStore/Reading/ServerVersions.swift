@@ -10,87 +10,202 @@ package struct ServerVersion: Hashable, Sendable {
   /// Whether a restore brought the value back.
   package var isRestored: Bool { entry.map { $0.written < $0.born } ?? false }
 
-  /// Of the commit that has the value again.
-  var flags: CommitFlags = []
+  /// What its commit was made on; nil where that is known no more.
+  fileprivate var parents: [UInt64]?
+  fileprivate var tree: Int32 = 0
 
-  /// Whether the value is another commit's and no restore brought it back: a merge took it over, or it is that of the side of a history
-  /// on which the commit was made. The states of a history that went two ways lie one after the other.
-  fileprivate var isOfAnotherSide: Bool { isRestored && !flags.contains(.restore) }
+  init(commit: UInt64, entry: ServerEntry?) {
+    self.commit = commit
+    self.entry = entry
+  }
 }
 
 extension ServerView {
-  /// The states that a key has had up to this view, newest first, its deletes among them: at most `limit`, of commits before `before`.
-  /// Where a merge took over a value they go on with the commit that wrote it. One round trip, or a few where much lies between.
+  /// The states that a key has had up to this view, newest first, its deletes among them: at most `limit`. They are those of the side that
+  /// gave the value: each is followed by the state that its commit was made on, and where a merge took over a value, by those of the side
+  /// that it came from.
+  ///
+  /// - Parameter before: the commit of the version that was told last; nil begins with the view's own state.
+  /// - Complexity: One round trip for each `limit` states. Where the key was deleted or brought back, one more that costs what commits lie
+  ///   between: whose doing it was is found along what each was made on.
   package func versions(
     of key: [UInt8], in name: TreeName, before: UInt64? = nil, limit: Int = 100
   ) throws(ServerError) -> [ServerVersion] {
-    var versions: [ServerVersion] = []
-    var end = before
-    // Where the way goes on.
-    var writer: UInt64?
-    while true {
-      let states = try states(of: key, in: name, before: end, limit: limit)
-      for (place, state) in states.enumerated() {
-        if let commit = writer {
-          if state.commit > commit { continue }
-          writer = nil
-        }
-        guard state.isOfAnotherSide else {
-          versions.append(state)
-          continue
-        }
-        // The other side's delete, taken over by a merge.
-        if let last = versions.last, last.entry == nil, place + 1 < states.count, states[place + 1].entry == nil {
-          versions.removeLast()
-        } else {
-          writer = state.entry?.written
-        }
-      }
-      guard versions.count < limit, states.count >= limit, let last = states.last else { break }
-      end = last.commit
-    }
-    return Array(versions.prefix(limit))
+    var walk = try VersionWalk(self, key, name, from: before ?? commit.number, page: limit)
+    return try walk.versions(isTold: before != nil, limit: limit)
+  }
+}
+
+/// Goes from a state of a key to the one that it was made on, through states that lie one after the other whatever side they are of.
+private struct VersionWalk {
+  private let view: ServerView
+  private let key: [UInt8]
+  private let name: TreeName
+  private let catalog: ServerCatalog
+  /// The commit whose state comes first.
+  private let first: UInt64
+  private let page: Int
+  /// Newest first, as far as they were asked for.
+  private var states: [ServerVersion] = []
+  private var isAtEnd = false
+  /// What is known of the side that is walked, newest first: first parents from a commit on, without those whose number is the one before
+  /// and that changed nothing here.
+  private var line: [Step]?
+
+  /// A commit and what it was made on.
+  private struct Step {
+    var commit: UInt64
+    var parent: UInt64
+    var second: UInt64?
   }
 
-  /// The states that the store has had of a key, one after the other.
-  private func states(
-    of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
-  ) throws(ServerError) -> [ServerVersion] {
-    // Also of a tree that is gone by now.
-    guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf), limit > 0 else { return [] }
+  init(_ view: ServerView, _ key: [UInt8], _ name: TreeName, from first: UInt64, page: Int) throws(ServerError) {
+    self.view = view
+    self.key = key
+    self.name = name
+    self.first = first
+    self.page = max(2, page)
+    catalog = try view.store.catalog(upTo: view.asOf)
+  }
+
+  /// - Parameter isTold: whether the version of the first commit was told already.
+  mutating func versions(isTold: Bool, limit: Int) throws(ServerError) -> [ServerVersion] {
+    var versions: [ServerVersion] = []
+    var (place, isTold) = (first, isTold)
+    while versions.count < limit, let state = try self.state(at: place) {
+      var version = state
+      let parent: UInt64
+      if let entry = state.entry, entry.written == state.commit {
+        parent = state.parents.map { $0.first ?? 0 } ?? state.commit - 1
+        if line?.contains(where: { $0.commit == state.commit }) == false { line = nil }
+      } else if let step = try origin(of: state, at: place) {
+        if let second = step.second, second < place, let other = try self.state(at: second), isSame(other, state) {
+          // A merge took it over from there.
+          (place, line) = (second, nil)
+          continue
+        }
+        version.commit = step.commit
+        parent = step.parent
+      } else if let writer = state.entry?.written, writer < place {
+        (place, line) = (writer, nil)
+        continue
+      } else if state.parents == nil {
+        // Whose delete it was is known no more.
+        parent = state.commit - 1
+      } else {
+        break
+      }
+      if !isTold { versions.append(version) }
+      isTold = false
+      guard parent > 0, parent < place, !isReplaced(state, after: parent) else { break }
+      place = parent
+    }
+    return versions
+  }
+
+  /// Whether two states of a key are one: what is gone is gone, and a value is that of one commit.
+  private func isSame(_ left: ServerVersion, _ right: ServerVersion) -> Bool {
+    left.entry?.written == right.entry?.written
+  }
+
+  /// Whether another tree of the name was there before, which the commit of a state has put this one in the place of.
+  private func isReplaced(_ state: ServerVersion, after parent: UInt64) -> Bool {
+    guard let tree = catalog.row(name, at: parent)?.tree, tree != state.tree else { return false }
+    return catalog.end(of: tree, name) == state.commit
+  }
+
+  /// The state as of a commit; nil where the tree, or the key in it, is not known to have been there.
+  private mutating func state(at commit: UInt64) throws(ServerError) -> ServerVersion? {
+    guard let tree = catalog.row(name, at: commit)?.tree else { return nil }
+    while true {
+      if let state = states.first(where: { $0.commit <= commit && $0.tree == tree }) { return state }
+      guard try readOn() else { return nil }
+    }
+  }
+
+  /// The commit that brought a state about on the side of a commit that has it; nil where that is not known.
+  private mutating func origin(of state: ServerVersion, at place: UInt64) throws(ServerError) -> Step? {
+    if line == nil { line = try steps(from: place) }
+    for step in line ?? [] where step.commit <= place {
+      let before = try step.parent > 0 ? self.state(at: step.parent) : nil
+      let wasSame = before.map { isSame($0, state) } ?? (state.entry == nil)
+      if !wasSame { return step }
+    }
+    return nil
+  }
+
+  /// One round trip, and those for all states.
+  private mutating func steps(from commit: UInt64) throws(ServerError) -> [Step] {
+    while try readOn() {}
+    let rows = try view.store.pool.read([
+      view.store.tables.statement(
+        "line",
+        """
+        with recursive line(number, parent, second) as (
+          select c.number, c.parents[1], c.parents[2] from {commit} c where c.number = $1
+          union all
+          select c.number, c.parents[1], c.parents[2] from line l join {commit} c on c.number = l.parent
+          where l.number > $2)
+        select l.number, l.parent, l.second from line l
+        where l.parent is distinct from l.number - 1 or l.second is not null or l.number = any($3)
+        order by l.number desc
+        """,
+        [
+          .int(Int64(bitPattern: commit)), .int(Int64(bitPattern: states.last?.commit ?? commit)),
+          .ints(states.map { Int64(bitPattern: $0.commit) }),
+        ])
+    ])[0]
+    return (0..<rows.count).map { row in
+      Step(
+        commit: rows.number(row, 0), parent: rows.number(row, 1),
+        second: rows.isNull(row, 2) ? nil : rows.number(row, 2))
+    }
+  }
+
+  /// Asks for older states, in the trees that have had the name; false where there are none.
+  private mutating func readOn() throws(ServerError) -> Bool {
+    if isAtEnd { return false }
+    let trees = catalog.trees(name, upTo: first)
     // A row stands for its birth and, where none was born as it died, for a delete: so many rows tell of as many states at least.
-    let rows = try store.read(
-      store.tables.statement(
+    let rows = try view.store.read(
+      view.store.tables.statement(
         "versions",
         """
-        select \(ServerEntry.columns("e")), e.died,
-          coalesce((select m.flags from {commit} m where e.written < e.born and m.number = e.born), 0)
+        select \(ServerEntry.columns("e")), e.died, e.tree, m.parents, d.parents
         from (
-          select c.key, c.kind, c.payload, c.value, c.born, c.written, \(Tables.never)::bigint as died
-          from {current} c where c.tree = $1 and c.key = $2 and c.born <= $3 and c.born < $4
+          select c.tree, c.key, c.kind, c.payload, c.value, c.born, c.written, \(Tables.never)::bigint as died
+          from {current} c where c.tree = any($1) and c.key = $2 and c.born <= $3 and c.born < $4
           union all
           select * from (
-            select h.key, h.kind, h.payload, h.value, h.born, h.written, h.died
-            from {history} h where h.tree = $1 and h.key = $2 and h.born <= $3 and h.born < $4
+            select h.tree, h.key, h.kind, h.payload, h.value, h.born, h.written, h.died
+            from {history} h where h.tree = any($1) and h.key = $2 and h.born <= $3 and h.born < $4
             order by h.born desc limit $5) r) e
+        left join {commit} m on m.number = e.born
+        left join {commit} d on d.number = e.died
         order by e.born desc limit $5
         """,
         [
-          .int32(tree.tree), .bytes(key), .int(Int64(bitPattern: asOf)),
-          .int(before.map { Int64(bitPattern: $0) } ?? Tables.never), .int(Int64(limit)),
-        ]), asOf: asOf)
-    var versions: [ServerVersion] = []
-    var laterBirth: UInt64?
+          .int32s(trees), .bytes(key), .int(Int64(bitPattern: first)),
+          .int(states.last.map { Int64(bitPattern: $0.commit) } ?? Tables.never), .int(Int64(page)),
+        ]), asOf: view.asOf)
+    isAtEnd = rows.count < page
+    let column = ServerEntry.columnCount
+    func parents(_ row: Int, _ column: Int) -> [UInt64]? {
+      rows.isNull(row, column) ? nil : rows.ints(row, column).map { UInt64(bitPattern: $0) }
+    }
     for row in 0..<rows.count {
       guard let entry = ServerEntry(rows, row) else { continue }
-      let died = rows.number(row, ServerEntry.columnCount)
-      if died <= asOf, died < before ?? .max, died != laterBirth {
-        versions.append(ServerVersion(commit: died, entry: nil))
+      let died = rows.number(row, column)
+      var birth = ServerVersion(commit: entry.born, entry: entry)
+      birth.tree = Int32(truncatingIfNeeded: rows.int(row, column + 1))
+      birth.parents = parents(row, column + 2)
+      if died <= first, died != states.last(where: { $0.tree == birth.tree })?.commit {
+        var death = ServerVersion(commit: died, entry: nil)
+        (death.tree, death.parents) = (birth.tree, parents(row, column + 3))
+        states.append(death)
       }
-      let flags = CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, ServerEntry.columnCount + 1)))
-      versions.append(ServerVersion(commit: entry.born, entry: entry, flags: flags))
-      laterBirth = entry.born
+      states.append(birth)
     }
-    return Array(versions.prefix(limit))
+    return rows.count > 0
   }
 }
