@@ -45,6 +45,30 @@ struct SafeTextTests {
     #expect(SafeText.width(row.text) == row.width)
   }
 
+  @Test("what is looked at scalar by scalar becomes the same cells as cluster by cluster")
+  func mixtures() {
+    let scalars: [Unicode.Scalar] = [
+      "a", " ", "~", "\r", "\n", "\u{7F}", "é", "\u{A9}", "\u{AD}", "\u{AE}", "·", "─", "█", "日", "本", "\u{301}", "\u{FE0F}",
+      "\u{200D}", "\u{20E3}", "\u{600}", "\u{1100}", "\u{1161}", "가", "👩", "\u{1F3FD}", "\u{1F1E8}", "\u{94D}", "\u{93F}", "क",
+    ]
+    for first in scalars {
+      for second in scalars {
+        for third in scalars {
+          var text = ""
+          text.unicodeScalars.append(contentsOf: [first, second, third])
+          var cells: [SafeText.Cluster] = []
+          for character in text {
+            _ = ClusterSplitter.split(character) { cell in
+              cells.append(cell)
+              return true
+            }
+          }
+          #expect(SafeText.clusters(text) == cells && SafeText.width(text) == cells.reduce(0) { $0 + $1.width })
+        }
+      }
+    }
+  }
+
   @Test("canonical text is its own canonical form", arguments: golden)
   func idempotent(row: (text: String, cells: String, width: Int)) {
     let once = SafeText.cut(row.text, to: 100)

@@ -113,6 +113,18 @@ enum ScalarKind: Equatable {
     }
   }
 
+  /// The columns of a scalar that neither joins what stands before it nor is joined by another such: of ASCII, Latin,
+  /// lines and blocks, and Chinese, which most texts are made of. Nil for all others.
+  static func widthAlone(_ scalar: Unicode.Scalar) -> Int? {
+    switch scalar.value {
+    case 0x20...0x7E, 0xA0...0xAC, 0xAF...0x2FF, 0x2500...0x25A1: 1
+    case 0x4E00...0x9FFC: 2
+    default: nil
+    }
+  }
+
+  static func standsAlone(_ scalar: Unicode.Scalar) -> Bool { scalar.isASCII || widthAlone(scalar) != nil }
+
   private static func inTables(_ value: UInt32) -> ScalarKind {
     if WidthTable.contains(value, in: WidthTable.marks) { return .mark }
     if WidthTable.contains(value, in: WidthTable.wide) { return .printable(width: 2) }

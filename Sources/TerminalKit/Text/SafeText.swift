@@ -40,14 +40,15 @@ package enum SafeText {
 
   /// Calls `body` with each canonical cell of `text`, in order, until it answers `false`.
   package static func forEachCluster(of text: String, _ body: (Cluster) -> Bool) {
-    let bytes = text.utf8
-    var place = bytes.startIndex
-    while place < bytes.endIndex {
-      let byte = bytes[place]
-      let next = bytes.index(after: place)
-      // A printable ASCII byte before another ASCII byte is a cluster; before anything else a mark may join it.
-      if byte >= 0x20, byte < 0x7F, next == bytes.endIndex || bytes[next] < 0x80 {
-        guard body(Cluster(text: ascii[Int(byte)], width: 1)) else { return }
+    let scalars = text.unicodeScalars
+    var place = scalars.startIndex
+    while place < scalars.endIndex {
+      let scalar = scalars[place]
+      let next = scalars.index(after: place)
+      // What stands alone before another such is a cluster; before anything else a mark may join it.
+      if let width = ScalarKind.widthAlone(scalar), next == scalars.endIndex || ScalarKind.standsAlone(scalars[next]) {
+        let text = scalar.isASCII ? ascii[Int(scalar.value)] : String(scalar)
+        guard body(Cluster(text: text, width: width)) else { return }
         place = next
       } else {
         guard ClusterSplitter.split(text[place], body) else { return }
@@ -71,6 +72,9 @@ package enum SafeText {
 
   /// Columns that `text` takes once it is canonical.
   package static func width(_ text: String) -> Int {
+    var text = text
+    let plain = text.withUTF8 { bytes in bytes.allSatisfy { (0x20..<0x7F).contains($0) } ? bytes.count : nil }
+    if let plain { return plain }
     var columns = 0
     forEachCluster(of: text) { cluster in
       columns += cluster.width
