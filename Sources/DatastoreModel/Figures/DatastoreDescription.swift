@@ -67,7 +67,8 @@ package struct FieldDescription: Sendable {
 package struct DescriptionReading {
   private let datastore: any ReadableDatastore
   private var cursor: any RecordCursor
-  private let total: Int
+  /// The records that there are.
+  package let total: Int
   private var rank = 0
   private var unreadable = 0
   private let root = FieldStatistics()
@@ -78,6 +79,7 @@ package struct DescriptionReading {
     total = try datastore.count
   }
 
+  /// Records read so far.
   package var read: Int { rank }
 
   /// Reads up to `count` further records; false where none are left.

@@ -10,7 +10,7 @@ package struct DescribeRequest: Question, Hashable {
     var next = 512
     while try reading.read(min(1_024, next)) {
       try context.goOn()
-      var progress = Progress(done: reading.read, total: try reading.description(isDetailed: false).total)
+      var progress = Progress(done: reading.read, total: reading.total)
       if reading.read >= next {
         // Twice as much each time, so that all parts together cost what the last does.
         next *= 2
