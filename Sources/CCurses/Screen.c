@@ -187,6 +187,7 @@ static void set_up_keys(void) {
   nonl();
   scrollok(stdscr, FALSE);
   idlok(stdscr, TRUE);
+  typeahead(-1);  // it would look for keys in the middle of a picture, and leave half of it out
 }
 
 static void turn_modes_on(void) {

@@ -31,6 +31,50 @@ struct DrawingTests {
     #expect(driver.browser.drawings.count >= before + 6)
   }
 
+  @Test("a step to a row that has been read asks the store for nothing, and shows its record")
+  func atHand() throws {
+    let driver = Driver(
+      try Sample.large(400), size: Size(columns: 160, rows: 48), start: .init(datastore: "Item"))
+    let asked = driver.works.count
+    for position in 1...10 {
+      driver.press("j")
+      #expect(driver.shows("Record · \(position) Record \(position)"), "\(driver.screen)")
+    }
+    #expect(driver.works.count == asked)
+  }
+
+  @Test("a record that is too large to be kept with its row is read when it is selected")
+  func largeRecord() throws {
+    let store = try Sample.large(40)
+    let long = String(repeating: "long ", count: 2_000)
+    try Sample.change(store, "Item", "3", ".name", to: .string(long))
+    let driver = Driver(store, size: Size(columns: 160, rows: 48), start: .init(datastore: "Item"))
+    driver.press("j j")
+    let asked = driver.works.count
+    driver.press("j")
+    #expect(driver.works.count == asked + 1 && driver.shows("long long"), "\(driver.screen)")
+    driver.press("j")
+    #expect(driver.works.count == asked + 1 && driver.shows("Record · 4"))
+  }
+
+  @Test("rows are asked for before they come into sight, those only that are not there, and no picture waits for them")
+  func rowsAhead() throws {
+    let driver = Driver(try Sample.large(400), size: Size(columns: 100, rows: 24), start: .init(datastore: "Item"))
+    driver.isHolding = true
+    driver.press("PageDown PageDown")
+    #expect(driver.held.map(\.0.slot) == [.rowsAhead])
+    guard case .rows(let request)? = driver.held.first?.1 else {
+      Issue.record("\(driver.held)")
+      return
+    }
+    #expect(request.ranks.allSatisfy { driver.browser.table.rows[$0] == nil })
+    #expect(!request.ranks.isEmpty && WorkSlot.rowsAhead.isAhead)
+    driver.press("G")
+    #expect(driver.held.contains { $0.0.slot == .rows } && !WorkSlot.rows.isAhead)
+    driver.release()
+    #expect(driver.shows("Record 399"))
+  }
+
   @Test("steps that scroll, marks, ranges and searches leave what a picture drawn anew shows")
   func steps() throws {
     let driver = Driver(try Sample.large(400), size: Size(columns: 100, rows: 14), start: .init(datastore: "Item"))

@@ -95,6 +95,22 @@ struct RuntimeTests {
     #expect(stacks.with { $0.count } >= 2_000 && widest < 8_192, "\(widest)")
   }
 
+  @Test("of what is found the first goes through at once, and the rest ten times a second")
+  func throttle() {
+    let sent = Locked<[Progress]>([])
+    let throttle = ProgressThrottle { progress in sent.with { $0.append(progress) } }
+    let start = ContinuousClock.now
+    throttle.report(Progress(done: 0, total: 9, found: .plan("SCAN", count: nil)), at: start)
+    throttle.report(Progress(done: 1, total: 9, found: .ranks([])), at: start)
+    throttle.report(Progress(done: 2, total: 9, found: .ranks([4])), at: start)
+    #expect(sent.with { $0.map(\.found) } == [.plan("SCAN", count: nil), .ranks([4])])
+    throttle.report(Progress(done: 3, total: 9, found: .ranks([7])), at: start)
+    throttle.report(Progress(done: 4, total: 9, found: .ranks([8])), at: start + .milliseconds(99))
+    #expect(sent.with { $0.count } == 2)
+    throttle.report(Progress(done: 5, total: 9, found: .ranks([])), at: start + .milliseconds(100))
+    #expect(sent.with { $0.last } == Progress(done: 5, total: 9, found: .ranks([7, 8])))
+  }
+
   @Test("a commit of another program arrives without a key")
   func follow() throws {
     let store = try Sample.store()

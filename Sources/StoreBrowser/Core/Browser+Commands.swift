@@ -36,10 +36,8 @@ extension Browser {
     let frame = frame(of: id, in: layout)
     let isDone = with(id) { pane, session in
       if pane.run(command, argument: argument, frame: frame, in: &session) { return true }
-      guard var list = pane as? any ListPane, list.move(command, argument: argument, frame: frame, in: &session)
-      else { return false }
-      list.reveal(frame, session)
-      pane = list
+      guard pane.move(command, argument: argument, frame: frame, in: &session) else { return false }
+      pane.reveal(frame, session)
       return true
     }
     return isDone ?? false

@@ -187,13 +187,18 @@ package struct Browser: Sendable {
   /// Keeps panes that follow others on what those show.
   private mutating func synchronize() {
     session.looking.panes = Set(layout.panes.map(\.pane))
+    let table = table
     session.looking.source = table.source
     session.looking.record = table.selectedPlace(session)
     session.looking.rank = table.rank(at: table.list.selection)
     session.looking.path =
       focus == .record ? record.selectedLine?.path.description : table.selectedPath(session) ?? session.looking.path
-    record.follow(session.looking.record ?? keptPlace)
-    if let place = record.place, let label = record.label(session) {
+    let followed = session.looking.record ?? keptPlace
+    let read = session.looking.record == nil ? nil : table.selectedRecord(session)
+    with(RecordPane.self) { record, session in
+      record.follow(followed)
+      if let read { record.take(read, in: &session) }
+      guard let place = record.place, let label = record.label(session) else { return }
       session.looking.named = NamedRecord(place: place, label: label)
     }
     session.looking.commit = history.selected?.commit.number
@@ -224,9 +229,7 @@ package struct Browser: Sendable {
     with(id) { pane, session in
       pane.demand(frame: frame, in: &session)
       // What is not on the screen keeps its place in its list.
-      guard frame != .hidden, var list = pane as? any ListPane else { return }
-      list.reveal(frame, session)
-      pane = list
+      if frame != .hidden { pane.reveal(frame, session) }
     }
   }
 }

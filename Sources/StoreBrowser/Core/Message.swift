@@ -125,15 +125,19 @@ package struct WorkSlot: Hashable, Sendable {
   let isInCockpit: Bool
   /// Whether it may take a while though nobody waits for it, so that quick questions do not stand behind it.
   let isSlow: Bool
+  /// Whether what is on the screen lacks nothing of it, so that no picture waits for it.
+  let isAhead: Bool
 
   init(
-    _ name: String, isLong: Bool = false, isKept: Bool = false, isInCockpit: Bool = false, isSlow: Bool = false
+    _ name: String, isLong: Bool = false, isKept: Bool = false, isInCockpit: Bool = false, isSlow: Bool = false,
+    isAhead: Bool = false
   ) {
     self.name = name
     self.isLong = isLong
     self.isKept = isKept
     self.isInCockpit = isInCockpit
     self.isSlow = isSlow
+    self.isAhead = isAhead
   }
 
   package static func == (left: WorkSlot, right: WorkSlot) -> Bool { left.name == right.name }
@@ -150,6 +154,8 @@ extension WorkSlot {
   static let settings = WorkSlot("settings", isKept: true)
   static let refresh = WorkSlot("refresh")
   static let rows = WorkSlot("rows")
+  /// Rows beside the screen, for the keys to come.
+  static let rowsAhead = WorkSlot("rows-ahead", isAhead: true)
   static let record = WorkSlot("record")
   static let gather = WorkSlot("gather", isLong: true)
   static let editedDocuments = WorkSlot("edited-documents")

@@ -22,7 +22,7 @@ struct PaneDrawings: Sendable {
   /// The panes of a layout, those drawn anew that changed.
   mutating func picture(_ placed: [(pane: any Pane, frame: PaneFrame)], size: Size, session: Session) -> CellGrid {
     let surroundings = Surroundings(session)
-    if grid.size != size || surroundings != self.surroundings || Set(drawn.keys) != Set(placed.map(\.pane.id))
+    if grid.size != size || surroundings != self.surroundings || drawn.count != placed.count
       || placed.contains(where: { drawn[$0.pane.id]?.frame.rect != $0.frame.rect })
     {
       grid = CellGrid(size: size)

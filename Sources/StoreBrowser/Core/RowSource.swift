@@ -73,8 +73,13 @@ package struct Row: Sendable, Equatable {
   package var entry: IndexEntry
   var version: String
   var cells: [String: ValueText]
+  /// The record itself, where it is small: the record pane then shows it with the same picture.
+  var record: Record?
   /// Why the record could not be read, if so.
   var problem: String?
   /// What the references of columns lead to that show it, by their paths.
   var targets: [String: ReferenceTarget] = [:]
+
+  /// The most bytes of a record that are kept with its row.
+  static let keptContent = 4_096
 }

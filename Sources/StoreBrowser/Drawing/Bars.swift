@@ -5,7 +5,7 @@ enum Bars {
   private static let asciiHeights = [".", ":", "-", "=", "+", "*", "#", "@"]
 
   /// A bar of `done` in `total` over `width` cells; whole cells only in ASCII.
-  static func progress(_ done: Int, of total: Int, width: Int, isASCII: Bool) -> String {
+  static func progress(_ done: Int, of total: Int, width: Int, isASCII: Bool, empty: Character = "░") -> String {
     guard width > 0 else { return "" }
     let part = total > 0 ? min(1, max(0, Double(done) / Double(total))) : 0
     let eighth = Int((part * Double(width * 8)).rounded(.down))
@@ -13,7 +13,7 @@ enum Bars {
     if isASCII { return String(repeating: "#", count: whole) + String(repeating: "-", count: width - whole) }
     let rest = whole < width ? eighths[eighth % 8] : ""
     return String(repeating: "█", count: whole) + rest
-      + String(repeating: "░", count: width - whole - (rest.isEmpty ? 0 : 1))
+      + String(repeating: empty, count: width - whole - (rest.isEmpty ? 0 : 1))
   }
 
   /// The same without the empty part.

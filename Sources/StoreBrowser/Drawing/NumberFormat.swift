@@ -2,11 +2,11 @@
 enum NumberFormat {
   /// `12 408`.
   static func count(_ value: some BinaryInteger) -> String {
-    let digits = String(value.magnitude)
+    let digits = String(value.magnitude).utf8
     var text = ""
     for (position, digit) in digits.enumerated() {
       if position > 0, (digits.count - position).isMultiple(of: 3) { text += " " }
-      text.append(digit)
+      text.unicodeScalars.append(Unicode.Scalar(digit))
     }
     return value < 0 ? "-" + text : text
   }

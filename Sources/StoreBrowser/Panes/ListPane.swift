@@ -9,8 +9,6 @@ protocol ListPane: Pane {
   func headerRows(_ frame: PaneFrame) -> Int
   /// Rows of the inside below the lines.
   func footerRows(_ frame: PaneFrame) -> Int
-  /// Moves as a command of moving asks; false for any other command.
-  mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
 }
 
 extension ListPane {

@@ -17,6 +17,10 @@ protocol Pane: Sendable {
   func refusal(of command: Command, in session: Session) -> String?
   /// Does a command; false where the pane has nothing to do with it.
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
+  /// Moves as a command of moving asks, where it is a list; false for any other command.
+  mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool
+  /// Scrolls, where it is a list, so that what is selected is in sight.
+  mutating func reveal(_ frame: PaneFrame, _ session: Session)
   /// Takes a key as text, where text is typed here; false where the key is for the keymap.
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool
   /// Takes pasted text; false where there is nothing to paste into.
@@ -62,6 +66,10 @@ extension Pane {
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     false
   }
+  mutating func move(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
+    false
+  }
+  mutating func reveal(_ frame: PaneFrame, _ session: Session) {}
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool { false }
   mutating func paste(_ text: String, in session: inout Session) -> Bool { false }
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {}

@@ -43,8 +43,10 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     }
   }
 
-  func lines(_ session: Session) -> [Line] {
-    var lines = standingLines(session)
+  func lines(_ session: Session) -> [Line] { lines(session, below: standingLines(session)) }
+
+  private func lines(_ session: Session, below standing: [Line]) -> [Line] {
+    var lines = standing
     if hasPicture(lines), let histogram = histogram.current(session) {
       let name = session.looking.source?.index ?? "identifiers"
       lines += [.blank, .heading(name.uppercased(), trailing: NumberFormat.count(histogram.count))]
@@ -84,8 +86,8 @@ struct StoresPane: ListPane, KeptPane, Equatable {
 
   private func hasRoomForCommits(below lines: [Line]) -> Bool { !hasHistoryBeside && room >= lines.count + 5 }
 
-  private mutating func demandNewest(in session: inout Session) {
-    guard session.outline != nil, hasRoomForCommits(below: standingLines(session)) else { return }
+  private mutating func demandNewest(below lines: [Line], in session: inout Session) {
+    guard session.outline != nil, hasRoomForCommits(below: lines) else { return }
     let request = NewestRequest(head: session.head)
     guard request != asked else { return }
     asked = request
@@ -172,9 +174,10 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     room = frame.rows
     hasIndexBeside = session.looking.panes.contains(.index)
     hasHistoryBeside = session.looking.panes.contains(.history)
-    demandNewest(in: &session)
-    if hasPicture(standingLines(session)) { histogram.demand(columns: frame.columns, in: &session) }
-    let lines = lines(session)
+    let standing = standingLines(session)
+    demandNewest(below: standing, in: &session)
+    if hasPicture(standing) { histogram.demand(columns: frame.columns, in: &session) }
+    let lines = lines(session, below: standing)
     if !lines.isEmpty { settle(lines, from: list.selection - 1) }
     list.reveal(rows: frame.rows, count: lines.count)
     if list.selection < frame.rows { list.top = 0 }

@@ -75,7 +75,10 @@ package final class BrowserRuntime: Sendable {
   /// Whether a quick question is open, or its answer waits to be taken.
   var answersSoon: Bool {
     state.withLock { state in
-      !state.posted.isEmpty || state.open.keys.contains { !$0.slot.isLong && !$0.slot.isSlow && !$0.slot.isKept }
+      !state.posted.isEmpty
+        || state.open.keys.contains {
+          !$0.slot.isLong && !$0.slot.isSlow && !$0.slot.isKept && !$0.slot.isAhead
+        }
     }
   }
 
@@ -203,11 +206,14 @@ package final class BrowserRuntime: Sendable {
   }
 }
 
-/// Lets progress through at most ten times a second; the first at once, and what was found between all together.
-private final class ProgressThrottle: Sendable {
+/// Lets progress through at most ten times a second; the first at once, and the first that was found, and what was found between all
+/// together.
+final class ProgressThrottle: Sendable {
   private struct State {
     var waiting: Progress?
     var last: ContinuousClock.Instant?
+    /// Whether something that was found has gone through.
+    var hasFound = false
   }
 
   private let state = Mutex(State())
@@ -215,8 +221,7 @@ private final class ProgressThrottle: Sendable {
 
   init(_ send: @escaping @Sendable (Progress) -> Void) { self.send = send }
 
-  func report(_ progress: Progress) {
-    let now = ContinuousClock.now
+  func report(_ progress: Progress, at now: ContinuousClock.Instant = .now) {
     let ready: [Progress] = state.withLock { state in
       var ready: [Progress] = []
       // The last word of one step is not lost to the first of the next.
@@ -225,12 +230,14 @@ private final class ProgressThrottle: Sendable {
         state.waiting = nil
       }
       let merged = progress.after(state.waiting)
-      if let last = state.last, now - last < .milliseconds(100) {
+      let isFirstFound = merged.hasFound && !state.hasFound
+      if let last = state.last, now - last < .milliseconds(100), !isFirstFound {
         state.waiting = merged
         return ready
       }
       state.waiting = nil
       state.last = now
+      if isFirstFound { state.hasFound = true }
       return ready + [merged]
     }
     ready.forEach(send)
@@ -246,6 +253,15 @@ private final class ProgressThrottle: Sendable {
 }
 
 extension Progress {
+  /// Whether something was found that a person waits to see.
+  fileprivate var hasFound: Bool {
+    switch found {
+    case .ranks(let ranks): !ranks.isEmpty
+    case .hits(let hits): !hits.isEmpty
+    default: false
+    }
+  }
+
   fileprivate func isOfSameStep(as other: Progress) -> Bool {
     guard case .activity(let first) = found, case .activity(let second) = other.found else { return true }
     return first.title == second.title

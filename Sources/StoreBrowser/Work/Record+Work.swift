@@ -22,6 +22,21 @@ package struct RecordAnswer: Sendable, Equatable {
   }
 }
 
+extension RecordAnswer {
+  /// The answer with a record that has been read.
+  init(_ request: RecordRequest, _ record: Record, of descriptor: DatastoreDescriptor) {
+    self.init(request: request, record: record, document: nil, problem: nil, entries: [])
+    do throws(ModelError) {
+      let document = try record.document()
+      self.document = document
+      for index in descriptor.indexes {
+        guard let path = index.documentPath, let value = document[path] else { continue }
+        entries.append(Entry(index: index.name, value: value))
+      }
+    } catch { problem = error.description }
+  }
+}
+
 /// Records to do something with: marked ones, or rows of the table.
 package struct GatherRequest: Sendable {
   package var commit: CommitNumber
@@ -60,20 +75,10 @@ package struct GatherAnswer: Sendable {
 
 extension WorkContext {
   func record(_ request: RecordRequest) throws(ModelError) -> RecordAnswer {
-    var answer = RecordAnswer(request: request, record: nil, document: nil, problem: nil, entries: [])
     guard let datastore = try view(request.commit).datastore(request.place.datastore),
       let record = try datastore.record(request.place.identifier)
-    else { return answer }
-    answer.record = record
-    do throws(ModelError) {
-      let document = try record.document()
-      answer.document = document
-      for index in datastore.descriptor.indexes {
-        guard let path = index.documentPath, let value = document[path] else { continue }
-        answer.entries.append(.init(index: index.name, value: value))
-      }
-    } catch { answer.problem = error.description }
-    return answer
+    else { return RecordAnswer(request: request, record: nil, document: nil, problem: nil, entries: []) }
+    return RecordAnswer(request, record, of: datastore.descriptor)
   }
 
   func gather(_ request: GatherRequest) throws(ModelError) -> GatherAnswer {

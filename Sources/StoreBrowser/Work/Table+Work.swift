@@ -174,7 +174,8 @@ extension WorkContext {
       columns.add(cells, targets)
       return Row(
         rank: rank, entry: entry, version: record.version,
-        cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }), problem: nil, targets: targets)
+        cells: Dictionary(cells, uniquingKeysWith: { first, _ in first }),
+        record: record.content.count <= Row.keptContent ? record : nil, problem: nil, targets: targets)
     } catch {
       return Row(rank: rank, entry: entry, version: "", cells: [:], problem: error.description)
     }

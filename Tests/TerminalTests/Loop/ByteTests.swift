@@ -59,6 +59,17 @@ struct ByteTests {
     #expect(browser.cursorLine.contains("20  Invisible Cities 20"))
   }
 
+  @Test("a cursor key makes one picture, also where it scrolls, with the record that it leads to")
+  func pictures() throws {
+    let browser = try browse(repeating: true, synchronizing: true)
+    for position in 2...60 {
+      let before = browser.screen.frames.count
+      try browser.press("j")
+      #expect(browser.screen.frames.count == before + 1, "\(browser.screen.frames[before...])")
+      browser.expect("row \(position) of 2 000", "Record · \(position - 1) ")
+    }
+  }
+
   /// Prompts with a sentence for each. What a filter or a search finds comes after a pause of who types, and is not the key's.
   private static let prompts: [(keys: String, sentence: String, findsRows: Bool)] = [
     (":", "difference 2 3", false), (":", "export books.csv", false), (":", "frequency title", false),

@@ -77,7 +77,7 @@ extension RecordPane {
     // A deep tree is shown from where its selected line stands; what lies left of that is out of sight.
     let shift = max(0, (selectedLine?.depth ?? 0) * 2 - rect.columns / 4)
     let indent = line.depth * 2 - shift
-    let nameWidth = max(8, min(nameColumn - shift, rect.columns / 2))
+    let nameWidth = max(8, min(tree.nameColumns - shift, rect.columns / 2))
     if indent >= 0, indent < nameWidth {
       grid.write(
         sign, at: Point(column: rect.left + indent, row: rect.top), width: 1,
@@ -125,10 +125,6 @@ extension RecordPane {
     let used = value.reduce(0) { $0 + SafeText.width($1.text) } + SafeText.width(label) + 4
     let datastore = used + SafeText.width(target.datastore) <= room || label.isEmpty ? target.datastore + " " : ""
     return value + [Span(" \(theme.arrow) ", theme.style(.dim)), Span(datastore, theme.style(.dim)), Span(label)]
-  }
-
-  private var nameColumn: Int {
-    tree.lines.prefix(200).map { SafeText.width($0.name) + $0.depth * 2 }.max() ?? 8
   }
 
   private func trailingText(of line: TreeLine, isChanged: Bool, isNarrow: Bool) -> String {

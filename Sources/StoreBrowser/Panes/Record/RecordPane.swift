@@ -102,6 +102,18 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     }
   }
 
+  /// Takes the record that is asked for where it has been read with the rows of the table.
+  mutating func take(_ record: Record, in session: inout Session) {
+    guard let place, place.identifier == record.identifier,
+      let descriptor = session.outline?.datastore(place.datastore)?.descriptor
+    else { return }
+    let request = RecordRequest(place: place, commit: session.shown)
+    guard answer?.request != request else { return }
+    session.cancel(.record)
+    pending = request
+    answered(.record(RecordAnswer(request, record, of: descriptor)), in: &session)
+  }
+
   /// Puts the selection on a field, now or when the record comes.
   mutating func select(_ path: DocumentPath) {
     (wantedPath, wantedPlace) = (path, nil)

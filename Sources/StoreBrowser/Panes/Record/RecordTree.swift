@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import TerminalKit
 
 /// A line of the record tree.
 struct TreeLine: Sendable, Hashable {
@@ -19,6 +20,8 @@ struct TreeLine: Sendable, Hashable {
 /// A document as lines, folded where a person folded it.
 struct RecordTree: Sendable, Equatable {
   private(set) var lines: [TreeLine] = []
+  /// The columns that names and their indents take.
+  private(set) var nameColumns = 8
 
   /// Lists longer than this begin folded.
   static let unfoldedElements = 8
@@ -27,6 +30,7 @@ struct RecordTree: Sendable, Equatable {
 
   init(_ document: Document, toggled: Set<DocumentPath>) {
     append(document, name: "", at: .root, depth: 0, toggled: toggled)
+    nameColumns = lines.prefix(200).map { SafeText.width($0.name) + $0.depth * 2 }.max() ?? 8
   }
 
   /// Whether a branch is folded unless a person toggled it: the first level is open, short nested parts are open.

@@ -159,7 +159,7 @@ extension TablePane {
   }
 
   private static func scrollBar(_ position: Int, of count: Int, theme: Theme) -> String {
-    "▕" + Bars.progress(position + 1, of: count, width: 12, isASCII: theme.isASCII).replacing("░", with: " ") + "▏"
+    "▕" + Bars.progress(position + 1, of: count, width: 12, isASCII: theme.isASCII, empty: " ") + "▏"
   }
 
   private func drawHeader(

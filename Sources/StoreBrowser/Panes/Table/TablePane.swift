@@ -8,7 +8,7 @@ import TerminalKit
 /// a filter, into the list of ranks that it kept), and only what is near the screen is read.
 struct TablePane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
-    .table, digit: 2, name: "Table", work: [.table, .rows, .search, .filter, .sort, .order, .matches, .stepChanges],
+    .table, digit: 2, name: "Table", work: [.table, .rows, .rowsAhead, .search, .filter, .sort, .order, .matches, .stepChanges],
     footer: [
       .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
       .help, .close,
@@ -113,6 +113,12 @@ struct TablePane: ListPane, KeptPane, Equatable {
       return insertions.indices.contains(index) ? insertions[index].identifier : nil
     }
     return row(at: list.selection)?.entry.identifier
+  }
+
+  /// The record under the cursor as of the commit that is shown, where it has been read with its row.
+  func selectedRecord(_ session: Session) -> Record? {
+    guard let source, opened?.commit == session.shown, opened?.source == source.unscanned else { return nil }
+    return row(at: list.selection)?.record
   }
 
   func selectedPlace(_ session: Session) -> RecordPlace? {
@@ -317,22 +323,28 @@ struct TablePane: ListPane, KeptPane, Equatable {
       .sort, .sort(SortRequest(source: source, commit: session.shown, bounds: bounds, ranks: ranks)), label: "sort")
   }
 
-  /// Asks for the rows around the screen where they are missing or soon will be.
+  /// Asks for the rows around the screen where they are missing, or soon will be: then no picture waits for them.
   private mutating func demandRows(_ source: RowSource, frame: PaneFrame, in session: inout Session) {
     let screen = max(8, frame.rows)
-    let visible = ranks(of: list.top..<list.top + screen)
-    let near = ranks(of: list.top - screen / 2..<list.top + screen + screen / 2)
-    guard near.contains(where: { rows[$0] == nil }) else { return }
+    let isAhead = !lacksRow(in: list.top..<list.top + screen)
+    guard !isAhead || lacksRow(in: list.top - screen / 2..<list.top + screen + screen / 2) else { return }
     if let pendingRows, pendingRows.commit == session.shown, pendingRows.source == source {
       let asked = Set(pendingRows.ranks)
-      if visible.allSatisfy({ rows[$0] != nil || asked.contains($0) }) { return }
+      let visible = ranks(of: list.top..<list.top + screen)
+      if visible.allSatisfy({ rows.index(forKey: $0) != nil || asked.contains($0) }) { return }
     }
     let first = max(0, list.top - screen)
     let request = RowsRequest(
-      source: source, commit: session.shown, first: first, ranks: ranks(of: first..<first + 3 * screen),
-      naming: session.naming)
+      source: source, commit: session.shown, first: first,
+      ranks: ranks(of: first..<first + 3 * screen).filter { rows.index(forKey: $0) == nil }, naming: session.naming)
     pendingRows = request
-    session.start(.rows, .rows(request))
+    session.cancel(.rows)
+    session.cancel(.rowsAhead)
+    session.start(isAhead ? .rowsAhead : .rows, .rows(request))
+  }
+
+  private func lacksRow(in positions: Range<Int>) -> Bool {
+    positions.clamped(to: 0..<storedCount).contains { rank(at: $0).map { rows.index(forKey: $0) == nil } ?? false }
   }
 
   private func ranks(of positions: Range<Int>) -> [Int] {
@@ -392,7 +404,8 @@ struct TablePane: ListPane, KeptPane, Equatable {
     case .table(let answer): open(answer, in: &session)
     case .rows(let answer) where answer.request == pendingRows:
       pendingRows = nil
-      fill(with: answer, in: session)
+      add(answer, in: session)
+      forgetFarRows()
     case .filtered(let answer) where ranksAreFor != nil:
       scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
       guard let source, !source.sort.isEmpty, answer.source == source else { return }
@@ -452,7 +465,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     bounds = answer.bounds
     rows = [:]
     pendingRows = nil
-    fill(with: answer.rows, in: session)
+    add(answer.rows, in: session)
     let position = answer.position
     wantedRank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
     if wasStaged {
@@ -466,10 +479,17 @@ struct TablePane: ListPane, KeptPane, Equatable {
     anchor = nil
   }
 
-  private mutating func fill(with answer: RowsAnswer, in session: Session) {
-    var kept: [Int: Row] = [:]
-    for row in answer.rows { kept[row.rank] = row }
-    rows = kept
+  /// Rows that are kept on each side of the first one on the screen.
+  private static let keptRows = 256
+
+  private mutating func forgetFarRows() {
+    guard rows.count > 2 * Self.keptRows else { return }
+    let near = Set(ranks(of: list.top - Self.keptRows..<list.top + Self.keptRows))
+    rows = rows.filter { near.contains($0.key) }
+  }
+
+  private mutating func add(_ answer: RowsAnswer, in session: Session) {
+    for row in answer.rows { rows[row.rank] = row }
     if columns.identifierPath == nil { columns.identifierPath = session.current?.descriptor.identifierPath }
     columns.widen(for: answer.columns, rows: answer.rows)
   }
@@ -512,7 +532,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     scan?.isRunning = false
-    if slot == .table || slot == .rows { problem = error.description } else { session.complain(error.description) }
+    if [.table, .rows, .rowsAhead].contains(slot) { problem = error.description } else { session.complain(error.description) }
   }
 
   func footer(_ session: Session) -> [Command] {
