@@ -14,6 +14,8 @@
 
 enum { BOLD = 1, DIM = 2, ITALIC = 4, UNDERLINE = 8, BLINK = 16, REVERSE = 32, HIDDEN = 64, STRIKE = 128 };
 
+enum { SHIFT_OUT = 0x0E, SHIFT_IN = 0x0F };
+
 static const struct strata_look PLAIN = {39, 49, 0};
 
 static bool looks_equal(struct strata_look a, struct strata_look b) {
@@ -282,6 +284,17 @@ size_t strata_shorten(struct strata_wire *wire, const char *bytes, size_t count,
     if (left >= 3 && rest[0] == '\033' && rest[1] == '(') {
       if (rest[2] != 'B') return give_up(wire);  // signs of another set: as it was
       at += 3;
+      continue;
+    }
+    // tmux ends a look by going back to the set that is on anyway.
+    if (rest[0] == SHIFT_OUT) {
+      wire->may_be_shifted = true;
+      return give_up(wire);
+    }
+    if (rest[0] == SHIFT_IN) {
+      if (wire->may_be_shifted) put_bytes(&out, rest, 1);
+      wire->may_be_shifted = false;
+      at += 1;
       continue;
     }
     if (rest[0] == '\033' && (left < 2 || rest[1] != '[')) return give_up(wire);

@@ -48,8 +48,10 @@ struct SafeTextTests {
   @Test("what is looked at scalar by scalar becomes the same cells as cluster by cluster")
   func mixtures() {
     let scalars: [Unicode.Scalar] = [
-      "a", " ", "~", "\r", "\n", "\u{7F}", "é", "\u{A9}", "\u{AD}", "\u{AE}", "·", "─", "█", "日", "本", "\u{301}", "\u{FE0F}",
-      "\u{200D}", "\u{20E3}", "\u{600}", "\u{1100}", "\u{1161}", "가", "👩", "\u{1F3FD}", "\u{1F1E8}", "\u{94D}", "\u{93F}", "क",
+      "a", " ", "~", "\r", "\n", "\u{7F}", "é", "\u{A9}", "\u{AD}", "\u{AE}", "·", "─", "█", "日", "本", "\u{301}",
+      "\u{FE0F}",
+      "\u{200D}", "\u{20E3}", "\u{600}", "\u{1100}", "\u{1161}", "가", "👩", "\u{1F3FD}", "\u{1F1E8}", "\u{94D}",
+      "\u{93F}", "क",
     ]
     for first in scalars {
       for second in scalars {

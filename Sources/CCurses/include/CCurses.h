@@ -104,6 +104,8 @@ struct strata_wire {
   /// Whether `look` is the one that the bytes before have left.
   bool knows_look;
   struct strata_look look;
+  /// Whether the signs of another set may be on since a picture that was left as it was.
+  bool may_be_shifted;
 };
 /// Rewrites a picture's bytes so that looks, moves and runs of one character take as few as can be; the picture is the same.
 /// @param out  has room for STRATA_WIRE_GROWTH times as many bytes.

@@ -58,8 +58,10 @@ extension Browser {
   }
 
   /// Why a command does not work here now; nil where it does.
-  package func refusal(of command: Command) -> String? {
-    let entry = CommandTable.entry(command)
+  package func refusal(of command: Command) -> String? { refusal(of: CommandTable.entry(command)) }
+
+  func refusal(of entry: CommandEntry) -> String? {
+    let command = entry.command
     if let overlay = overlays.last {
       guard Self.isHeard(entry, by: overlay) else { return "\(type(of: overlay).entry.name) is open; Esc closes it" }
       return overlay.refusal(of: command, in: session)

@@ -31,10 +31,9 @@ extension Browser {
         (pane: $0, frame: PaneFrame(rect: placed.rect, isFocused: placed.pane == focus && overlays.isEmpty))
       }
     }
-    var grid = drawings.picture(placed, size: size, session: session)
-    drawTitle(layout, on: &grid)
-    drawStatus(layout, on: &grid)
-    drawKeys(layout, on: &grid)
+    drawings.draw(placed, size: size, session: session)
+    drawings.draw(lines, layout)
+    var grid = drawings.grid
     for overlay in overlays {
       let frame = PaneFrame(rect: overlay.rect(in: body, session: session), isFocused: true)
       overlay.draw(on: &grid, frame: frame, session: session)
@@ -53,15 +52,13 @@ extension Browser {
 
   // MARK: Title
 
-  private func drawTitle(_ layout: Layout, on grid: inout CellGrid) {
-    let theme = session.theme
-    let rect = layout.title
-    let right = titleRight(wide: rect.columns >= 110)
-    let rightWidth = min(SafeText.width(right), rect.columns * 3 / 4)
-    grid.write(
-      titleLeft, at: Point(column: 1, row: 0), width: max(0, rect.columns - rightWidth - 3), style: theme.style(.title))
-    grid.write(right, at: Point(column: rect.columns - rightWidth - 1, row: 0), width: rightWidth)
-    if session.asOf != nil { grid.restyle(rect) { $0.attributes.formUnion(.reverse) } }
+  /// What stands above and below the panes now.
+  private var lines: ScreenLines {
+    let (status, role) = statusLeft
+    return ScreenLines(
+      theme: session.theme, store: titleLeft, standing: titleRight(wide: session.size.columns >= 110),
+      isOfThePast: session.asOf != nil, status: status, statusRole: role, size: statusRight,
+      keys: footerKeys().map { [$0.keys, $0.short] })
   }
 
   private var titleLeft: String {
@@ -131,19 +128,6 @@ extension Browser {
 
   // MARK: Status
 
-  private func drawStatus(_ layout: Layout, on grid: inout CellGrid) {
-    let theme = session.theme
-    let rect = layout.status
-    let right = statusRight
-    let rightWidth = SafeText.width(right)
-    let (text, role) = statusLeft
-    grid.write(
-      text, at: Point(column: 1, row: rect.top), width: max(0, rect.columns - rightWidth - 3), style: theme.style(role))
-    grid.write(
-      right, at: Point(column: rect.columns - rightWidth - 1, row: rect.top), width: rightWidth,
-      style: theme.style(.dim))
-  }
-
   private var statusLeft: (String, Role) {
     let theme = session.theme
     if !pendingKeys.isEmpty {
@@ -204,17 +188,18 @@ extension Browser {
     var keys: String
     var short: String
     var command: Command
-    var width: Int { SafeText.width("\(keys) \(short)") + 2 }
+    var width: Int { SafeText.width(keys) + SafeText.width(short) + 3 }
   }
 
   /// The keys at the foot of the screen, as many as fit: of what the pane with the keys offers, what works now.
   func footerKeys() -> [FooterKey] {
     guard let pane = pane(target) else { return [] }
     let keys = pane.footer(session).compactMap { command -> FooterKey? in
-      guard let key = keymap.keys(for: command).first, refusal(of: command) == nil else { return nil }
+      let entry = CommandTable.entry(command)
+      guard let key = keymap.keys(for: command).first, refusal(of: entry) == nil else { return nil }
       return FooterKey(
         keys: key == "Enter" ? session.theme.enterKey : key,
-        short: pane.short(command) ?? CommandTable.entry(command).short, command: command)
+        short: pane.short(command) ?? entry.short, command: command)
     }
     // The last two, help and close, are always there.
     var room = session.size.columns - 1 - keys.suffix(2).reduce(0) { $0 + $1.width }
@@ -224,15 +209,5 @@ extension Browser {
       return true
     }
     return kept + keys.suffix(2)
-  }
-
-  private func drawKeys(_ layout: Layout, on grid: inout CellGrid) {
-    let theme = session.theme
-    let row = layout.keys.top
-    var x = 1
-    for key in footerKeys() {
-      x += grid.write(key.keys, at: Point(column: x, row: row), style: theme.style(.key).with(.bold)) + 1
-      x += grid.write(key.short, at: Point(column: x, row: row), style: theme.style(.text)) + 2
-    }
   }
 }

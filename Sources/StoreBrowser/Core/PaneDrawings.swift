@@ -12,21 +12,23 @@ struct PaneDrawings: Sendable {
     var cursor: Point?
   }
 
-  /// All panes, without title, status, keys and overlays.
-  private var grid = CellGrid(size: Size(columns: 0, rows: 0))
+  /// Everything but the overlays.
+  private(set) var grid = CellGrid(size: Size(columns: 0, rows: 0))
   private var drawn: [PaneID: Drawn] = [:]
   private var surroundings: Surroundings?
+  private var lines: ScreenLines?
   /// How often a pane was drawn as a whole, for the tests.
   private(set) var count = 0
 
-  /// The panes of a layout, those drawn anew that changed.
-  mutating func picture(_ placed: [(pane: any Pane, frame: PaneFrame)], size: Size, session: Session) -> CellGrid {
+  /// Draws the panes of a layout anew that changed.
+  mutating func draw(_ placed: [(pane: any Pane, frame: PaneFrame)], size: Size, session: Session) {
     let surroundings = Surroundings(session)
     if grid.size != size || surroundings != self.surroundings || drawn.count != placed.count
       || placed.contains(where: { drawn[$0.pane.id]?.frame.rect != $0.frame.rect })
     {
       grid = CellGrid(size: size)
       drawn = [:]
+      lines = nil
       self.surroundings = surroundings
     }
     var cursor: Point?
@@ -47,7 +49,13 @@ struct PaneDrawings: Sendable {
       cursor = grid.cursor ?? cursor
     }
     grid.cursor = cursor
-    return grid
+  }
+
+  /// Draws the lines above and below the panes anew where they changed.
+  mutating func draw(_ lines: ScreenLines, _ layout: Layout) {
+    guard lines != self.lines else { return }
+    lines.draw(on: &grid, layout)
+    self.lines = lines
   }
 
   /// What all panes show of the session.

@@ -64,6 +64,7 @@ extension Browser {
   }
 
   private func isAwaiting(replay: Bool) -> Bool {
+    guard !session.running.isEmpty else { return false }
     if record.isWaiting { return true }
     return session.running.contains { slot, work in
       if replay { return !Self.unawaited.contains(slot) }

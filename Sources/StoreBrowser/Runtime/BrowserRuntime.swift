@@ -6,7 +6,7 @@ import Locks
 ///
 /// Quick questions (rows, a record) go one after the other on one thread, so that they are never behind a long scan;
 /// long work has a thread each; what is kept on disk is saved in the order in which it was asked. Progress is posted at
-/// most ten times a second, all that was found between included.
+/// most ten times a second, all that was found between included; the first that was found at once.
 package final class BrowserRuntime: Sendable {
   private struct State {
     var open: [WorkID: Cancellation] = [:]

@@ -59,6 +59,13 @@ struct WireTests {
         == ["\u{1B}[m\u{1B}[33mx", "\u{1B}[1;4my", nil, "\u{1B}[33mz"])
   }
 
+  @Test("going back to the set of signs that is on anyway, as tmux ends a look, is left out")
+  func shifts() {
+    #expect(
+      Self.text("\u{1B}[m\u{F}\u{1B}[33mx\u{1B}[m\u{F}\u{1B}[2my") == "\u{1B}[m\u{1B}[33mx\u{1B}[0;2my")
+    #expect(Self.texts("\u{1B}[mx", "\u{E}q", "\u{F}y", "\u{F}z") == ["\u{1B}[mx", nil, "\u{F}y", "z"])
+  }
+
   @Test("a place in the same row, or in the next, is gone to by its column")
   func moves() {
     let picture = "\u{1B}[5;3Hx\u{1B}[5;40Hy\u{1B}[6;1Hz\u{1B}[7;9Ha\u{1B}[9;9Hb\u{1B}[9;1Hc"

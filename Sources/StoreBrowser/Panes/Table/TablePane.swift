@@ -8,7 +8,8 @@ import TerminalKit
 /// a filter, into the list of ranks that it kept), and only what is near the screen is read.
 struct TablePane: ListPane, KeptPane, Equatable {
   static let entry = PaneEntry(
-    .table, digit: 2, name: "Table", work: [.table, .rows, .rowsAhead, .search, .filter, .sort, .order, .matches, .stepChanges],
+    .table, digit: 2, name: "Table",
+    work: [.table, .rows, .rowsAhead, .search, .filter, .sort, .order, .matches, .stepChanges],
     footer: [
       .down, .open, .edit, .review, .search, .filter, .sort, .history, .mark, .deleteRecord, .undo, .travel, .palette,
       .help, .close,
@@ -331,7 +332,9 @@ struct TablePane: ListPane, KeptPane, Equatable {
     if let pendingRows, pendingRows.commit == session.shown, pendingRows.source == source {
       let asked = Set(pendingRows.ranks)
       let visible = ranks(of: list.top..<list.top + screen)
-      if visible.allSatisfy({ rows.index(forKey: $0) != nil || asked.contains($0) }) { return }
+      let isAsked = visible.allSatisfy { rows.index(forKey: $0) != nil || asked.contains($0) }
+      // What was asked ahead and is missing now is asked anew, so that the picture waits for it.
+      if isAsked, isAhead || session.isRunning(.rows) { return }
     }
     let first = max(0, list.top - screen)
     let request = RowsRequest(
@@ -532,7 +535,11 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     scan?.isRunning = false
-    if [.table, .rows, .rowsAhead].contains(slot) { problem = error.description } else { session.complain(error.description) }
+    if [.table, .rows, .rowsAhead].contains(slot) {
+      problem = error.description
+    } else {
+      session.complain(error.description)
+    }
   }
 
   func footer(_ session: Session) -> [Command] {
