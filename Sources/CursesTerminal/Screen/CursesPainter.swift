@@ -19,17 +19,31 @@ struct CursesPainter {
 
   /// Paints `grid`. Sends nothing at all where it is the picture before.
   mutating func paint(_ grid: CellGrid) {
-    let former = shown?.size == grid.size ? shown : nil
-    var differs = former == nil || former?.cursor != grid.cursor
-    for row in 0..<grid.size.rows where paintRow(grid.row(row), over: former?.row(row), at: row) { differs = true }
-    guard differs else { return }
-    shown = grid
+    guard paintDifference(grid) else { return }
     if let cursor = grid.cursor, grid.bounds.contains(cursor) {
       strata_cursor(Int32(cursor.row), Int32(cursor.column))
     } else {
       strata_cursor(-1, 0)
     }
     strata_flush()
+  }
+
+  /// Answers whether anything differs. Only the rows that do are kept anew, so that who draws the next picture over this one has it
+  /// alone and copies nothing.
+  private mutating func paintDifference(_ grid: CellGrid) -> Bool {
+    guard var former = shown.take(), former.size == grid.size else {
+      for row in 0..<grid.size.rows { _ = paintRow(grid.row(row), over: nil, at: row) }
+      shown = grid
+      return true
+    }
+    var differs = former.cursor != grid.cursor
+    for row in 0..<grid.size.rows where paintRow(grid.row(row), over: former.row(row), at: row) {
+      former.copyRow(row, of: grid)
+      differs = true
+    }
+    former.cursor = grid.cursor
+    shown = former
+    return differs
   }
 
   /// Answers whether anything differs.

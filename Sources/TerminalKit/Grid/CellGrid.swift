@@ -33,6 +33,12 @@ package struct CellGrid: Sendable, Equatable {
     return cells[row * size.columns..<(row + 1) * size.columns]
   }
 
+  /// Takes a row over from another picture of this size.
+  package mutating func copyRow(_ row: Int, of other: CellGrid) {
+    guard other.size == size, row >= 0, row < size.rows else { return }
+    for place in row * size.columns..<(row + 1) * size.columns { cells[place] = other.cells[place] }
+  }
+
   private func index(_ point: Point) -> Int { point.row * size.columns + point.column }
 
   /// Puts `cell` at a point inside, keeping wide clusters whole on both sides.
