@@ -368,6 +368,7 @@ def main():
         folder = pathlib.Path(name)
         os.environ.update(XDG_STATE_HOME=name + "/state", XDG_CONFIG_HOME=name + "/config")
         text, store = make_store(program, folder, arguments.records)
+        os.sync()  # what the import left to the kernel to write is no work of those that are measured
         session, strata = walk([program, store, "Book"], "The Left Hand", first="gg")
         strata_only(session, strata, arguments)
         difference(program, store, strata)
