@@ -52,7 +52,7 @@ extension TablePane {
   func redraw(on grid: inout CellGrid, after former: any Pane, frame: PaneFrame, session: Session) -> Bool {
     guard let former = former as? TablePane, opened != nil, failure == nil, rangeStart == nil else { return false }
     var stepped = former
-    (stepped.list, stepped.pendingRows) = (list, pendingRows)
+    (stepped.list, stepped.pendingRows, stepped.window) = (list, pendingRows, window)
     let (rows, count, scrolled) = (rowsRect(frame), count(session), list.top - former.list.top)
     guard stepped == self, rows.rows > 0, count > 0, abs(scrolled) < rows.rows else { return false }
     grid.scroll(rows, by: scrolled)

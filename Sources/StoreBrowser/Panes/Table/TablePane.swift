@@ -38,6 +38,8 @@ struct TablePane: ListPane, KeptPane, Equatable {
   private(set) var rows: [Int: Row] = [:]
   private var pending: TableRequest?
   var pendingRows: RowsRequest?
+  /// The positions whose rows are kept: the screen, one before it and one behind.
+  var window = 0..<0
   /// Where the selection is to go once the table is open.
   var anchor: TableRequest.Anchor?
   private var wantedRank: Int?
@@ -337,9 +339,10 @@ struct TablePane: ListPane, KeptPane, Equatable {
       if isAsked, isAhead || session.isRunning(.rows) { return }
     }
     let first = max(0, list.top - screen)
+    window = first..<first + 3 * screen
     let request = RowsRequest(
       source: source, commit: session.shown, first: first,
-      ranks: ranks(of: first..<first + 3 * screen).filter { rows.index(forKey: $0) == nil }, naming: session.naming)
+      ranks: ranks(of: window).filter { rows.index(forKey: $0) == nil }, naming: session.naming)
     pendingRows = request
     session.cancel(.rows)
     session.cancel(.rowsAhead)
@@ -482,12 +485,8 @@ struct TablePane: ListPane, KeptPane, Equatable {
     anchor = nil
   }
 
-  /// Rows that are kept on each side of the first one on the screen.
-  private static let keptRows = 256
-
   private mutating func forgetFarRows() {
-    guard rows.count > 2 * Self.keptRows else { return }
-    let near = Set(ranks(of: list.top - Self.keptRows..<list.top + Self.keptRows))
+    let near = Set(ranks(of: window))
     rows = rows.filter { near.contains($0.key) }
   }
 
