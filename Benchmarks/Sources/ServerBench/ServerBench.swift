@@ -33,7 +33,9 @@ struct ItemFormat: DatastoreFormat {
 
 /// The typed library on PostgreSQL beside a client that is written by hand with plain tables, on the same server in one run.
 ///
-///     with-server ServerBench [ROUNDS]
+///     with-server ServerBench [ROUNDS] [beside]
+///
+/// `beside` leaves the commits of many clients out.
 @main
 struct ServerBench {
   let server: String
@@ -43,8 +45,9 @@ struct ServerBench {
       throw BenchError(description: "$STRATA_SERVER is the URL of a server; with-server makes one")
     }
     let bench = ServerBench(server: server)
-    try await bench.compare(rounds: CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 3)
-    try await bench.count()
+    let words = CommandLine.arguments.dropFirst()
+    try await bench.compare(rounds: words.first.flatMap { Int($0) } ?? 3)
+    if !words.contains("beside") { try await bench.count() }
   }
 
   /// The URL of a schema; `program` keeps connections of several clients apart.
@@ -57,13 +60,13 @@ struct ServerBench {
 
   private func compare(rounds: Int) async throws {
     let items = (0..<100_000).map { Item($0) }
-    var rows: [String: (ours: [Double], theirs: [Double])] = [:]
-    func add(_ work: String, _ ours: Double, _ theirs: Double, of count: Int) {
-      rows[work, default: ([], [])].ours.append(ours / Double(count))
-      rows[work, default: ([], [])].theirs.append(theirs / Double(count))
+    var rows: [String: (ours: [Spent], theirs: [Spent])] = [:]
+    func add(_ work: String, _ ours: Spent, _ theirs: Spent, of count: Int) {
+      rows[work, default: ([], [])].ours.append(ours.each(of: count))
+      rows[work, default: ([], [])].theirs.append(theirs.each(of: count))
     }
-    let clock = ContinuousClock()
-    func time(_ body: () async throws -> Void) async throws -> Double { try await clock.measure(body) / .seconds(1) }
+    let processors = try Processors(server)
+    func time(_ body: () async throws -> Void) async throws -> Spent { try await processors.measure(body) }
     for round in 0..<rounds {
       try PlainClient.prepare(server)
       let plain = try PlainClient(server)
@@ -105,7 +108,20 @@ struct ServerBench {
       ("load by identifier", "≥ 0.7×"), ("100 through an index", "≥ 0.7×"),
     ] {
       guard let row = rows[work] else { continue }
-      print(Row(work: work, rival: "libpq by hand", ours: row.ours, theirs: row.theirs, goal: goal).markdown)
+      print(
+        Row(
+          work: work, rival: "libpq by hand", ours: row.ours.map(\.wall), theirs: row.theirs.map(\.wall), goal: goal
+        ).markdown)
+    }
+    print()
+    print("Where the time goes: processor time for each, medians.")
+    print()
+    print("| Work | Our client | Our server | Their client | Their server |")
+    print("|---|---|---|---|---|")
+    for (work, row) in rows.sorted(by: { $0.key < $1.key }) {
+      let cells = [row.ours.map(\.client), row.ours.map(\.server), row.theirs.map(\.client), row.theirs.map(\.server)]
+      let texts = cells.map { "\(Int(($0.sorted()[$0.count / 2] * 1e6).rounded())) µs" }
+      print("| \(work) | \(texts.joined(separator: " | ")) |")
     }
   }
 
