@@ -93,6 +93,14 @@ package final class ServerStore: Sendable {
     }
   }
 
+  /// The same where no tree was asked for: only of which commit the last change of one is. Where that is news, who wants a tree asks.
+  func take(head: ServerCommit?, newest: UInt64, treesChangedAt change: UInt64) {
+    known.withLock { known in
+      known.catalog.take(changedAt: change, of: newest)
+      if newest >= known.newest { (known.head, known.newest) = (head, newest) }
+    }
+  }
+
   /// Begins a transaction on a view, the newest that is known where none is given. Asks nobody.
   package func begin(on view: ServerView? = nil) throws(ServerError) -> ServerTransaction {
     if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }

@@ -80,7 +80,7 @@ struct TypedFaultTests {
     for round in 0..<200 {
       // The connections are warm again: what is cut is a persist, and not the preparing of statements.
       try await books.persist(numbered[2 * round])
-      proxy.arm(CuttingProxy.Cut(isToServer: isToServer, bytes: 1 + round * (isToServer ? 31 : 17)))
+      proxy.arm(CuttingProxy.Cut(isToServer: isToServer, bytes: 1 + round * (isToServer ? 13 : 4)))
       try await books.persist(numbered[2 * round + 1])
     }
     #expect(proxy.cutCount > 100)

@@ -76,18 +76,22 @@ struct OpeningTests {
     }
   }
 
-  @Test("a schema of something else, and one of a newer format, are left alone")
+  @Test("a schema of something else, and one of a newer or an older format, are left alone")
   func others() throws {
     let server = try server()
     let schema = TestServer.newSchema()
     server.psql("create schema \(schema); create table \(schema).orders (id integer)")
     #expect(try failure(try server.url(schema), creates: true) == .notAStore(schema: schema, tables: ["orders"]))
     let store = try TestServer.store()
-    server.psql("update \(store.url.schema).store set format = 2")
+    server.psql("update \(store.url.schema).store set format = 3")
     let newer = try failure(store.url)
-    #expect(newer == .newerFormat(version: 2, features: 0))
+    #expect(newer == .newerFormat(version: 3, features: 0))
     #expect(newer.exitStatus == 3)
-    server.psql("update \(store.url.schema).store set format = 1, features = 4")
+    server.psql("update \(store.url.schema).store set format = 1")
+    let older = try failure(store.url)
+    #expect(older == .olderFormat(version: 1))
+    #expect(older.exitStatus == 3 && older.description.contains("strata copy"))
+    server.psql("update \(store.url.schema).store set format = 2, features = 4")
     #expect(try failure(store.url).description.contains("0x4"))
     server.psql("update \(store.url.schema).store set features = 0, magic = 'other'")
     guard case .notAStore = try failure(store.url) else {

@@ -75,6 +75,15 @@ struct TransactionTests {
     let found = try collides(reading: { _ = try $0.find(.key(10), in: Self.records) }, writing: updatesTen)
     #expect(found?.places.first?.key == .key(10))
     #expect(try collides(reading: { _ = try $0.find(.key(11), in: Self.records) }, writing: updatesTen) == nil)
+    // What was not there when it was looked for, and is written by both.
+    let inserted = try collides(
+      reading: {
+        #expect(try $0.find(.key(250), in: Self.records) == nil)
+        try $0.put(.key(250), [7], in: Self.records)
+      },
+      writing: { other throws(ServerError) in try other.put(.key(250), [8], in: Self.records) })
+    #expect(inserted?.places.map(\.key) == [.key(250)])
+    #expect(value(try store.refresh().tree(Self.records)?.find(.key(250))) == 8)
     // A range: an update in it, an insertion, a deletion; and one beside it.
     let range = KeyRange(from: .key(20), to: .key(30))
     for (write, isConflict) in [

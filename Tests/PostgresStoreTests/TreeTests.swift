@@ -185,6 +185,80 @@ struct TreeTests {
     #expect(other.head.commit == store.head.commit)
   }
 
+  @Test("a read that goes by the trees as they were heard of sees what others have made of them since")
+  func othersTrees() throws {
+    let store = try TestServer.store()
+    try store.change { transaction throws(ServerError) in
+      try transaction.createTree(Self.records, kind: .records, attributes: [1])
+      try transaction.put([1], [1], in: Self.records)
+    }
+    let engine = ServerEngine(store) { _, _ in nil }
+    func seen() throws -> (attributes: [UInt8]?, entry: Bool) {
+      let view = try engine.refresh(foreseeing: .keys([ForeseenKey(tree: Self.records, key: [1])]))
+      let tree = try view.tree(Self.records)
+      return (tree?.attributes.array, try tree?.find([[1]])[0] != nil)
+    }
+    let other = try ServerStore.open(store.url)
+    try other.change { transaction throws(ServerError) in try transaction.setAttributes([2], of: Self.records) }
+    #expect(try seen() == ([2], true))
+    try other.change { transaction throws(ServerError) in
+      try transaction.dropTree(Self.records)
+      try transaction.createTree(Self.records, kind: .records, attributes: [3])
+    }
+    #expect(try seen() == ([3], false))
+    try other.change { transaction throws(ServerError) in try transaction.dropTree(Self.records) }
+    #expect(try seen().attributes == nil)
+    // Nothing new of them costs nothing.
+    let count = store.roundTrips
+    _ = try seen()
+    #expect(store.roundTrips == count + 1)
+  }
+
+  @Test("what came with its tree by COPY is counted and told apart in every view, also of a tree that was brought back")
+  func copied() throws {
+    let store = try TestServer.store()
+    let engine = ServerEngine(store) { _, _ in nil }
+    try store.change { transaction throws(ServerError) in
+      try transaction.createTree(Self.records, kind: .records)
+      for number in 0..<2_500 { try transaction.put(.key(number), [1], in: Self.records) }
+    }
+    let first = store.head
+    try store.change { transaction throws(ServerError) in
+      try transaction.delete(.key(7), in: Self.records)
+      try transaction.put(.key(9_000), [2], in: Self.records)
+      try transaction.put(.key(9_001), [2], in: Self.records)
+    }
+    let second = store.head
+    try store.change { transaction throws(ServerError) in
+      try transaction.put(.key(7), [3], in: Self.records)
+      try transaction.delete(.key(8), in: Self.records)
+    }
+    func differences(_ old: ServerView, _ new: ServerView) throws -> [[UInt8]] {
+      var cursor = try #require(try ServerDifferenceCursor(from: old, to: new, tree: Self.records))
+      var keys: [[UInt8]] = []
+      while let next = try cursor.next() { keys.append(next.key) }
+      return keys
+    }
+    let third = store.head
+    for (view, count) in [(first, 2_500), (second, 2_501), (third, 2_501)] {
+      #expect(try view.tree(Self.records)?.count() == UInt64(count))
+      #expect(try view.tree(Self.records)?.count(KeyRange(to: .key(10))) == (view.asOf == first.asOf ? 10 : 9))
+    }
+    #expect(try differences(first, second) == [7, 9_000, 9_001].map { .key($0) })
+    #expect(try differences(second, third) == [7, 8].map { .key($0) })
+    try store.change { transaction throws(ServerError) in try transaction.dropTree(Self.records) }
+    let gone = store.head
+    let transaction = try engine.beginBlocking(on: nil)
+    try transaction.restore([Self.records], from: engine.view(at: first.commit.number))
+    _ = try transaction.commit(CommitInfo())
+    let back = store.head
+    #expect(try gone.tree(Self.records) == nil)
+    #expect(try back.tree(Self.records)?.count() == 2_500)
+    #expect(try third.tree(Self.records)?.count() == 2_501)
+    #expect(try third.tree(Self.records)?.count(KeyRange(to: .key(10))) == 9)
+    #expect(try differences(third, back) == [7, 8, 9_000, 9_001].map { .key($0) })
+  }
+
   @Test("what a server cannot take is refused before anything is sent")
   func limits() throws {
     let store = try TestServer.store()

@@ -4,9 +4,13 @@ final class ServedRun<Format: DatastoreFormat>: @unchecked Sendable {
   // `@unchecked`: who iterates is suspended while more is asked for, so the two never touch it at the same time.
   private var run: TypedQueryRun<Format>
   private var found: TypedQueryRun<Format>.Found?
-  private var isBegun = false
+  private var isBegun: Bool
 
-  init(_ run: TypedQueryRun<Format>) { self.run = run }
+  /// - Parameter isAnswered: whether the server was asked for the first page, and has answered.
+  init(_ run: TypedQueryRun<Format>, isAnswered: Bool = false) {
+    self.run = run
+    isBegun = isAnswered
+  }
 
   func next() async throws -> TypedQueryRun<Format>.Found? {
     if isBegun, run.isAtHand { return try await run.next() }

@@ -27,7 +27,7 @@ extension DatastoreCore {
   }
 
   /// Asks a server for what will be read of its newest state, where that is all that will be asked.
-  private func ask(_ foresight: Foresight) throws -> (any AskedServer)? {
+  func ask(_ foresight: Foresight) throws -> (any AskedServer)? {
     guard view == nil, Transactions.current == nil, fitting.withLock({ $0 != nil }) else { return nil }
     try store.requireOpen()
     return try store.connection.storeForReading(forWriter: !store.isReadOnly)?.ask(foresight)

@@ -67,7 +67,7 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
         isOpened = true
         let instances = instances
         if instances.core.store.connection.isServed {
-          served = try await ServerThreads.run { try await instances.run().map { ServedRun($0) } }
+          served = try await instances.runServed()
         } else {
           run = try await instances.run()
         }
@@ -82,8 +82,25 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
     }
   }
 
+  /// The walk on a server, which is asked for the first page from here: mostly that is there before another thread was.
+  private func runServed() async throws -> ServedRun<Format>? {
+    guard let asked = try askFirst() else {
+      return try await ServerThreads.run { try await run().map { ServedRun($0) } }
+    }
+    if asked.isAnswered { return try await run(foreseeing: .asked(asked)).map { ServedRun($0, isAnswered: true) } }
+    return try await ServerThreads.run { try await run(foreseeing: .asked(asked)).map { ServedRun($0) } }
+  }
+
+  /// Asks for the newest state with the first page of it, where that is what the walk begins with.
+  private func askFirst() throws -> (any AskedServer)? {
+    guard scope == nil, moment == nil, prepared == nil, shown?.isKnown == false else { return nil }
+    return try firstPage().flatMap { try core.ask(.page($0)) }
+  }
+
   /// A walk over the run, with the keys of the identifiers; nil where there is no datastore yet.
-  func run() async throws -> TypedQueryRun<Format>? {
+  ///
+  /// - Parameter foresight: what a server was asked for already.
+  func run(foreseeing foresight: Foresight? = nil) async throws -> TypedQueryRun<Format>? {
     if let scope, scope.wasRolledBack { throw DatastoreInterfaceError.transactionInactive }
     let planned =
       if let prepared {
@@ -91,21 +108,23 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
       } else if let moment {
         try plan(moment)
       } else if let shown {
-        try plan(try await shown.state(orBy: newest))
+        try plan(try await shown.state { try await newest(foresight) })
       } else {
-        try plan(try await newest())
+        try plan(try await newest(foresight))
       }
     return planned.map { TypedQueryRun(core, $0) }
   }
 
-  private func newest() async throws -> ReadState {
-    try await core.ready(foreseeing: core.view == nil ? firstPage().map { .page($0) } : nil)
+  private func newest(_ foresight: Foresight?) async throws -> ReadState {
+    try await core.ready(foreseeing: foresight ?? (core.view == nil ? firstPage().map { .page($0) } : nil))
   }
 }
 
 /// The state that a sequence shows which begins when it is first read: each later reading finds the same.
 private final class ShownState: Sendable {
   private let known = Mutex<ReadState?>(nil)
+
+  var isKnown: Bool { known.withLock { $0 != nil } }
 
   /// Of several first readings at once the one that ends first tells.
   func state(orBy newest: () async throws -> ReadState) async throws -> ReadState {

@@ -26,17 +26,28 @@ final class OpenWork: Sendable {
 
   /// One on a server.
   ///
-  /// - Parameters:
-  ///   - foreseen: what the transaction will look at first.
-  ///   - mayPresume: whether it may go by a guess; see `Engine.beginBlocking(foreseeing:mayPresume:)`.
-  init(servedBy connection: StoreConnection, foreseeing foreseen: [ForeseenKey], mayPresume: Bool) async throws {
+  /// - Parameter foreseen: what the transaction will look at first.
+  init(servedBy connection: StoreConnection, foreseeing foreseen: [ForeseenKey]) async throws {
     self.connection = connection
     transaction = try await ServerThreads.blocking {
       let store = try connection.storeForWriting()
       return try throwingStoreErrors { () throws(StorageError) -> any WriteTransaction in
-        try store.beginBlocking(foreseeing: foreseen, mayPresume: mayPresume)
+        try store.beginBlocking(foreseeing: foreseen)
       }
     }
+  }
+
+  /// One on a server by the guess that what was foreseen is not there; nil where there is no reason for it. Asks nobody; see
+  /// `Engine.beginPresuming`.
+  init?(presumingOn connection: StoreConnection, _ foreseen: [ForeseenKey]) throws {
+    guard connection.isServed, connection.isOpenForWriting else { return nil }
+    let store = try connection.storeForWriting()
+    let presuming = try throwingStoreErrors { () throws(StorageError) -> (any WriteTransaction)? in
+      try store.beginPresuming(foreseen)
+    }
+    guard let presuming else { return nil }
+    self.connection = connection
+    transaction = presuming
   }
 }
 
@@ -46,7 +57,7 @@ extension OpenWork {
 
   /// Whether a write of something new, with its keys, has nothing to ask a server for. The first one of a datastore looks at its trees, too.
   func asksNobody(writing keys: [ForeseenKey]) -> Bool {
-    !keys.isEmpty && transaction.lacks(keys) && known.withLock { $0.values.allSatisfy(\.isPrepared) }
+    !keys.isEmpty && transaction.asksNobody(writing: keys) && known.withLock { $0.values.allSatisfy(\.isPrepared) }
   }
 
   /// What a write needs to know of its datastore, so that a transaction of many looks it up once.

@@ -274,6 +274,32 @@ extension TransactionScope {
   func commit(
     actionName: String, options: UnsafeTransactionOptions, flags: CommitFlags = []
   ) throws -> AppendedCommit {
+    let (work, changes) = try end(options: options)
+    let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
+    let base = work.transaction.base.number
+    let pending = try throwingStoreErrors { () throws(StorageError) in
+      try work.transaction.commit(
+        CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated))
+    }
+    return connection.publication.append(changes.all, pending: pending, base: base)
+  }
+
+  /// The same on a server, without waiting long for it on the caller's thread. The commit is durable.
+  func commitAsync(actionName: String, flags: CommitFlags) async throws -> AppendedCommit {
+    let (work, changes) = try end(options: [])
+    let base = work.transaction.base.number
+    let made: Result<PendingCommit?, StorageError>
+    do throws(StorageError) {
+      made = .success(try await work.transaction.commitAsync(CommitInfo(action: actionName, flags: flags)))
+    } catch {
+      made = .failure(error)
+    }
+    let pending = try throwingStoreErrors { () throws(StorageError) in try made.get() }
+    return connection.publication.append(changes.all, pending: pending, base: base)
+  }
+
+  /// Ends the changes before they are committed: what was noted for observers.
+  private func end(options: UnsafeTransactionOptions) throws -> (work: OpenWork, changes: NotedChanges) {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
     endChild()
     let changes = try work.step.withLock { _ in
@@ -286,13 +312,7 @@ extension TransactionScope {
     }
     turns.close(with: DatastoreInterfaceError.transactionInactive)
     for writer in work.writers { try throwingWriterErrors { try writer.finish() } }
-    let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
-    let base = work.transaction.base.number
-    let pending = try throwingStoreErrors { () throws(StorageError) in
-      try work.transaction.commit(
-        CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated))
-    }
-    return connection.publication.append(changes.all, pending: pending, base: base)
+    return (work, changes)
   }
 
   /// Drops everything that was written.

@@ -50,10 +50,10 @@ enum Transactions {
   ///
   /// - Parameters:
   ///   - foreseen: what it will look at first, for a server.
-  ///   - mayPresume: whether a server may go by a guess that what was foreseen is not there; then all of that is written.
+  ///   - presumption: whether a server may go by a guess that what was foreseen is not there; then all of that is written.
   static func write<T: Sendable>(
     to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [ForeseenKey] = [],
-    mayPresume: Bool = false, body: @Sendable (TransactionScope) async throws -> T
+    presumption: Presumption = .none, body: @Sendable (TransactionScope) async throws -> T
   ) async throws -> T {
     await store.giveWay()
     try store.requireOpen()
@@ -68,13 +68,47 @@ enum Transactions {
       return try await store.asking { try await body(scope) }
     }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
+    if presumption != .none, let work = try OpenWork(presumingOn: store.connection, foreseen) {
+      let result =
+        presumption == .thatAsks
+        ? try await store.asking { try await runPresuming(work, actionName: actionName, flags: flags, body) }
+        : try await runPresuming(work, actionName: actionName, flags: flags, body)
+      if let result { return result }
+    }
     return try await store.asking {
       try await runOutermost(
-        store: store, actionName: actionName, options: [], flags: flags, isBound: false, foreseeing: foreseen,
-        mayPresume: mayPresume
+        store: store, actionName: actionName, options: [], flags: flags, isBound: false, foreseeing: foreseen
       ) { scope, _ in
         try await body(scope)
       }
+    }
+  }
+
+  /// Whether a write may go by a guess, see `Engine.beginPresuming`.
+  enum Presumption {
+    case none
+    /// It asks nobody but its commit.
+    case thatAsksNobody
+    /// It may ask more, so it runs where one may wait.
+    case thatAsks
+  }
+
+  /// Runs a write by a guess; nil where that was wrong, or anything else has failed, which may be due to it.
+  private static func runPresuming<T>(
+    _ work: OpenWork, actionName: String, flags: CommitFlags, _ body: (TransactionScope) async throws -> T
+  ) async throws -> T? {
+    let scope = TransactionScope(writing: work, outer: current)
+    do {
+      let result = try await body(scope)
+      let commit = try await work.connection.committing {
+        try await scope.commitAsync(actionName: actionName, flags: flags)
+      }
+      _ = try await commit.finish(isDurable: true)
+      return result
+    } catch {
+      scope.cancel()
+      try Task.checkCancellation()
+      return nil
     }
   }
 
@@ -114,7 +148,7 @@ enum Transactions {
   private static func runOutermost<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true,
-    foreseeing foreseen: [ForeseenKey] = [], mayPresume: Bool = false,
+    foreseeing foreseen: [ForeseenKey] = [],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
@@ -122,7 +156,7 @@ enum Transactions {
     if connection.isServed {
       return try await runServed(
         isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isDurable: isDurable,
-        isBound: isBound, foreseeing: foreseen, mayPresume: mayPresume, body: body)
+        isBound: isBound, foreseeing: foreseen, body: body)
     }
     try await connection.turns.take()
     var hasTurn = true
@@ -162,15 +196,14 @@ enum Transactions {
   private static func runServed<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
     options: UnsafeTransactionOptions, flags: CommitFlags, isDurable: Bool, isBound: Bool,
-    foreseeing foreseen: [ForeseenKey], mayPresume: Bool,
+    foreseeing foreseen: [ForeseenKey],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
     let isRepeatable = !isBound || options.contains(.retriesConflicts)
     var attempts = 0
-    var mayPresume = mayPresume
     while true {
-      let work = try await OpenWork(servedBy: connection, foreseeing: foreseen, mayPresume: mayPresume)
+      let work = try await OpenWork(servedBy: connection, foreseeing: foreseen)
       let scope = TransactionScope(writing: work, outer: current)
       do {
         let result =
@@ -187,11 +220,6 @@ enum Transactions {
         }
         _ = try await commit.finish(isDurable: true)
         return result
-      } catch  where work.transaction.presumes {
-        // Whatever it was: it may be due to the guess.
-        scope.cancel()
-        mayPresume = false
-        try Task.checkCancellation()
       } catch let conflict as TransactionConflict {
         scope.cancel()
         attempts += 1

@@ -55,11 +55,12 @@ extension DatastoreCore {
       if let datastore = scope.conversion { throw StoreError.writing(whileConverting: datastore) }
       if !scope.isReading { return try requireSoundDeclaration() }
     }
-    try await store.asking {
-      // A server says what is new as the transaction begins, which looks again.
-      if store.connection.isServed, Transactions.current == nil, try fitsAsKnown() { return }
-      _ = try await ready()
+    guard store.connection.isServed, Transactions.current == nil else {
+      return try await store.asking { _ = try await ready() }
     }
+    // A server says what is new as the transaction begins, which looks again. What has fitted before is compared here, as bytes.
+    if fitting.withLock({ $0 != nil }), try fitsAsKnown() { return }
+    try await store.asking { if try !fitsAsKnown() { _ = try await ready() } }
   }
 
   /// Whether the store fits the declaration as far as this process has heard of it.

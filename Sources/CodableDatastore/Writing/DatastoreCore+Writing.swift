@@ -8,11 +8,15 @@ extension DatastoreCore {
     let prepared = try await prepare(instance, identifier: identifier)
     try await readyForWriting()
     return try await Transactions.write(
-      to: store, actionName: "persist \(key)", foreseeing: foreseen(prepared.key, prepared.values), mayPresume: true
+      to: store, actionName: "persist \(key)", foreseeing: foreseen(prepared.key, prepared.values),
+      presumption: hasUniqueIndex ? .thatAsks : .thatAsksNobody
     ) { scope in
       try await self.persist(prepared, touch: touch, in: scope)
     }
   }
+
+  /// Whether a commit must look for other records with the same values.
+  private var hasUniqueIndex: Bool { indexes.contains { $0.isUnique } }
 
   /// What a server is asked for as a write begins: the record, and its entries of some values.
   private func foreseen(_ identifier: [UInt8], _ values: [[[UInt8]]] = []) -> [ForeseenKey] {

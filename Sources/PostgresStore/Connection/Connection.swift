@@ -17,6 +17,9 @@ final class Connection: @unchecked Sendable {
   private let counters: RoundTrips
   private var prepared: Set<String> = []
   private(set) var isLost = false
+  /// Bytes of a copy that libpq holds, at most.
+  private var unsent = 0
+  private static let mostUnsent = 1 << 20
 
   /// Connects; takes at most as long as `connect_timeout` says for each host.
   init(_ url: ServerURL, program: String, counters: RoundTrips) throws(ServerError) {
@@ -194,9 +197,9 @@ final class Connection: @unchecked Sendable {
 
   // MARK: Bulk
 
-  /// Copies rows into a table; the columns and the table stand in `sql`, which ends with `(format binary)`. The bytes are those of whole
-  /// rows: the count of fields, then each field's length and bytes.
-  func copy(_ sql: String, _ rows: [UInt8]) throws(ServerError) {
+  /// Begins to copy rows into a table; the columns and the table stand in `sql`, which ends with `(format binary)`. The rows follow with
+  /// `put`, and `endCopy` ends it. Nothing else may be asked meanwhile.
+  func beginCopy(_ sql: String) throws(ServerError) {
     guard !isLost else { throw lost("it was lost before") }
     counters.add()
     // COPY is not for pipelines.
@@ -206,12 +209,15 @@ final class Connection: @unchecked Sendable {
     guard status == PGRES_COPY_IN else {
       let failure = error(begun, statement: 0)
       PQclear(begun)
-      try endCopy()
-      throw translate(failure)
+      try finishCopy(failure)
+      return
     }
     PQclear(begun)
     try put(Array("PGCOPY\n".utf8) + [0xFF, 0x0D, 0x0A, 0x00] + [UInt8](repeating: 0, count: 8))
-    try put(rows)
+  }
+
+  /// Ends a copy, and waits until all of it is there.
+  func endCopy() throws(ServerError) {
     try put([0xFF, 0xFF])
     while true {
       let ended = PQputCopyEnd(handle, nil)
@@ -220,21 +226,22 @@ final class Connection: @unchecked Sendable {
       try drain()
     }
     try drain()
-    var failure: SQLError?
+    try finishCopy(nil)
+  }
+
+  private func finishCopy(_ failure: SQLError?) throws(ServerError) {
+    var failure = failure
     while let result = try nextResult() {
       if PQresultStatus(result) != PGRES_COMMAND_OK, failure == nil { failure = error(result, statement: 0) }
       PQclear(result)
     }
+    unsent = 0
     guard PQenterPipelineMode(handle) == 1 else { throw lost() }
     if let failure { throw translate(failure) }
   }
 
-  private func endCopy() throws(ServerError) {
-    while let result = try nextResult() { PQclear(result) }
-    guard PQenterPipelineMode(handle) == 1 else { throw lost() }
-  }
-
-  private func put(_ bytes: [UInt8]) throws(ServerError) {
+  /// Sends whole rows: the count of fields, then each field's length and bytes. Waits only where much is under way already.
+  func put(_ bytes: [UInt8]) throws(ServerError) {
     while true {
       let put = bytes.withUnsafeBytes { bytes in
         PQputCopyData(handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
@@ -243,7 +250,10 @@ final class Connection: @unchecked Sendable {
       if put == 1 { break }
       try drain()
     }
-    if PQflush(handle) < 0 { throw lost() }
+    let rest = PQflush(handle)
+    guard rest >= 0 else { throw lost() }
+    unsent = rest == 0 ? 0 : unsent + bytes.count
+    if unsent > Self.mostUnsent { try drain() }
   }
 
   /// Sends what libpq holds, and takes in what the server says meanwhile, or both would wait for each other.
@@ -251,7 +261,10 @@ final class Connection: @unchecked Sendable {
     while true {
       let unsent = PQflush(handle)
       guard unsent >= 0 else { throw lost() }
-      if unsent == 0 { return }
+      if unsent == 0 {
+        self.unsent = 0
+        return
+      }
       try wait(forWriting: true, milliseconds: -1)
       guard PQconsumeInput(handle) == 1 else { throw lost() }
     }
@@ -286,13 +299,14 @@ final class Connection: @unchecked Sendable {
   }
 
   private func error(_ result: OpaquePointer, statement: Int) -> SQLError {
-    // PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY
+    // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY and PG_DIAG_TABLE_NAME
     func field(_ code: Character) -> String {
       PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
     }
     var message = field("M")
     if message.isEmpty { message = PQresultErrorMessage(result).map { String(cString: $0) } ?? "" }
-    return SQLError(state: field("C"), message: url.redact(Self.oneLine(message)), statement: statement)
+    return SQLError(
+      state: field("C"), message: url.redact(Self.oneLine(message)), statement: statement, table: field("t"))
   }
 
   private func translate(_ error: SQLError) -> ServerError {

@@ -38,29 +38,35 @@ final class Rows {
   func number(_ row: Int, _ column: Int) -> UInt64 { UInt64(bitPattern: int(row, column)) }
 
   /// An array of whole numbers.
-  func ints(_ row: Int, _ column: Int) -> [Int64] {
+  func ints(_ row: Int, _ column: Int) -> [Int64] { array(row, column) { Self.int($0) ?? 0 } }
+
+  /// An array of texts.
+  func texts(_ row: Int, _ column: Int) -> [String] { array(row, column) { String(decoding: $0, as: UTF8.self) } }
+
+  /// The elements of an array of one dimension, without its nulls.
+  private func array<Element>(
+    _ row: Int, _ column: Int, _ element: (UnsafeRawBufferPointer) -> Element
+  ) -> [Element] {
     guard let bytes = raw(row, column), bytes.count >= 20 else { return [] }
-    var values: [Int64] = []
+    var values: [Element] = []
     var position = 20
     while position + 4 <= bytes.count {
       let length = Int(
         Int32(truncatingIfNeeded: Self.int(UnsafeRawBufferPointer(rebasing: bytes[position..<position + 4])) ?? 0))
       position += 4
-      guard length > 0, position + length <= bytes.count else { continue }
-      values.append(Self.int(UnsafeRawBufferPointer(rebasing: bytes[position..<position + length])) ?? 0)
+      guard length >= 0, position + length <= bytes.count else { continue }
+      values.append(element(UnsafeRawBufferPointer(rebasing: bytes[position..<position + length])))
       position += length
     }
     return values
   }
 
   private static func int(_ bytes: UnsafeRawBufferPointer) -> Int64? {
-    var value: UInt64 = 0
-    for byte in bytes { value = value << 8 | UInt64(byte) }
     switch bytes.count {
-    case 2: return Int64(Int16(truncatingIfNeeded: value))
-    case 4: return Int64(Int32(truncatingIfNeeded: value))
-    case 8: return Int64(bitPattern: value)
-    default: return nil
+    case 2: Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+    case 4: Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
+    case 8: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+    default: nil
     }
   }
 }

@@ -17,6 +17,8 @@ package enum ServerError: Error, Hashable, Sendable {
   /// The schema holds tables of something else.
   case notAStore(schema: String, tables: [String])
   case newerFormat(version: Int, features: UInt64)
+  /// Tables of an earlier version, which is not read any more.
+  case olderFormat(version: Int)
   case readOnly(reason: String)
   /// Others changed what the transaction read.
   case conflict(TransactionConflict)
@@ -50,6 +52,8 @@ package struct SQLError: Error, Hashable, Sendable {
   package var message: String
   /// Which statement of an exchange failed, from 0.
   var statement = 0
+  /// The table that it was about, where the engine tells.
+  var table = ""
 }
 
 /// A commit's random name, by which its outcome is found out after a connection was lost.
@@ -57,7 +61,9 @@ package struct CommitToken: Hashable, Sendable {
   package var bytes: [UInt8]
 
   static func random() -> CommitToken {
-    CommitToken(bytes: (0..<16).map { _ in UInt8.random(in: .min ... .max) })
+    var bytes: [UInt8] = []
+    for _ in 0..<2 { SQLValue.append(UInt64.random(in: .min ... .max), to: &bytes) }
+    return CommitToken(bytes: bytes)
   }
 }
 
@@ -80,6 +86,9 @@ extension ServerError: CustomStringConvertible {
       features == 0
         ? "the store has format version \(version), which is newer than this program"
         : "the store needs features (0x\(String(features, radix: 16))) that this program does not know"
+    case .olderFormat(let version):
+      "the store has format version \(version), which this program no longer reads: "
+        + "strata copy URL PATH of the program that made it, and strata copy PATH URL of this one, bring it here"
     case .readOnly(let reason): "the store can only be read: \(reason)"
     case .conflict(let conflict):
       "somebody else changed what was read since commit #\(conflict.asOf)"
@@ -112,7 +121,7 @@ extension ServerError: CustomStringConvertible {
   package var exitStatus: Int32 {
     switch self {
     case .invalidURL: 2
-    case .newerFormat, .damaged: 3
+    case .newerFormat, .olderFormat, .damaged: 3
     default: 1
     }
   }

@@ -260,19 +260,18 @@ package struct HistoryUpload {
     try send()
     var cursor = tree.cursor()
     try cursor.seekToStart()
-    while cursor.current != nil {
-      var rows = CopyRows()
-      var chunk = WriteChunk()
-      while let entry = cursor.current, rows.bytes.count < 4 << 20, !chunk.isFull {
-        let key = entry.key.array
-        try check(key)
-        chunk.add(DraftWrite(TreeKey(tree: target, key: key), try write(entry.payload, in: tree)), step: 1)
-        rows.add(chunk.puts.count - 1, of: chunk, number: number)
-        try cursor.next()
-      }
-      if let values = chunk.valuesPart { try connection.exchange([Flush.writing([values], count: 1, tables)]) }
-      try connection.copy(tables.sql(CopyRows.sql), rows.bytes)
+    var rows = CopyRows()
+    var copies = false
+    while let entry = cursor.current {
+      let key = entry.key.array
+      try check(key)
+      rows.add(
+        DraftWrite(TreeKey(tree: target, key: key), try write(entry.payload, in: tree)), number: number, isFirst: true)
+      if rows.isFull { try rows.send(over: connection, tables, copies: &copies) }
+      try cursor.next()
     }
+    try rows.send(over: connection, tables, copies: &copies)
+    if copies { try connection.endCopy() }
     guard isCounted, tree.kind == .records else { return }
     waiting.append(
       tables.statement(

@@ -147,6 +147,8 @@ package final class EngineTransaction: WriteTransaction {
       case .served(let record): .record(writtenBy: record.commit)
       case .entry(let reference): .record(writtenBy: reference.offset.bytes)
       }
+    let isNew = try onServer { () throws(ServerError) in try transaction.insertIfOwn(key, payload, in: name) }
+    if let isNew { return isNew }
     let old = try onServer { () throws(ServerError) in try transaction.find(key, in: name) }
     if let old, old.payload == payload { return false }
     try onServer { () throws(ServerError) in try transaction.insert(key, payload, in: name) }
@@ -181,9 +183,7 @@ package final class EngineTransaction: WriteTransaction {
 
   package var asksServer: Bool { true }
 
-  package var presumes: Bool { presumed != nil }
-
-  package func lacks(_ keys: [ForeseenKey]) -> Bool { transaction.lacks(keys) }
+  package func asksNobody(writing keys: [ForeseenKey]) -> Bool { transaction.asksNobody(writing: keys) }
 
   package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
     try onServer { () throws(ServerError) in try transaction.foresee(keys) }
@@ -232,10 +232,42 @@ package final class EngineTransaction: WriteTransaction {
 
   // MARK: Ending
 
-  package var isChanged: Bool { transaction.isChanged || restores.withLock { $0 } != nil }
   package var changeCounts: [ChangeCounts] { transaction.changeCounts }
 
   package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? {
+    let info = try serverInfo(info)
+    let commit: ServerCommit?
+    do throws(ServerError) {
+      commit = try transaction.commit(info)
+    } catch {
+      throw failed(error)
+    }
+    return committed(commit)
+  }
+
+  package nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit? {
+    let info = try serverInfo(info)
+    let commit: ServerCommit?
+    do throws(ServerError) {
+      commit = try await transaction.commitAsync(info)
+    } catch {
+      throw failed(error)
+    }
+    return committed(commit)
+  }
+
+  private func committed(_ commit: ServerCommit?) -> PendingCommit? {
+    let mayHaveOtherRecords = restores.withLock { $0 } != nil || hasOtherRecords.load(ordering: .relaxed)
+    if commit != nil, mayHaveOtherRecords { engine.keepReporting() }
+    return commit.map { PendingCommit(durable: $0.number) }
+  }
+
+  private func failed(_ error: ServerError) -> StorageError {
+    if let presumed { engine.note(presumed, isNew: false) }
+    return StorageError(error)
+  }
+
+  private func serverInfo(_ info: CommitInfo) throws(StorageError) -> ServerCommitInfo {
     let number = base.number
     guard info.identity == nil, info.pedigree == nil, info.head == nil, info.movesHead ?? true,
       info.parents.map({ $0 == (number == 0 ? [] : [number]) }) ?? true
@@ -247,18 +279,9 @@ package final class EngineTransaction: WriteTransaction {
     var flags = info.flags
     if restored != nil { flags.insert(.restore) }
     if info.undoes != nil { flags.insert(.undo) }
-    let commit: ServerCommit?
-    do throws(ServerError) {
-      commit = try transaction.commit(
-        ServerCommitInfo(
-          date: info.date, action: info.action.withoutZeros, program: info.program?.withoutZeros,
-          author: info.author?.withoutZeros, flags: flags, undoes: info.undoes, restores: restored, names: info.names))
-    } catch {
-      if let presumed { engine.note(presumed, isNew: false) }
-      throw StorageError(error)
-    }
-    if commit != nil, restored != nil || hasOtherRecords.load(ordering: .relaxed) { engine.keepReporting() }
-    return commit.map { PendingCommit(durable: $0.number) }
+    return ServerCommitInfo(
+      date: info.date, action: info.action.withoutZeros, program: info.program?.withoutZeros,
+      author: info.author?.withoutZeros, flags: flags, undoes: info.undoes, restores: restored, names: info.names)
   }
 
   package func cancel() { transaction.cancel() }

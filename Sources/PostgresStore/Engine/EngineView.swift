@@ -113,10 +113,10 @@ extension ServedRecord {
 protocol ServerEntries: Sendable {
   func find(_ keys: [[UInt8]]) throws(ServerError) -> [ServerEntry?]
   func page(_ range: KeyRange, limit: Int, isReversed: Bool) throws(ServerError) -> [ServerEntry]
-  /// The same, each with the record that the end of its key names, where that comes without another round trip.
+  /// Its keys, each with the record that its end names, where that comes without another round trip.
   func page(
     _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
-  ) throws(ServerError) -> [(entry: ServerEntry, record: ServerEntry?)]
+  ) throws(ServerError) -> [KeyWithRecord]
   func count(_ range: KeyRange) throws(ServerError) -> UInt64
   /// How many entries lie before a key, as a place to go to.
   func rank(of key: [UInt8]) throws(ServerError) -> UInt64
@@ -134,8 +134,8 @@ extension ServerTree: ServerEntries {
 extension DraftTree: ServerEntries {
   func page(
     _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
-  ) throws(ServerError) -> [(entry: ServerEntry, record: ServerEntry?)] {
-    try page(range, limit: limit, isReversed: isReversed).map { ($0, nil) }
+  ) throws(ServerError) -> [KeyWithRecord] {
+    try page(range, limit: limit, isReversed: isReversed).map { KeyWithRecord(key: $0.key, record: nil) }
   }
 
   func rank(of key: [UInt8]) throws(ServerError) -> UInt64 { try counted(KeyRange(to: key)) }
@@ -248,29 +248,35 @@ extension EngineEntries {
 
   /// The rows of a page of an index. Records that did not come along are asked for.
   func rows(
-    _ page: [(entry: ServerEntry, record: ServerEntry?)],
+    _ page: [KeyWithRecord],
     in records: (
       number: Int32, find: @Sendable ([[UInt8]]) throws(ServerError) -> [ServerEntry?]
     )
   ) throws(ServerError) -> [PageRow] {
-    let wanted = page.map { engine.record(name, $0.entry.key)?.key }
-    var found = zip(page, wanted).map { pair, key in pair.record?.key == key ? pair.record : nil }
-    let missing = page.indices.filter { found[$0] == nil && wanted[$0] != nil }
-    if !missing.isEmpty {
-      let answers = try records.find(missing.compactMap { wanted[$0] })
-      for (place, answer) in zip(missing, answers) { found[place] = answer }
-    }
-    return zip(page, found).map { pair, record in
-      var row = PageRow(key: Bytes(pair.entry.key), record: nil)
-      if let record, case .bytes(let bytes) = record.payload {
-        let value = Bytes(bytes)
-        row.record =
-          ServedRecord(
-            tree: UInt32(bitPattern: records.number), key: Bytes(record.key), commit: record.written, value: { value }
-          ).reference
+    let tree = UInt32(bitPattern: records.number)
+    var missing: [(place: Int, key: [UInt8])] = []
+    var rows: [PageRow] = []
+    rows.reserveCapacity(page.count)
+    for (place, row) in page.enumerated() {
+      rows.append(PageRow(key: Bytes(row.key), record: nil))
+      guard let key = engine.record(name, row.key)?.key else { continue }
+      // What came along is the record of the key's end, as the server finds that.
+      guard let record = row.record, ServerTree.endOfKey(row.key)?.elementsEqual(key) == true else {
+        missing.append((place, key))
+        continue
       }
-      return row
+      rows[place].record =
+        ServedRecord(tree: tree, key: Bytes(key), commit: record.written, value: { record.value }).reference
     }
+    guard !missing.isEmpty else { return rows }
+    let found = try records.find(missing.map(\.key))
+    for (place, record) in zip(missing.map(\.place), found) {
+      guard let record, case .bytes(let bytes) = record.payload else { continue }
+      let value = Bytes(bytes)
+      rows[place].record =
+        ServedRecord(tree: tree, key: Bytes(record.key), commit: record.written, value: { value }).reference
+    }
+    return rows
   }
 }
 
@@ -346,24 +352,17 @@ final class EngineTree: ServedTree {
     try onServer { () throws(ServerError) in
       let range = KeyRange(from: request.lower, to: request.upper)
       guard let name = request.records else {
-        if let page = foreseen(request, records: nil) { return entries.rows(page.map(\.entry)) }
+        if case .page(request, tree: entries.tree, let page)? = foreseen { return entries.rows(page) }
         return entries.rows(try source.page(range, limit: request.limit, isReversed: request.isReversed))
       }
       guard let records = try entries.records(name) else { return [] }
-      if let page = foreseen(request, records: records.number) { return try entries.rows(page, in: records) }
+      if case .pageWithRecords(request, tree: entries.tree, records: records.number, let page)? = foreseen {
+        return try entries.rows(page, in: records)
+      }
       let page = try source.page(
         range, limit: request.limit, isReversed: request.isReversed, records: records.number)
       return try entries.rows(page, in: records)
     }
-  }
-
-  private func foreseen(
-    _ request: PageRequest, records: Int32?
-  ) -> [(entry: ServerEntry, record: ServerEntry?)]? {
-    guard case .page(let asked, let tree, let number, let page)? = foreseen, asked == request, tree == entries.tree,
-      number == records
-    else { return nil }
-    return page
   }
 
   func bound(atRank rank: UInt64) throws(StorageError) -> [UInt8]? {

@@ -89,7 +89,7 @@ package final class ServerEngine: Engine {
       slowness.subtract(1, ordering: .relaxed)
       return nil
     }
-    return server.ask(foresight) { [weak self] in self?.slowness.store(100, ordering: .relaxed) }
+    return server.ask(foresight) { [weak self] in self?.slowness.store(CommitQueue.countAfterSlow, ordering: .relaxed) }
   }
 
   /// Only the server knows whether others have committed.
@@ -167,11 +167,8 @@ package final class ServerEngine: Engine {
     return try result.get()
   }
 
-  package func beginBlocking(
-    foreseeing keys: [ForeseenKey], mayPresume: Bool
-  ) throws(StorageError) -> EngineTransaction {
+  package func beginBlocking(foreseeing keys: [ForeseenKey]) throws(StorageError) -> EngineTransaction {
     try onServer { () throws(ServerError) in
-      if mayPresume, let transaction = try presuming(keys) { return transaction }
       let (view, answer) = try server.refresh(foreseeing: .keys(keys))
       let transaction = try server.begin(on: view)
       if case .keys(let found)? = answer {
@@ -184,6 +181,10 @@ package final class ServerEngine: Engine {
       }
       return EngineTransaction(transaction, self)
     }
+  }
+
+  package func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> EngineTransaction? {
+    try onServer { () throws(ServerError) in try presuming(keys) }
   }
 
   /// A transaction on the newest state that is known, for a record that is taken to be new; nil where there is no reason for that.
@@ -281,7 +282,7 @@ extension StorageError {
     case .transactionEnded: self = .transactionEnded
     case .unreachable, .connectionLost: self = .server(.unreachable, reason: error.description)
     case .unknownOutcome: self = .server(.outcomeUnknown, reason: error.description)
-    case .newerFormat, .damaged: self = .server(.damaged, reason: error.description)
+    case .newerFormat, .olderFormat, .damaged: self = .server(.damaged, reason: error.description)
     default: self = .server(.refused, reason: error.description)
     }
   }

@@ -6,7 +6,8 @@ struct ReadAhead: Sendable {
   /// What the newest state has for what was foreseen.
   enum Answer: Sendable {
     case keys([TreeKey: ServerEntry?])
-    case page(PageRequest, tree: Int32, records: Int32?, [(entry: ServerEntry, record: ServerEntry?)])
+    case page(PageRequest, tree: Int32, [ServerEntry])
+    case pageWithRecords(PageRequest, tree: Int32, records: Int32, [KeyWithRecord])
   }
 
   /// By the numbers of the trees as they were when last heard of. Where one was replaced meanwhile, nobody will look for the answer.
@@ -36,7 +37,7 @@ struct ReadAhead: Sendable {
 
   /// `current` alone is the newest state, and within one statement the number of that is known.
   ///
-  /// - Parameter newest: the newest state that is known. Of another one the head comes along with keys: `head` tells it.
+  /// - Parameter newest: the newest state that is known. Of another one the head comes along with keys: `news` tells it.
   func statement(_ tables: Tables, known newest: UInt64) -> Statement {
     let newest = SQLValue.int(Int64(bitPattern: newest))
     switch question {
@@ -44,8 +45,7 @@ struct ReadAhead: Sendable {
       return tables.statement(
         "findNewest",
         """
-        select s.newest, 1, \(ServerEntry.columns("e")), \(ServerCommit.columns)
-        from {store} s left join {commit} c on c.number = s.head and s.newest <> $1
+        select \(News.columns), \(ServerEntry.columns("e")) from {store} s
           left join {current} e on e.tree = $2 and e.key = $3
         where s.one
         """, [newest, .int32(places[0].tree), .bytes(places[0].key)])
@@ -53,8 +53,7 @@ struct ReadAhead: Sendable {
       return tables.statement(
         "findAllNewest",
         """
-        select s.newest, k.place::integer, \(ServerEntry.columns("e")), \(ServerCommit.columns)
-        from {store} s left join {commit} c on c.number = s.head and s.newest <> $1
+        select \(News.columns), \(ServerEntry.columns("e")), k.place::integer from {store} s
           cross join unnest($2::integer[], $3::bytea[]) with ordinality k (tree, key, place)
           left join {current} e on e.tree = k.tree and e.key = k.key
         where s.one
@@ -63,55 +62,86 @@ struct ReadAhead: Sendable {
       let order = request.isReversed ? "desc" : "asc"
       let range = KeyRange(from: request.lower, to: request.upper)
       var parameters: [SQLValue] = [.int32(tree)] + range.parameters + [.int(Int64(request.limit))]
-      var (columns, join) = ("", "")
+      var (columns, join) = (ServerEntry.columns("e"), "")
       if let records {
-        columns = ", \(ServerEntry.columns("r"))"
-        join = """
-          left join lateral (
-            select k.* from {current} k where k.tree = $5 and k.key = \(ServerTree.endOfKey("e"))) r on true
-          """
+        columns = KeyWithRecord.columns("e", "r")
+        join = "left join {current} r on r.tree = $5 and r.key = \(ServerTree.endOfKey("e"))"
         parameters.append(.int32(records))
       }
+      // The order of the answer is seen to here: the server would sort what its index has sorted.
       return tables.statement(
         "pageNewest\(request.isReversed ? "Back" : "")\(records == nil ? "" : "WithRecords")",
         """
-        select s.newest, \(ServerEntry.columns("e"))\(columns) from {store} s
+        select s.newest, \(columns) from {store} s
           left join lateral (
-            select c.* from {current} c where c.tree = $1 and c.key >= $2 and c.key < $3
+            select \(records == nil ? "c.*" : "c.key") from {current} c where c.tree = $1 and c.key >= $2 and c.key < $3
             order by c.key \(order) limit $4) e on true
           \(join)
-        where s.one order by e.key \(order)
+        where s.one
         """, parameters)
     }
   }
 
-  /// Whether the head comes along.
-  var tellsHead: Bool { if case .keys = question { true } else { false } }
-
-  /// The head that came along; nil where it is still the known one.
-  func head(_ rows: Rows) -> ServerCommit? {
-    let column = 2 + ServerEntry.columnCount
-    return rows.count > 0 && !rows.isNull(0, column) ? ServerCommit(rows, 0, at: column) : nil
-  }
+  /// Whether what is new comes along.
+  var tellsNews: Bool { if case .keys = question { true } else { false } }
 
   /// The answer, where it is one of this state.
   func answer(_ rows: Rows, asOf newest: UInt64) -> Answer? {
     guard rows.count > 0, rows.number(0, 0) == newest else { return nil }
     switch question {
     case .keys(let places):
+      let column = News.columnCount
+      if places.count == 1 { return .keys([places[0]: ServerEntry(rows, 0, at: column)]) }
       var found: [TreeKey: ServerEntry?] = [:]
       for row in 0..<rows.count {
-        let place = Int(rows.int(row, 1)) - 1
-        if places.indices.contains(place) { found.updateValue(ServerEntry(rows, row, at: 2), forKey: places[place]) }
+        let place = Int(rows.int(row, column + ServerEntry.columnCount)) - 1
+        guard places.indices.contains(place) else { continue }
+        found.updateValue(ServerEntry(rows, row, at: column), forKey: places[place])
       }
       return .keys(found)
     case .page(let request, let tree, let records):
-      let pairs =
-        records == nil
-        ? (0..<rows.count).compactMap { row in ServerEntry(rows, row, at: 1).map { (entry: $0, record: nil) } }
-        : ServerTree.pairs(rows, at: 1)
-      return .page(request, tree: tree, records: records, pairs)
+      let isReversed = request.isReversed
+      if let records {
+        let pairs = (0..<rows.count).compactMap { KeyWithRecord(rows, $0, at: 1) }
+        return .pageWithRecords(
+          request, tree: tree, records: records, Self.inOrder(pairs, isReversed: isReversed) { $0.key })
+      }
+      let entries = (0..<rows.count).compactMap { ServerEntry(rows, $0, at: 1) }
+      return .page(request, tree: tree, Self.inOrder(entries, isReversed: isReversed) { $0.key })
     }
+  }
+
+  /// Rows in the order of their keys, in which they mostly come.
+  private static func inOrder<Row>(_ rows: [Row], isReversed: Bool, _ key: (Row) -> [UInt8]) -> [Row] {
+    func isBefore(_ left: Row, _ right: Row) -> Bool {
+      isReversed ? key(right).precedes(key(left)) : key(left).precedes(key(right))
+    }
+    for place in rows.indices.dropFirst() where !isBefore(rows[place - 1], rows[place]) {
+      return rows.sorted(by: isBefore)
+    }
+    return rows
+  }
+}
+
+/// What a server says of its newest state to who knows an older one, in a few columns.
+struct News {
+  var newest: UInt64
+  /// The newest commit that changed a tree itself.
+  var trees: UInt64
+  /// Nil where the newest state is the known one, or has no commit.
+  var head: ServerCommit?
+
+  /// `$1` is the newest state that is known, `s` the row of the store.
+  static let columns = """
+    s.newest, s.trees, case when s.newest <> $1 then
+      (select \(ServerCommit.asTexts) from {commit} c where c.number = s.head) end
+    """
+  static let columnCount = 3
+
+  init(_ rows: Rows) {
+    newest = rows.number(0, 0)
+    trees = rows.number(0, 1)
+    head = rows.isNull(0, 2) ? nil : ServerCommit(texts: rows.texts(0, 2))
   }
 }
 
@@ -148,20 +178,12 @@ struct NewestQuestion: Sendable {
   let catalog: ServerCatalog
 
   func statements(_ tables: Tables) -> [Statement] {
-    var statements: [Statement] = []
-    if ahead?.tellsHead != true {
-      statements.append(
-        tables.statement(
-          "head",
-          "select \(ServerCommit.columns), s.newest from {store} s left join {commit} c on c.number = s.head where s.one",
-          []))
-    } else if let ahead {
-      statements.append(ahead.statement(tables, known: newest))
-    }
-    // After the head: it may tell of more trees than belong to it, never of fewer.
-    statements.append(catalog.missing(tables))
-    if let ahead, !ahead.tellsHead { statements.append(ahead.statement(tables, known: newest)) }
-    return statements
+    let known = SQLValue.int(Int64(bitPattern: newest))
+    let news = tables.statement("news", "select \(News.columns) from {store} s where s.one", [known])
+    // After the news: it may tell of more trees than belong to them, never of fewer.
+    guard let ahead else { return [news, catalog.missing(tables)] }
+    let statement = ahead.statement(tables, known: newest)
+    return ahead.tellsNews ? [statement] : [news, statement]
   }
 }
 
@@ -189,18 +211,14 @@ extension ServerStore {
     _ rows: [Rows], of question: NewestQuestion
   ) throws(ServerError) -> (view: ServerView, answer: ReadAhead.Answer?) {
     guard rows[0].count > 0 else { throw .damaged(what: "the row of the store is missing") }
-    guard let ahead = question.ahead, ahead.tellsHead else {
-      let head = rows[0].isNull(0, 0) ? nil : ServerCommit(rows[0], 0)
-      take(
-        head: head, newest: rows[0].number(0, ServerCommit.columnCount), trees: rows[1], since: question.catalog.upTo)
-      let view = self.head
-      return (view, rows.count > 2 ? question.ahead?.answer(rows[2], asOf: view.asOf) : nil)
+    let news = News(rows[0])
+    let head = news.newest == question.newest ? question.head : news.head
+    guard let ahead = question.ahead else {
+      take(head: head, newest: news.newest, trees: rows[1], since: question.catalog.upTo)
+      return (self.head, nil)
     }
-    let newest = rows[0].number(0, 0)
-    take(
-      head: newest == question.newest ? question.head : ahead.head(rows[0]), newest: newest, trees: rows[1],
-      since: question.catalog.upTo)
+    take(head: head, newest: news.newest, treesChangedAt: news.trees)
     let view = self.head
-    return (view, ahead.answer(rows[0], asOf: view.asOf))
+    return (view, ahead.answer(rows[rows.count - 1], asOf: view.asOf))
   }
 }

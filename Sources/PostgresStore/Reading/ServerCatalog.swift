@@ -20,17 +20,15 @@ struct ServerCatalog: Sendable {
 
   static let columns = "t.tree, t.born, t.died, t.name, t.kind, t.attributes"
 
-  /// What brings the catalog from the commit that it knows to the newest one.
-  ///
-  /// - Parameter count: so many commits behind what is known have changed no tree, and where there are no others, no tree is looked at.
-  func missing(_ tables: Tables, after count: UInt64? = 0) -> Statement {
+  /// What brings the catalog from the commit that it knows to the newest one. No tree is looked at where none has changed.
+  func missing(_ tables: Tables) -> Statement {
     tables.statement(
       "catalog",
       """
       select \(Self.columns) from {store} s
         join {tree} t on t.born > $1 or (t.died > $1 and t.died < \(Tables.never)) or $1 = 0
-      where s.one and s.newest <> $2
-      """, [.int(Int64(bitPattern: upTo)), .int(count.map { Int64(bitPattern: upTo + $0) } ?? -1)])
+      where s.one and s.trees > $1
+      """, [.int(Int64(bitPattern: upTo))])
   }
 
   /// Takes what `missing` answered, which told of everything up to a commit.
@@ -47,6 +45,11 @@ struct ServerCatalog: Sendable {
       rows[row.name] = known
     }
     upTo = max(upTo, commit)
+  }
+
+  /// Takes note that the last commit which changed a tree is one, of a state. Where it is not known, nothing is.
+  mutating func take(changedAt commit: UInt64, of state: UInt64) {
+    if commit <= upTo { upTo = max(upTo, state) }
   }
 
   func row(_ name: TreeName, at commit: UInt64) -> Row? { rows[name]?.first { $0.isAlive(at: commit) } }

@@ -31,6 +31,10 @@ package struct ServerCommit: Hashable, Sendable {
   static let columns =
     "c.number, c.origin, c.origin_number, c.parents, c.date, c.action, c.program, c.author, c.flags, c.undoes, c.restores, c.bytes, c.pedigree"
   static let columnCount = 13
+
+  /// The same as one column of texts, for an answer of which it is seldom a part: each column costs its share whether it is null or not.
+  static let asTexts =
+    "array[" + columns.split(separator: ",").map { "\($0)::text" }.joined(separator: ",") + "]"
 }
 
 extension ServerCommit {
@@ -46,6 +50,23 @@ extension ServerCommit {
       restores: rows.int(row, column + 10) == 0 ? nil : rows.number(row, column + 10),
       bytes: rows.number(row, column + 11),
       pedigree: Pedigree(text: rows.text(row, column + 12)))
+  }
+}
+
+extension ServerCommit {
+  /// One that came as texts; nil where it did not.
+  init?(texts: [String]) {
+    guard texts.count == Self.columnCount else { return nil }
+    func number(_ place: Int) -> Int64 { Int64(texts[place]) ?? 0 }
+    self.init(
+      number: UInt64(bitPattern: number(0)), origin: UInt64(bitPattern: number(1)),
+      originNumber: UInt64(bitPattern: number(2)),
+      parents: texts[3].split { "{},".contains($0) }.compactMap { Int64($0).map { UInt64(bitPattern: $0) } },
+      date: number(4), action: texts[5], program: texts[6], author: texts[7],
+      flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: number(8))),
+      undoes: number(9) == 0 ? nil : UInt64(bitPattern: number(9)),
+      restores: number(10) == 0 ? nil : UInt64(bitPattern: number(10)), bytes: UInt64(bitPattern: number(11)),
+      pedigree: Pedigree(text: texts[12]))
   }
 }
 

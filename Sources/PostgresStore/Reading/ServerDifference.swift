@@ -75,7 +75,7 @@ package struct ServerDifferenceCursor: Sendable {
           select h.key from {history} h where h.tree = $1 and h.died > $2 and h.died <= $3
             and \(Tables.unindexed("h")) >= $4
           union
-          select c.key from {current} c where c.tree = $1 and c.inserted > $2 and c.inserted <= $3
+          select c.key from {current} c where c.tree = $1 and \(Tables.isInserted("c", after: "$2")) and c.inserted <= $3
             and \(Tables.unindexed("c")) >= $4
           union
           select h.key from {history} h

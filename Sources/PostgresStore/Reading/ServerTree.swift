@@ -21,8 +21,12 @@ package struct ServerEntry: Hashable, Sendable {
 extension ServerEntry {
   /// The columns of an entry alias, from its kind on.
   static func columns(_ alias: String) -> String {
-    "\(alias).key, \(alias).kind, coalesce(\(alias).payload, (select v.bytes from {value} v where v.number = \(alias).value)), "
-      + "\(alias).born, \(alias).written"
+    "\(alias).key, \(alias).kind, \(payload(alias)), \(alias).born, \(alias).written"
+  }
+
+  /// What an entry alias holds, wherever that lies.
+  static func payload(_ alias: String) -> String {
+    "case when \(alias).value is null then \(alias).payload else (select v.bytes from {value} v where v.number = \(alias).value) end"
   }
 
   static let columnCount = 5
@@ -41,6 +45,26 @@ extension ServerEntry {
   }
 }
 
+/// A key of an index with the record that its end names, and no more of either than is looked at.
+struct KeyWithRecord: Sendable {
+  var key: [UInt8]
+  /// Nil where there is none.
+  var record: (value: Bytes, written: UInt64)?
+
+  static func columns(_ entry: String, _ record: String) -> String {
+    "\(entry).key, \(record).written, \(ServerEntry.payload(record))"
+  }
+
+  init(key: [UInt8], record: (value: Bytes, written: UInt64)?) { (self.key, self.record) = (key, record) }
+
+  /// Nil where the columns are null.
+  init?(_ rows: Rows, _ row: Int, at column: Int) {
+    guard let key = rows.bytes(row, column) else { return nil }
+    self.key = key
+    if let value = rows.bytes(row, column + 2) { record = (Bytes(value), rows.number(row, column + 1)) }
+  }
+}
+
 /// A range of keys, from the lower bound on, up to the upper one and without it.
 package struct KeyRange: Hashable, Sendable {
   package var lower: [UInt8]
@@ -56,7 +80,7 @@ package struct KeyRange: Hashable, Sendable {
   package static func only(_ key: [UInt8]) -> KeyRange { KeyRange(from: key, to: key + [0]) }
 
   package func contains(_ key: [UInt8]) -> Bool {
-    !key.lexicographicallyPrecedes(lower) && (upper.map { key.lexicographicallyPrecedes($0) } ?? true)
+    !key.precedes(lower) && (upper.map { key.precedes($0) } ?? true)
   }
 
   /// No key of a store is as great.
@@ -139,25 +163,16 @@ package struct ServerTree: Sendable {
     return (0..<rows.count).compactMap { ServerEntry(rows, $0) }
   }
 
-  /// As `page`, each entry with the record of another tree that the end of its key names.
+  /// The keys of a page, each with the record of another tree that its end names.
   func page(
     _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
-  ) throws(ServerError) -> [(entry: ServerEntry, record: ServerEntry?)] {
+  ) throws(ServerError) -> [KeyWithRecord] {
     let rows = try store.read(
       store.tables.statement(
         isReversed ? "pageBackWithRecords" : "pageWithRecords",
         Self.page(lower: "$3", isReversed: isReversed, records: "$6"),
         [number, commit] + range.parameters + [.int(Int64(limit)), .int32(records)]), asOf: asOf)
-    return Self.pairs(rows, at: 0)
-  }
-
-  /// Entries with their records, from a column on; rows without an entry are left out.
-  static func pairs(_ rows: Rows, at column: Int) -> [(entry: ServerEntry, record: ServerEntry?)] {
-    (0..<rows.count).compactMap { row in
-      ServerEntry(rows, row, at: column).map { entry in
-        (entry, ServerEntry(rows, row, at: column + ServerEntry.columnCount))
-      }
-    }
+    return (0..<rows.count).compactMap { KeyWithRecord(rows, $0, at: 0) }
   }
 
   /// The identifier that ends the key of an index's entry, with its length in the last two bytes; null where there is none.
@@ -168,6 +183,13 @@ package struct ServerTree: Sendable {
       case when \(count) >= 2 then
         case when \(length) <= \(count) - 2 then substr(\(alias).key, \(count) - 1 - \(length), \(length)) end end
       """
+  }
+
+  /// The same of a key that is here.
+  static func endOfKey(_ key: [UInt8]) -> ArraySlice<UInt8>? {
+    guard key.count >= 2 else { return nil }
+    let length = Int(key[key.count - 2]) << 8 | Int(key[key.count - 1])
+    return length <= key.count - 2 ? key[(key.count - 2 - length)..<(key.count - 2)] : nil
   }
 
   /// Entries from a rank on, in order.
@@ -198,7 +220,7 @@ package struct ServerTree: Sendable {
     let end =
       if let records {
         """
-        select \(ServerEntry.columns("e")), \(ServerEntry.columns("r"))
+        select \(KeyWithRecord.columns("e", "r"))
         from (select u.* from \(all) u order by u.key \(order) limit $5) e
           left join lateral \(alive(records, endOfKey("e"), "$2")) r on true
         order by e.key \(order)
@@ -222,7 +244,7 @@ package struct ServerTree: Sendable {
   private static let keyAtRank = """
     (select * from (
        select c.key from {current} c where c.tree = $1 and not \(hasDeaths)
-         and not exists (select 1 from {current} i where i.tree = $1 and i.inserted > $2)
+         and not exists (select 1 from {current} i where i.tree = $1 and \(Tables.isInserted("i", after: "$2")))
        order by c.key offset $3 limit 1) a
      union all
      select * from (
@@ -230,7 +252,7 @@ package struct ServerTree: Sendable {
          select c.key from {current} c where c.tree = $1 and c.born <= $2
          union all
          select h.key from {history} h where h.tree = $1 and h.born <= $2 and h.died > $2) u
-       where \(hasDeaths) or exists (select 1 from {current} i where i.tree = $1 and i.inserted > $2)
+       where \(hasDeaths) or exists (select 1 from {current} i where i.tree = $1 and \(Tables.isInserted("i", after: "$2")))
        order by u.key offset $3 limit 1) b)
     """
 
@@ -243,7 +265,7 @@ package struct ServerTree: Sendable {
         "count",
         """
         select (select count(*) from {current} c where c.tree = $1 and c.key >= $3 and c.key < $4)
-          - (select count(*) from {current} c where c.tree = $1 and c.inserted > $2
+          - (select count(*) from {current} c where c.tree = $1 and \(Tables.isInserted("c", after: "$2"))
               and \(Tables.unindexed("c")) >= $3 and \(Tables.unindexed("c")) < $4)
           + (select count(*) from {history} h
              where h.tree = $1 and h.died > $2 and h.born <= $2

@@ -43,8 +43,9 @@ struct SchemaSurvey {
 }
 
 extension ServerStore {
-  /// The version of the tables that this program writes, and the highest that it reads.
-  static let format: Int64 = 1
+  /// The version of the tables that this program reads and writes. The first one did not tell when trees changed: who goes by that must
+  /// not share a store with programs that do not say it.
+  static let format: Int64 = 2
   static let magic = "strata"
 
   /// Opens the store in the URL's schema.
@@ -74,6 +75,7 @@ extension ServerStore {
     }
     let (format, features) = (rows[0].int(0, 1), rows[0].number(0, 2))
     guard format <= Self.format, features == 0 else { throw .newerFormat(version: Int(format), features: features) }
+    guard format == Self.format else { throw .olderFormat(version: Int(format)) }
     var reason: String?
     if isReadOnly {
       reason = "it was opened for reading only"
@@ -97,8 +99,8 @@ extension ServerStore {
     statements.append(
       tables.statement(
         """
-        insert into {store} (magic, format, features, identity, origin, created, newest, head, parent, oldest, next_tree)
-        values ($1, $2, 0, $3, $4, $5, 0, 0, 0, 0, 1)
+        insert into {store} (magic, format, features, identity, origin, created, newest, head, parent, oldest, trees, next_tree)
+        values ($1, $2, 0, $3, $4, $5, 0, 0, 0, 0, 0, 1)
         """,
         [
           .text(magic), .int32(Int32(format)), .bytes(CommitToken.random().bytes),

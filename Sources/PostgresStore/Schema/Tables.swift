@@ -54,9 +54,12 @@ struct Tables: Sendable {
 
   /// What makes the tables of an empty store.
   ///
+  /// `trees` of the store is the newest commit that changed a tree itself: who knows the trees up to there need not ask for them.
+  ///
   /// An entry is alive at commit *n* where `born <= n` and it lies in `current`, or `born <= n and n < died` in `history`. `inserted` is the
   /// commit at which its key came to life and stays when the entry is updated: an update in place touches no index, and what was inserted
-  /// since a commit is found all the same. `written` is the commit that wrote the value, an older one than `born` where a restore brought
+  /// since a commit is found all the same. It is 0 of what came with its tree, and is then in no index: no state that has the tree is
+  /// older. `written` is the commit that wrote the value, an older one than `born` where a restore brought
   /// it back. `kind` says what the entry holds: 0 nothing, 1 bytes (in `payload`, or beyond 2 kB in `value`), 2 a reference to the
   /// record of the same key's end, as commit `written` wrote it.
   static let definitions = [
@@ -65,7 +68,7 @@ struct Tables: Sendable {
       one boolean primary key default true check (one), magic text not null, format integer not null,
       features bigint not null, identity bytea not null, origin bigint not null, created bigint not null,
       newest bigint not null, head bigint not null, parent bigint not null, oldest bigint not null,
-      next_tree integer not null)
+      trees bigint not null, next_tree integer not null)
     """,
     """
     create table {commit} (
@@ -90,7 +93,7 @@ struct Tables: Sendable {
       tree integer, key bytea, born bigint not null, inserted bigint not null, written bigint not null,
       kind smallint not null, payload bytea, value bigint, primary key (tree, key)) with (fillfactor = 90)
     """,
-    "create index current_inserted on {current} (tree, inserted)",
+    "create index current_inserted on {current} (tree, inserted) where inserted > 0",
     """
     create table {history} (
       tree integer, key bytea, born bigint, died bigint not null, inserted bigint not null, written bigint not null,
@@ -106,6 +109,11 @@ struct Tables: Sendable {
       heartbeat timestamptz not null, progress bytea not null)
     """,
   ]
+
+  /// Entries of `current` that were inserted after a commit, as a condition whose index the server finds.
+  static func isInserted(_ alias: String, after commit: String) -> String {
+    "\(alias).inserted > 0 and \(alias).inserted > \(commit)"
+  }
 
   /// When an entry that is alive dies.
   static let never = Int64.max

@@ -53,6 +53,8 @@ struct CommitDraft: Sendable {
   /// Whether it went by which trees there are.
   var readsCatalog = false
   var treeChanges: [TreeChange] = []
+  /// Those that it makes again, under the numbers that they had before.
+  var treesAgain: Set<Int32> = []
   var writes: [DraftWrite] = []
   var lease: Lease.Claim?
   var info = ServerCommitInfo()
@@ -76,6 +78,13 @@ struct CommitDraft: Sendable {
     for case .create(let tree, _, _, _) in treeChanges { trees.insert(tree) }
     for case .drop(let tree) in treeChanges { trees.remove(tree) }
     return trees
+  }
+
+  /// The keys that it read and that its writes do not prove by themselves: what it puts where it found nothing the server refuses where
+  /// there is something.
+  var keysToProve: Set<TreeKey> {
+    if keysRead.isEmpty { return [] }
+    return keysRead.subtracting(writes.lazy.filter { $0.was == false && $0.write.payload != nil }.map(\.place))
   }
 
   /// Whether it read or writes one of some keys.

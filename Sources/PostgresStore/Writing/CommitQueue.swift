@@ -26,6 +26,8 @@ final class CommitQueue: Sendable {
   private let options: ServerOptions
   private let state = Mutex(State())
   private let thread = DispatchQueue(label: "strata.commits")
+  /// How many flushes shall not be waited for by their caller.
+  private let slowness = Atomic(0)
   /// Touched by whoever has set `isWorking`.
   private let flushing: Flushing
 
@@ -51,13 +53,9 @@ final class CommitQueue: Sendable {
 
   /// Commits, holding the thread. Where nobody is at it, the flush is made on it: to hand it over takes as long as a part of the flush.
   func commit(_ draft: CommitDraft, of store: ServerStore) -> Outcome {
-    let isFree = state.withLock { state in
-      defer { state.isWorking = true }
-      return !state.isWorking
-    }
-    if isFree {
+    if takeWork() {
       let outcome = flushing.run([draft], for: store)[0]
-      if flushing.isOwing || !endWork() { thread.async { self.work() } }
+      passWork()
       return outcome
     }
     let outcome = Mutex<Outcome?>(nil)
@@ -68,6 +66,60 @@ final class CommitQueue: Sendable {
     }
     done.wait()
     return outcome.withLock { $0 } ?? .failure(.transactionEnded)
+  }
+
+  /// Commits, holding the thread for a millisecond at most: most flushes are answered before another thread has taken over. Where one is
+  /// not, those that follow are not waited for.
+  nonisolated(nonsending) func commitAsync(_ draft: CommitDraft, of store: ServerStore) async -> Outcome {
+    guard !isSlow(), takeWork() else {
+      return await withCheckedContinuation { continuation in
+        submit(draft, of: store) { continuation.resume(returning: $0) }
+      }
+    }
+    guard let sent = flushing.send(draft, for: store) else {
+      return await withCheckedContinuation { continuation in
+        thread.async {
+          continuation.resume(returning: self.flushing.run([draft], for: store)[0])
+          self.passWork()
+        }
+      }
+    }
+    if sent.isAnswered() {
+      let outcome = flushing.run([draft], for: store, sent: sent)[0]
+      passWork()
+      return outcome
+    }
+    slowness.store(Self.countAfterSlow, ordering: .relaxed)
+    return await withCheckedContinuation { continuation in
+      thread.async {
+        let outcome = self.flushing.run([draft], for: store, sent: sent)[0]
+        continuation.resume(returning: outcome)
+        self.work()
+      }
+    }
+  }
+
+  /// Many enough that a server which always takes longer is seldom waited for, and few enough that one answer which was late by chance costs
+  /// little.
+  static let countAfterSlow = 16
+
+  private func isSlow() -> Bool {
+    guard slowness.load(ordering: .relaxed) > 0 else { return false }
+    slowness.subtract(1, ordering: .relaxed)
+    return true
+  }
+
+  /// Whether nobody is at it: then the caller is.
+  private func takeWork() -> Bool {
+    state.withLock { state in
+      defer { state.isWorking = true }
+      return !state.isWorking
+    }
+  }
+
+  /// Ends the work, or has it gone on with by the queue's thread.
+  private func passWork() {
+    if flushing.isOwing || !endWork() { thread.async { self.work() } }
   }
 
   /// Flushes until nobody waits. Whoever calls it has set `isWorking`.

@@ -72,7 +72,7 @@ struct DraftTree: Sendable {
         return
       }
       if let first = stored.first, first.key != write.key,
-        first.key.lexicographicallyPrecedes(write.key) != isReversed
+        first.key.precedes(write.key) != isReversed
       {
         entries.append(stored.removeFirst())
         continue

@@ -12,7 +12,7 @@ struct Flush {
   let drafts: [CommitDraft]
   let token: CommitToken
   let options: ServerOptions
-  /// Up to which commit the trees are known; what happened to them since is asked for in passing.
+  /// Up to which commit the trees are known; where the flush changes some, what happened since is asked for in passing.
   let catalog: ServerCatalog
 
   /// Statements in their order, and where those stand that tell something.
@@ -23,8 +23,11 @@ struct Flush {
     var lease: Int?
     /// Prove that nothing has changed that was read.
     var checks: Set<Int> = []
+    /// Write entries.
+    var writes: Set<Int> = []
     var commits = 0
-    var trees = 0
+    /// Tells what happened to the trees; nil where the flush changes none.
+    var trees: Int?
 
     mutating func add(_ statement: Statement) -> Int {
       all.append(statement)
@@ -39,11 +42,15 @@ struct Flush {
     var statements = isBegun ? Statements() : beginning()
     let chunks = chunks(leavingOut: isBegun ? copiedTrees : [])
     for draft in drafts { statements.all += names(draft.info.names) }
-    for chunk in chunks.dropLast() { statements.all.append(Self.writing(chunk.parts, count: drafts.count, tables)) }
+    for chunk in chunks.dropLast() {
+      statements.writes.insert(statements.add(Self.writing(chunk.parts(), count: drafts.count, tables)))
+    }
     statements.commits = statements.add(
-      try commits(chunks.last?.parts ?? [], conditions: provesFirst ? [] : checks()))
+      try commits(
+        chunks.last.map { $0.parts(isOnly: chunks.count == 1) } ?? [], conditions: provesFirst ? [] : checks()))
     statements.checks.insert(statements.commits)
-    statements.trees = statements.add(catalog.missing(tables, after: makesTrees ? nil : UInt64(drafts.count)))
+    statements.writes.insert(statements.commits)
+    if makesTrees { statements.trees = statements.add(catalog.missing(tables)) }
     statements.all.append(Statement("commit", name: "commit"))
     return statements
   }
@@ -85,7 +92,7 @@ struct Flush {
     var names: (names: [[UInt8]], since: [Int64]) = ([], [])
     for draft in drafts {
       let since = Int64(bitPattern: draft.asOf)
-      for place in draft.keysRead {
+      for place in draft.keysToProve {
         points.trees.append(place.tree)
         points.keys.append(place.key)
         points.since.append(draft.keysPresumed.contains(place) ? -1 : since)
@@ -104,18 +111,25 @@ struct Flush {
     var checks: [StatementPart] = []
     if !points.keys.isEmpty {
       checks.append(
-        StatementPart(
-          "keys", [.int32s(points.trees), .byteArrays(points.keys), .ints(points.since)], Self.changedKeys))
+        StatementPart("keys", [.int32s(points.trees), .byteArrays(points.keys), .ints(points.since)]) { p in
+          "exists (select 1 from \(Self.changedKeys(p)))"
+        })
     }
     if !ranges.lower.isEmpty {
       checks.append(
         StatementPart(
           "ranges",
-          [.int32s(ranges.trees), .byteArrays(ranges.lower), .byteArrays(ranges.upper), .ints(ranges.since)],
-          Self.changedRanges))
+          [.int32s(ranges.trees), .byteArrays(ranges.lower), .byteArrays(ranges.upper), .ints(ranges.since)]
+        ) { p in
+          "exists (select 1 from \(Self.changedRanges(p)))"
+        })
     }
     if !names.names.isEmpty {
-      checks.append(StatementPart("trees", [.byteArrays(names.names), .ints(names.since)], Self.changedTrees))
+      // Mostly none has changed at all, and none is looked at.
+      checks.append(
+        StatementPart("trees", [.byteArrays(names.names), .ints(names.since), .int(names.since.min() ?? 0)]) { p in
+          "(select n.trees from n) > \(p(3)) and exists (select 1 from \(Self.changedTrees(p)))"
+        })
     }
     return checks
   }
@@ -149,7 +163,7 @@ struct Flush {
           and \(Tables.unindexed("h")) < r.upper)
       or exists (
         select 1 from {current} c
-        where c.tree = r.tree and c.inserted > r.since and \(Tables.unindexed("c")) >= r.lower
+        where c.tree = r.tree and \(Tables.isInserted("c", after: "r.since")) and \(Tables.unindexed("c")) >= r.lower
           and \(Tables.unindexed("c")) < r.upper)
     """
   }
@@ -166,7 +180,7 @@ struct Flush {
   /// Everything but the commits' own rows, for who writes these by itself; the row of the store has the number of the last of them.
   func changes() -> [Statement] {
     var statements = treeChanges()
-    for chunk in chunks(leavingOut: []) { statements.append(Self.writing(chunk.parts, count: drafts.count, tables)) }
+    for chunk in chunks(leavingOut: []) { statements.append(Self.writing(chunk.parts(), count: drafts.count, tables)) }
     for draft in drafts { statements += names(draft.info.names) }
     return statements
   }
@@ -181,7 +195,8 @@ struct Flush {
   }
 
   private func treeChanges() -> [Statement] {
-    drafts.flatMap(\.treeChanges).flatMap { statements(for: $0) }
+    let changes = drafts.flatMap(\.treeChanges).flatMap { statements(for: $0) }
+    return changes.isEmpty ? [] : changes + [tables.statement("update {store} set trees = newest where one")]
   }
 
   private func statements(for change: TreeChange) -> [Statement] {
@@ -270,7 +285,7 @@ struct Flush {
     }
     return Statement.writing(
       parts + [token], conditions: conditions, end: drafts.count == 1 ? try commit(drafts[0]) : try commitRows(),
-      "returning \(ServerCommit.columns)", count: .int(Int64(drafts.count)), tables)
+      "returning c.number, c.date, c.parents, (select n.trees from n)", count: .int(Int64(drafts.count)), tables)
   }
 
   private static let commitColumns = """
@@ -333,6 +348,23 @@ struct Flush {
     }
   }
 
+  /// The commits, of what was answered.
+  func commits(_ rows: Rows, origin: UInt64) throws(ServerError) -> [ServerCommit] {
+    let places = (0..<rows.count).sorted { rows.number($0, 0) < rows.number($1, 0) }
+    guard places.count == drafts.count else { throw .damaged(what: "the row of the store is missing") }
+    var commits: [ServerCommit] = []
+    for (draft, row) in zip(drafts, places) {
+      let (texts, info, number) = (try texts(draft), draft.info, rows.number(row, 0))
+      commits.append(
+        ServerCommit(
+          number: number, origin: origin, originNumber: number,
+          parents: rows.ints(row, 2).map { UInt64(bitPattern: $0) }, date: rows.int(row, 1), action: texts.action,
+          program: texts.program, author: texts.author, flags: info.flags, undoes: info.undoes,
+          restores: info.restores, bytes: UInt64(draft.bytes), pedigree: nil))
+    }
+    return commits
+  }
+
   private func texts(_ draft: CommitDraft) throws(ServerError) -> (action: String, program: String, author: String) {
     let info = draft.info
     return (
@@ -344,38 +376,5 @@ struct Flush {
   static func text(_ text: String, _ what: String) throws(ServerError) -> String {
     guard text.utf8.count <= Limits.text, !text.utf8.contains(0) else { throw .invalidText(what: what) }
     return text
-  }
-}
-
-// MARK: - What is copied
-
-extension Flush {
-  /// Fewer entries are written like all others.
-  private static let countToCopy = 2_000
-
-  /// New trees of many entries: nobody else has anything there, so they are filled by COPY.
-  var copiedTrees: Set<Int32> {
-    guard drafts.count == 1, !drafts[0].treeChanges.isEmpty, drafts[0].writes.count >= Self.countToCopy else {
-      return []
-    }
-    return drafts[0].newTrees
-  }
-
-  /// Fills the new trees, as commit `number` makes them. The transaction of the server was begun, and stays open.
-  func copy(over connection: Connection, number: UInt64) throws(ServerError) {
-    let copied = copiedTrees
-    var rows = CopyRows()
-    var chunk = WriteChunk()
-    func send() throws(ServerError) {
-      if let values = chunk.valuesPart { try connection.exchange([Self.writing([values], count: 1, tables)]) }
-      try connection.copy(tables.sql(CopyRows.sql), rows.bytes)
-      (rows, chunk) = (CopyRows(), WriteChunk())
-    }
-    for write in drafts[0].writes where write.write.payload != nil && copied.contains(write.place.tree) {
-      chunk.add(write, step: 1)
-      rows.add(chunk.puts.count - 1, of: chunk, number: number)
-      if chunk.isFull { try send() }
-    }
-    if !chunk.isEmpty { try send() }
   }
 }

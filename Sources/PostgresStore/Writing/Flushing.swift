@@ -1,5 +1,17 @@
 import StorageEngine
 
+/// A flush that is under way.
+struct SentFlush: Sendable {
+  fileprivate let flush: Flush
+  fileprivate let statements: Flush.Statements
+  fileprivate let connection: Connection
+  /// A failure here is no failure of the flush: all of it may have arrived.
+  fileprivate let expected: Result<[Connection.Expected], ServerError>
+
+  /// Whether its answer comes within a millisecond. For who has sent it.
+  func isAnswered() -> Bool { connection.isAnswered() }
+}
+
 /// Sends flushes and finds out what became of them, also where the connection is lost on the way.
 ///
 /// Used by one thread at a time.
@@ -21,9 +33,11 @@ final class Flushing: @unchecked Sendable {
   }
 
   /// Commits some transactions, which have nothing to do with each other; what became of each.
-  func run(_ drafts: [CommitDraft], for store: ServerStore) -> [CommitQueue.Outcome] {
+  ///
+  /// - Parameter sent: what `send` answered for them.
+  func run(_ drafts: [CommitDraft], for store: ServerStore, sent: SentFlush? = nil) -> [CommitQueue.Outcome] {
     do throws(ServerError) {
-      let commits = try flush(drafts, for: store)
+      let commits = try flush(drafts, for: store, sent: sent)
       owesNotification = true
       return commits.map { .success($0) }
     } catch {
@@ -35,18 +49,36 @@ final class Flushing: @unchecked Sendable {
     }
   }
 
-  private func flush(_ drafts: [CommitDraft], for store: ServerStore) throws(ServerError) -> [ServerCommit] {
+  /// Sends the flush of a transaction without waiting for its answer; nil where more than that is to be done.
+  func send(_ draft: CommitDraft, for store: ServerStore) -> SentFlush? {
+    guard !owesRollback, let connection, !connection.isLost else { return nil }
+    let flush = flush([draft], for: store)
+    guard flush.copiedTrees.isEmpty, let statements = try? flush.statements() else { return nil }
+    let expected = Result { () throws(ServerError) in try connection.begin(statements.all) }
+    return SentFlush(flush: flush, statements: statements, connection: connection, expected: expected)
+  }
+
+  private func flush(_ drafts: [CommitDraft], for store: ServerStore) -> Flush {
+    Flush(tables: tables, drafts: drafts, token: .random(), options: options, catalog: store.knownCatalog)
+  }
+
+  /// - Parameter sent: what was sent of it already.
+  private func flush(
+    _ drafts: [CommitDraft], for store: ServerStore, sent begun: SentFlush?
+  ) throws(ServerError) -> [ServerCommit] {
     let deadline = Clock.monotonic + Int64(options.patience * 1_000_000_000)
     var repeats = 0
+    var begun = begun
     while true {
-      let catalog = store.knownCatalog
-      let flush = Flush(tables: tables, drafts: drafts, token: .random(), options: options, catalog: catalog)
+      let under = begun.take()
+      let flush = under?.flush ?? flush(drafts, for: store)
       let copies = !flush.copiedTrees.isEmpty
-      let statements = try flush.statements(isBegun: copies)
+      let statements: Flush.Statements
+      if let under { statements = under.statements } else { statements = try flush.statements(isBegun: copies) }
       var sent = statements
       let connection: Connection
       do throws(ServerError) {
-        connection = try connected()
+        if let under { connection = under.connection } else { connection = try connected() }
       } catch {
         guard Clock.monotonic < deadline, error.isWorthWaiting else { throw error }
         Clock.sleep(milliseconds: 100)
@@ -59,8 +91,13 @@ final class Flushing: @unchecked Sendable {
           try flush.copy(over: connection, number: number)
           sent = statements
         }
-        let answers = try exchange(statements.all, over: connection)
-        return try take(answers, statements, catalog, store)
+        let answers: [Rows]
+        if let under {
+          answers = try connection.receive(under.expected.get())
+        } else {
+          answers = try exchange(statements.all, over: connection)
+        }
+        return try take(answers, statements, flush, store)
       } catch .connectionLost(_, let reason) {
         if try claim(flush.token, reason: reason, until: deadline) {
           return try committed(flush.token, drafts.count, store)
@@ -73,7 +110,9 @@ final class Flushing: @unchecked Sendable {
         switch refusal.state {
         case "22012" where sent.lease == refusal.statement:
           throw .leaseLost(what: drafts.compactMap(\.lease).first?.what ?? "")
-        case "22012" where sent.checks.contains(refusal.statement):
+        case "22012" where sent.checks.contains(refusal.statement),
+          // What was not there when it was looked for is there.
+          "23505" where sent.writes.contains(refusal.statement) && ["", "current"].contains(refusal.table):
           throw .conflict(collisions(of: drafts))
         case "40003":
           if try claim(flush.token, reason: refusal.message, until: deadline) {
@@ -115,12 +154,16 @@ final class Flushing: @unchecked Sendable {
   }
 
   private func take(
-    _ answers: [Rows], _ statements: Flush.Statements, _ catalog: ServerCatalog, _ store: ServerStore
+    _ answers: [Rows], _ statements: Flush.Statements, _ flush: Flush, _ store: ServerStore
   ) throws(ServerError) -> [ServerCommit] {
     let rows = answers[statements.commits]
-    let commits = (0..<rows.count).map { ServerCommit(rows, $0) }.sorted { $0.number < $1.number }
-    guard let last = commits.last else { throw .damaged(what: "the row of the store is missing") }
-    store.take(head: last, newest: last.number, trees: answers[statements.trees], since: catalog.upTo)
+    let commits = try flush.commits(rows, origin: store.origin)
+    guard let last = commits.last else { return [] }
+    if let trees = statements.trees {
+      store.take(head: last, newest: last.number, trees: answers[trees], since: flush.catalog.upTo)
+    } else {
+      store.take(head: last, newest: last.number, treesChangedAt: rows.number(0, 3))
+    }
     return commits
   }
 
@@ -204,7 +247,7 @@ final class Flushing: @unchecked Sendable {
             select h.key from {history} h where h.tree = r.tree and h.died > r.since
               and \(Tables.unindexed("h")) >= r.lower and \(Tables.unindexed("h")) < r.upper
             union select c.key from {current} c
-            where c.tree = r.tree and c.inserted > r.since and \(Tables.unindexed("c")) >= r.lower
+            where c.tree = r.tree and \(Tables.isInserted("c", after: "r.since")) and \(Tables.unindexed("c")) >= r.lower
               and \(Tables.unindexed("c")) < r.upper limit 4) h limit 4
         """,
         [

@@ -27,6 +27,8 @@ package final class ServerTransaction: Sendable {
     var attributes: [UInt8]
     /// What the view has; nil where the tree is new.
     var stored: ServerCatalog.Row?
+    /// Whether it has a number that it had before.
+    var isAgain = false
     /// One that the view has under the name and that was dropped.
     var dropped: Int32?
     var isGone = false
@@ -92,7 +94,7 @@ package final class ServerTransaction: Sendable {
     try locked { state throws(ServerError) in
       let before = state.trees[name]
       state.trees[name] = TreeDraft(
-        tree: tree.identifier, kind: tree.kind, attributes: tree.attributes, stored: nil,
+        tree: tree.identifier, kind: tree.kind, attributes: tree.attributes, stored: nil, isAgain: true,
         dropped: before?.stored?.tree ?? before?.dropped)
     }
   }
@@ -182,15 +184,15 @@ package final class ServerTransaction: Sendable {
     try reads.fetch(places, in: store, asOf: view.asOf)
   }
 
-  /// Whether it is known that none of some keys is there.
-  func lacks(_ keys: [ForeseenKey]) -> Bool {
-    let trees = state.withLock { $0.trees }
-    var places: [TreeKey] = []
-    for key in keys {
-      guard let tree = trees[key.tree], !tree.isGone, tree.writes[key.key] == nil else { return false }
-      if tree.stored != nil { places.append(TreeKey(tree: tree.tree, key: key.key)) }
+  /// Whether writing some keys asks no server: it is known that none of them is there, or the transaction has made their trees itself.
+  func asksNobody(writing keys: [ForeseenKey]) -> Bool {
+    state.withLock { state in
+      keys.allSatisfy { key in
+        guard let tree = state.trees[key.tree], !tree.isGone else { return false }
+        if tree.stored == nil { return true }
+        return tree.writes[key.key] == nil && reads.had(TreeKey(tree: tree.tree, key: key.key)) == false
+      }
     }
-    return places.allSatisfy { reads.had($0) == false }
   }
 
   /// The first entries of a range, or the last in falling order, with the changes so far. One round trip, or a few where much in the
@@ -228,10 +230,29 @@ package final class ServerTransaction: Sendable {
 
   /// Sets the payload of an entry. A record that this transaction writes is `.record(writtenBy: 0)`.
   package func insert(_ key: [UInt8], _ payload: ServerPayload = .none, in name: TreeName) throws(ServerError) {
+    try Self.check(key, payload)
+    try write(key, KeyWrite(payload: payload), in: name, kind: .entries)
+  }
+
+  private static func check(_ key: [UInt8], _ payload: ServerPayload) throws(ServerError) {
+    guard key.count <= ServerLimits.key else { throw .keyTooLong(count: key.count, limit: ServerLimits.key) }
     if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
       throw .valueTooLong(count: bytes.count, limit: Limits.payload)
     }
-    try write(key, KeyWrite(payload: payload), in: name, kind: .entries)
+  }
+
+  /// The same in a tree that the transaction has made itself, where nobody has to be asked: whether the key was not there. Nil in any other
+  /// tree, in which nothing is done.
+  func insertIfOwn(
+    _ key: [UInt8], _ payload: ServerPayload, in name: TreeName
+  ) throws(ServerError) -> Bool? {
+    try Self.check(key, payload)
+    return try locked { state throws(ServerError) in
+      // No copy of the tree may live while it is written to.
+      let isOwn = state.trees[name].map { $0.stored == nil && !$0.isGone && $0.kind == .entries }
+      guard isOwn == true else { return nil }
+      return state.trees[name]?.writes.set(KeyWrite(payload: payload), for: key)?.payload == nil
+    }
   }
 
   /// Takes an entry out; one that is not there stays so.
@@ -316,16 +337,13 @@ package final class ServerTransaction: Sendable {
     return try store.commits.commit(draft, of: store).get()
   }
 
-  /// Commits, without holding a thread.
+  /// Commits, holding the thread for a millisecond at most.
   @discardableResult
   package nonisolated(nonsending) func commitAsync(
     _ info: ServerCommitInfo = ServerCommitInfo()
   ) async throws(ServerError) -> ServerCommit? {
     guard let draft = try end(info) else { return nil }
-    let outcome = await withCheckedContinuation { continuation in
-      store.commits.submit(draft, of: store) { continuation.resume(returning: $0) }
-    }
-    return try outcome.get()
+    return try await store.commits.commitAsync(draft, of: store).get()
   }
 
   private func end(_ info: ServerCommitInfo) throws(ServerError) -> CommitDraft? {
@@ -347,7 +365,8 @@ package final class ServerTransaction: Sendable {
     var draft = CommitDraft(
       asOf: view.asOf, keysRead: keys, keysPresumed: reads.presumed, rangesRead: reads.ranges,
       treesRead: state.treesRead, readsCatalog: state.readsCatalog, lease: state.lease, info: info)
-    for (name, tree) in state.trees.sorted(by: { $0.key < $1.key }) {
+    // In the order in which they lie in the table.
+    for (name, tree) in state.trees.sorted(by: { $0.value.tree < $1.value.tree }) {
       if let dropped = tree.dropped { draft.treeChanges.append(.drop(dropped)) }
       if tree.isGone {
         if let stored = tree.stored { draft.treeChanges.append(.drop(stored.tree)) }
@@ -355,6 +374,7 @@ package final class ServerTransaction: Sendable {
       }
       if tree.stored == nil {
         draft.treeChanges.append(.create(tree.tree, name, tree.kind, attributes: tree.attributes))
+        if tree.isAgain { draft.treesAgain.insert(tree.tree) }
       } else if tree.hasNewAttributes {
         draft.treeChanges.append(.setAttributes(tree.tree, name, tree.kind, tree.attributes))
       }

@@ -21,29 +21,33 @@ struct SortedWrites: Sendable {
     return pieces[place.piece][place.index].write
   }
 
-  mutating func set(_ write: KeyWrite, for key: [UInt8]) {
+  /// Sets what is made of a key; answers what was before.
+  @discardableResult
+  mutating func set(_ write: KeyWrite, for key: [UInt8]) -> KeyWrite? {
     guard !pieces.isEmpty else {
       pieces = [[(key, write)]]
       count = 1
-      return
+      return nil
     }
     var place = lowerBound(key)
     if place.piece == pieces.count {
       // Behind all: at the end of the last piece.
       place = Place(piece: pieces.count - 1, index: pieces[pieces.count - 1].count)
     } else if place.index < pieces[place.piece].count, pieces[place.piece][place.index].key == key {
+      let old = pieces[place.piece][place.index].write
       pieces[place.piece][place.index].write = write
-      return
+      return old
     }
     pieces[place.piece].insert((key, write), at: place.index)
     count += 1
     let size = pieces[place.piece].count
-    guard size > Self.mostInPiece else { return }
+    guard size > Self.mostInPiece else { return nil }
     // Keys that come in order fill their pieces.
     let cut = place.index == size - 1 ? size - 1 : size / 2
     let rest = Array(pieces[place.piece][cut...])
     pieces[place.piece].removeSubrange(cut...)
     pieces.insert(rest, at: place.piece + 1)
+    return nil
   }
 
   /// Forgets what was made of a key.
@@ -69,9 +73,11 @@ struct SortedWrites: Sendable {
   /// The first place whose key is not less than a key; beyond the last piece where there is none.
   private func lowerBound(_ key: [UInt8]) -> Place {
     var (low, high) = (0, pieces.count)
+    // Keys mostly come in order.
+    if let last = pieces.last, last[last.count - 1].key.precedes(key) { low = high }
     while low < high {
       let middle = (low + high) / 2
-      if pieces[middle][pieces[middle].count - 1].key.lexicographicallyPrecedes(key) {
+      if pieces[middle][pieces[middle].count - 1].key.precedes(key) {
         low = middle + 1
       } else {
         high = middle
@@ -82,7 +88,7 @@ struct SortedWrites: Sendable {
     var (first, end) = (0, piece.count)
     while first < end {
       let middle = (first + end) / 2
-      if piece[middle].key.lexicographicallyPrecedes(key) { first = middle + 1 } else { end = middle }
+      if piece[middle].key.precedes(key) { first = middle + 1 } else { end = middle }
     }
     return Place(piece: low, index: first)
   }

@@ -1,7 +1,7 @@
 /// A part of a statement: SQL whose parameters are numbered from a place on.
 ///
 /// What a flush writes goes out in one statement where it can: to bind and run each part by itself took longer than what it did. All parts
-/// see the state before the statement, whichever comes first.
+/// see the state before the statement, whichever comes first, and may refer to `n`: the row of the store.
 struct StatementPart {
   /// Tells its text from those of other parts. Short: the names of all parts of a statement are its name, of which a server knows 63 bytes.
   let name: String
@@ -22,7 +22,7 @@ extension Statement {
   /// `$1` is how many commits there are.
   ///
   /// - Parameters:
-  ///   - conditions: each the rest of `select 1 from`. Where one finds a row, the statement divides by zero, and nothing is written.
+  ///   - conditions: each tells whether something speaks against it. Where one is true, the statement divides by zero, and nothing is written.
   ///   - end: the part that is answered, without its conditions, and what comes behind these.
   static func writing(
     _ parts: [StatementPart], conditions: [StatementPart] = [], end: StatementPart, _ tail: String = "",
@@ -36,9 +36,9 @@ extension Statement {
         taken += part.parameters.count
         return part.text { "$\(before + $0)" }
       }
-      var text = "with n as (select s.newest, s.parent, s.origin from {store} s where s.one)"
+      var text = "with n as (select s.newest, s.parent, s.origin, s.trees from {store} s where s.one)"
       for part in parts { text += ",\n\(part.name) as (\(next(part)))" }
-      let proofs = conditions.map { "1 / case when exists (select 1 from \(next($0))) then 0 else 1 end = 1" }
+      let proofs = conditions.map { "1 / case when \(next($0)) then 0 else 1 end = 1" }
       text += "\n" + next(end)
       if !proofs.isEmpty { text += " where " + proofs.joined(separator: " and ") }
       return text + " " + tail

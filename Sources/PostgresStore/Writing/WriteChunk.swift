@@ -2,22 +2,20 @@ import StorageEngine
 
 /// Writes as columns, and the parts of a statement that write them.
 struct WriteChunk {
-  private(set) var steps: [Int32] = []
-  private(set) var trees: [Int32] = []
-  private(set) var keys: [[UInt8]] = []
-  private(set) var isPut: [Bool] = []
+  private var steps: [Int32] = []
+  private var trees: [Int32] = []
+  private var keys: [[UInt8]] = []
+  private var isPut: [Bool] = []
   private var isRecord: [Bool] = []
   /// Whether there was something before, as far as that is known.
   private var was: [Bool?] = []
   /// Which of the writes are puts; what follows is about these.
-  private(set) var puts: [Int] = []
-  private(set) var kinds: [Int32] = []
-  private(set) var payloads: [[UInt8]?] = []
-  private(set) var values: [Int64?] = []
-  private(set) var written: [Int64?] = []
-  /// Payloads that lie in a table of their own.
-  private var valueNumbers: [Int64] = []
-  private var valueBytes: [[UInt8]] = []
+  private var puts: [Int] = []
+  private var kinds: [Int32] = []
+  private var payloads: [[UInt8]?] = []
+  private var values: [Int64?] = []
+  private var written: [Int64?] = []
+  private var longValues = LongValues()
   private var size = 0
   /// Changes of records whose keys are known to have been there, or not.
   private var counts: [Place: Counts] = [:]
@@ -78,10 +76,7 @@ struct WriteChunk {
       kinds.append(1)
       size += payload.count
       if payload.count > ServerLimits.inlinePayload {
-        let own = Int64.random(in: 1...Int64.max)
-        number = own
-        valueNumbers.append(own)
-        valueBytes.append(payload)
+        number = longValues.add(payload)
       } else {
         bytes = payload
       }
@@ -94,14 +89,13 @@ struct WriteChunk {
   // MARK: Parts
 
   /// What writes the chunk.
-  var parts: [StatementPart] { [valuesPart, movePart, removePart, putPart, changePart].compactMap(\.self) }
-
-  /// The payloads that lie in a table of their own.
-  var valuesPart: StatementPart? {
-    guard !valueNumbers.isEmpty else { return nil }
-    return StatementPart("long", [.ints(valueNumbers), .byteArrays(valueBytes)]) { p in
-      "insert into {value} (number, bytes) select * from unnest(\(p(1))::bigint[], \(p(2))::bytea[])"
-    }
+  ///
+  /// - Parameter isOnly: whether it is all that its commits write.
+  func parts(isOnly: Bool = false) -> [StatementPart] {
+    var parts = [longValues.part, movePart, removePart].compactMap(\.self)
+    for isNew in [true, false] { if let part = putPart(isNew: isNew) { parts.append(part) } }
+    if let part = changePart(isOnly: isOnly) { parts.append(part) }
+    return parts
   }
 
   /// What was there goes into the history.
@@ -132,19 +126,26 @@ struct WriteChunk {
     }
   }
 
-  private var putPart: StatementPart? {
-    guard !puts.isEmpty else { return nil }
+  /// - Parameter isNew: those that were not there, or all others. Where one of the former is there after all, the server refuses it: that
+  ///   proves as much as a look, which costs as much again.
+  private func putPart(isNew: Bool) -> StatementPart? {
+    let chosen = puts.indices.filter { (was[puts[$0]] == false) == isNew }
+    guard !chosen.isEmpty else { return nil }
     let places: [SQLValue] = [
-      .int32s(puts.map { trees[$0] }), .byteArrays(puts.map { keys[$0] }), .int32s(kinds), .byteArrays(payloads),
+      .int32s(chosen.map { trees[puts[$0]] }), .byteArrays(chosen.map { keys[puts[$0]] }),
+      .int32s(chosen.map { kinds[$0] }), .byteArrays(chosen.map { payloads[$0] }),
     ]
     let columns = "insert into {current} (tree, key, kind, payload, value, born, inserted, written)"
-    let update = """
+    let update =
+      isNew
+      ? ""
+      : """
       on conflict (tree, key) do update set born = excluded.born, written = excluded.written,
           kind = excluded.kind, payload = excluded.payload, value = excluded.value
       """
     // Most are short, and of one commit, which wrote them.
-    if values.allSatisfy({ $0 == nil }), written.allSatisfy({ $0 == 0 }), puts.allSatisfy({ steps[$0] == 1 }) {
-      return StatementPart("put", places) { p in
+    if chosen.allSatisfy({ values[$0] == nil && written[$0] == 0 && steps[puts[$0]] == 1 }) {
+      return StatementPart(isNew ? "fresh" : "put", places) { p in
         """
         \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
           from n, unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::integer[], \(p(4))::bytea[])
@@ -154,7 +155,10 @@ struct WriteChunk {
       }
     }
     return StatementPart(
-      "puts", places + [.ints(values), .int32s(puts.map { steps[$0] }), .ints(written)]
+      isNew ? "freshes" : "puts",
+      places + [
+        .ints(chosen.map { values[$0] }), .int32s(chosen.map { steps[puts[$0]] }), .ints(chosen.map { written[$0] }),
+      ]
     ) { p in
       """
       \(columns) select w.tree, w.key, w.kind, w.payload, w.value, n.newest - $1 + w.step, n.newest - $1 + w.step,
@@ -168,7 +172,7 @@ struct WriteChunk {
 
   /// How many records of each tree the commits change. Of keys of which nothing is known, the state before the statement tells; what this
   /// commit has dropped with its tree was there, too.
-  private var changePart: StatementPart? {
+  private func changePart(isOnly: Bool) -> StatementPart? {
     let unknown = keys.indices.filter { isRecord[$0] && was[$0] == nil }
     let known = counts.sorted { ($0.key.step, $0.key.tree) < ($1.key.step, $1.key.tree) }
     guard !unknown.isEmpty || !known.isEmpty else { return nil }
@@ -189,7 +193,9 @@ struct WriteChunk {
       .ints(known.map(\.value.updated)), .ints(known.map(\.value.deleted)),
     ]
     if unknown.isEmpty {
-      return StatementPart("change", knownCounts) { p in "\(columns) \(knownRows(p)) \(update)" }
+      return StatementPart(isOnly ? "tally" : "change", knownCounts) { p in
+        "\(columns) \(knownRows(p)) \(isOnly ? "" : update)"
+      }
     }
     return StatementPart(
       "changes",

@@ -84,11 +84,12 @@ package protocol Engine: AnyObject, Sendable {
   /// As `begin(on:)`, holding the thread.
   func beginBlocking(on base: UInt64?) throws(StorageError) -> Transaction
   /// On the newest commit, holding the thread; a server answers along with it what the transaction will look at first.
-  ///
-  /// - Parameter mayPresume: whether a server may go by a guess, where the last one was right: that the keys are not there, and that
-  ///   nobody else has committed. Then it is not asked before the commit, which throws `conflict` where the guess is wrong; and what else
-  ///   fails may be due to it. So the caller writes all of the keys, and makes the transaction again without where it fails.
-  func beginBlocking(foreseeing keys: [ForeseenKey], mayPresume: Bool) throws(StorageError) -> Transaction
+  func beginBlocking(foreseeing keys: [ForeseenKey]) throws(StorageError) -> Transaction
+  /// On the newest commit that is known, by a guess, where the last ones were right: that the keys are not there, and that nobody else has
+  /// committed. Nil where there is no reason for it, as always on a file. Asks nobody: only the commit does, which throws `conflict`
+  /// where the guess is wrong; and what else fails may be due to it. So the caller writes all of the keys, and makes the transaction
+  /// again without where it fails.
+  func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> Transaction?
   /// Runs `body` in a transaction and returns when its commit is durable: its number, or nil where nothing changed, or what
   /// `body` threw, after which nothing is written. `body` may run on another thread, and more than once where others changed what it
   /// read; it must not begin another transaction.
@@ -129,9 +130,11 @@ extension Engine {
     try await begin(on: nil)
   }
 
-  package func beginBlocking(foreseeing keys: [ForeseenKey], mayPresume: Bool) throws(StorageError) -> Transaction {
+  package func beginBlocking(foreseeing keys: [ForeseenKey]) throws(StorageError) -> Transaction {
     try beginBlocking(on: nil)
   }
+
+  package func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> Transaction? { nil }
 
   package func beginBlocking() throws(StorageError) -> Transaction { try beginBlocking(on: nil) }
 }
@@ -224,10 +227,8 @@ package protocol WriteTransaction: AnyObject, Sendable {
   func require(_ work: any HeldWork) throws(StorageError)
   /// Whether `foresee` is worth the words.
   var asksServer: Bool { get }
-  /// Whether it is known that none of some keys is there, so that writing them asks no server.
-  func lacks(_ keys: [ForeseenKey]) -> Bool
-  /// Whether it goes by a guess that only its commit proves.
-  var presumes: Bool { get }
+  /// Whether writing some keys asks no server: it is known that none of them is there, or their trees are new.
+  func asksNobody(writing keys: [ForeseenKey]) -> Bool
   /// Writes the new nodes of a tree into the frame now, where that saves memory.
   func settle(_ name: TreeName) throws(StorageError)
   /// A new file for what does not fit into memory.
@@ -243,14 +244,18 @@ package protocol WriteTransaction: AnyObject, Sendable {
   var changeCounts: [ChangeCounts] { get }
   /// Makes the changes one commit; nil where nothing changed. It is durable once it was waited for.
   func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit?
+  /// The same, without waiting long for a server on the caller's thread.
+  nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit?
   /// Forgets all changes.
   func cancel()
 }
 
 extension WriteTransaction {
   package func require(_ work: any HeldWork) throws(StorageError) {}
-  package func lacks(_ keys: [ForeseenKey]) -> Bool { false }
-  package var presumes: Bool { false }
+  package nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit? {
+    try commit(info)
+  }
+  package func asksNobody(writing keys: [ForeseenKey]) -> Bool { false }
 
   package func trees() throws(StorageError) -> [TreeName] { try trees(prefix: []) }
 
