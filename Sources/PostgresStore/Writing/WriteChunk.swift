@@ -145,6 +145,7 @@ struct WriteChunk {
       """
     // Most are short, and of one commit, which wrote them.
     if chosen.allSatisfy({ values[$0] == nil && written[$0] == 0 && steps[puts[$0]] == 1 }) {
+      if chosen.count <= Self.mostByThemselves { return fewPuts(chosen, isNew: isNew, columns, update) }
       return StatementPart(isNew ? "fresh" : "put", places) { p in
         """
         \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
@@ -170,6 +171,28 @@ struct WriteChunk {
     }
   }
 
+  /// Fewer entries than this are parameters by themselves: to take arrays apart costs as much as to insert what they hold.
+  private static let mostByThemselves = 6
+
+  private func fewPuts(_ chosen: [Int], isNew: Bool, _ columns: String, _ update: String) -> StatementPart {
+    let rows = chosen.flatMap { put -> [SQLValue] in
+      [
+        .int32(trees[puts[put]]), .bytes(keys[puts[put]]), .int32(kinds[put]),
+        payloads[put].map { SQLValue.bytes($0) } ?? .null(.bytes),
+      ]
+    }
+    return StatementPart("\(isNew ? "fresh" : "put")\(chosen.count)", rows) { p in
+      let rows = chosen.indices.map { row in
+        "(\(p(4 * row + 1))::integer, \(p(4 * row + 2))::bytea, \(p(4 * row + 3))::integer, \(p(4 * row + 4))::bytea)"
+      }
+      return """
+        \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
+          from n, (values \(rows.joined(separator: ", "))) as w (tree, key, kind, payload)
+          \(update)
+        """
+    }
+  }
+
   /// How many records of each tree the commits change. Of keys of which nothing is known, the state before the statement tells; what this
   /// commit has dropped with its tree was there, too.
   private func changePart(isOnly: Bool) -> StatementPart? {
@@ -192,6 +215,17 @@ struct WriteChunk {
       .int32s(known.map(\.key.step)), .int32s(known.map(\.key.tree)), .ints(known.map(\.value.inserted)),
       .ints(known.map(\.value.updated)), .ints(known.map(\.value.deleted)),
     ]
+    if isOnly, unknown.isEmpty, known.count == 1 {
+      let (place, counts) = known[0]
+      return StatementPart(
+        "tally1",
+        [
+          .int32(place.step), .int32(place.tree), .int(counts.inserted), .int(counts.updated), .int(counts.deleted),
+        ]
+      ) { p in
+        "\(columns) select n.newest - $1 + \(p(1))::integer, \((2...5).map(p).joined(separator: ", ")) from n"
+      }
+    }
     if unknown.isEmpty {
       return StatementPart(isOnly ? "tally" : "change", knownCounts) { p in
         "\(columns) \(knownRows(p)) \(isOnly ? "" : update)"
