@@ -1,3 +1,5 @@
+import StorageEngine
+
 /// What a transaction makes of keys, in their order.
 ///
 /// A copy shares what does not change afterwards: pieces of some hundred writes. So a snapshot of a transaction costs nothing, and the next
@@ -72,25 +74,30 @@ struct SortedWrites: Sendable {
 
   /// The first place whose key is not less than a key; beyond the last piece where there is none.
   private func lowerBound(_ key: [UInt8]) -> Place {
-    var (low, high) = (0, pieces.count)
-    // Keys mostly come in order.
-    if let last = pieces.last, last[last.count - 1].key.precedes(key) { low = high }
-    while low < high {
-      let middle = (low + high) / 2
-      if pieces[middle][pieces[middle].count - 1].key.precedes(key) {
-        low = middle + 1
-      } else {
-        high = middle
+    // By addresses: a key that is only compared is not to be retained.
+    key.withUnsafeBytes { key in
+      pieces.withUnsafeBufferPointer { pieces in
+        func isBefore(_ piece: Int, _ index: Int) -> Bool {
+          pieces[piece].withUnsafeBufferPointer { elements in
+            elements[index].key.withUnsafeBytes { compareKeys($0, key) < 0 }
+          }
+        }
+        var (low, high) = (0, pieces.count)
+        // Keys mostly come in order.
+        if high > 0, isBefore(high - 1, pieces[high - 1].count - 1) { low = high }
+        while low < high {
+          let middle = (low + high) / 2
+          if isBefore(middle, pieces[middle].count - 1) { low = middle + 1 } else { high = middle }
+        }
+        guard low < pieces.count else { return Place(piece: low, index: 0) }
+        var (first, end) = (0, pieces[low].count)
+        while first < end {
+          let middle = (first + end) / 2
+          if isBefore(low, middle) { first = middle + 1 } else { end = middle }
+        }
+        return Place(piece: low, index: first)
       }
     }
-    guard low < pieces.count else { return Place(piece: low, index: 0) }
-    let piece = pieces[low]
-    var (first, end) = (0, piece.count)
-    while first < end {
-      let middle = (first + end) / 2
-      if piece[middle].key.precedes(key) { first = middle + 1 } else { end = middle }
-    }
-    return Place(piece: low, index: first)
   }
 
   /// A walk over the writes of a range: from its start on, or from its end back.
