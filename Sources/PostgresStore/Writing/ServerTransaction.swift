@@ -318,9 +318,6 @@ package final class ServerTransaction: Sendable {
 
   // MARK: Ending
 
-  /// Whether `commit` would write anything.
-  package var isChanged: Bool { state.withLock { Self.hasChanges($0) } }
-
   private static func hasChanges(_ state: State) -> Bool {
     state.trees.values.contains { tree in
       !tree.writes.isEmpty || (tree.stored == nil) != tree.isGone || tree.dropped != nil || tree.hasNewAttributes
