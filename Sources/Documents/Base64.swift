@@ -9,9 +9,9 @@ package enum Base64 {
       let count = min(3, bytes.count - start)
       var group: UInt32 = 0
       for offset in 0..<3 { group = group << 8 | (offset < count ? UInt32(bytes[start + offset]) : 0) }
-      for place in 0..<4 {
-        let digit = Int(group >> UInt32(18 - 6 * place) & 63)
-        text.append(place <= count ? alphabet[digit] : UInt8(ascii: "="))
+      for index in 0..<4 {
+        let digit = Int(group >> UInt32(18 - 6 * index) & 63)
+        text.append(index <= count ? alphabet[digit] : UInt8(ascii: "="))
       }
     }
     return String(decoding: text, as: UTF8.self)

@@ -159,9 +159,9 @@ private struct BinaryPropertyListReader {
     budget -= references.count / referenceSize + 1
     guard budget > 0 else { throw Self.damaged("it names its own parts too often", at: references.lowerBound) }
     var objects: [Document] = []
-    for place in stride(from: references.lowerBound, to: references.upperBound, by: referenceSize) {
-      guard let reference = Self.number(bytes, at: place, size: referenceSize), reference < count else {
-        throw Self.damaged("a reference to nothing", at: place)
+    for index in stride(from: references.lowerBound, to: references.upperBound, by: referenceSize) {
+      guard let reference = Self.number(bytes, at: index, size: referenceSize), reference < count else {
+        throw Self.damaged("a reference to nothing", at: index)
       }
       objects.append(try object(reference, depth: depth + 1))
     }
@@ -234,23 +234,23 @@ private struct BinaryPropertyListWriter {
     case .null: return text("$null")
     case .string(let text): return self.text(text)
     case .array(let elements):
-      let place = reserve()
+      let index = reserve()
       var references: [Int] = []
       for element in elements { references.append(try number(element, depth: depth + 1)) }
-      objects[place] = .array(references)
-      return place
+      objects[index] = .array(references)
+      return index
     case .object(let members):
-      let place = reserve()
+      let index = reserve()
       let members = members.firstOfEachName
       let keys = members.map { text($0.name) }
       var values: [Int] = []
       for member in members { values.append(try number(member.value, depth: depth + 1)) }
-      objects[place] = .dictionary(keys: keys, values: values)
-      return place
+      objects[index] = .dictionary(keys: keys, values: values)
+      return index
     default:
-      let place = reserve()
-      objects[place] = .leaf(document)
-      return place
+      let index = reserve()
+      objects[index] = .leaf(document)
+      return index
     }
   }
 
@@ -261,11 +261,11 @@ private struct BinaryPropertyListWriter {
 
   private mutating func text(_ text: String) -> Int {
     let key = Array(text.utf8)
-    if let place = texts[key] { return place }
-    let place = reserve()
-    objects[place] = .leaf(.string(text))
-    texts[key] = place
-    return place
+    if let index = texts[key] { return index }
+    let index = reserve()
+    objects[index] = .leaf(.string(text))
+    texts[key] = index
+    return index
   }
 
   private mutating func append(_ object: Object, referenceSize: Int) {
@@ -326,7 +326,7 @@ private struct BinaryPropertyListWriter {
   }
 
   private mutating func append(_ value: UInt64, size: Int) {
-    for place in (0..<size).reversed() { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * place))) }
+    for index in (0..<size).reversed() { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(8 * index))) }
   }
 
   /// 1, 2, 4 or 8 bytes.

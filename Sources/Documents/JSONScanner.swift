@@ -137,7 +137,7 @@ struct JSONScanner {
     case UInt8(ascii: "u"):
       isCompact = false
       guard at &+ 6 <= bytes.count else { return false }
-      for place in (at &+ 2)..<(at &+ 6) where bytes[place].hexDigitValue == nil { return false }
+      for index in (at &+ 2)..<(at &+ 6) where bytes[index].hexDigitValue == nil { return false }
       // Half of a pair of surrogates is for the parser.
       let isSurrogate =
         bytes[at &+ 2] | 0x20 == UInt8(ascii: "d") && (bytes[at &+ 3].hexDigitValue ?? 8) >= 8

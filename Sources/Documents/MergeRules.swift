@@ -178,18 +178,18 @@ private struct SequenceMerge<Element: Hashable> {
       case .insert(let offset, _, _): inserted.insert(offset)
       }
     }
-    var places: [Int?] = []
-    var place = 0
+    var positions: [Int?] = []
+    var position = 0
     for index in base.indices {
       if removed.contains(index) {
-        places.append(nil)
+        positions.append(nil)
         continue
       }
-      while inserted.contains(place) { place += 1 }
-      places.append(place)
-      place += 1
+      while inserted.contains(position) { position += 1 }
+      positions.append(position)
+      position += 1
     }
-    return places
+    return positions
   }
 }
 

@@ -30,8 +30,8 @@ enum UTF8Text {
       guard at &+ more < count else { return false }
       let second = base.load(fromByteOffset: at &+ 1, as: UInt8.self)
       guard second >= least, second <= most else { return false }
-      for place in 2..<max(2, more &+ 1)
-      where base.load(fromByteOffset: at &+ place, as: UInt8.self) & 0xC0 != 0x80 { return false }
+      for index in 2..<max(2, more &+ 1)
+      where base.load(fromByteOffset: at &+ index, as: UInt8.self) & 0xC0 != 0x80 { return false }
       at &+= more &+ 1
     }
     return true

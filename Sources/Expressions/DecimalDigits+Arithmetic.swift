@@ -88,8 +88,8 @@ extension DecimalDigits {
   private static func sum(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var carry: UInt8 = 0
-    for place in 0..<max(left.count, right.count) {
-      let sum = digit(left, place) + digit(right, place) + carry
+    for index in 0..<max(left.count, right.count) {
+      let sum = digit(left, index) + digit(right, index) + carry
       result.append(sum % 10)
       carry = sum / 10
     }
@@ -100,9 +100,9 @@ extension DecimalDigits {
   private static func difference(_ left: [UInt8], _ right: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var borrowed: UInt8 = 0
-    for place in 0..<max(left.count, right.count) {
-      let taken = digit(right, place) + borrowed
-      let own = digit(left, place)
+    for index in 0..<max(left.count, right.count) {
+      let taken = digit(right, index) + borrowed
+      let own = digit(left, index)
       borrowed = own < taken ? 1 : 0
       result.append(own + borrowed * 10 - taken)
     }
@@ -110,7 +110,7 @@ extension DecimalDigits {
   }
 
   /// The digit at a place from the end.
-  private static func digit(_ digits: [UInt8], _ place: Int) -> UInt8 {
-    place < digits.count ? digits[digits.count - 1 - place] : 0
+  private static func digit(_ digits: [UInt8], _ index: Int) -> UInt8 {
+    index < digits.count ? digits[digits.count - 1 - index] : 0
   }
 }

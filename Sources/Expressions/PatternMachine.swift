@@ -3,7 +3,7 @@
 struct PatternMachine {
   /// Steps that are alive, the preferred first, with what they noted.
   private struct Threads {
-    var places: [Int] = []
+    var instructions: [Int] = []
     /// The round in which each step was added last.
     var rounds: [Int]
     var notes: [[Int]] = []
@@ -11,12 +11,12 @@ struct PatternMachine {
     init(count: Int) { rounds = Array(repeating: -1, count: count) }
 
     mutating func cut(at position: Int) {
-      places.removeSubrange(position...)
+      instructions.removeSubrange(position...)
       notes.removeSubrange(position...)
     }
 
     mutating func removeAll() {
-      places.removeAll(keepingCapacity: true)
+      instructions.removeAll(keepingCapacity: true)
       notes.removeAll(keepingCapacity: true)
     }
   }
@@ -26,7 +26,7 @@ struct PatternMachine {
   /// The steps that wait for the next character, and those that waited for the one before.
   private var alive: Threads
   private var before: Threads
-  private var pending: [(place: Int, notes: [Int])] = []
+  private var pending: [(instruction: Int, notes: [Int])] = []
   private var round = 0
   /// After so many steps in all its searches the machine stops and is exhausted.
   var stepLimit = Int.max
@@ -48,8 +48,8 @@ struct PatternMachine {
     while let current = scalar {
       scalar = rest.next()
       beginRound()
-      for place in before.places where takes(place, current) {
-        if add(place + 1, notes: [], at: 0, after: current, before: scalar) { return true }
+      for instruction in before.instructions where takes(instruction, current) {
+        if add(instruction + 1, notes: [], at: 0, after: current, before: scalar) { return true }
       }
       if add(0, notes: [], at: 0, after: current, before: scalar) { return true }
     }
@@ -67,13 +67,13 @@ struct PatternMachine {
     _ = add(
       0, notes: nothing, at: at, after: at > 0 ? scalars[at - 1] : nil, before: at < scalars.count ? scalars[at] : nil)
     while true {
-      if let match = alive.places.firstIndex(where: isMatch) {
+      if let match = alive.instructions.firstIndex(where: isMatch) {
         best = alive.notes[match]
         // What comes after is less preferred.
         alive.cut(at: match)
       }
-      guard at < scalars.count, best == nil || !alive.places.isEmpty else { return best }
-      stepLimit -= alive.places.count + 1
+      guard at < scalars.count, best == nil || !alive.instructions.isEmpty else { return best }
+      stepLimit -= alive.instructions.count + 1
       guard stepLimit > 0 else {
         isExhausted = true
         return nil
@@ -82,8 +82,8 @@ struct PatternMachine {
       at += 1
       let following = at < scalars.count ? scalars[at] : nil
       beginRound()
-      for (position, place) in before.places.enumerated() where takes(place, current) {
-        _ = add(place + 1, notes: before.notes[position], at: at, after: current, before: following)
+      for (position, instruction) in before.instructions.enumerated() where takes(instruction, current) {
+        _ = add(instruction + 1, notes: before.notes[position], at: at, after: current, before: following)
       }
       if best == nil { _ = add(0, notes: nothing, at: at, after: current, before: following) }
     }
@@ -95,43 +95,43 @@ struct PatternMachine {
     alive.removeAll()
   }
 
-  private func isMatch(_ place: Int) -> Bool {
-    if case .match = program.steps[place] { true } else { false }
+  private func isMatch(_ instruction: Int) -> Bool {
+    if case .match = program.steps[instruction] { true } else { false }
   }
 
   /// Adds a step and all that is reached from it without a character; answers whether that is a match, where nothing is
   /// noted.
   private mutating func add(
-    _ place: Int, notes: [Int], at position: Int, after last: Unicode.Scalar?, before following: Unicode.Scalar?
+    _ instruction: Int, notes: [Int], at position: Int, after last: Unicode.Scalar?, before following: Unicode.Scalar?
   ) -> Bool {
-    pending.append((place, notes))
-    while var (place, notes) = pending.popLast() {
-      guard alive.rounds[place] != round else { continue }
-      alive.rounds[place] = round
-      switch program.steps[place] {
+    pending.append((instruction, notes))
+    while var (instruction, notes) = pending.popLast() {
+      guard alive.rounds[instruction] != round else { continue }
+      alive.rounds[instruction] = round
+      switch program.steps[instruction] {
       case .jump(let target): pending.append((target, notes))
       case .split(let first, let second):
         pending.append((second, notes))
         pending.append((first, notes))
       case .save(let slot):
         if captures, slot < notes.count { notes[slot] = position }
-        place += 1
-        pending.append((place, notes))
+        instruction += 1
+        pending.append((instruction, notes))
       case .assertion(let assertion):
-        if Self.holds(assertion, after: last, before: following) { pending.append((place + 1, notes)) }
+        if Self.holds(assertion, after: last, before: following) { pending.append((instruction + 1, notes)) }
       case .match where !captures:
         pending.removeAll(keepingCapacity: true)
         return true
       case .match, .scalar, .set:
-        alive.places.append(place)
+        alive.instructions.append(instruction)
         if captures { alive.notes.append(notes) }
       }
     }
     return false
   }
 
-  private func takes(_ place: Int, _ scalar: Unicode.Scalar) -> Bool {
-    switch program.steps[place] {
+  private func takes(_ instruction: Int, _ scalar: Unicode.Scalar) -> Bool {
+    switch program.steps[instruction] {
     case .scalar(let wanted): return (program.ignoresCase ? PatternProgram.folded(scalar) : scalar) == wanted
     case .set(let index):
       let set = program.sets[index]

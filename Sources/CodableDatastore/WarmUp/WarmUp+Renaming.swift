@@ -45,7 +45,7 @@ extension WarmUp {
       let key = entry.key.array
       _ = try index.order.place(of: key).withProbe { probe in
         try throwingStoreErrors { () throws(StorageError) in
-          try transaction.insert(key, entry.payload, in: index.tree, place: index.order.isBytes ? nil : probe)
+          try transaction.insert(key, entry.payload, in: index.tree, probe: index.order.isBytes ? nil : probe)
         }
       }
     }

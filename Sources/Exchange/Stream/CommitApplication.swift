@@ -225,12 +225,12 @@ final class CommitApplication {
     for key in changes.removed {
       guard ranks.rank(of: key) != nil else { throw ChangeError("it removes an index entry that is not there") }
       let probe = ranks.probe(for: key)
-      try onStorage { () throws(StorageError) in _ = try transaction.remove(key, in: name, place: probe) }
+      try onStorage { () throws(StorageError) in _ = try transaction.remove(key, in: name, probe: probe) }
     }
     ranks.change(removing: changes.removed, inserting: changes.inserted.map { ($0.key, $0.rank) })
     for (key, payload, _) in changes.inserted {
       let probe = ranks.probe(for: key)
-      try onStorage { () throws(StorageError) in _ = try transaction.insert(key, payload, in: name, place: probe) }
+      try onStorage { () throws(StorageError) in _ = try transaction.insert(key, payload, in: name, probe: probe) }
     }
   }
 }

@@ -68,22 +68,22 @@ package final class EngineTransaction: WriteTransaction {
   // MARK: Records
 
   package func put(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place: KeyProbe?
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(place)
-    let replaced = try currentReference(of: key, in: name, place: nil)
+    let replaced = try currentReference(of: key, in: name, probe: nil)
     try onServer { () throws(ServerError) in try transaction.put(key, value, in: name) }
     return replaced
   }
 
   package func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, place: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try put(Array(key), Array(value), in: name, place: place)
   }
 
   package func put(
-    _ key: [UInt8], count: UInt64, in name: TreeName, place: KeyProbe?,
+    _ key: [UInt8], count: UInt64, in name: TreeName, probe: KeyProbe?,
     piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
   ) throws(StorageError) -> RecordReference? {
     guard count <= UInt64(ServerLimits.value) else {
@@ -101,23 +101,23 @@ package final class EngineTransaction: WriteTransaction {
   }
 
   package func putIfNew(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place: KeyProbe?
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(place)
-    if let found = try currentReference(of: key, in: name, place: nil) { return found }
+    if let found = try currentReference(of: key, in: name, probe: nil) { return found }
     try onServer { () throws(ServerError) in try transaction.put(key, value, in: name) }
     return nil
   }
 
-  package func delete(_ key: [UInt8], in name: TreeName, place: KeyProbe?) throws(StorageError) -> RecordReference? {
+  package func delete(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> RecordReference? {
     try check(place)
-    guard let found = try currentReference(of: key, in: name, place: nil) else { return nil }
+    guard let found = try currentReference(of: key, in: name, probe: nil) else { return nil }
     try onServer { () throws(ServerError) in try transaction.delete(key, in: name) }
     return found
   }
 
   package func currentReference(
-    of key: [UInt8], in name: TreeName, place: KeyProbe?
+    of key: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(place)
     guard try onServer({ () throws(ServerError) in try transaction.find(key, in: name) }) != nil else { return nil }
@@ -129,14 +129,14 @@ package final class EngineTransaction: WriteTransaction {
     return tree
   }
 
-  private func check(_ place: KeyProbe?) throws(StorageError) {
+  private func check(_ probe: KeyProbe?) throws(StorageError) {
     if case .compare? = place { throw .wrongTree(TreeName([]), reason: "its order is that of bytes") }
   }
 
   // MARK: Entries
 
   package func insert(
-    _ key: [UInt8], _ payload: Payload, in name: TreeName, place: KeyProbe?
+    _ key: [UInt8], _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     try check(place)
     let payload: ServerPayload =
@@ -156,12 +156,12 @@ package final class EngineTransaction: WriteTransaction {
   }
 
   package func insert(
-    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, place: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     try insert(Array(key), payload, in: name, place: place)
   }
 
-  package func remove(_ key: [UInt8], in name: TreeName, place: KeyProbe?) throws(StorageError) -> Bool {
+  package func remove(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool {
     try check(place)
     guard try onServer({ () throws(ServerError) in try transaction.find(key, in: name) }) != nil else { return false }
     try onServer { () throws(ServerError) in try transaction.remove(key, in: name) }
@@ -169,7 +169,7 @@ package final class EngineTransaction: WriteTransaction {
   }
 
   package func adopt(
-    _ key: [UInt8], in name: TreeName, from view: View, place: KeyProbe?
+    _ key: [UInt8], in name: TreeName, from view: View, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     throw .readOnly(reason: "a store on a server takes no merges yet: copy it to a file, merge there, and copy it back")
   }

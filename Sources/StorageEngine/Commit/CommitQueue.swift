@@ -258,8 +258,8 @@ struct CommitQueue<Waiter> {
   private mutating func callLeader() -> Wakeups {
     guard leadership == .vacant, !sleepers.isEmpty else { return Wakeups() }
     leadership = .called
-    guard let place = sleepers.firstIndex(where: \.canLead) else { return Wakeups(callsThread: true) }
-    return Wakeups(waiters: [sleepers.remove(at: place).waiter])
+    guard let position = sleepers.firstIndex(where: \.canLead) else { return Wakeups(callsThread: true) }
+    return Wakeups(waiters: [sleepers.remove(at: position).waiter])
   }
 
   // MARK: For who looks on

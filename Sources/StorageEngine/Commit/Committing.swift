@@ -81,8 +81,8 @@ struct Committing {
   private func writeTrees(_ writer: inout NodeWriter) throws(StorageError) -> (catalog: NodePointer, liveBytes: UInt64)
   {
     var live = LiveBytes(transaction.state.pointee.liveBytes)
-    for place in transaction.state.pointee.trees.indices {
-      let tree = transaction.state.pointee.trees[place]
+    for treeIndex in transaction.state.pointee.trees.indices {
+      let tree = transaction.state.pointee.trees[treeIndex]
       guard tree.isChanged else { continue }
       let before = writer.nodeBytes
       if tree.isDropped {
@@ -102,7 +102,7 @@ struct Committing {
       entry.nodeBytes = LiveBytes(entry.nodeBytes, changedBy: nodeChange).count
       entry.entryBytes = LiveBytes(entry.entryBytes, changedBy: tree.tally.entryBytes).count
       live.change(by: nodeChange + tree.tally.entryBytes)
-      transaction.state.pointee.trees[place].entry = entry
+      transaction.state.pointee.trees[treeIndex].entry = entry
       try setInCatalog(tree.name, .bytes(entry.encoded()))
     }
     let before = writer.nodeBytes

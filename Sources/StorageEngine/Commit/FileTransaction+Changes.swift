@@ -6,11 +6,11 @@ extension FileTransaction {
   /// `place`: where the key belongs in a tree of the caller's order; nil in one of byte order.
   @discardableResult
   package func put(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe?
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     let result = key.withUnsafeBytes { key in
       value.withUnsafeBytes { value in
-        Result { () throws(StorageError) in try put(key, value, in: name, place: probe) }
+        Result { () throws(StorageError) in try put(key, value, in: name, probe: probe) }
       }
     }
     return try result.get()
@@ -19,10 +19,10 @@ extension FileTransaction {
   /// As `put` of an array, from memory that is only read.
   @discardableResult
   package func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, place probe: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(valueLength: UInt64(value.count))
-    return try put(key, in: name, place: probe) { tree, replaced, replacesDelete throws(StorageError) in
+    return try put(key, in: name, probe: probe) { tree, replaced, replacesDelete throws(StorageError) in
       try draft.append(
         .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
     }
@@ -33,16 +33,16 @@ extension FileTransaction {
   /// passed on, and the transaction can only be cancelled or rolled back then.
   @discardableResult
   package func put(
-    _ key: [UInt8], count: UInt64, in name: TreeName, place probe: KeyProbe?,
+    _ key: [UInt8], count: UInt64, in name: TreeName, probe: KeyProbe?,
     piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
   ) throws(StorageError) -> RecordReference? {
     try check(valueLength: count)
     guard count > UInt64(ChangeEntry.largeValue) else {
-      return try put(key, try piece(0, Int(count)), in: name, place: probe)
+      return try put(key, try piece(0, Int(count)), in: name, probe: probe)
     }
     let result = key.withUnsafeBytes { keyBytes in
       Result { () throws(StorageError) in
-        try put(keyBytes, in: name, place: probe) { tree, replaced, replacesDelete throws(StorageError) in
+        try put(keyBytes, in: name, probe: probe) { tree, replaced, replacesDelete throws(StorageError) in
           var current: [UInt8] = []
           return try draft.appendLarge(
             .put, tree: tree, key: keyBytes, count: count, replaced: replaced, replacesDelete: replacesDelete
@@ -62,7 +62,7 @@ extension FileTransaction {
   /// Sets the value of a record that is not there yet; answers the one that is, which stays as it was. In a tree that
   /// changes anyway that costs one descent.
   package func putIfNew(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place probe: KeyProbe?
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(keyLength: key.count)
     try check(valueLength: UInt64(value.count))
@@ -70,8 +70,9 @@ extension FileTransaction {
       value.withUnsafeBytes { value in
         Result { () throws(StorageError) in
           try locked { () throws(StorageError) in
-            let place = try existing(name, kind: .records, probe)
-            return try withProbe(key, probe) { probe throws(StorageError) in try putIfNew(key, value, place, probe) }
+            let treeIndex = try existing(name, kind: .records, probe)
+            return try withProbe(key, probe) { probe throws(StorageError) in try putIfNew(key, value, treeIndex, probe)
+            }
           }
         }
       }
@@ -80,26 +81,26 @@ extension FileTransaction {
   }
 
   private func putIfNew(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe
   ) throws(StorageError) -> EntryReference? {
     // Looked for first in a tree that has not changed, so that a record that is there changes nothing.
-    let isChanged = state.pointee.trees[place].primary.root.fresh != nil
+    let isChanged = state.pointee.trees[treeIndex].primary.root.fresh != nil
     if !isChanged,
-      let found = try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root)?.entry
+      let found = try TreeSearch(file: file).find(probe, in: state.pointee.trees[treeIndex].primary.root)?.entry
     {
       return found
     }
     var found: EntryReference?
     var primary = TreeEditor.none
-    swap(&primary, &state.pointee.trees[place].primary)
-    defer { swap(&primary, &state.pointee.trees[place].primary) }
+    swap(&primary, &state.pointee.trees[treeIndex].primary)
+    defer { swap(&primary, &state.pointee.trees[treeIndex].primary) }
     try wholly { () throws(StorageError) in
       _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
         if let old {
           found = old.entry
           return old
         }
-        let new = try appendPut(place, probe, over: nil) { tree, replaced, replacesDelete throws(StorageError) in
+        let new = try appendPut(treeIndex, probe, over: nil) { tree, replaced, replacesDelete throws(StorageError) in
           try draft.append(
             .put, tree: tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
         }
@@ -110,22 +111,22 @@ extension FileTransaction {
   }
 
   private func put(
-    _ key: UnsafeRawBufferPointer, in name: TreeName, place probe: KeyProbe?,
+    _ key: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?,
     append: (_ tree: UInt32, _ replaced: EntryReference?, _ replacesDelete: Bool) throws(StorageError)
       -> EntryReference
   ) throws(StorageError) -> RecordReference? {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
-      let place = try existing(name, kind: .records, probe)
+      let treeIndex = try existing(name, kind: .records, probe)
       return try withProbe(key, probe) { probe throws(StorageError) in
         var replaced: EntryReference?
         var primary = TreeEditor.none
-        swap(&primary, &state.pointee.trees[place].primary)
-        defer { swap(&primary, &state.pointee.trees[place].primary) }
+        swap(&primary, &state.pointee.trees[treeIndex].primary)
+        defer { swap(&primary, &state.pointee.trees[treeIndex].primary) }
         try wholly { () throws(StorageError) in
           _ = try primary.set(key, at: probe, in: file) { old throws(StorageError) in
             replaced = old?.entry
-            return .entry(try appendPut(place, probe, over: replaced, append))
+            return .entry(try appendPut(treeIndex, probe, over: replaced, append))
           }
         }
         return RecordReference(replaced)
@@ -135,11 +136,11 @@ extension FileTransaction {
 
   /// Appends the put and counts it; finds what it takes the place of.
   private func appendPut(
-    _ place: Int, _ probe: Probe, over old: EntryReference?,
+    _ treeIndex: Int, _ probe: Probe, over old: EntryReference?,
     _ append: (UInt32, EntryReference?, Bool) throws(StorageError) -> EntryReference
   ) throws(StorageError) -> EntryReference {
-    let tree = state.pointee.trees[place].entry.identifier
-    var tally = state.pointee.trees[place].tally
+    let tree = state.pointee.trees[treeIndex].entry.identifier
+    var tally = state.pointee.trees[treeIndex].tally
     var replaced = old
     var replacesDelete = false
     if let old {
@@ -151,7 +152,7 @@ extension FileTransaction {
       } else {
         tally.updated += 1
       }
-    } else if let deleted = try takeFromGone(place, probe) {
+    } else if let deleted = try takeFromGone(treeIndex, probe) {
       tally.entryBytes -= Int64(deleted.length)
       if draft.contains(deleted.offset) {
         let first = try source.entry(deleted).entry
@@ -170,27 +171,27 @@ extension FileTransaction {
     let new = try append(tree, replaced, replacesDelete)
     if let old, draft.contains(old.offset) { supersede(old) }
     tally.entryBytes += Int64(new.length)
-    state.pointee.trees[place].tally = tally
+    state.pointee.trees[treeIndex].tally = tally
     return new
   }
 
-  private func takeFromGone(_ place: Int, _ probe: Probe) throws(StorageError) -> EntryReference? {
-    guard !state.pointee.trees[place].gone.root.isEmpty else { return nil }
-    return try state.pointee.trees[place].gone.remove(at: probe, in: file)?.entry
+  private func takeFromGone(_ treeIndex: Int, _ probe: Probe) throws(StorageError) -> EntryReference? {
+    guard !state.pointee.trees[treeIndex].gone.root.isEmpty else { return nil }
+    return try state.pointee.trees[treeIndex].gone.remove(at: probe, in: file)?.entry
   }
 
   /// Deletes a record; answers what was deleted, nil where the key was not there.
   @discardableResult
   package func delete(
-    _ key: [UInt8], in name: TreeName, place probe: KeyProbe?
+    _ key: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
-      let place = try existing(name, kind: .records, probe)
+      let treeIndex = try existing(name, kind: .records, probe)
       let result = key.withUnsafeBytes { key in
         Result { () throws(StorageError) in
           try wholly { () throws(StorageError) in
-            try withProbe(key, probe) { probe throws(StorageError) in try delete(key, place, probe) }
+            try withProbe(key, probe) { probe throws(StorageError) in try delete(key, treeIndex, probe) }
           }
         }
       }
@@ -198,12 +199,12 @@ extension FileTransaction {
     }
   }
 
-  private func delete(_ key: UnsafeRawBufferPointer, _ place: Int, _ probe: Probe) throws(StorageError)
+  private func delete(_ key: UnsafeRawBufferPointer, _ treeIndex: Int, _ probe: Probe) throws(StorageError)
     -> EntryReference?
   {
-    guard let old = try state.pointee.trees[place].primary.remove(at: probe, in: file)?.entry else { return nil }
-    var tally = state.pointee.trees[place].tally
-    defer { state.pointee.trees[place].tally = tally }
+    guard let old = try state.pointee.trees[treeIndex].primary.remove(at: probe, in: file)?.entry else { return nil }
+    var tally = state.pointee.trees[treeIndex].tally
+    defer { state.pointee.trees[treeIndex].tally = tally }
     tally.entryBytes -= Int64(old.length)
     var replaced = old
     if draft.contains(old.offset) {
@@ -217,7 +218,7 @@ extension FileTransaction {
       if first.replacesDelete {
         tally.inserted -= 1
         tally.entryBytes += Int64(before.length)
-        _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in
+        _ = try state.pointee.trees[treeIndex].gone.set(key, at: probe, in: file) { _ throws(StorageError) in
           .entry(before)
         }
         return old
@@ -226,24 +227,24 @@ extension FileTransaction {
       tally.updated -= 1
     }
     let new = try draft.append(
-      .delete, tree: state.pointee.trees[place].entry.identifier, key: key,
+      .delete, tree: state.pointee.trees[treeIndex].entry.identifier, key: key,
       value: UnsafeRawBufferPointer(start: nil, count: 0), replaced: replaced, replacesDelete: false)
     tally.deleted += 1
     tally.entryBytes += Int64(new.length)
-    _ = try state.pointee.trees[place].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(new) }
+    _ = try state.pointee.trees[treeIndex].gone.set(key, at: probe, in: file) { _ throws(StorageError) in .entry(new) }
     return old
   }
 
   /// The reference of a record as the transaction has it now, for payloads of other trees; nil where there is no such
   /// record.
   package func currentReference(
-    of key: [UInt8], in name: TreeName, place probe: KeyProbe?
+    of key: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
     try locked { () throws(StorageError) in
-      let place = try existing(name, kind: .records, probe)
+      let treeIndex = try existing(name, kind: .records, probe)
       let probe = probe ?? .bytes(key)
       return try probe.withProbe { probe throws(StorageError) in
-        try TreeSearch(file: file).find(probe, in: state.pointee.trees[place].primary.root)?.record
+        try TreeSearch(file: file).find(probe, in: state.pointee.trees[treeIndex].primary.root)?.record
       }
     }
   }
@@ -253,10 +254,10 @@ extension FileTransaction {
   /// Sets the payload of a key; whether the key was not there before. The same payload again writes nothing.
   @discardableResult
   package func insert(
-    _ key: [UInt8], _ payload: Payload, in name: TreeName, place probe: KeyProbe?
+    _ key: [UInt8], _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     let result = key.withUnsafeBytes { key in
-      Result { () throws(StorageError) in try insert(key, payload, in: name, place: probe) }
+      Result { () throws(StorageError) in try insert(key, payload, in: name, probe: probe) }
     }
     return try result.get()
   }
@@ -264,7 +265,7 @@ extension FileTransaction {
   /// As `insert` of an array, from memory that is only read.
   @discardableResult
   package func insert(
-    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, place probe: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     try check(keyLength: key.count)
     if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
@@ -272,20 +273,20 @@ extension FileTransaction {
     }
     if case .served = payload { throw .wrongTree(name, reason: "a file cannot refer to a record of a server") }
     return try locked { () throws(StorageError) in
-      let place = try existing(name, kind: .entries, probe)
+      let treeIndex = try existing(name, kind: .entries, probe)
       return try withProbe(key, probe) { probe throws(StorageError) in
         // The path is copied at once: to look first would cost every new payload a second descent. Of a tree that the
         // transaction has not changed yet a copy that nobody needs is given up again.
-        let isChanged = state.pointee.trees[place].primary.root.fresh != nil
-        let before = isChanged ? nil : state.pointee.trees[place].primary
+        let isChanged = state.pointee.trees[treeIndex].primary.root.fresh != nil
+        let before = isChanged ? nil : state.pointee.trees[treeIndex].primary
         var isSame = false
         let isNew = try wholly { () throws(StorageError) in
-          try state.pointee.trees[place].primary.set(key, at: probe, in: file) { old throws(StorageError) in
+          try state.pointee.trees[treeIndex].primary.set(key, at: probe, in: file) { old throws(StorageError) in
             isSame = old == payload
             return payload
           }
         }
-        if isSame, let before { state.pointee.trees[place].primary = before }
+        if isSame, let before { state.pointee.trees[treeIndex].primary = before }
         return isNew
       }
     }
@@ -294,15 +295,15 @@ extension FileTransaction {
   /// Takes an entry out; whether it was there.
   @discardableResult
   package func remove(
-    _ key: [UInt8], in name: TreeName, place probe: KeyProbe?
+    _ key: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
-      let place = try existing(name, kind: .entries, probe)
+      let treeIndex = try existing(name, kind: .entries, probe)
       let probe = probe ?? .bytes(key)
       return try probe.withProbe { probe throws(StorageError) in
         try wholly { () throws(StorageError) in
-          try state.pointee.trees[place].primary.remove(at: probe, in: file) != nil
+          try state.pointee.trees[treeIndex].primary.remove(at: probe, in: file) != nil
         }
       }
     }
@@ -319,14 +320,14 @@ extension FileTransaction {
   }
 
   private func existing(_ name: TreeName, kind: TreeKind, _ probe: KeyProbe?) throws(StorageError) -> Int {
-    let place = try existing(name)
-    let entry = state.pointee.trees[place].entry
+    let treeIndex = try existing(name)
+    let entry = state.pointee.trees[treeIndex].entry
     guard entry.kind == kind else {
       throw .wrongTree(
         name, reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
     }
     switch (entry.order, probe) {
-    case (.caller, .compare), (.bytes, nil), (.bytes, .bytes): return place
+    case (.caller, .compare), (.bytes, nil), (.bytes, .bytes): return treeIndex
     case (.caller, _): throw .wrongTree(name, reason: "its order is the caller's, who must say where the key belongs")
     case (.bytes, .compare): throw .wrongTree(name, reason: "its order is that of bytes")
     }

@@ -6,14 +6,14 @@ extension FileTransaction {
   /// order. It does nothing where more than a MiB of nodes is new, and nothing where none is.
   package func settle(_ name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
-      let place = try existing(name)
-      let root = state.pointee.trees[place].primary.root
+      let treeIndex = try existing(name)
+      let root = state.pointee.trees[treeIndex].primary.root
       guard let fresh = root.fresh, case let count = fresh.freshLength, count <= ChangeEntry.largeValue else { return }
       try wholly { () throws(StorageError) in
-        try draft.beginNodes(of: state.pointee.trees[place].entry.identifier, count: count)
+        try draft.beginNodes(of: state.pointee.trees[treeIndex].entry.identifier, count: count)
         var writer = NodeWriter(draft: draft, file: file)
-        state.pointee.trees[place].primary.settle(as: try writer.write(root))
-        state.pointee.trees[place].settledBytes += writer.nodeBytes
+        state.pointee.trees[treeIndex].primary.settle(as: try writer.write(root))
+        state.pointee.trees[treeIndex].settledBytes += writer.nodeBytes
         guard writer.nodeBytes == UInt64(count) else { throw .damaged(what: "tree node", offset: draft.position) }
         try draft.spill()
       }

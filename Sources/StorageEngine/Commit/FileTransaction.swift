@@ -58,8 +58,8 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   /// A snapshot of a tree with the changes so far, or nil where there is none of that name.
   package func tree(_ name: TreeName) throws(StorageError) -> Tree? {
     try locked { () throws(StorageError) in
-      guard let place = try place(of: name) else { return nil }
-      let tree = state.pointee.trees[place]
+      guard let treeIndex = try treeIndex(of: name) else { return nil }
+      let tree = state.pointee.trees[treeIndex]
       return Tree(
         name: name, identifier: tree.entry.identifier, kind: tree.entry.kind, order: tree.entry.order,
         attributes: tree.attributes, root: tree.primary.root, goneRoot: tree.gone.root, source: source)
@@ -86,7 +86,7 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
       throw .keyTooLong(count: name.bytes.count, limit: Limits.treeName)
     }
     try locked { () throws(StorageError) in
-      if try place(of: name) != nil { throw .treeExists(name) }
+      if try treeIndex(of: name) != nil { throw .treeExists(name) }
       var tree = TreeState(
         name: name, entry: CatalogEntry(identifier: state.pointee.nextTree, kind: kind, order: order),
         attributes: Bytes())
@@ -101,19 +101,19 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   /// Takes a tree and all its entries out. Earlier commits keep it.
   package func dropTree(_ name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
-      let place = try existing(name)
-      state.pointee.trees[place].isDropped = true
+      let treeIndex = try existing(name)
+      state.pointee.trees[treeIndex].isDropped = true
     }
   }
 
   /// Replaces what the module above keeps with a tree.
   package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
     try locked { () throws(StorageError) in
-      let place = try existing(name)
+      let treeIndex = try existing(name)
       // A copy, because the call also notes in `state` what it supersedes.
-      var tree = state.pointee.trees[place]
+      var tree = state.pointee.trees[treeIndex]
       try setAttributes(attributes, of: &tree)
-      state.pointee.trees[place] = tree
+      state.pointee.trees[treeIndex] = tree
     }
   }
 
@@ -152,8 +152,8 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   }
 
   /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
-  func place(of name: TreeName) throws(StorageError) -> Int? {
-    if let place = state.pointee.places[name] { return state.pointee.trees[place].isDropped ? nil : place }
+  func treeIndex(of name: TreeName) throws(StorageError) -> Int? {
+    if let treeIndex = state.pointee.places[name] { return state.pointee.trees[treeIndex].isDropped ? nil : treeIndex }
     if let known = store.writing.known(name, in: state.pointee.storedCatalog) {
       add(TreeState(name: name, entry: known.entry, attributes: known.attributes))
       return state.pointee.trees.count - 1
@@ -170,8 +170,8 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   }
 
   func existing(_ name: TreeName) throws(StorageError) -> Int {
-    guard let place = try place(of: name) else { throw .noSuchTree(name) }
-    return place
+    guard let treeIndex = try treeIndex(of: name) else { throw .noSuchTree(name) }
+    return treeIndex
   }
 
   var source: RecordSource { RecordSource(file: file, draft: draft, draftNumber: number) }
@@ -237,24 +237,24 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
   /// Whether there was anything to do: a tree that neither the view nor the transaction has stays nothing.
   private func restore(_ name: TreeName, from view: View) throws(StorageError) -> Bool {
     let old = try view.catalogEntry(name)
-    let place = try place(of: name)
-    if let place, state.pointee.trees[place].isChanged {
+    let treeIndex = try treeIndex(of: name)
+    if let treeIndex, state.pointee.trees[treeIndex].isChanged {
       throw .wrongTree(name, reason: "it was changed before being restored")
     }
     guard let old else {
-      if let place { state.pointee.trees[place].isDropped = true }
-      return place != nil
+      if let treeIndex { state.pointee.trees[treeIndex].isDropped = true }
+      return treeIndex != nil
     }
     var tree = TreeState(name: name, entry: old, attributes: try view.tree(name, old).attributes)
     tree.isRestored = true
     // What the restored roots consist of takes the place of what the tree consisted of.
-    if let place {
-      let current = state.pointee.trees[place].entry
+    if let treeIndex {
+      let current = state.pointee.trees[treeIndex].entry
       changeLive { live in
         live.add(old.liveBytes)
         live.subtract(current.liveBytes)
       }
-      state.pointee.trees[place] = tree
+      state.pointee.trees[treeIndex] = tree
     } else {
       changeLive { $0.add(old.liveBytes) }
       add(tree)

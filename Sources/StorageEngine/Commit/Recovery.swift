@@ -106,15 +106,15 @@ struct Recovery {
   }
 
   private func rewrite(_ range: Range<FileOffset>, of file: DataFile) throws(StorageError) {
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let count = Int(min(1 << 20, range.upperBound - place))
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let count = Int(min(1 << 20, range.upperBound - position))
       // Copied first: a mapping must not be the source of a write to its own pages.
-      let piece = Bytes(try file.bytes(at: place, count: count, what: "frame").array)
+      let piece = Bytes(try file.bytes(at: position, count: count, what: "frame").array)
       try piece.withUnsafeBytes { bytes throws(StorageError) in
-        try engineCall { () throws(DiskError) in try file.file.write(bytes, at: place) }
+        try engineCall { () throws(DiskError) in try file.file.write(bytes, at: position) }
       }
-      place += UInt64(count)
+      position += UInt64(count)
     }
   }
 
@@ -126,14 +126,14 @@ struct Recovery {
     let aside = try engineCall { () throws(DiskError) in try disk.open(path, .create) }
     do {
       for part in try engineCall({ () throws(DiskError) in try file.file.writtenParts(of: range.bytes) }) {
-        var place = part.lowerBound
-        while place < part.upperBound {
-          let count = Int(min(1 << 20, part.upperBound - place))
-          let piece = try file.bytes(at: FileOffset(place), count: count, what: "tail")
+        var position = part.lowerBound
+        while position < part.upperBound {
+          let count = Int(min(1 << 20, part.upperBound - position))
+          let piece = try file.bytes(at: FileOffset(position), count: count, what: "tail")
           try piece.withUnsafeBytes { bytes throws(StorageError) in
-            try engineCall { () throws(DiskError) in try aside.write(bytes, at: place - range.lowerBound.bytes) }
+            try engineCall { () throws(DiskError) in try aside.write(bytes, at: position - range.lowerBound.bytes) }
           }
-          place += UInt64(count)
+          position += UInt64(count)
         }
       }
       if isWanted {

@@ -11,10 +11,10 @@ struct TreePlaces: Sendable {
 
   subscript(name: TreeName) -> Int? {
     if names.count > Self.few { return places[name] }
-    var place = names.count - 1
-    while place >= 0 {
-      if names[place] == name { return place }
-      place -= 1
+    var treeIndex = names.count - 1
+    while treeIndex >= 0 {
+      if names[treeIndex] == name { return treeIndex }
+      treeIndex -= 1
     }
     return nil
   }
@@ -24,6 +24,6 @@ struct TreePlaces: Sendable {
     names.append(name)
     guard names.count > Self.few else { return }
     let unnoted = places.isEmpty ? 0 : names.count - 1
-    for place in unnoted..<names.count { places[names[place]] = place }
+    for treeIndex in unnoted..<names.count { places[names[treeIndex]] = treeIndex }
   }
 }

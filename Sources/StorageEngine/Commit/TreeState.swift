@@ -87,9 +87,9 @@ struct TransactionState: Sendable {
   /// Lets go of the new nodes, when the transaction has ended. What the changes add up to stays.
   mutating func releaseNodes() {
     catalog = .none
-    for place in trees.indices {
-      trees[place].primary = .none
-      trees[place].gone = .none
+    for treeIndex in trees.indices {
+      trees[treeIndex].primary = .none
+      trees[treeIndex].gone = .none
     }
   }
 }

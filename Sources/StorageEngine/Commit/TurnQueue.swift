@@ -53,9 +53,9 @@ struct TurnOrder<Waiter> {
 
   /// Takes one out that does not want to wait any longer; nil where it waits no more. Cost: grows with those that wait.
   mutating func leave(_ ticket: UInt64) -> Waiter? {
-    guard let place = waiters[first...].firstIndex(where: { $0.ticket == ticket }) else { return nil }
-    guard let waiter = waiters[place].waiter else { return nil }
-    waiters[place].waiter = nil
+    guard let position = waiters[first...].firstIndex(where: { $0.ticket == ticket }) else { return nil }
+    guard let waiter = waiters[position].waiter else { return nil }
+    waiters[position].waiter = nil
     count -= 1
     return waiter
   }

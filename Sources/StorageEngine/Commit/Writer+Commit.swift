@@ -222,9 +222,9 @@ extension Writer {
       sequence: shared.slotSequence &+ 1, generation: state.file.header.identity.generation,
       frameOffset: state.chain.offset, number: state.chain.number, frameHash: state.chain.hash, isClean: isClean,
       durableEnd: state.chain.end, zeroedEnd: state.chain.end)
-    let place = FileLayout.slotOffsets[Int(slot.sequence % 2)]
+    let position = FileLayout.slotOffsets[Int(slot.sequence % 2)]
     let bytes = slot.encoded(seed: state.file.header.seed)
-    guard (try? state.file.write(bytes, at: place)) != nil else { return }
+    guard (try? state.file.write(bytes, at: position)) != nil else { return }
     shared.slotSequence = slot.sequence
     shared.slotEnd = state.chain.end
     shared.slotIsClean = isClean

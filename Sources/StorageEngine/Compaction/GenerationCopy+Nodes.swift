@@ -54,20 +54,20 @@ extension GenerationCopy {
     let copy = MemoryBlock(count: view.length)
     copy.bytes.copyMemory(from: UnsafeRawBufferPointer(start: view.base, count: view.length))
     for index in 0..<view.count {
-      let place = view.heap + (index == 0 ? 0 : view.end(index - 1))
+      let position = view.heap + (index == 0 ? 0 : view.end(index - 1))
       let fixed = try view.fixed(index)
       switch view.form {
       case .bare: break
       case .inner:
         let child = try copyNode(try view.pointer(index), below: node, into: draft, bytes: &bytes)
-        if let base = copy.bytes.baseAddress { child.store(into: base + place) }
+        if let base = copy.bytes.baseAddress { child.store(into: base + position) }
       case .references, .mixed:
         let skipped = view.form == .mixed ? 1 : 0
         guard case .entry(let old) = try view.payload(index) else { continue }
         guard fixed.count >= skipped + EntryReference.size, let new = copiedEntry(old) else {
           throw .damaged(what: "reference to a record", offset: pointer.offset)
         }
-        new.store(into: UnsafeMutableRawBufferPointer(rebasing: copy.bytes[(place + skipped)...]))
+        new.store(into: UnsafeMutableRawBufferPointer(rebasing: copy.bytes[(position + skipped)...]))
       }
     }
     let content = UnsafeRawBufferPointer(copy.bytes)

@@ -217,7 +217,7 @@ private final class SystemFile: DiskFile {
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     guard buffer.count > 0 else { return 0 }
-    let start = try place(offset, buffer.count, "pread")
+    let start = try position(offset, buffer.count, "pread")
     var done = 0
     while done < buffer.count {
       let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
@@ -230,7 +230,7 @@ private final class SystemFile: DiskFile {
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) {
     guard bytes.count > 0 else { return }
-    let start = try place(offset, bytes.count, "pwrite")
+    let start = try position(offset, bytes.count, "pwrite")
     var done = 0
     while done < bytes.count {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
@@ -255,15 +255,15 @@ private final class SystemFile: DiskFile {
 
   func writtenParts(of range: Range<UInt64>) -> [Range<UInt64>] {
     var parts: [Range<UInt64>] = []
-    var place = range.lowerBound
-    while place < range.upperBound {
-      guard let start = off_t(exactly: place) else { return [range] }
+    var position = range.lowerBound
+    while position < range.upperBound {
+      guard let start = off_t(exactly: position) else { return [range] }
       let data = lseek(descriptor, start, seekData)
       if data < 0 { return errno == ENXIO ? parts : [range] }
       let hole = lseek(descriptor, data, seekHole)
       guard data >= start, hole > data else { return [range] }
       if UInt64(data) < range.upperBound { parts.append(UInt64(data)..<min(UInt64(hole), range.upperBound)) }
-      place = UInt64(hole)
+      position = UInt64(hole)
     }
     return parts
   }
@@ -271,7 +271,7 @@ private final class SystemFile: DiskFile {
   func writeBack(_ range: Range<UInt64>) throws(DiskError) {
     guard let name = writeBackName, !range.isEmpty else { return }
     let count = Int(clamping: range.upperBound - range.lowerBound)
-    let start = try place(range.lowerBound, count, name)
+    let start = try position(range.lowerBound, count, name)
     try call(name) { Int(writeBackContents(of: descriptor, from: start, count: count)) }
   }
 
@@ -314,7 +314,7 @@ private final class SystemFile: DiskFile {
   }
 
   /// The offset as the system counts it, where the whole access fits into a file.
-  private func place(_ offset: UInt64, _ count: Int, _ operation: String) throws(DiskError) -> off_t {
+  private func position(_ offset: UInt64, _ count: Int, _ operation: String) throws(DiskError) -> off_t {
     guard let start = off_t(exactly: offset), !start.addingReportingOverflow(off_t(count)).overflow else {
       throw DiskError(operation: operation, path: path, code: EFBIG)
     }

@@ -32,10 +32,12 @@ extension DataFile {
     guard let length = Int(exactly: header.recordLength), offset.bytes < 1 << 62 else {
       throw .damaged(what: "frame header", offset: offset)
     }
-    let place = offset &+ header.recordOffset
-    let bytes = try bytes(at: place, count: length, what: "commit record")
+    let position = offset &+ header.recordOffset
+    let bytes = try bytes(at: position, count: length, what: "commit record")
     return try bytes.withUnsafeBytes { bytes throws(StorageError) in
-      guard self.header.check(bytes) == header.recordCheck else { throw .damaged(what: "commit record", offset: place) }
+      guard self.header.check(bytes) == header.recordCheck else {
+        throw .damaged(what: "commit record", offset: position)
+      }
       return try decode(bytes, header)
     }
   }

@@ -171,18 +171,18 @@ struct VerifiedNodes: ~Copyable, Sendable {
   private func word(_ pointer: NodePointer) -> UInt64 { pointer.offset.bytes ^ UInt64(pointer.check) << 32 }
 
   @inline(__always)
-  private func place(_ pointer: NodePointer) -> Int {
+  private func position(_ pointer: NodePointer) -> Int {
     Int(truncatingIfNeeded: (pointer.offset.bytes &* 0x9E37_79B9_7F4A_7C15) >> 50)
   }
 
   @inline(__always)
   func contains(_ pointer: NodePointer) -> Bool {
-    words[place(pointer)].load(ordering: .relaxed) == word(pointer)
+    words[position(pointer)].load(ordering: .relaxed) == word(pointer)
   }
 
   @inline(__always)
   func insert(_ pointer: NodePointer) {
-    words[place(pointer)].store(word(pointer), ordering: .relaxed)
+    words[position(pointer)].store(word(pointer), ordering: .relaxed)
   }
 }
 

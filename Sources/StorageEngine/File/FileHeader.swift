@@ -96,8 +96,8 @@ struct FileHeader: Hashable, Sendable {
 
   @inline(__always)
   func nodeCheck(_ bytes: UnsafeRawBufferPointer, at offset: FileOffset) -> UInt32 {
-    var place = offset.bytes.littleEndian
-    return withUnsafeBytes(of: &place) { checksum(checksum(seed, bytes), $0) }
+    var position = offset.bytes.littleEndian
+    return withUnsafeBytes(of: &position) { checksum(checksum(seed, bytes), $0) }
   }
 }
 

@@ -45,8 +45,8 @@ struct FrameScanner {
 
   /// The hash that the trailer names, or nil where no trailer that fits the header lies there.
   func trailerHash(of header: FrameHeader, at offset: FileOffset) throws(StorageError) -> UInt32? {
-    let place = offset + header.length - UInt64(FrameHeader.trailerSize)
-    let bytes = try file.bytes(at: place, count: FrameHeader.trailerSize, what: "frame trailer")
+    let position = offset + header.length - UInt64(FrameHeader.trailerSize)
+    let bytes = try file.bytes(at: position, count: FrameHeader.trailerSize, what: "frame trailer")
     return bytes.withUnsafeBytes { bytes in
       guard bytes.prefix(4).elementsEqual(FrameHeader.trailerMagic),
         loadInteger(UInt64.self, bytes, at: 8) == header.number
@@ -67,12 +67,12 @@ extension DataFile {
   /// The check of a run of bytes of any length.
   func hash(_ range: Range<FileOffset>, from seed: UInt32) throws(StorageError) -> UInt32 {
     var hash = seed
-    var place = range.lowerBound
-    while place < range.upperBound {
-      let count = Int(min(1 << 20, range.upperBound - place))
-      let piece = try bytes(at: place, count: count, what: "frame")
+    var position = range.lowerBound
+    while position < range.upperBound {
+      let count = Int(min(1 << 20, range.upperBound - position))
+      let piece = try bytes(at: position, count: count, what: "frame")
       hash = piece.withUnsafeBytes { checksum(hash, $0) }
-      place += UInt64(count)
+      position += UInt64(count)
     }
     return hash
   }

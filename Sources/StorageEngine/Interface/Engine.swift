@@ -182,40 +182,40 @@ package protocol WriteTransaction: AnyObject, Sendable {
   /// Sets the value of a record; answers what it replaced.
   @discardableResult
   func put(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place: KeyProbe?
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference?
   @discardableResult
   func put(
-    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, place: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference?
   /// Sets a value that comes in pieces of a MiB.
   @discardableResult
   func put(
-    _ key: [UInt8], count: UInt64, in name: TreeName, place: KeyProbe?,
+    _ key: [UInt8], count: UInt64, in name: TreeName, probe: KeyProbe?,
     piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
   ) throws(StorageError) -> RecordReference?
   /// Sets the value of a record that is not there yet; answers the one that is, which stays as it was.
   func putIfNew(
-    _ key: [UInt8], _ value: [UInt8], in name: TreeName, place: KeyProbe?
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference?
   /// Deletes a record; answers what was deleted.
   @discardableResult
-  func delete(_ key: [UInt8], in name: TreeName, place: KeyProbe?) throws(StorageError) -> RecordReference?
+  func delete(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> RecordReference?
   /// The reference of a record as the transaction has it now.
-  func currentReference(of key: [UInt8], in name: TreeName, place: KeyProbe?) throws(StorageError) -> RecordReference?
+  func currentReference(of key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> RecordReference?
   /// Sets the payload of a key; whether the key was not there before.
   @discardableResult
-  func insert(_ key: [UInt8], _ payload: Payload, in name: TreeName, place: KeyProbe?) throws(StorageError) -> Bool
+  func insert(_ key: [UInt8], _ payload: Payload, in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool
   @discardableResult
   func insert(
-    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, place: KeyProbe?
+    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool
   /// Takes an entry out; whether it was there.
   @discardableResult
-  func remove(_ key: [UInt8], in name: TreeName, place: KeyProbe?) throws(StorageError) -> Bool
+  func remove(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool
   /// Gives a record the state that it has in another commit of this store.
   @discardableResult
-  func adopt(_ key: [UInt8], in name: TreeName, from view: View, place: KeyProbe?) throws(StorageError) -> Bool
+  func adopt(_ key: [UInt8], in name: TreeName, from view: View, probe: KeyProbe?) throws(StorageError) -> Bool
   /// Brings trees (nil: all) back to what they were in a view.
   func restore(_ names: [TreeName]?, from view: View) throws(StorageError)
 
@@ -273,14 +273,14 @@ extension WriteTransaction {
 
   @discardableResult
   package func put(_ key: [UInt8], _ value: [UInt8], in name: TreeName) throws(StorageError) -> RecordReference? {
-    try put(key, value, in: name, place: nil)
+    try put(key, value, in: name, probe: nil)
   }
 
   @discardableResult
   package func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName
   ) throws(StorageError) -> RecordReference? {
-    try put(key, value, in: name, place: nil)
+    try put(key, value, in: name, probe: nil)
   }
 
   @discardableResult
@@ -288,47 +288,47 @@ extension WriteTransaction {
     _ key: [UInt8], count: UInt64, in name: TreeName,
     piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
   ) throws(StorageError) -> RecordReference? {
-    try put(key, count: count, in: name, place: nil, piece: piece)
+    try put(key, count: count, in: name, probe: nil, piece: piece)
   }
 
   package func putIfNew(_ key: [UInt8], _ value: [UInt8], in name: TreeName) throws(StorageError) -> RecordReference? {
-    try putIfNew(key, value, in: name, place: nil)
+    try putIfNew(key, value, in: name, probe: nil)
   }
 
   @discardableResult
   package func delete(_ key: [UInt8], in name: TreeName) throws(StorageError) -> RecordReference? {
-    try delete(key, in: name, place: nil)
+    try delete(key, in: name, probe: nil)
   }
 
   package func currentReference(of key: [UInt8], in name: TreeName) throws(StorageError) -> RecordReference? {
-    try currentReference(of: key, in: name, place: nil)
+    try currentReference(of: key, in: name, probe: nil)
   }
 
   @discardableResult
   package func insert(_ key: [UInt8], _ payload: Payload = .none, in name: TreeName) throws(StorageError) -> Bool {
-    try insert(key, payload, in: name, place: nil)
+    try insert(key, payload, in: name, probe: nil)
   }
 
   @discardableResult
   package func insert(
     _ key: UnsafeRawBufferPointer, _ payload: Payload = .none, in name: TreeName
   ) throws(StorageError) -> Bool {
-    try insert(key, payload, in: name, place: nil)
+    try insert(key, payload, in: name, probe: nil)
   }
 
   @discardableResult
-  package func insert(_ key: [UInt8], in name: TreeName, place: KeyProbe?) throws(StorageError) -> Bool {
-    try insert(key, .none, in: name, place: place)
+  package func insert(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool {
+    try insert(key, .none, in: name, probe: probe)
   }
 
   @discardableResult
   package func remove(_ key: [UInt8], in name: TreeName) throws(StorageError) -> Bool {
-    try remove(key, in: name, place: nil)
+    try remove(key, in: name, probe: nil)
   }
 
   @discardableResult
   package func adopt(_ key: [UInt8], in name: TreeName, from view: View) throws(StorageError) -> Bool {
-    try adopt(key, in: name, from: view, place: nil)
+    try adopt(key, in: name, from: view, probe: nil)
   }
 
   package func commit() throws(StorageError) -> PendingCommit? { try commit(CommitInfo()) }

@@ -19,27 +19,28 @@ struct LooseChanges {
   init(
     in file: DataFile, frame: FileOffset, limit: FileOffset, end: FileOffset, isWhole: Bool
   ) throws(StorageError) {
-    var place = frame + UInt64(FrameHeader.size)
+    var position = frame + UInt64(FrameHeader.size)
     var references: [EntryReference] = []
-    while place < limit {
-      guard let reading = try? LooseChanges.read(at: place, limit: limit, file), place - reading.entry.distance == frame
+    while position < limit {
+      guard let reading = try? LooseChanges.read(at: position, limit: limit, file),
+        position - reading.entry.distance == frame
       else { break }
       let entry = reading.entry
       if entry.isNodes {
-        place += entry.length
+        position += entry.length
         continue
       }
-      references.append(EntryReference(offset: place, length: UInt32(reading.bytes.count), check: reading.check))
+      references.append(EntryReference(offset: position, length: UInt32(reading.bytes.count), check: reading.check))
       found.append(
         Found(
           tree: entry.tree, kind: entry.kind, key: reading.bytes[entry.keyRange].array,
           value: reading.bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))], isProven: isWhole))
-      place += entry.length
+      position += entry.length
     }
-    isComplete = place >= limit
-    guard !isWhole, place < end else { return }
-    let proven = try file.bytes(at: place, count: Int(end - place), what: "frame").occurring(
-      references, in: frame..<place)
+    isComplete = position >= limit
+    guard !isWhole, position < end else { return }
+    let proven = try file.bytes(at: position, count: Int(end - position), what: "frame").occurring(
+      references, in: frame..<position)
     for index in found.indices where proven.contains(references[index].offset) { found[index].isProven = true }
   }
 

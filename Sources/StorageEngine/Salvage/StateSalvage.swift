@@ -121,9 +121,9 @@ struct StateSalvage {
     }
     for (key, payload) in changed {
       if let payload {
-        try put(key, payload, name, entry, place: nil, isChange: true)
+        try put(key, payload, name, entry, probe: nil, isChange: true)
       } else {
-        try remove(key, name, entry, place: nil)
+        try remove(key, name, entry, probe: nil)
       }
     }
     return true
@@ -137,8 +137,8 @@ struct StateSalvage {
     if walk.gapCount > 0 {
       losses.append(SalvageLoss(.entries(count: walk.gapCount), commit: record.number, tree: name))
     }
-    for key in plan.removed { try remove(key, name, entry, place: plan.probe(key, entry.order)) }
-    for (key, payload) in plan.kept { try put(key, payload, name, entry, place: plan.probe(key, entry.order)) }
+    for key in plan.removed { try remove(key, name, entry, probe: plan.probe(key, entry.order)) }
+    for (key, payload) in plan.kept { try put(key, payload, name, entry, probe: plan.probe(key, entry.order)) }
     guard walk.gapCount > 0, entry.kind == .records, entry.order == .bytes else { return }
     try applyLooseChanges(to: name, entry.identifier) { plan.isInGap($0) }
   }
@@ -158,12 +158,12 @@ struct StateSalvage {
   // MARK: One entry
 
   private mutating func put(
-    _ key: [UInt8], _ payload: Payload, _ name: TreeName, _ entry: CatalogEntry, place: KeyProbe?,
+    _ key: [UInt8], _ payload: Payload, _ name: TreeName, _ entry: CatalogEntry, probe: KeyProbe?,
     isChange: Bool = false
   ) throws(StorageError) {
-    guard entry.kind == .records else { return try putEntry(key, payload, name, place: place) }
+    guard entry.kind == .records else { return try putEntry(key, payload, name, probe: probe) }
     guard let reference = payload.entry else { return }
-    let probe = place ?? .bytes(key)
+    let probe = probe ?? .bytes(key)
     let tree = try transaction.tree(name)
     let existing = try tree?.find(probe)?.payload.record
     guard let value = try? source.value(reference) else {
@@ -174,26 +174,26 @@ struct StateSalvage {
     }
     // Where only the state is known, what is there already is no change; a commit may have written the same value once more.
     if !isChange, let existing, try tree?.value(of: existing) == value { return }
-    try transaction.put(key, value.array, in: name, place: place)
+    try transaction.put(key, value.array, in: name, probe: probe)
   }
 
   /// An entry of a plain tree; what refers to a record of the old store comes to refer to that record in the new one.
   private mutating func putEntry(
-    _ key: [UInt8], _ payload: Payload, _ name: TreeName, place: KeyProbe?
+    _ key: [UInt8], _ payload: Payload, _ name: TreeName, probe: KeyProbe?
   ) throws(StorageError) {
     var new = payload
     if let reference = payload.entry {
       guard let target = try newReference(for: reference) else {
         losses.append(SalvageLoss(.indexEntry, commit: record.number, tree: name, key: key))
-        if try transaction.tree(name)?.find(place ?? .bytes(key)) != nil {
-          try transaction.remove(key, in: name, place: place)
+        if try transaction.tree(name)?.find(probe ?? .bytes(key)) != nil {
+          try transaction.remove(key, in: name, probe: probe)
         }
         return
       }
       new = .record(target)
     }
-    if try transaction.tree(name)?.find(place ?? .bytes(key))?.payload == new { return }
-    try transaction.insert(key, new, in: name, place: place)
+    if try transaction.tree(name)?.find(probe ?? .bytes(key))?.payload == new { return }
+    try transaction.insert(key, new, in: name, probe: probe)
   }
 
   private func newReference(for old: EntryReference) throws(StorageError) -> RecordReference? {
@@ -204,11 +204,11 @@ struct StateSalvage {
   }
 
   private func remove(
-    _ key: [UInt8], _ name: TreeName, _ entry: CatalogEntry, place: KeyProbe?
+    _ key: [UInt8], _ name: TreeName, _ entry: CatalogEntry, probe: KeyProbe?
   ) throws(StorageError) {
     switch entry.kind {
-    case .records: try transaction.delete(key, in: name, place: place)
-    case .entries: try transaction.remove(key, in: name, place: place)
+    case .records: try transaction.delete(key, in: name, probe: probe)
+    case .entries: try transaction.remove(key, in: name, probe: probe)
     }
   }
 

@@ -186,8 +186,8 @@ struct NamedCommit {
     self.offset = offset
   }
 
-  init(_ payload: Payload, at place: FileOffset) throws(StorageError) {
-    guard case .bytes(let bytes) = payload, bytes.count == 16 else { throw .damaged(what: "names", offset: place) }
+  init(_ payload: Payload, at position: FileOffset) throws(StorageError) {
+    guard case .bytes(let bytes) = payload, bytes.count == 16 else { throw .damaged(what: "names", offset: position) }
     (number, offset) = bytes.withUnsafeBytes {
       (loadInteger(UInt64.self, $0, at: 0), FileOffset(loadInteger(UInt64.self, $0, at: 8)))
     }

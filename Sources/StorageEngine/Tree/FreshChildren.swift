@@ -2,19 +2,19 @@
 ///
 /// A small transaction changes one child of a node, a large one soon most of them: one is kept in place, more in an array.
 struct FreshChildren {
-  private var place = 0
+  private var position = 0
   private var one: FreshNode?
   /// Empty as long as there is at most one; ends with the last one's place or later.
   private var all: [FreshNode?] = []
 
   subscript(index: Int) -> FreshNode? {
     get {
-      if all.isEmpty { return index == place ? one : nil }
+      if all.isEmpty { return index == position ? one : nil }
       return index < all.count ? all[index] : nil
     }
     set {
-      if all.isEmpty, one == nil || index == place {
-        place = index
+      if all.isEmpty, one == nil || index == position {
+        position = index
         one = newValue
       } else {
         reach(index)
@@ -25,7 +25,7 @@ struct FreshChildren {
 
   /// The one at a place, if there is one, to be changed: where something else holds it too, a copy takes its place.
   mutating func own(at index: Int) -> Unmanaged<FreshNode>? {
-    if all.isEmpty { return index == place ? Self.own(&one) : nil }
+    if all.isEmpty { return index == position ? Self.own(&one) : nil }
     return index < all.count ? Self.own(&all[index]) : nil
   }
 
@@ -37,9 +37,9 @@ struct FreshChildren {
 
   /// The first child at a place or behind it, and its place.
   func first(from index: Int) -> (index: Int, child: FreshNode)? {
-    if all.isEmpty { return place >= index ? one.map { (place, $0) } : nil }
-    for place in max(0, index)..<max(0, index, all.count) {
-      if let child = all[place] { return (place, child) }
+    if all.isEmpty { return position >= index ? one.map { (position, $0) } : nil }
+    for position in max(0, index)..<max(0, index, all.count) {
+      if let child = all[position] { return (position, child) }
     }
     return nil
   }
@@ -47,7 +47,7 @@ struct FreshChildren {
   /// A cell comes in at a place, and the later ones move up.
   mutating func insert(_ child: FreshNode?, at index: Int) {
     if all.isEmpty {
-      if place >= index { place += 1 }
+      if position >= index { position += 1 }
     } else if index < all.count {
       all.insert(nil, at: index)
     }
@@ -57,8 +57,8 @@ struct FreshChildren {
   /// A cell goes away, and the later ones move down.
   mutating func remove(at index: Int) {
     if all.isEmpty {
-      if place == index { one = nil }
-      if place > index { place -= 1 }
+      if position == index { one = nil }
+      if position > index { position -= 1 }
     } else if index < all.count {
       all.remove(at: index)
     }
@@ -75,8 +75,8 @@ struct FreshChildren {
 
   private mutating func reach(_ index: Int) {
     if all.isEmpty {
-      all = [FreshNode?](repeating: nil, count: max(place, index) + 1)
-      all[place] = one
+      all = [FreshNode?](repeating: nil, count: max(position, index) + 1)
+      all[position] = one
       one = nil
     }
     while all.count <= index { all.append(nil) }

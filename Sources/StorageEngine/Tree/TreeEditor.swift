@@ -138,24 +138,24 @@ struct TreeEditor: Sendable {
     _ change: inout Insertion, inLeaf node: FreshNode, _ view: NodeView,
     payload: (Payload?) throws(StorageError) -> Payload
   ) throws(StorageError) -> Split? {
-    let place = try view.lowerBound(change.probe)
-    if place.isEqual {
-      let new = try payload(try view.payload(place.index))
-      if try replace(place.index, of: node, view, by: new) { return nil }
-      let key = try view.key(place.index)
+    let position = try view.lowerBound(change.probe)
+    if position.isEqual {
+      let new = try payload(try view.payload(position.index))
+      if try replace(position.index, of: node, view, by: new) { return nil }
+      let key = try view.key(position.index)
       try prepare(node, view.form, for: new)
-      try node.removeCell(at: place.index)
+      try node.removeCell(at: position.index)
       let result = key.withUnsafeBytes { key in
-        Result { () throws(StorageError) in try insert(new, key, into: node, at: place.index) }
+        Result { () throws(StorageError) in try insert(new, key, into: node, at: position.index) }
       }
       try result.get()
     } else {
       let new = try payload(nil)
       try prepare(node, view.form, for: new)
-      try insert(new, change.key, into: node, at: place.index)
+      try insert(new, change.key, into: node, at: position.index)
       change.isNew = true
     }
-    return try split(node, insertedAt: place.index)
+    return try split(node, insertedAt: position.index)
   }
 
   private func form(for payload: Payload) -> NodeForm {
@@ -244,10 +244,10 @@ struct TreeEditor: Sendable {
   private mutating func remove(_ probe: Probe, from node: FreshNode, file: DataFile) throws(StorageError) -> Payload {
     let view = try node.view
     guard view.form == .inner else {
-      let place = try view.lowerBound(probe)
-      guard place.isEqual else { throw view.damage }
-      let payload = try view.payload(place.index)
-      try node.removeCell(at: place.index)
+      let position = try view.lowerBound(probe)
+      guard position.isEqual else { throw view.damage }
+      let payload = try view.payload(position.index)
+      try node.removeCell(at: position.index)
       return payload
     }
     let index = try view.childIndex(probe)

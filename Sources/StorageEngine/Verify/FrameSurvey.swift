@@ -74,12 +74,12 @@ struct FrameSurvey: Sendable {
   ) throws(StorageError) -> [Frame] {
     let survey = FrameSurvey(of: file, from: range.lowerBound, limit: range.upperBound)
     var frames: [Frame] = []
-    var place = range.lowerBound
-    while place < range.upperBound, let found = try survey.frame(near: place) {
+    var position = range.lowerBound
+    while position < range.upperBound, let found = try survey.frame(near: position) {
       // One that follows a frame from before the range is left over from something else.
       let follows = frames.isEmpty ? found.header.previousOffset >= first : true
       if found.isWhole, found.header.number > number, follows { frames.append(found) }
-      place = found.isWhole ? found.end : found.offset + 8
+      position = found.isWhole ? found.end : found.offset + 8
     }
     return frames
   }
@@ -100,12 +100,12 @@ struct FrameSurvey: Sendable {
 
   // MARK: Looking for frames
 
-  private func frame(near place: FileOffset) throws(StorageError) -> Frame? {
-    if let found = try frame(at: place) { return found }
-    guard place + 8 < limit else { return nil }
+  private func frame(near position: FileOffset) throws(StorageError) -> Frame? {
+    if let found = try frame(at: position) { return found }
+    guard position + 8 < limit else { return nil }
     var found: Frame?
-    try Self.forEachPlace(of: scanner.file, in: (place + 8)..<limit) { candidate throws(StorageError) in
-      guard let frame = try frame(at: candidate), frame.fits(after: frames.last, place) else { return true }
+    try Self.forEachPlace(of: scanner.file, in: (position + 8)..<limit) { candidate throws(StorageError) in
+      guard let frame = try frame(at: candidate), frame.fits(after: frames.last, position) else { return true }
       found = frame
       return false
     }
@@ -128,13 +128,13 @@ struct FrameSurvey: Sendable {
         // A magic is never cut in two, as a window is a multiple of its places.
         let bytes = try file.bytes(
           at: start, count: Int(min(window, range.upperBound - start)), what: "frames")
-        for place in places(in: bytes) where try !body(start + UInt64(place)) { return }
+        for position in positions(in: bytes) where try !body(start + UInt64(position)) { return }
         start += window
       }
     }
   }
 
-  private static func places(in bytes: Bytes) -> [Int] {
+  private static func positions(in bytes: Bytes) -> [Int] {
     bytes.withUnsafeBytes { bytes in
       let magic = FrameHeader.magic.withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
       return stride(from: 0, to: max(0, bytes.count - 3), by: 8).filter {

@@ -131,9 +131,9 @@ struct HeaderRecovery {
 extension FileHeader {
   /// What can be read of a damaged identity page, with a seed that is known to be right.
   fileprivate init(recovered page: [UInt8], seed: UInt32) {
-    func number(_ place: Int) -> UInt64 {
-      guard page.count >= place + 8 else { return 0 }
-      return page.withUnsafeBytes { loadInteger(UInt64.self, $0, at: place) }
+    func number(_ position: Int) -> UInt64 {
+      guard page.count >= position + 8 else { return 0 }
+      return page.withUnsafeBytes { loadInteger(UInt64.self, $0, at: position) }
     }
     let identity = StoreIdentity(
       high: number(32), low: number(40), generation: number(48), created: Int64(bitPattern: number(56)))

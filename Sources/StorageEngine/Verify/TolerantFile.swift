@@ -42,13 +42,13 @@ final class TolerantFile: DiskFile {
     guard buffer.count <= Self.longestPiece else { return try readTolerantly(into: buffer, at: offset) }
     var done = 0
     while done < buffer.count {
-      let place = offset &+ UInt64(done)
-      let start = Int(place % UInt64(Self.blockSize))
+      let position = offset &+ UInt64(done)
+      let start = Int(position % UInt64(Self.blockSize))
       let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
       let count = min(rest.count, Self.blockSize - start)
-      let found = try copy(into: UnsafeMutableRawBufferPointer(rebasing: rest[..<count]), at: place, start)
+      let found = try copy(into: UnsafeMutableRawBufferPointer(rebasing: rest[..<count]), at: position, start)
       // The file may have grown since its last block was read.
-      guard found == count else { return done + (try readTolerantly(into: rest, at: place)) }
+      guard found == count else { return done + (try readTolerantly(into: rest, at: position)) }
       done += count
     }
     return done
@@ -85,11 +85,11 @@ final class TolerantFile: DiskFile {
     // Sector by sector, so that no more is lost than has to be.
     var done = 0
     while done < buffer.count {
-      let place = offset &+ UInt64(done)
-      let count = min(Self.sector - Int(place % UInt64(Self.sector)), buffer.count - done)
+      let position = offset &+ UInt64(done)
+      let count = min(Self.sector - Int(position % UInt64(Self.sector)), buffer.count - done)
       let part = UnsafeMutableRawBufferPointer(rebasing: buffer[done..<(done + count)])
       do throws(DiskError) {
-        let found = try base.read(into: part, at: place)
+        let found = try base.read(into: part, at: position)
         done += found
         if found < count { break }
       } catch {

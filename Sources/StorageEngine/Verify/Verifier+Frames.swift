@@ -9,9 +9,10 @@ extension Verifier {
     let seed = file.header.seed
     var slots: [Slot] = []
     pages.withUnsafeBytes { bytes in
-      for place in [FileLayout.oldSessionOffset, FileLayout.sessionOffset].map({ Int($0.bytes) })
-      where !isZero(bytes, place, SessionBlock.size) && SessionBlock(part(bytes, place, SessionBlock.size)) == nil {
-        note("session block", FileOffset(place), "it is damaged; the next writer takes a new origin")
+      for position in [FileLayout.oldSessionOffset, FileLayout.sessionOffset].map({ Int($0.bytes) })
+      where !isZero(bytes, position, SessionBlock.size) && SessionBlock(part(bytes, position, SessionBlock.size)) == nil
+      {
+        note("session block", FileOffset(position), "it is damaged; the next writer takes a new origin")
       }
       for offset in FileLayout.slotOffsets {
         if let slot = Slot(part(bytes, Int(offset.bytes), Slot.size), seed: seed) {
@@ -136,20 +137,20 @@ extension Verifier {
   private mutating func readChanges(of frame: FrameSurvey.Frame) throws(StorageError) {
     var counts: [UInt32: (inserted: UInt64, updated: UInt64, deleted: UInt64)] = [:]
     var superseded = commits[frame.header.number].flatMap { try? SupersededCursor($0, file) }
-    var place = frame.changesStart
+    var position = frame.changesStart
     var window = ChangeWindow(file: file, limit: frame.nodesStart)
-    while place < frame.nodesStart {
-      guard let (entry, fact) = try? change(at: place, in: &window), place - entry.distance == frame.offset
+    while position < frame.nodesStart {
+      guard let (entry, fact) = try? change(at: position, in: &window), position - entry.distance == frame.offset
       else {
         return damage(
-          "changes", place, commit: frame.header.number, "no change can be read here",
+          "changes", position, commit: frame.header.number, "no change can be read here",
           saved: "the values behind it in this commit can be read through the trees that refer to them")
       }
       report.changes += 1
-      changes[place] = fact
+      changes[position] = fact
       // In a damaged frame what an entry says is proven only by those that refer to it.
-      if frame.isWhole { checkReplaced(entry, fact, at: place, commit: frame.header.number) }
-      if !((try? superseded?.contains(place - frame.offset)) ?? false) {
+      if frame.isWhole { checkReplaced(entry, fact, at: position, commit: frame.header.number) }
+      if !((try? superseded?.contains(position - frame.offset)) ?? false) {
         switch entry.kind {
         case .put where entry.replaced == nil || entry.replacesDelete:
           counts[entry.tree, default: (0, 0, 0)].inserted += 1
@@ -158,7 +159,7 @@ extension Verifier {
         case .attributes: break
         }
       }
-      place += entry.length
+      position += entry.length
     }
     // What a restore by roots changed is counted too, and is in no change.
     guard frame.isWhole, let record = commits[frame.header.number], !record.bringsBack else { return }
@@ -205,7 +206,8 @@ extension Verifier {
   }
 
   /// The version that a change replaced is one of the same key, and is what the change says it is.
-  private mutating func checkReplaced(_ entry: ChangeEntry, _ fact: ChangeFact, at place: FileOffset, commit: UInt64) {
+  private mutating func checkReplaced(_ entry: ChangeEntry, _ fact: ChangeFact, at position: FileOffset, commit: UInt64)
+  {
     guard let replaced = entry.replaced else { return }
     guard let older = resolve(replaced) else {
       if wrongReferences.insert(replaced.offset).inserted {
@@ -215,11 +217,11 @@ extension Verifier {
       }
       return
     }
-    if replaced.offset >= place || older.tree != fact.tree || older.keyCheck != fact.keyCheck
+    if replaced.offset >= position || older.tree != fact.tree || older.keyCheck != fact.keyCheck
       || (older.kind == .delete) != entry.replacesDelete
     {
       damage(
-        "change entry", place, commit: commit,
+        "change entry", position, commit: commit,
         "it says that it replaces the version at byte \(replaced.offset), which is none of its key")
     }
   }
