@@ -187,7 +187,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   package func putRecord(_ identifier: [UInt8], _ record: [UInt8]) throws -> Bool {
     if recordOrder.isBytes { return try transaction.put(identifier, record, in: records) == nil }
     let place = try recordOrder.place(of: identifier)
-    let replaced = try place.withProbe { try transaction.put(identifier, record, in: records, place: $0) }
+    let replaced = try place.withProbe { try transaction.put(identifier, record, in: records, probe: $0) }
     guard replaced == nil else { return false }
     try NeighbourCheck(datastore: descriptor.key, index: nil, place: recordOrder.place) { [descriptor] in
       descriptor.storedKey($0.array).description
@@ -200,7 +200,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   package func deleteRecord(_ identifier: [UInt8]) throws -> Bool {
     if recordOrder.isBytes { return try transaction.delete(identifier, in: records) != nil }
     return try recordOrder.place(of: identifier).withProbe {
-      try transaction.delete(identifier, in: records, place: $0) != nil
+      try transaction.delete(identifier, in: records, probe: $0) != nil
     }
   }
 
@@ -224,7 +224,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   package func reference(of identifier: [UInt8]) throws -> RecordReference? {
     if recordOrder.isBytes { return try transaction.currentReference(of: identifier, in: records) }
     return try recordOrder.place(of: identifier).withProbe {
-      try transaction.currentReference(of: identifier, in: records, place: $0)
+      try transaction.currentReference(of: identifier, in: records, probe: $0)
     }
   }
 
@@ -324,7 +324,7 @@ extension DatastoreWriter {
     hasLeftOut = true
     let reason = Payload.bytes(Bytes(Array(reason.utf8.prefix(Limits.payload))))
     _ = try recordOrder.place(of: identifier).withProbe { probe in
-      try transaction.insert(identifier, reason, in: name, place: recordOrder.isBytes ? nil : probe)
+      try transaction.insert(identifier, reason, in: name, probe: recordOrder.isBytes ? nil : probe)
     }
   }
 
@@ -333,7 +333,7 @@ extension DatastoreWriter {
     guard hasLeftOut ?? true, try leftOut() != nil else { return }
     let name = TreeName.leftOut(of: descriptor.key)
     _ = try recordOrder.place(of: identifier).withProbe { probe in
-      try transaction.remove(identifier, in: name, place: recordOrder.isBytes ? nil : probe)
+      try transaction.remove(identifier, in: name, probe: recordOrder.isBytes ? nil : probe)
     }
     if try transaction.tree(name)?.isEmpty == true {
       try transaction.dropTree(name)

@@ -114,7 +114,7 @@ extension IndexWriter {
     let payload: Payload = isDirect ? .record(reference) : .none
     if order.isBytes { return try transaction.insert(key, payload, in: tree) }
     let place = try order.place(of: Array(key))
-    let isNew = try place.withProbe { try transaction.insert(key, payload, in: tree, place: $0) }
+    let isNew = try place.withProbe { try transaction.insert(key, payload, in: tree, probe: $0) }
     if isNew {
       try NeighbourCheck(datastore: datastore, index: descriptor.name, place: order.place, shown: descriptor.describe)
         .check(Array(key), at: place, in: transaction.tree(tree))
@@ -141,7 +141,7 @@ extension IndexWriter {
   /// Takes one entry out by its key; whether it was there.
   func remove(_ key: [UInt8], in transaction: any WriteTransaction) throws -> Bool {
     if order.isBytes { return try transaction.remove(key, in: tree) }
-    return try order.place(of: key).withProbe { try transaction.remove(key, in: tree, place: $0) }
+    return try order.place(of: key).withProbe { try transaction.remove(key, in: tree, probe: $0) }
   }
 
   private func contains(

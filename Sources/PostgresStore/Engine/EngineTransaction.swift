@@ -70,7 +70,7 @@ package final class EngineTransaction: WriteTransaction {
   package func put(
     _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    try check(place)
+    try check(probe)
     let replaced = try currentReference(of: key, in: name, probe: nil)
     try onServer { () throws(ServerError) in try transaction.put(key, value, in: name) }
     return replaced
@@ -79,7 +79,7 @@ package final class EngineTransaction: WriteTransaction {
   package func put(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    try put(Array(key), Array(value), in: name, place: place)
+    try put(Array(key), Array(value), in: name, probe: probe)
   }
 
   package func put(
@@ -97,20 +97,20 @@ package final class EngineTransaction: WriteTransaction {
       guard bytes.count == wanted else { throw .valueTooLong(count: UInt64(bytes.count), limit: UInt64(wanted)) }
       value += bytes
     }
-    return try put(key, value, in: name, place: place)
+    return try put(key, value, in: name, probe: probe)
   }
 
   package func putIfNew(
     _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    try check(place)
+    try check(probe)
     if let found = try currentReference(of: key, in: name, probe: nil) { return found }
     try onServer { () throws(ServerError) in try transaction.put(key, value, in: name) }
     return nil
   }
 
   package func delete(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> RecordReference? {
-    try check(place)
+    try check(probe)
     guard let found = try currentReference(of: key, in: name, probe: nil) else { return nil }
     try onServer { () throws(ServerError) in try transaction.delete(key, in: name) }
     return found
@@ -119,7 +119,7 @@ package final class EngineTransaction: WriteTransaction {
   package func currentReference(
     of key: [UInt8], in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> RecordReference? {
-    try check(place)
+    try check(probe)
     guard try onServer({ () throws(ServerError) in try transaction.find(key, in: name) }) != nil else { return nil }
     return try existing(name).find([key])[0]?.payload.record
   }
@@ -130,7 +130,7 @@ package final class EngineTransaction: WriteTransaction {
   }
 
   private func check(_ probe: KeyProbe?) throws(StorageError) {
-    if case .compare? = place { throw .wrongTree(TreeName([]), reason: "its order is that of bytes") }
+    if case .compare? = probe { throw .wrongTree(TreeName([]), reason: "its order is that of bytes") }
   }
 
   // MARK: Entries
@@ -138,7 +138,7 @@ package final class EngineTransaction: WriteTransaction {
   package func insert(
     _ key: [UInt8], _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    try check(place)
+    try check(probe)
     let payload: ServerPayload =
       switch payload {
       case .none: .none
@@ -158,11 +158,11 @@ package final class EngineTransaction: WriteTransaction {
   package func insert(
     _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
   ) throws(StorageError) -> Bool {
-    try insert(Array(key), payload, in: name, place: place)
+    try insert(Array(key), payload, in: name, probe: probe)
   }
 
   package func remove(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool {
-    try check(place)
+    try check(probe)
     guard try onServer({ () throws(ServerError) in try transaction.find(key, in: name) }) != nil else { return false }
     try onServer { () throws(ServerError) in try transaction.remove(key, in: name) }
     return true

@@ -152,7 +152,7 @@ struct HistoryTests {
     try store.change { transaction in
       try transaction.createTree(people, kind: .records, order: order)
       for number in 0..<20_000 {
-        try transaction.put(key(number * 2), bytes("x"), in: people, place: place(number * 2))
+        try transaction.put(key(number * 2), bytes("x"), in: people, probe: place(number * 2))
       }
     }
     var random = RandomSource(seed: 9)
@@ -162,10 +162,10 @@ struct HistoryTests {
         let number = Int(random.next() % 40_000)
         let isThere = expected[key(number)].map { $0 != "deleted" } ?? (number % 2 == 0)
         if isThere, random.next() % 3 == 0, expected[key(number)] == nil {
-          try transaction.delete(key(number), in: people, place: place(number))
+          try transaction.delete(key(number), in: people, probe: place(number))
           expected[key(number)] = "deleted"
         } else if expected[key(number)] == nil {
-          try transaction.put(key(number), bytes("y"), in: people, place: place(number))
+          try transaction.put(key(number), bytes("y"), in: people, probe: place(number))
           expected[key(number)] = number % 2 == 0 ? "updated" : "inserted"
         }
       }

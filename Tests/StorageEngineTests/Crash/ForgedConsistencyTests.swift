@@ -310,7 +310,7 @@ struct TransactionForgery: Sendable, CustomTestStringConvertible {
     TransactionForgery("a tree of byte order whose keys are in another", told: "its keys are out of order") {
       let name = TreeName(bytes("Dreversed"))
       try $0.createTree(name, kind: .entries, order: .caller)
-      for number in [2, 1] { try $0.insert(key(number), in: name, place: .compare { _ in -1 }) }
+      for number in [2, 1] { try $0.insert(key(number), in: name, probe: .compare { _ in -1 }) }
       $0.state.pointee.trees[3].entry.order = .bytes
     },
     TransactionForgery("a tree of records whose entries have none", told: "an entry refers to no record") {

@@ -19,10 +19,10 @@ struct SharedNodesTests {
     try store.change { transaction in
       try transaction.createTree(people, kind: .records, order: order)
       for number in 0..<Self.honest {
-        try transaction.put(key(number), bytes("value \(number)"), in: people, place: last)
+        try transaction.put(key(number), bytes("value \(number)"), in: people, probe: last)
       }
     }
-    try store.change { try $0.put(key(Self.honest), bytes("one more"), in: people, place: last) }
+    try store.change { try $0.put(key(Self.honest), bytes("one more"), in: people, probe: last) }
     let state = store.publication.current
     try store.close()
     let data = try #require(disk.image.contents(at: FuzzTarget.path + "/data")?.array)
