@@ -114,9 +114,11 @@ private struct VersionWalk {
     return catalog.end(of: tree, name) == state.commit
   }
 
-  /// The state as of a commit; nil where the tree, or the key in it, is not known to have been there.
+  /// The state as of a commit; nil where the tree, or the key in it, is not known to have been there. What the first commit has is also
+  /// told where the tree was taken out: all in it was deleted with it.
   private mutating func state(at commit: UInt64) throws(ServerError) -> ServerVersion? {
-    guard let tree = catalog.row(name, at: commit)?.tree else { return nil }
+    let row = catalog.row(name, at: commit) ?? (commit == first ? catalog.latest(name, upTo: commit) : nil)
+    guard let tree = row?.tree else { return nil }
     while true {
       if let state = states.first(where: { $0.commit <= commit && $0.tree == tree }) { return state }
       guard try readOn() else { return nil }
