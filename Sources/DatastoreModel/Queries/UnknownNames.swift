@@ -42,10 +42,11 @@ extension RecordQuery {
 }
 
 extension UnknownName {
-  /// The names that somebody who typed another one may have meant: at most three, the nearest first.
+  /// The names that somebody who typed another one may have meant, because they begin alike or a few characters are other ones: at most
+  /// three, the nearest first.
   package static func nearest(to name: String, among known: some Sequence<String>) -> [String] {
     let near = Set(known).map { (distance: distance(name, $0), name: $0) }
-      .filter { $0.distance <= max(2, name.count / 2) || $0.name.hasPrefix(name) || name.hasPrefix($0.name) }
+      .filter { $0.distance <= max(2, name.count / 2) || name.hasPrefix($0.name) || beginAlike(name, $0.name) }
       .sorted { ($0.distance, $0.name) < ($1.distance, $1.name) }
     return near.prefix(3).map(\.name)
   }
@@ -53,6 +54,10 @@ extension UnknownName {
   /// `; did you mean countrycode?`, or nothing where nothing is near.
   package static func question(_ nearest: [String]) -> String {
     nearest.isEmpty ? "" : "; did you mean \(nearest.joined(separator: ", "))?"
+  }
+
+  private static func beginAlike(_ left: String, _ right: String) -> Bool {
+    right.hasPrefix(left) || zip(left.lowercased(), right.lowercased()).prefix { $0 == $1 }.count >= 3
   }
 
   /// How many characters have to be changed, added or left out to make one text of the other.
