@@ -54,6 +54,36 @@ extension ExchangedStore {
     let report = try own.verifyModel(at: own.head.commit)
     #expect(report.isClean, "\(comment): \(own.path): \(report.allFindings)", sourceLocation: place)
   }
+
+  /// The versions that a record has from a commit on, by who its commits are.
+  func versions(of identifier: Int64, from commit: UInt64) throws -> [String] {
+    let graph = try self.graph
+    let key = try KeyEncoding.integer.encode(.integer(identifier))
+    var found: [String] = []
+    var versions = try own.engine.view(at: commit).versions(of: .bytes(key), in: .records(of: "City"))
+    while let version = try versions.next() {
+      let kind = version.change.map { "\($0.kind)" } ?? "delete"
+      found.append("\(graph.identity(of: version.commit)?.text ?? "?") \(kind)")
+    }
+    return found
+  }
+
+  /// Every commit that another store has too tells the same versions of some records as there.
+  func expectSameVersions(
+    as other: ExchangedStore, of identifiers: [Int64], _ comment: String = "",
+    _ place: SourceLocation = #_sourceLocation
+  ) throws {
+    let (graph, others) = (try self.graph, try other.graph)
+    for number in graph.numbers {
+      let identity = try #require(graph.identity(of: number))
+      guard let there = others.number(of: identity) else { continue }
+      for identifier in identifiers {
+        let told = try versions(of: identifier, from: number)
+        let expected = try other.versions(of: identifier, from: there)
+        #expect(told == expected, "\(comment) record \(identifier) at #\(number), #\(there)", sourceLocation: place)
+      }
+    }
+  }
 }
 
 /// Numbers that a seed gives again.

@@ -168,6 +168,36 @@ struct MergeTests {
     try ours.expectSound()
   }
 
+  @Test(
+    "what a merge took from the other side has its past there, where the merge was made and wherever it is fetched to")
+  func pastOfTheOtherSide() throws {
+    let (ours, theirs) = try Self.pair(
+      #"{"id":1,"name":"a"}"#, #"{"id":2,"name":"a"}"#, #"{"id":3,"name":"a"}"#, #"{"id":4,"name":"a"}"#)
+    try theirs.put(#"{"id":1,"name":"theirs"}"#)
+    let edit = theirs.head
+    try theirs.delete(2)
+    let delete = theirs.head
+    // Both change these two, and theirs are chosen.
+    try theirs.put(#"{"id":3,"name":"theirs"}"#)
+    let chosen = theirs.head
+    try theirs.delete(4)
+    let chosenDelete = theirs.head
+    try ours.put(#"{"id":3,"name":"ours"}"#, #"{"id":4,"name":"ours"}"#)
+    try ours.fetch(theirs)
+    try ours.merge(theirs.head, .theirs)
+    let third = try ExchangedStore("third", isEmpty: true)
+    try third.fetchAndMerge(ours)
+    for store in [ours, third] {
+      let head = store.own.head.commit.rawValue
+      #expect(try store.versions(of: 1, from: head).first == "\(edit.text) put")
+      #expect(try store.versions(of: 2, from: head).first == "\(delete.text) delete")
+      #expect(try store.versions(of: 3, from: head).first == "\(chosen.text) put")
+      #expect(try store.versions(of: 4, from: head).first == "\(chosenDelete.text) delete")
+      try store.expectSound()
+    }
+    try third.expectSameVersions(as: ours, of: [1, 2, 3, 4])
+  }
+
   @Test("a datastore that only they changed comes with its indexes, and one that they made too")
   func whole() throws {
     let (ours, theirs) = try Self.pair(#"{"id":1,"name":"a"}"#)

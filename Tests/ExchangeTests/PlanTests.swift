@@ -62,7 +62,8 @@ struct PlanTests {
     try ours.expectSound()
   }
 
-  @Test("where head moved meanwhile nothing is written, and a plan made anew is settled as far as its records are the same")
+  @Test(
+    "where head moved meanwhile nothing is written, and a plan made anew is settled as far as its records are the same")
   func moved() throws {
     let (ours, theirs) = try conflicting()
     var plan = try ours.exchange.planMerge(theirs.head)

@@ -105,38 +105,7 @@ struct ServerRemoteTests {
       }.sorted()
     }
     #expect(try counts(team) == counts(laptop))
-    try expectSameVersions(team, laptop, of: [1, 2, 5])
-  }
-
-  /// The versions that a record has from a commit on, by who its commits are.
-  private func versions(_ store: ExchangedStore, _ identifier: Int64, from commit: UInt64) throws -> [String] {
-    let graph = try store.graph
-    let key = try KeyEncoding.integer.encode(.integer(identifier))
-    var found: [String] = []
-    var versions = try store.own.engine.view(at: commit).versions(of: .bytes(key), in: .records(of: "City"))
-    while let version = try versions.next() {
-      let kind = version.change.map { "\($0.kind)" } ?? "delete"
-      found.append("\(graph.identity(of: version.commit)?.text ?? "?") \(kind)")
-    }
-    return found
-  }
-
-  /// Every commit tells the same versions of some records in both stores.
-  private func expectSameVersions(
-    _ one: ExchangedStore, _ other: ExchangedStore, of identifiers: [Int64], _ comment: String = "",
-    _ place: SourceLocation = #_sourceLocation
-  ) throws {
-    let (graph, others) = (try one.graph, try other.graph)
-    for number in graph.numbers {
-      let identity = try #require(graph.identity(of: number))
-      guard let there = others.number(of: identity) else { continue }
-      for identifier in identifiers {
-        let (told, expected) = (
-          try versions(one, identifier, from: number), try versions(other, identifier, from: there)
-        )
-        #expect(told == expected, "\(comment) record \(identifier) at #\(number), #\(there)", sourceLocation: place)
-      }
-    }
+    try team.expectSameVersions(as: laptop, of: [1, 2, 5])
   }
 
   @Test("of two sides' edits and deletes each commit tells only its own side's, and a merge those of the side it took")
@@ -161,7 +130,36 @@ struct ServerRemoteTests {
     _ = try team.own.refresh()
     #expect(team.head == laptop.head && team.head == desk.head)
     // The one that merged itself: what comes as a stream tells of a merge's changes as its own.
-    try expectSameVersions(team, desk, of: [1, 2, 3, 4, 5, 6])
+    try team.expectSameVersions(as: desk, of: [1, 2, 3, 4, 5, 6])
+  }
+
+  @Test(
+    "of random edits on two sides each commit tells the same versions on the server as in a file",
+    arguments: 1...4 as ClosedRange<UInt64>)
+  func randomSides(seed: UInt64) throws {
+    var random = Xorshift(seed &+ 100)
+    let team = try there()
+    let file = try ExchangedStore("file")
+    try exchange(file, peer())
+    for step in 0..<50 {
+      let store = random.next(below: 2) == 0 ? file : team
+      _ = try store.own.refresh()
+      let identifier = Int64(1 + random.next(below: 4))
+      switch random.next(below: 8) {
+      case 0..<2 where try store.text(identifier) != nil: try store.delete(identifier)
+      case 2:
+        if let commit = try store.own.undoCandidate(), commit.rawValue > 2 {
+          _ = try? store.own.undo(commit, named: "undo")
+        }
+      case 3 where store.own.path != team.own.path:
+        try exchange(store, peer(), [.later, .ours, .theirs][random.next(below: 3)])
+      default: try store.put(#"{"id":\#(identifier),"name":"\#(step)"}"#)
+      }
+    }
+    try exchange(file, peer(), .later)
+    _ = try team.own.refresh()
+    #expect(team.head == file.head)
+    try team.expectSameVersions(as: file, of: [1, 2, 3, 4], "seed \(seed)")
   }
 
   @Test("a push to a head that moved is refused, and one that somebody else has made already is done")

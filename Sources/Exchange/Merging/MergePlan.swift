@@ -71,14 +71,18 @@ package struct MergePlan: Sendable {
     package init(result: RecordContent?) { self.result = result }
   }
 
-  /// All that is changed: what is clean, and what came of the conflicts that are settled.
+  /// All that is changed: what is clean, and what came of the conflicts that are settled. Those settled as it is there are taken over
+  /// from there, as what only that side changed.
   package var changes: MergedChanges {
     var changes = clean
     for conflict in conflicts where conflict.isSettled && conflict.result != conflict.ours {
-      changes.edits.changes.append(
-        RecordEdit(
-          datastore: conflict.place.datastore, identifier: conflict.place.identifier, old: conflict.ours,
-          new: conflict.result))
+      let (datastore, identifier) = (conflict.place.datastore, conflict.place.identifier)
+      if conflict.result == conflict.theirs {
+        changes.adopted[datastore, default: []].insert(identifier)
+      } else {
+        changes.edits.changes.append(
+          RecordEdit(datastore: datastore, identifier: identifier, old: conflict.ours, new: conflict.result))
+      }
     }
     return changes
   }

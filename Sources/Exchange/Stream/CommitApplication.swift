@@ -16,6 +16,8 @@ struct ChangeError: Error {
 /// 10,000 trees.
 final class CommitApplication {
   private let transaction: any WriteTransaction
+  /// The second parent of a merge.
+  private let theirs: View?
   private var descriptors: [String: DatastoreDescriptor] = [:]
   /// Changes of trees whose order only an app knows; they are made at the end, when all places are known.
   private var ordered: [TreeName: OrderedChanges] = [:]
@@ -35,8 +37,11 @@ final class CommitApplication {
     var inserted: [(key: [UInt8], payload: Payload, rank: Int)] = []
   }
 
-  init(_ transaction: any WriteTransaction, mostOrdered: Int = mostOrdered) {
+  /// - Parameter theirs: the second parent of a merge: records that the merge has as they are there are taken as they lie, so that their
+  ///   versions go on where that parent has them.
+  init(_ transaction: any WriteTransaction, takingFrom theirs: View? = nil, mostOrdered: Int = mostOrdered) {
     self.transaction = transaction
+    self.theirs = theirs
     self.mostOrdered = mostOrdered
   }
 
@@ -129,6 +134,7 @@ final class CommitApplication {
       throw ChangeError("the records of \(key) are ordered as only its app knows")
     }
     if line.kind == "delete" {
+      if try take(identifier, nil, in: name) { return }
       let deleted = try onStorage { () throws(StorageError) in try transaction.delete(identifier, in: name) }
       guard let deleted else { throw ChangeError("it deletes a record of \(key) that is not there") }
       return try checkOnce(deleted)
@@ -137,7 +143,20 @@ final class CommitApplication {
     try put(identifier, bytes, in: name)
   }
 
+  /// Takes over from the second parent what has this content there, or was deleted there; false, with nothing done, where it is another.
+  private func take(_ key: [UInt8], _ bytes: [UInt8]?, in name: TreeName) throws -> Bool {
+    try onStorage { () throws(StorageError) in
+      guard let theirs, let there = try theirs.tree(name), there.order == .bytes else { return false }
+      let found = try there.find(.bytes(key))?.payload.record
+      guard try found.map({ found throws(StorageError) in try there.value(of: found).array }) == bytes else {
+        return false
+      }
+      return try transaction.adopt(key, in: name, from: theirs)
+    }
+  }
+
   private func put(_ key: [UInt8], _ bytes: [UInt8], in name: TreeName) throws {
+    if try take(key, bytes, in: name) { return }
     try checkOnce(try onStorage { () throws(StorageError) in try transaction.put(key, bytes, in: name) })
     if firstWritten == nil {
       firstWritten = try onStorage { () throws(StorageError) in try transaction.currentReference(of: key, in: name) }?
@@ -167,6 +186,7 @@ final class CommitApplication {
       throw ChangeError("the tree is ordered as only its app knows")
     }
     if line.kind == "unset" {
+      if try take(key, nil, in: name) { return }
       let deleted = try onStorage { () throws(StorageError) in try transaction.delete(key, in: name) }
       guard let deleted else { throw ChangeError("it deletes what is not there") }
       return try checkOnce(deleted)

@@ -275,7 +275,17 @@ package final class CommitReceiver {
       transaction.cancel()
       throw wrong("it claims to be a commit that this store made and does not have")
     }
-    let application = CommitApplication(transaction)
+    let second = incoming.info.parents?.dropFirst().first
+    let application: CommitApplication
+    do {
+      let theirs = try second.map { number in
+        try onStorage { () throws(StorageError) in try store.engine.view(at: number) }
+      }
+      application = CommitApplication(transaction, takingFrom: theirs)
+    } catch {
+      transaction.cancel()
+      throw error
+    }
     incoming.application = application
     let end = line
     line = end - incoming.waiting.count
