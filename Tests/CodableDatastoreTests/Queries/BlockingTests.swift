@@ -30,10 +30,23 @@ struct BlockingTests {
     let value = Index(\.value)
   }
 
+  /// A lock that a thread and the task which waits for it pass one after the other. Resuming hands the result over already; the thread
+  /// sanitizer does not see that where the task had not gone to sleep yet, and this it sees.
+  private final class Handover: Sendable {
+    private let mutex = Mutex(())
+    func pass() { mutex.withLock { _ in } }
+  }
+
   /// Runs code that is not async on a thread of its own.
   private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    let handover = Handover()
+    defer { handover.pass() }
+    return try await withCheckedThrowingContinuation { continuation in
+      Thread.detachNewThread {
+        let result = Result { try body() }
+        handover.pass()
+        continuation.resume(with: result)
+      }
     }
   }
 
