@@ -92,7 +92,7 @@ extension StoreExchange {
   }
 
   /// Does what a plan says; nil where head is another commit by now, and nothing was written: the plan is to be made again, and
-  /// `MergePlan.takeChoices` takes over what was chosen.
+  /// `MergePlan.settle` takes over what was decided.
   ///
   /// - Returns: Head afterwards.
   package func commit(

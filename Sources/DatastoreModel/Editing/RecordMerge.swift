@@ -25,6 +25,9 @@ package struct RecordMerge {
     case conflict([FieldConflict])
   }
 
+  /// Whether the datastore has indexes whose values belong to one record alone.
+  package var hasUniqueIndex: Bool { descriptor.indexes.contains(where: \.isUnique) }
+
   private let descriptor: DatastoreDescriptor
   private let base: RecordContent?
   private let mine: RecordContent?

@@ -71,6 +71,10 @@ package struct MergeConflict: Sendable {
 
   // MARK: What comes of it
 
+  /// Whether it is settled as it is there, and nothing but its record tells whether that can be: then it is taken over as it lies there.
+  /// Where values belong to one record alone, the writer of all edits looks at them together.
+  var isTakenOver: Bool { isSettled && result == theirs && !merge.hasUniqueIndex }
+
   package var isSettled: Bool { whole != nil || !fields.isEmpty && fields.allSatisfy { choices[$0.path] != nil } }
 
   /// What comes out, where it is settled; nil deletes the record.

@@ -77,7 +77,7 @@ package struct MergePlan: Sendable {
     var changes = clean
     for conflict in conflicts where conflict.isSettled && conflict.result != conflict.ours {
       let (datastore, identifier) = (conflict.place.datastore, conflict.place.identifier)
-      if conflict.result == conflict.theirs {
+      if conflict.isTakenOver {
         changes.adopted[datastore, default: []].insert(identifier)
       } else {
         changes.edits.changes.append(

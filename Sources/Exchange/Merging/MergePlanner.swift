@@ -321,14 +321,15 @@ package struct MergePlanner {
   /// What records become, of datastores that both sides changed.
   private func merged(_ plan: MergePlan, _ sides: Sides) throws -> [RecordPlace: RecordContent?] {
     var changes: [RecordPlace: RecordContent?] = [:]
-    for (key, identifiers) in plan.clean.adopted {
+    let all = plan.changes
+    for (key, identifiers) in all.adopted {
       for identifier in identifiers {
         changes.updateValue(
           try record(identifier, of: key, at: sides.second),
           forKey: RecordPlace(datastore: key, identifier: identifier))
       }
     }
-    for edit in plan.changes.edits.changes { changes.updateValue(edit.new, forKey: edit.place) }
+    for edit in all.edits.changes { changes.updateValue(edit.new, forKey: edit.place) }
     return changes
   }
 
