@@ -36,7 +36,8 @@ func wallClock() -> Int64 {
   return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
 }
 
-/// Memory that is zero; where it is much, the system gives it page by page as it is touched. Given back by `freeZeroedMemory(_:)`.
+/// Memory that is zero; where it is much, the system gives it page by page as it is touched. Given back by `freeZeroedMemory(_:)`. Where
+/// there is none the program ends, as `allocate` ends it.
 func zeroedMemory(count: Int) -> UnsafeMutableRawPointer {
   guard let memory = calloc(count, 1) else { fatalError("out of memory") }
   return memory
