@@ -110,6 +110,21 @@ struct ReplacedFileTests {
     #expect(try FileStore.open(at: folder.store("A"), options: StoreOptions()).head.text(key(3)) == "kept")
   }
 
+  @Test("nor where the file from before a compaction comes back, which was the store's own until then")
+  func oldGenerationUnderWriter() throws {
+    let (store, _) = try withBackup("A")
+    try store.change { try $0.put(key(1), bytes("before"), in: people) }
+    // A second name keeps the old file.
+    let old = folder.path + "/old generation"
+    try #require(link(folder.store("A") + "/data", old) == 0)
+    _ = try store.compact(.last(1)) { _ in true }
+    try store.change { try $0.put(key(1), bytes("after"), in: people) }
+    let seen = store.head.commit.number
+    try SystemDisk().rename(old, to: folder.store("A") + "/data")
+    expectReplaced("A") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
+    #expect(store.head.commit.number == seen)
+  }
+
   @Test("a compaction does not put its file in the place of one that came meanwhile")
   func replacedUnderCompaction() throws {
     let (store, backup) = try withBackup("A")
