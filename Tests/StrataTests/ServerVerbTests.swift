@@ -108,19 +108,19 @@ struct ServerVerbTests {
       try ProgramRun(["import", other, "Lake", try folder.file("l.jsonl", #"{"id":1}"#), "--id", "id"]).status == 0)
     let others = try folder.file("others.jsonl", ProgramRun(["export", other, "--history"]).output)
     for (words, parts) in [
-      (["remote", url], ["works from a store file", "strata clone postgres://", "strata exchange PATH"]),
+      (["remote", url], ["works from a store file", "strata clone 'postgres://", "strata exchange PATH"]),
       (["remote", url, "add", "home", path], ["works from a store file"]), (["fetch", url, "home"], ["strata clone"]),
       (["merge", url, "home"], ["strata clone"]), (["push", url], ["strata clone"]),
       (["exchange", url], ["strata clone"]), (["serve", url], ["--read-only", "as a remote"]),
       (["push", path, url], ["strata remote PATH add NAME URL"]), (["clone", path, url], ["strata copy FROM URL"]),
-      (["salvage", url, folder.path("Saved.strata")], ["strata verify postgres://", "strata copy postgres://"]),
+      (["salvage", url, folder.path("Saved.strata")], ["strata verify 'postgres://", "strata copy 'postgres://"]),
       (["salvage", path, url], ["strata copy PATH URL"]),
       (["convert", url, folder.path("Converted.strata")], ["strata copy PATH URL"]),
       (["convert", path, url], ["strata copy PATH URL"]),
       (["import", url, "River", notes, "--entities"], ["River keeps"]),
       (["export", url, "River", "--entities"], ["River keeps"]),
       (["import", url, "--interchange", document], ["there is a datastore River already", "nothing was written"]),
-      (["import", url, "--history", others], ["strata clone postgres://", "nothing was written"]),
+      (["import", url, "--history", others], ["strata clone 'postgres://", "nothing was written"]),
     ] {
       let run = try ProgramRun(words)
       #expect(run.status == 1, "\(words): \(run.complaint)")
@@ -211,7 +211,7 @@ struct ServerVerbTests {
     #expect(try ProgramRun(["put", path, "River"], input: #"{"id":9,"name":"Emme","km":82}"#).status == 0)
     let apart = try folder.file("apart.jsonl", ProgramRun(["export", path, "--history"]).output)
     let refused = try ProgramRun(["import", url, "--history", apart])
-    #expect(refused.status == 1 && refused.complaint.contains("strata clone postgres://"), "\(refused.complaint)")
+    #expect(refused.status == 1 && refused.complaint.contains("strata clone 'postgres://"), "\(refused.complaint)")
     let cut = try folder.file("cut.jsonl", String(since.dropLast(40)))
     let broken = try ProgramRun(["import", try #require(TestServer.shared).location(), "--history", cut])
     #expect(broken.status == 1 && broken.complaint.contains("line "), "\(broken.complaint)")

@@ -73,7 +73,7 @@ extension VerbRun {
     guard outcome.movedHead || outcome.received == 0 else {
       throw ModelError.refused(
         reason: "head of \(shown) is not in the history that comes, and nothing lies beside head on a server: strata "
-          + "clone \(shown) PATH makes a store file, where import, merge and push bring both together; nothing was written"
+          + "clone '\(shown)' PATH makes a store file, where import, merge and push bring both together; nothing was written"
       )
     }
     do {

@@ -85,7 +85,8 @@ struct VerbRun {
   private func requireFileWhereNeeded() throws(ModelError) {
     let verb = arguments.verb.name
     guard let first = [0, 1].first(where: { arguments.operand($0).map(isServer) ?? false }) else { return }
-    let url = shownLocation(arguments.operand(first) ?? "")
+    // Quoted, as a shell takes it: most URLs have an ampersand.
+    let url = "'\(shownLocation(arguments.operand(first) ?? ""))'"
     let reason: String
     switch (verb, first) {
     case ("serve", 0) where arguments.has("--read-only"): return
