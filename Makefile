@@ -115,7 +115,8 @@ fuzz:
 # Data races: everything in the engine that has threads, the typed library's transactions, observers and warm-up, and random events
 # on the program itself, whose reports would be lost on its screen. What is one thread's work, however much of it, is left to
 # `test`, and so is what measures memory, and an array that a continuation hands to a thread that waits: the order which the
-# runtime's own atomics make of that is not seen. With STRATA_PART=library, this and `address` build and run the library's part alone.
+# runtime's own atomics make of that is not seen. `STRATA_PART` of Package.swift limits this and `address` to some of the test
+# targets.
 RACES = .build/thread/races
 thread: requirements
 	rm -f $(RACES).*
