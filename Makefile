@@ -1,13 +1,16 @@
-# Strata. `make run` opens the browser on a sample store, `make test` runs every test.
+# Strata. `make run` opens the browser on a sample store, `make test` runs every test, `make help` lists all targets.
+
+.DEFAULT_GOAL := run
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT ?= swift
 RELEASE = .build/release
-# The program carries the Swift runtime in itself, so that it runs where no toolchain is. On Linux it lies where it was linked for:
-# to move it took 60,000 relocations and 200 page faults at each start. Nobody looks its 14,000 symbols up, and functions that are the
-# same stand in it once, for which each needs a section: then those that nobody calls are left out, too. What it takes of C++ and of
-# curses it carries in itself where there are archives of them: to look 2,000 symbols of them up was a third of a short verb.
+# The program contains the Swift runtime, so it runs on machines without a toolchain. On Linux it is linked to a fixed address: loading a
+# position-independent program costs 60,000 relocations and 200 page faults at each start. The dynamic symbol table is left out, because
+# nothing links against the program. Equal functions are merged, and unused ones dropped, which needs a section for each function. The
+# C++ library and curses are linked statically if their archives are installed: resolving 2,000 of their symbols took a third of the
+# time of a short verb.
 LINK = --static-swift-stdlib
 ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)
@@ -15,29 +18,33 @@ LINK += -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xswif
 LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
 endif
 
-.PHONY: run build test install uninstall format lint clean requirements
+.PHONY: help run build test install uninstall format lint clean requirements
 
-run: build
+# Every target with a text behind `##` is listed, in the order of this file.
+help: ## lists the targets
+	@sed -nE 's/^([a-z][a-z-]*):[^#]*## (.*)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "make %-14s %s\n", $$1, $$2 }'
+
+run: build ## builds the program and opens the browser on the sample store
 	@$(RELEASE)/strata demo
 
-build: requirements $(ARCHIVES)
+build: requirements $(ARCHIVES) ## builds the program as .build/release/strata
 	$(SWIFT) build -c release --product strata $(LINK)
 
-# A folder that is looked through before the system's.
+# The linker searches this folder before the system's.
 $(ARCHIVES):
 	@mkdir -p $@
 	@for name in libstdc++.a libncursesw.a libtinfo.a; do \
 	  path=$$(clang -print-file-name=$$name) && [ -e "$$path" ] && ln -sf "$$path" $@ || true; \
 	done
 
-test: requirements
+test: requirements ## runs every test; STRATA_PART=StorageEngineTests,… builds and runs those test targets only
 	@Scripts/require postgresql
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
 
 SHARE = $(DESTDIR)$(PREFIX)/share
 
-install: build
+install: build ## installs the program, its manual and its completions below PREFIX (/usr/local), with DESTDIR before it
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/strata $(SHARE)/man/man1 $(SHARE)/man/man5
 	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions $(SHARE)/fish/vendor_completions.d
 	install -m 755 $(RELEASE)/strata $(DESTDIR)$(PREFIX)/bin/strata
@@ -49,76 +56,64 @@ install: build
 	$(RELEASE)/strata completions zsh > $(SHARE)/zsh/site-functions/_strata
 	$(RELEASE)/strata completions fish > $(SHARE)/fish/vendor_completions.d/strata.fish
 
-uninstall:
+uninstall: ## removes what `make install` installed below the same PREFIX and DESTDIR
 	rm -f $(DESTDIR)$(PREFIX)/bin/strata $(SHARE)/man/man1/strata.1 $(SHARE)/man/man5/strata.5
 	rm -f $(SHARE)/bash-completion/completions/strata $(SHARE)/zsh/site-functions/_strata
 	rm -f $(SHARE)/fish/vendor_completions.d/strata.fish
 	rm -rf $(SHARE)/strata
 
-format:
+format: ## formats all sources
 	$(SWIFT) format --in-place --recursive Package.swift Sources Tests
 
-lint:
+lint: ## checks the format of all sources
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 
-clean:
+clean: ## removes the build folder
 	rm -rf .build
 
 requirements:
 	@Scripts/require ncurses libpq
 
-# Work A of the design beside LMDB and SQLite, the typed library beside the bare coders, and the program's verbs beside sqlite3;
-# needs liblmdb-dev, libsqlite3-dev and sqlite3. Writes Benchmarks/RESULTS.md.
-.PHONY: bench
-bench: build
+.PHONY: bench bench-browser screenshots matrix
+
+bench: build ## measures the library beside LMDB, SQLite and others, writes Benchmarks/RESULTS.md; needs liblmdb-dev, libsqlite3-dev, sqlite3
 	Benchmarks/run
 
-.PHONY: screenshots bench-browser matrix
+bench-browser: build ## measures the browser on a million records, beside less, tig and VisiData if installed
+	python3 Benchmarks/Browser/measure.py --program $(RELEASE)/strata --results Benchmarks/Browser/RESULTS.md
 
-# What users need and every command, each with the test that proves it.
-matrix:
-	@Tests/matrix
-
-# The pictures of the README, from the real program. Says what it needs.
-screenshots: build
+screenshots: build ## takes the README's pictures from the real program
 	python3 Screenshots/take.py --program $(RELEASE)/strata
 
-# The browser against its budgets on a million records, with less, tig and VisiData beside it where they are installed.
-# Writes Benchmarks/Browser/RESULTS.md.
-bench-browser: build
-	python3 Benchmarks/Browser/measure.py --program $(RELEASE)/strata --results Benchmarks/Browser/RESULTS.md
+matrix: ## lists each user need and each command with the test that proves it; fails if one has none
+	@Tests/matrix
 
 .PHONY: soak mutation fuzz thread address clients
 
-# All of these build with optimisation: they are about what the code does, and there is much of it to do.
+# These targets run long computations, so they build with optimisation.
 CHECKED = -c release -Xswiftc -enable-testing
 
-# Longer than the ordinary tests. Random scripts, power cuts, failing calls, flipped bits and kills take STRATA_SOAK seconds (600)
-# together; then come values of 1 GiB, a transaction of 1,000,000 changes and forged numbers (about two minutes), and 20,000 random
-# events for each of ten seeds on the program itself (about ten), and walks of exchange, also with processes that are killed. Prints its seeds; STRATA_SEED=… and STRATA_MONKEY_SEED=… run one
-# again.
-soak: requirements
+# After the random scripts, power cuts, failing calls, flipped bits and kills: values of 1 GiB, a transaction of 1,000,000 changes and
+# forged numbers (two minutes), 20,000 random events for each of ten seeds on the program (ten minutes), and walks of exchange, also with
+# killed processes. Every part prints its seed; STRATA_SEED=… and STRATA_MONKEY_SEED=… repeat a run.
+soak: requirements ## runs the long random tests; STRATA_SOAK=SECONDS for the engine's part (600)
 	STRATA_SOAK=$${STRATA_SOAK:-600} $(SWIFT) test $(CHECKED) --scratch-path .build/checked --no-parallel \
 	  --filter "SoakTests|StorageEngineTests.MemoryTests|ForgedCountsTests|MonkeyTests"
 	STRATA_WALKS=500 $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter RandomWalkTests
 	for seed in 1 2 3 4 5 6 7 8; do STRATA=$$PWD/.build/checked/release/strata Scripts/exchange-soak $$seed || exit 1; done
 
-# Leaves out each sync, each rename and each check of a hash once; the tests must notice every time. One build, then about half
-# a minute for each of some fifty mutations.
-mutation:
-	Tests/Mutation/mutate
+# One build, then up to half a minute for each of some 140 mutations.
+mutation: ## leaves out each sync, rename and check once and demands that a test fails; ONLY=WORD tries the lines with that word
+	Tests/Mutation/mutate $(ONLY)
 
-# A file's bytes, a node's bytes, the parts of frames and keys, a minute each, with the address sanitizer.
-fuzz:
+fuzz: ## fuzzes files, nodes, frames, keys and documents for a minute each, with the address sanitizer
 	Tests/Fuzz/fuzz 60
 
-# Data races: everything in the engine that has threads, the typed library's transactions, observers and warm-up, and random events
-# on the program itself, whose reports would be lost on its screen. What is one thread's work, however much of it, is left to
-# `test`, and so is what measures memory, and an array that a continuation hands to a thread that waits: the order which the
-# runtime's own atomics make of that is not seen. `STRATA_PART` of Package.swift limits this and `address` to some of the test
-# targets.
+# The engine's threads, the typed library's transactions, observers and warm-up, and random events on the program, whose reports go to
+# a file because they would be lost on its screen. Tests of one thread's work and tests that measure memory are left out, and so is one
+# test whose continuation hands an array to a waiting thread: the sanitizer does not see the order that the runtime's atomics establish.
 RACES = .build/thread/races
-thread: requirements
+thread: requirements ## runs the tests of concurrent code under the thread sanitizer; STRATA_PART=… as for test
 	rm -f $(RACES).*
 	STRATA_MONKEY=$${STRATA_MONKEY:-1500x1} TSAN_OPTIONS=log_path=$(CURDIR)/$(RACES) \
 	  $(SWIFT) test $(CHECKED) --sanitize=thread -Xswiftc -DTHREAD_SANITIZER --scratch-path .build/thread \
@@ -126,13 +121,11 @@ thread: requirements
 	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests|BlockingTests/exchanging'; \
 	  status=$$?; ! cat $(RACES).* 2>/dev/null && exit $$status
 
-# Memory: the engine, damaged files among them, the typed library, the model, folders and the browser. Values that live as long as the
-# program are no leaks.
-address: requirements
+# Values that live as long as the program are no leaks.
+address: requirements ## runs engine, library, model, folders and browser under the address sanitizer; STRATA_PART=… as for test
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test $(CHECKED) --sanitize=address --scratch-path .build/address \
 	  --filter 'StorageEngineTests|DocumentsTests|CodableDatastoreTests|DatastoreModelTests|FolderStoreTests|StoreBrowserTests' \
 	  --skip 'StorageEngineTests.MemoryTests'
 
-# One program as four kinds of client: Swift 5 and 6, with and without NonisolatedNonsendingByDefault.
-clients:
+clients: ## compiles and runs one program as four kinds of client: Swift 5 and 6, with and without NonisolatedNonsendingByDefault
 	Tests/Clients/run
