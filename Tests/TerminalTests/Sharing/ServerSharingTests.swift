@@ -79,12 +79,15 @@ struct ServerSharingTests {
   @Test("the sample app is written to a server and warmed up; a second browser watches, and both show the cities")
   func warmUpIsWatched() throws {
     let server = try #require(TestServer.shared)
-    let url = server.location()
+    let schema = TestServer.newSchema()
+    let url = server.location(schema)
     let app = try TerminalProcess("strata", ["demo", url], size: Self.size)
     try app.waitFor("warm up")
     try app.wait("the warm-up does not begin") { $0.screen.text.contains("%") }
-    // It stands still, so that there is something to watch for as long as that takes.
+    // The app stands still, so that its work can be watched at any pace. A stopped app renews no lease, and a lease that is not renewed
+    // ends after ten seconds of the server's clock; so the test extends it.
     app.signal(SIGSTOP)
+    #expect(server.psql("update \(schema).lease set heartbeat = current_timestamp + interval '1 day'") == 0)
     let watcher = try TerminalProcess("strata", [url, "City"], size: Self.size)
     try watcher.waitUntilIdle()
     watcher.expect("City", "warm")
