@@ -432,7 +432,6 @@ private final class ImageFolder: DiskFolder {
     self.number = number
   }
 
-  var identity: FileIdentity { disk.status(of: number).identity }
   func identity(of name: String) -> FileIdentity? { disk.identity(of: name, in: number) }
 }
 

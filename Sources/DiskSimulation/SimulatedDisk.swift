@@ -311,7 +311,6 @@ private final class SimulatedFolder: DiskFolder {
     self.path = path
   }
 
-  var identity: FileIdentity { get throws(DiskError) { try folder.identity } }
   func identity(of name: String) throws(DiskError) -> FileIdentity? { try disk.identity(of: name, in: self) }
 }
 

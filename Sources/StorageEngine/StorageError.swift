@@ -4,6 +4,8 @@ package enum StorageError: Error, Hashable, Sendable {
   case notFound(path: String)
   /// Something lies at the path already.
   case alreadyExists(path: String)
+  /// A symbolic link lies at the path, and nothing where it leads to.
+  case danglingLink(path: String)
   /// What lies there is no store.
   case notAStore(path: String)
   /// A store of a later format, or one with features that this program must know and does not.
@@ -72,6 +74,8 @@ extension StorageError: CustomStringConvertible {
     switch self {
     case .notFound(let path): "there is no store at \(path)"
     case .alreadyExists(let path): "something lies at \(path) already"
+    case .danglingLink(let path):
+      "\(path) is a symbolic link that leads to nothing: make the folder that it shall lead to, or take the link away"
     case .notAStore(let path): "\(path) is not a store"
     case .newerFormat(let version, let features):
       features == 0

@@ -58,7 +58,7 @@ package final class StoreBuilder {
   /// Ends the commit; answers its number.
   ///
   /// - Parameters:
-  ///   - action: its name; one that is too long is cut.
+  ///   - action: its name; one that is too long is shortened.
   ///   - date: nanoseconds since 1970.
   ///   - isMaintenance: no record's content changed for a user, and the history shows it all the same.
   @discardableResult
@@ -66,7 +66,7 @@ package final class StoreBuilder {
     let transaction = try current()
     self.transaction = nil
     let info = CommitInfo(
-      date: date, action: Self.cut(action), flags: isMaintenance ? .maintenance : [],
+      date: date, action: action, flags: isMaintenance ? .maintenance : [],
       parents: transaction.base.number == 0 ? nil : [transaction.base.number], durability: .collated)
     let pending = try onStorage { () throws(StorageError) in try transaction.commit(info) }
     guard let pending else { return CommitNumber(transaction.base.number) }
@@ -100,13 +100,6 @@ package final class StoreBuilder {
   private func current() throws(ModelError) -> any WriteTransaction {
     guard let transaction else { throw .refused(reason: "no commit was begun") }
     return transaction
-  }
-
-  private static func cut(_ text: String) -> String {
-    guard text.utf8.count > textLimit else { return text }
-    var cut = text.prefix(textLimit - 3)
-    while cut.utf8.count > textLimit - 3 { cut.removeLast() }
-    return cut + "…"
   }
 }
 

@@ -59,8 +59,8 @@ package final class OwnStore: EditableStore {
       isReadOnly: readOnly || isSealed, lockPatience: patience, program: program, author: author,
       readsMapped: readsMapped)
     let engine = try onStorage { () throws(StorageError) in
-      creates && !readOnly && !FileStore.exists(at: path, disk: disk)
-        ? try FileStore.create(at: path, options: options, disk: disk)
+      creates && !readOnly
+        ? try FileStore.openOrCreate(at: path, options: options, disk: disk)
         : try FileStore.open(at: path, options: options, disk: disk)
     }
     let access: StoreAccess =

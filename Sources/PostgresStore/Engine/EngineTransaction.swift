@@ -280,7 +280,7 @@ package final class EngineTransaction: WriteTransaction {
     if restored != nil { flags.insert(.restore) }
     if info.undoes != nil { flags.insert(.undo) }
     return ServerCommitInfo(
-      date: info.date, action: info.action.withoutZeros, program: info.program?.withoutZeros,
+      date: info.date, action: info.writtenAction.withoutZeros, program: info.program?.withoutZeros,
       author: info.author?.withoutZeros, flags: flags, undoes: info.undoes, restores: restored, names: info.names)
   }
 

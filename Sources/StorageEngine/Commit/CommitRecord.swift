@@ -116,7 +116,8 @@ package struct ChangeCounts: Sendable, Hashable {
 package struct CommitInfo: Sendable {
   /// Nanoseconds since 1970; nil: now. Never earlier than the parents' in the end.
   package var date: Int64?
-  /// What was done, for people.
+  /// What was done, for people. Programs make it of names and identifiers of any length, so a text of more than `Limits.text` bytes
+  /// is shortened as the commit is written.
   package var action: String
   /// Nil: the store's options.
   package var program: String?
@@ -157,6 +158,15 @@ package struct CommitInfo: Sendable {
     self.identity = identity
     self.pedigree = pedigree
     self.durability = durability
+  }
+
+  /// The action as it is written.
+  package var writtenAction: String {
+    guard action.utf8.count > Limits.text else { return action }
+    let mark = "…"
+    var text = action.prefix(Limits.text)
+    while text.utf8.count > Limits.text - mark.utf8.count { text.removeLast() }
+    return text + mark
   }
 }
 

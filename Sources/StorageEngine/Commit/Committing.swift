@@ -46,7 +46,7 @@ struct Committing {
     record.date = date(after: parents)
     record.program = info.program ?? transaction.store.options.program
     record.author = info.author ?? transaction.store.options.author
-    record.action = info.action
+    record.action = info.writtenAction
     record.flags = flags
     record.undoes = info.undoes?.nonzero
     // What a merge takes from its second parent by roots is no restore for people.
@@ -202,7 +202,7 @@ struct Committing {
 
   private func checkTexts() throws(StorageError) {
     let texts = [
-      ("action", info.action), ("program", info.program ?? transaction.store.options.program),
+      ("program", info.program ?? transaction.store.options.program),
       ("author", info.author ?? transaction.store.options.author),
     ]
     for (what, text) in texts where text.utf8.count > Limits.text { throw .textTooLong(what: what, limit: Limits.text) }

@@ -21,9 +21,8 @@ struct Recovery {
     var report: OpeningReport
   }
 
-  /// `known`: what this process has seen of the store. The caller holds the lock.
-  func run(from known: Publication.State) throws(StorageError) -> Found {
-    let current = try newestGeneration(known)
+  /// `current`: the newest generation, as this process has seen it. The caller holds the lock, and that of the data.
+  func run(from current: Publication.State) throws(StorageError) -> Found {
     let file = current.file
     let status = try engineCall { () throws(DiskError) in try file.file.status }
     file.extend(to: status.end)
@@ -62,7 +61,7 @@ struct Recovery {
 
   /// Compaction may have put another file in place, and somebody may have written an older copy over this one: then it is opened
   /// anew, and what forbids writing to it is found as at any opening.
-  private func newestGeneration(_ known: Publication.State) throws(StorageError) -> Publication.State {
+  func newestGeneration(_ known: Publication.State) throws(StorageError) -> Publication.State {
     let isReplaced = try Reading.isReplaced(known.file, disk: disk, folder: folder)
     if !isReplaced, try isStillThere(known) { return known }
     let opened = try Reading.open(disk: disk, folder: folder, options: options, counters: counters, limit: nil)

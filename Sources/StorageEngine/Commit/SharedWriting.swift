@@ -46,7 +46,7 @@ extension FileStore {
     var done: [SharedJob] = []
     var next = [own]
     while !next.isEmpty {
-      for job in next { job.run(self) }
+      for job in next { job.run(self, isFirst: job === own) }
       done += next
       next = writing.nextJobs(after: done.count)
     }
@@ -101,9 +101,9 @@ final class SharedJob: @unchecked Sendable {
   }
 
   /// Commits what the body does. The caller has the turn, and keeps it.
-  func run(_ store: FileStore) {
+  func run(_ store: FileStore, isFirst: Bool) {
     outcome = Result { () throws(StorageError) in
-      let transaction = try store.beginKeepingTurn()
+      let transaction = try store.beginKeepingTurn(isFirst: isFirst)
       guard let body, body(transaction) else {
         transaction.cancel()
         return nil

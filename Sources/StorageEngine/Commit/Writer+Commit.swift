@@ -3,7 +3,7 @@ import Locks
 /// The way of a commit, from top to bottom.
 ///
 /// 1. **The turn.** Transactions append one after the other, first come, first served. Who has the turn takes the writer's lock where
-///    this process has not got it (`Writer+Lock`).
+///    this process has not got it, and looks whether the names still lead to the files that it locked (`Writer+Lock`).
 /// 2. **The frame.** Changes go into the draft of a frame behind the newest one, into zeros that are on the disk already
 ///    (`FileTransaction`, `ZeroAhead`); nodes, record and trailer follow (`Committing`). These are plain writes.
 /// 3. **Appending.** The frame joins the chain, and the turn passes on: the next transaction builds on this one at once.
@@ -199,7 +199,7 @@ extension Writer {
     }
     counters.syncs.add(1)
     do {
-      try names?.check()
+      try names?.check(byPath: false)
       return nil
     } catch {
       if case .io(let cause) = error { return .poisoned(cause: cause) }

@@ -6,6 +6,9 @@ import Locks
 /// left. After `StoreOptions.idleSeconds` without one the writer's thread lets go of it, so that another process can commit beside a
 /// running app; the next transaction takes it again.
 ///
+/// The data is locked along with it. Somebody may delete the lock file: then the next program locks a new one, and it is the lock of
+/// the data that keeps it from writing over what this one has made durable.
+///
 /// Everything here is done in the turn.
 extension Writer {
   /// The writer's lock while it is held.
@@ -14,19 +17,30 @@ extension Writer {
     let since: Int64
     /// What the file says.
     var hold = EncodedHold()
-    /// The names that lead to the store's files; known once the store was recovered.
+    /// The data, locked too, and the names that lead to the store's files. Both are there before the first byte is written.
+    var data: (any DiskFile)?
     var names: StoreNames?
   }
 
   /// Makes the writer ready to append, and answers what a transaction begins from. Takes the lock where it is not held.
+  ///
+  /// - Parameter checksNames: whether to look if the names still lead to the store's files, which is due once a turn.
   @discardableResult
-  func prepareTurn(report: (OpeningReport) -> Void) throws(StorageError) -> Publication.State {
+  func prepareTurn(
+    checksNames: Bool = true, report: (OpeningReport) -> Void
+  ) throws(StorageError) -> Publication.State {
     let (failure, isClosed, isLocked, appended) = monitor.withLock {
       (shared.queue.failure, shared.isClosed, shared.lock != nil, shared.appended)
     }
     if isClosed { throw .closed }
-    if let failure { throw failure }
-    if isLocked { return appended }
+    if let failure {
+      if case .replaced = failure { leaveReplaced() }
+      throw failure
+    }
+    if isLocked {
+      if checksNames { try requireNames() }
+      return appended
+    }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
     let lock = try takeLock()
     monitor.withLock {
@@ -34,7 +48,12 @@ extension Writer {
       isLocking.store(true, ordering: .releasing)
     }
     do {
-      if isAsLeft(lock.file) { writeHold(publication.current) } else { try recover(report: report) }
+      if isAsLeft(lock.file) {
+        try lockData(publication.current.file)
+        writeHold(publication.current)
+      } else {
+        try recover(report: report)
+      }
     } catch {
       dropLock()
       throw error
@@ -57,15 +76,39 @@ extension Writer {
   /// To be called before another file is given the data's name, for a sync that is under way then.
   func expectData(_ identity: FileIdentity) { monitor.withLock { shared.lock?.names }?.expect(identity) }
 
-  /// Throws where one who changes names by the store's path would not change the store's. Where that is because another file has
-  /// a name of the store's, nothing is written any more.
-  func requireNames() throws(StorageError) {
+  /// Takes the lock of the data, which is held by another process only if the lock file is not the one that it has locked.
+  private func lockData(_ file: DataFile) throws(StorageError) {
+    guard try engineCall({ () throws(DiskError) in try file.file.lock(patience: options.lockPatience) }) else {
+      throw .locked(.unknown)
+    }
+    monitor.withLock { shared.lock?.data = file.file }
+    guard let lock = monitor.withLock({ shared.lock?.file }) else { return }
+    let names = try StoreNames(disk: disk, path: folder, data: file.file, lock: lock)
+    monitor.withLock { shared.lock?.names = names }
+  }
+
+  /// Throws where the names do not lead to the files that are written: then nothing is written any more. `byPath`: neither may the
+  /// folder have been moved, because the caller changes names by the store's path.
+  func requireNames(byPath: Bool = false) throws(StorageError) {
     do {
-      try monitor.withLock({ shared.lock?.names })?.checkPath()
+      try monitor.withLock({ shared.lock?.names })?.check(byPath: byPath)
     } catch {
-      if case .replaced = error { poison(error) }
+      if case .replaced = error {
+        poison(error)
+        leaveReplaced()
+      }
       throw error
     }
+  }
+
+  /// Whether other files have the names of those that were written. Called with the monitor held.
+  var isReplaced: Bool { if case .replaced = shared.queue.failure { true } else { false } }
+
+  /// Lets go of the locks of files that are not the store's any more, so that they keep nobody from what is. Of what is there now
+  /// nothing was promised.
+  private func leaveReplaced() {
+    moveHold(to: 0)
+    dropLock()
   }
 
   private func dropLock() {
@@ -75,7 +118,9 @@ extension Writer {
       isLocking.store(false, ordering: .releasing)
       return shared.lock
     }
-    if let lock { try? lock.file.unlock() }
+    // The data first: who gets the other finds it free.
+    try? lock?.data?.unlock()
+    try? lock?.file.unlock()
   }
 
   /// The store as this process let go of it.
@@ -99,13 +144,11 @@ extension Writer {
 
   /// Brings this process up to what other writers left, makes sure of it, and cuts what is no commit.
   private func recover(report: (OpeningReport) -> Void) throws(StorageError) {
-    let found = try Recovery(disk: disk, folder: folder, options: options, counters: counters, session: session)
-      .run(from: publication.current)
+    let recovery = Recovery(disk: disk, folder: folder, options: options, counters: counters, session: session)
+    let current = try recovery.newestGeneration(publication.current)
+    try lockData(current.file)
+    let found = try recovery.run(from: current)
     let chain = found.state.chain
-    if let lock = monitor.withLock({ shared.lock?.file }) {
-      let names = try StoreNames(disk: disk, path: folder, data: found.state.file.file, lock: lock)
-      monitor.withLock { shared.lock?.names = names }
-    }
     zeros.begin(at: max(found.fileEnd, chain.end))
     tail = Tail(origin: found.origin)
     monitor.withLock {
@@ -151,15 +194,15 @@ extension Writer {
 
   /// Makes everything durable, notes the end, and lets go of the lock.
   func release() throws(StorageError) {
-    let chain = monitor.withLock { shared.lock == nil ? nil : shared.appended.chain }
+    let (chain, isReplaced) = monitor.withLock { (shared.lock == nil ? nil : shared.appended.chain, self.isReplaced) }
     guard let chain else { return }
+    if isReplaced { return leaveReplaced() }
     setActivity(nil)
     do {
       try waitUntilDurable(chain.number, gathers: false)
     } catch {
-      // A poisoned store writes no more; who opens it anew needs the lock. Of the file that is there now nothing was promised.
-      if case .replaced = error { moveHold(to: 0) }
-      dropLock()
+      // A poisoned store writes no more; who opens it anew needs the lock.
+      if case .replaced = error { leaveReplaced() } else { dropLock() }
       throw error
     }
     monitor.withLock {

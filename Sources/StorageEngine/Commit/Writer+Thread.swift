@@ -79,8 +79,9 @@ extension Writer {
 
   /// Waits until nobody has committed for a while; false where something else is to be done first. Called with the monitor held.
   private func waitForIdleness() -> Bool {
-    // A store that takes no more keeps its lock until it is closed, so that it does not begin to show what may not be durable.
-    guard shared.queue.failure == nil, shared.lock != nil || shared.queue.hasPending else {
+    // A store that takes no more keeps its lock until it is closed, so that it does not begin to show what may not be durable. Locks
+    // of files that are not the store's any more protect nothing.
+    guard shared.queue.failure == nil || isReplaced, shared.lock != nil || shared.queue.hasPending else {
       shared.isThreadResting = true
       _ = monitor.waitForBell()
       shared.isThreadResting = false
@@ -98,7 +99,7 @@ extension Writer {
     let isSound = shared.queue.failure == nil
     let idleWork = isSound ? shared.idleWork : nil
     // Whoever has the turn needs the lock.
-    let hasTurn = isSound && shared.queue.takeTurn()
+    let hasTurn = (isSound || isReplaced) && shared.queue.takeTurn()
     monitor.unlock()
     if hasTurn {
       try? release()

@@ -132,6 +132,8 @@ final class Writer: @unchecked Sendable {
     monitor.withLock {
       while shared.queue.isSyncing { monitor.wait() }
       shared.lock?.names?.follow(identity)
+      try? shared.lock?.data?.unlock()
+      shared.lock?.data = state.file.file
       shared.appended = state
       shared.slotSequence = 1
       shared.slotEnd = state.chain.end

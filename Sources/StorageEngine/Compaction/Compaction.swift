@@ -61,7 +61,7 @@ extension FileStore {
     _ retention: Retention, keepsMore: Bool, switchingOn feature: StoreFeature? = nil,
     progress: (CompactionProgress) -> Bool
   ) throws(StorageError) -> CompactionReport {
-    try inTurn { () throws(StorageError) in try writing.requireNames() }
+    try inTurn { () throws(StorageError) in try writing.requireNames(byPath: true) }
     for _ in 0..<4 {
       let report = try writing.zeros.besideOthers { () throws(StorageError) in
         try compactOnce(retention, keepsMore, feature, progress)
@@ -256,7 +256,7 @@ extension FileStore {
     try copy.catchUp(try copy.missing(after: copied, to: state.newest))
     guard try copy.hasAllNames(of: state) else { return nil }
     let new = try copy.finish(session: writing.session, origin: writing.beginning().origin, date: disk.now())
-    try writing.requireNames()
+    try writing.requireNames(byPath: true)
     let named = try engineCall { () throws(DiskError) in
       try copy.draft.isInPlace ? try disk.status(compactionPath)?.identity : nil
     }
@@ -270,7 +270,7 @@ extension FileStore {
       writing.poison(error)
       throw .poisoned(cause: error)
     }
-    try? copy.draft.file.unlock()
+    // The draft's lock is the data's from now on.
     writing.adopt(new, zeroedEnd: copy.zeroedEnd, named: named)
     let before = state.newest.links.orderDepth
     return CompactionReport(

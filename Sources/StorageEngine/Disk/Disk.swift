@@ -20,6 +20,8 @@ package protocol Disk: Sendable {
   func list(_ path: String) throws(DiskError) -> [String]
   /// What lies at a path, or nil where nothing does.
   func status(_ path: String) throws(DiskError) -> FileStatus?
+  /// Which file lies at a path, or nil where none does. Costs one system call, and the file's next write nothing.
+  func identity(_ path: String) throws(DiskError) -> FileIdentity?
   /// An open directory, which stays the same one when it is moved.
   func openFolder(_ path: String) throws(DiskError) -> any DiskFolder
   /// Replaces `target` by `source` in one step.
@@ -39,6 +41,8 @@ package protocol Disk: Sendable {
 }
 
 extension Disk {
+  package func identity(_ path: String) throws(DiskError) -> FileIdentity? { try status(path)?.identity }
+
   /// Opens the file that has a name, and that still has it when it is open. One that lost it in between may be freed by whoever
   /// had it open and did not see that it was being opened; one that has it when it is open is not.
   func openByName(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
@@ -79,9 +83,7 @@ package protocol DiskWatch: AnyObject, Sendable {}
 
 /// An open directory. It is closed when the last reference is let go.
 package protocol DiskFolder: AnyObject, Sendable {
-  /// Which directory it is.
-  var identity: FileIdentity { get throws(DiskError) }
-  /// Which file has a name in it, or nil where none has. Costs one system call, and the file's next write nothing.
+  /// Which file has a name in it, or nil where none has.
   func identity(of name: String) throws(DiskError) -> FileIdentity?
 }
 

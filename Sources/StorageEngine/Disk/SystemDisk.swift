@@ -83,9 +83,12 @@ package struct SystemDisk: Disk {
     return FileStatus(found)
   }
 
+  package func identity(_ path: String) throws(DiskError) -> FileIdentity? {
+    try StorageEngine.identity(of: path, in: AT_FDCWD)
+  }
+
   package func openFolder(_ path: String) throws(DiskError) -> any DiskFolder {
-    SystemFolder(
-      descriptor: try calling("open", path) { systemOpen($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, path: path)
+    SystemFolder(descriptor: try calling("open", path) { systemOpen($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
   }
 
   package func rename(_ source: String, to target: String) throws(DiskError) {
@@ -156,33 +159,26 @@ extension FileStatus {
 /// A directory of the operating system.
 private final class SystemFolder: DiskFolder {
   private let descriptor: Int32
-  private let path: String
 
-  init(descriptor: Int32, path: String) {
-    self.descriptor = descriptor
-    self.path = path
-  }
+  init(descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
 
-  var identity: FileIdentity {
-    get throws(DiskError) {
-      var found = stat()
-      try calling("fstat", path) { _ in fstat(descriptor, &found) }
-      return FileStatus(found).identity
-    }
-  }
-
   func identity(of name: String) throws(DiskError) -> FileIdentity? {
-    var found = FileIdentity(device: 0, inode: 0)
-    do {
-      try calling("fstatat", name) { findIdentity(of: $0, in: descriptor, &found) }
-    } catch {
-      if error.isNotFound { return nil }
-      throw DiskError(operation: error.operation, path: path + "/" + name, code: error.code)
-    }
-    return found
+    try StorageEngine.identity(of: name, in: descriptor)
   }
+}
+
+/// Which file a name leads to, counted from a folder where it is not absolute; nil where there is none.
+private func identity(of name: String, in folder: Int32) throws(DiskError) -> FileIdentity? {
+  var found = FileIdentity(device: 0, inode: 0)
+  do {
+    try calling("fstatat", name) { findIdentity(of: $0, in: folder, &found) }
+  } catch {
+    if error.code == ENOENT || error.code == ENOTDIR { return nil }
+    throw error
+  }
+  return found
 }
 
 /// A file of the operating system.

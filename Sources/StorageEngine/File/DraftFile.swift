@@ -10,19 +10,23 @@ struct DraftFile: Sendable {
   /// Makes an empty draft, in the place of one that nobody works at any more. Waits for at most `patience` seconds for somebody
   /// who does, and throws `busy` then.
   static func make(_ path: String, on disk: any Disk, patience: Double = 0) throws(StorageError) -> DraftFile {
-    try taking(path, on: disk, patience: patience)?.discard()
-    let draft: DraftFile
-    do {
-      draft = DraftFile(disk: disk, path: path, file: try disk.open(path, .create))
-    } catch {
-      throw error.isExisting ? busy(path) : StorageError(error)
-    }
-    do {
-      // Whoever opened it before it was locked may have taken it for one that is left over.
-      if try draft.file.tryLock(), try draft.isInPlace { return draft }
-    } catch {
-      draft.discard()
-      throw StorageError(error)
+    // Where several make one at once, each may find a file that another has made and not locked yet, or lose its own to one who
+    // took it for left over.
+    for _ in 0..<64 {
+      try taking(path, on: disk, patience: patience)?.discard()
+      let draft: DraftFile
+      do {
+        draft = DraftFile(disk: disk, path: path, file: try disk.open(path, .create))
+      } catch {
+        if error.isExisting { continue }
+        throw StorageError(error)
+      }
+      do {
+        if try draft.file.tryLock(), try draft.isInPlace { return draft }
+      } catch {
+        draft.discard()
+        throw StorageError(error)
+      }
     }
     throw busy(path)
   }

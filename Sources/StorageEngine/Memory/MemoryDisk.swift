@@ -69,7 +69,6 @@ private final class MemoryFolder: DiskFolder {
     self.path = path
   }
 
-  var identity: FileIdentity { FileIdentity(device: 0, inode: 0) }
   func identity(of name: String) throws(DiskError) -> FileIdentity? { try disk.status(path + "/" + name)?.identity }
 }
 

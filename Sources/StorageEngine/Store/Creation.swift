@@ -2,6 +2,8 @@
 struct Creation {
   let disk: any Disk
   let folder: String
+  /// For how many seconds one is waited for who makes a store in the same place.
+  var patience: Double = 2
 
   private static let firstZeros: UInt64 = 48 << 10
 
@@ -22,10 +24,12 @@ struct Creation {
     try requireNothing()
     let made = try makeFolder()
     do throws(StorageError) {
-      let draft = try DraftFile.make(folder + "/data.new", on: disk, patience: 2)
+      let draft = try DraftFile.make(folder + "/data.new", on: disk, patience: patience)
       do throws(StorageError) {
         let result = try body(draft)
         try putInPlace(draft.path)
+        // Who writes to the store locks its data, which the draft is now.
+        try? draft.file.unlock()
         return result
       } catch {
         draft.discard()
@@ -39,10 +43,12 @@ struct Creation {
 
   /// Throws where a store lies in the folder, or what is left of one.
   func requireNothing() throws(StorageError) {
+    let trace = FileStore.trace(at: folder, disk: disk)
+    // Afterwards: whoever makes the store meanwhile makes its other files after the data.
     if try engineCall({ () throws(DiskError) in try disk.status(Reading.dataPath(folder)) }) != nil {
       throw .alreadyExists(path: folder)
     }
-    if let trace = FileStore.trace(at: folder, disk: disk) { throw .dataMissing(path: folder, trace: trace) }
+    if let trace { throw .dataMissing(path: folder, trace: trace) }
   }
 
   /// Gives a file that is durable the name of the store's data, and makes the name durable. After a failure there is no data.
@@ -90,10 +96,12 @@ struct Creation {
     }
     let above = Creation.parent(of: path)
     if above != path { try makeFolders(above, &made) }
-    try engineCall { () throws(DiskError) in
+    do {
       try disk.makeDirectory(path)
       made.insert(path, at: 0)
       try disk.syncDirectory(above)
+    } catch {
+      throw error.isExisting ? .danglingLink(path: path) : StorageError(error)
     }
   }
 

@@ -25,11 +25,13 @@ extension FileStore {
     }
   }
 
-  /// Begins a transaction that leaves the turn, which the caller has, to the caller.
-  func beginKeepingTurn() throws(StorageError) -> FileTransaction { try begin(on: nil, keepsTurn: true) }
+  /// Begins a transaction that leaves the turn, which the caller has, to the caller. `isFirst`: the first one of the turn.
+  func beginKeepingTurn(isFirst: Bool) throws(StorageError) -> FileTransaction {
+    try begin(on: nil, keepsTurn: true, isFirst: isFirst)
+  }
 
-  private func begin(on base: UInt64?, keepsTurn: Bool) throws(StorageError) -> FileTransaction {
-    let state = try writing.prepareTurn { note($0) }
+  private func begin(on base: UInt64?, keepsTurn: Bool, isFirst: Bool = true) throws(StorageError) -> FileTransaction {
+    let state = try writing.prepareTurn(checksNames: isFirst) { note($0) }
     guard state.newest.number < .max else {
       throw .damaged(what: "commit record", offset: state.newest.links.own.offset)
     }

@@ -62,6 +62,18 @@ package final class FileStore: Engine {
     return try open(at: path, options: options, disk: disk)
   }
 
+  /// Opens a store, and makes an empty one first where there is none. Of several that make one in the same place at once one does; the
+  /// others wait for it, for `lockPatience`, and open what it has made.
+  package static func openOrCreate(
+    at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
+  ) throws(StorageError) -> FileStore {
+    do {
+      try Creation(disk: disk, folder: path, patience: options.lockPatience).run()
+    } catch .alreadyExists where exists(at: path, disk: disk) {
+    }
+    return try open(at: path, options: options, disk: disk)
+  }
+
   /// Opens a store. Cost does not grow with the store: one slot, and what was written since.
   package static func open(
     at path: String, options: StoreOptions, disk: any Disk = SystemDisk()
@@ -76,7 +88,7 @@ package final class FileStore: Engine {
     }
     if opened.result.isPromiseBroken {
       report.notes.append(
-        "what follows had been reported durable: salvage saves what can be read of it; where the data was put back from a backup on purpose, delete the file “lock”"
+        "what follows had been reported durable: salvage saves what can be read of it; where the data was put back from a backup on purpose, strata copy PATH NEW makes a store of it that can be written"
       )
     }
     if !look.isHeld { report.adoptedCommits = opened.result.adoptedCommits }

@@ -3,6 +3,12 @@ import Testing
 
 @testable import StorageEngine
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// A disk that lets something happen before a file is opened or gets another name.
 private final class NamesHookedDisk: ForwardingDisk {
   typealias Hook = @Sendable (_ path: String) throws -> Void
@@ -82,7 +88,9 @@ struct DraftFileTests {
     }
     _ = try store.compact(.last(1))
     #expect(wasTaken.withLock { $0 } == false)
-    // What is the data now is nobody's draft.
+    // What is the data now is nobody's draft, and locked by the one that writes it.
+    #expect(try !disk.open("store/data", .readWrite).tryLock())
+    store.releaseLock()
     #expect(try disk.open("store/data", .readWrite).tryLock())
     _ = try store.compact(.all)
     try store.close()
@@ -213,5 +221,59 @@ struct DraftFileTests {
     }
     try store(on: other).close()
     #expect(try FileStore.verify(at: "store", disk: other).isClean)
+  }
+
+  @Test("of many that make a store in one place at once, one makes it, and all write to it")
+  func manyCreators() throws {
+    let folder = TemporaryFolder()
+    var options = StoreOptions()
+    // However long the others take.
+    options.lockPatience = 3600
+    for round in 0..<8 {
+      let (path, count) = (folder.path + "/new/\(round).strata", 6)
+      let outcomes = Mutex<[Result<UInt64?, StorageError>]>([])
+      let ends = try (0..<count).map { [options] creator in
+        let end = Signal()
+        try startThread {
+          let outcome = Result { () throws(StorageError) in
+            let store = try FileStore.openOrCreate(at: path, options: options)
+            let number = try store.write(CommitInfo(action: "\(creator)")) { transaction throws(StorageError) in
+              if try transaction.tree(people) == nil { try transaction.createTree(people, kind: .records) }
+              try transaction.put(key(creator), bytes("x"), in: people)
+            }
+            try store.close()
+            return try number.get()
+          }
+          outcomes.withLock { $0.append(outcome) }
+          end.fire()
+        }
+        return end
+      }
+      for end in ends { end.wait() }
+      let numbers = try outcomes.withLock { try $0.compactMap { try $0.get() } }
+      #expect(numbers.sorted() == Array(1...UInt64(count)))
+      let store = try FileStore.open(at: path, options: StoreOptions())
+      #expect(try store.head.tree(people)?.entryCount == UInt64(count))
+      #expect(try SystemDisk().list(path).sorted() == ["data", "lock"])
+    }
+  }
+
+  @Test("a store that cannot be made leaves no folder behind, and the reason is told")
+  func failedCreation() throws {
+    let folder = TemporaryFolder()
+    let name = String(repeating: "n", count: 100)
+    let deep = folder.path + String(repeating: "/" + name, count: 45)
+    let long = folder.path + "/a/b/" + String(repeating: "n", count: 300)
+    for path in [deep, long] {
+      let error = #expect(throws: StorageError.self) { try FileStore.openOrCreate(at: path, options: StoreOptions()) }
+      #expect("\(error as Any)".contains("File name too long"))
+    }
+    #expect(symlink(folder.path + "/nowhere", folder.path + "/link") == 0)
+    for path in ["/link", "/link/store"] {
+      #expect(throws: StorageError.danglingLink(path: folder.path + "/link")) {
+        try FileStore.openOrCreate(at: folder.path + path, options: StoreOptions())
+      }
+    }
+    #expect(try SystemDisk().list(folder.path) == ["link"])
   }
 }

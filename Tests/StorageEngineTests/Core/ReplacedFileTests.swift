@@ -98,16 +98,41 @@ struct ReplacedFileTests {
     expectReplaced("A") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
   }
 
-  @Test("nor where another file has the name of the lock, for then another writer may have come")
-  func replacedLock() throws {
+  @Test(
+    "a writer that finds another lock file waits for the one that still writes, whose durable commits stay and whose refused one does not",
+    arguments: [false, true])
+  func replacedLock(compacts: Bool) throws {
     let (store, _) = try withBackup("A")
+    try store.change { try $0.put(key(1), bytes("first"), in: people) }
+    if compacts { _ = try store.compact(.all) }
     unlink(folder.store("A") + "/lock")
-    let other = try FileStore.open(at: folder.store("A"), options: StoreOptions())
-    expectReplaced("A", file: "lock") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
+    let other = try FileStore.open(at: folder.store("A"), options: StoreOptions(lockPatience: 0))
+    let refused = #expect(throws: StorageError.self) {
+      try other.change { try $0.put(key(3), bytes("written over"), in: people) }
+    }
+    #expect("\(refused as Any)".contains("held by another process"))
+    expectReplaced("A", file: "lock") { try store.change { try $0.put(key(2), bytes("refused"), in: people) } }
+    // It has let go of the data.
     try other.change { try $0.put(key(3), bytes("kept"), in: people) }
+    expectReplaced("A", file: "lock") { try store.change { try $0.put(key(2), bytes("refused"), in: people) } }
+    try? store.close()
     try other.close()
     try expectWhole("A")
-    #expect(try FileStore.open(at: folder.store("A"), options: StoreOptions()).head.text(key(3)) == "kept")
+    let again = try FileStore.open(at: folder.store("A"), options: StoreOptions())
+    #expect(try [1, 2, 3].map { try again.head.text(key($0)) } == ["first", nil, "kept"])
+  }
+
+  @Test("nor in a file that lost its name after the lock was let go of and taken again")
+  func replacedAfterRest() throws {
+    let (store, backup) = try withBackup("A")
+    try store.change { try $0.put(key(1), bytes("before"), in: people) }
+    store.releaseLock()
+    try store.change { try $0.put(key(1), bytes("after the rest"), in: people) }
+    try SystemDisk().rename(backup, to: folder.store("A") + "/data")
+    expectReplaced("A") { try store.change { try $0.put(key(2), bytes("lost"), in: people) } }
+    #expect(store.writer == nil)
+    let again = try FileStore.open(at: folder.store("A"), options: StoreOptions(lockPatience: 0))
+    #expect(try again.change { try $0.put(key(1), bytes("into the backup"), in: people) } == 2)
   }
 
   @Test("nor where the file from before a compaction comes back, which was the store's own until then")
@@ -145,26 +170,26 @@ struct ReplacedFileTests {
   }
 
   @Test(
-    "a store whose folder is moved while it is written goes on there, also where another store takes the folder's place"
+    "a store whose folder is moved while it is written goes on there, until another one takes the folder's place: then no commit is reported durable"
   )
   func movedFolder() throws {
     let (store, _) = try withBackup("A")
     #expect(rename(folder.store("A"), folder.store("B")) == 0)
     try store.change { try $0.put(key(1), bytes("moved"), in: people) }
+    // By its path nothing can be put in the data's place.
+    let busy = #expect(throws: StorageError.self) { try store.compact(.last(1)) }
+    #expect("\(busy as Any)".contains("was moved"))
+    try store.change { try $0.put(key(2), bytes("as well"), in: people) }
     let other = try create("A")
     try other.change { try $0.createTree(people, kind: .records) }
-    try store.change { try $0.put(key(2), bytes("as well"), in: people) }
-    let taken = try SystemDisk().status(folder.store("A") + "/data")?.identity
-    // By its path it would now be the other one that is compacted.
-    #expect(throws: StorageError.self) { try store.compact(.last(1)) }
-    #expect(try SystemDisk().status(folder.store("A") + "/data")?.identity == taken)
-    try store.change { try $0.put(key(3), bytes("still"), in: people) }
-    try store.close()
+    expectReplaced("A") { try store.change { try $0.put(key(3), bytes("lost"), in: people) } }
+    expectReplaced("A") { _ = try store.compact(.last(1)) }
+    try? store.close()
     try other.close()
     try expectWhole("A")
     try expectWhole("B")
     let moved = try FileStore.open(at: folder.store("B"), options: StoreOptions())
-    #expect(try [1, 2, 3].map { try moved.head.text(key($0)) } == ["moved", "as well", "still"])
+    #expect(try [1, 2, 3].map { try moved.head.text(key($0)) } == ["moved", "as well", nil])
   }
 
   @Test("a compaction of the writer's own is no replacement, and one sync asks once for each name")

@@ -281,15 +281,24 @@ struct StoreTests {
     #expect(store.head.commit.number == 2)
   }
 
+  @Test("an action that is too long is shortened at a letter, and its commit is written")
+  func longAction() throws {
+    let store = FileStore.memory()
+    for text in ["é", "e\u{301}", "👩‍👩‍👧‍👦"] {
+      let action = String(repeating: text, count: 3_000)
+      try store.change(CommitInfo(action: action)) { try $0.createTree(TreeName([UInt8](text.utf8)), kind: .records) }
+      let written = store.head.commit.action
+      #expect(written.hasSuffix("…") && action.hasPrefix(written.dropLast()))
+      #expect((4_096 - 3 - text.utf8.count...4_096).contains(written.utf8.count))
+    }
+  }
+
   @Test("a text that is too long is refused, and nothing of its commit is kept")
   func texts() throws {
     let store = FileStore.memory()
     try store.change { try $0.createTree(people, kind: .records) }
     let (longest, long) = (String(repeating: "é", count: 2_048), String(repeating: "é", count: 2_049))
-    for (what, info) in [
-      ("action", CommitInfo(action: long)), ("program", CommitInfo(program: long)),
-      ("author", CommitInfo(author: long)),
-    ] {
+    for (what, info) in [("program", CommitInfo(program: long)), ("author", CommitInfo(author: long))] {
       #expect(throws: StorageError.textTooLong(what: what, limit: 4_096)) {
         try store.change(info) { try $0.put(key(1), bytes("a"), in: people) }
       }
