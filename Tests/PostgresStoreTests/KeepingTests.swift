@@ -1,5 +1,5 @@
 import Foundation
-import PostgresStore
+@testable import PostgresStore
 import StorageEngine
 import Testing
 
@@ -88,6 +88,98 @@ struct KeepingTests {
       #expect(try store.view(at: number).tree(Self.records)?.find([1])?.payload == .bytes(big + [value]))
     }
     #expect(try store.commitCount() == 4)
+  }
+
+  @Test("a commit that pruning has passed cannot be named, also while its entries are still being taken away")
+  func namingMeanwhile() throws {
+    let store = try filled()
+    for number in 0..<4 {
+      try store.change { transaction throws(ServerError) in
+        try transaction.put([1], [UInt8(number)], in: Self.records)
+      }
+    }
+    let other = try ServerStore.open(store.url)
+    let newest = store.head.commit.number
+    // Whoever names it looked at it before.
+    let naming = try other.begin()
+    let late = try naming.sealed(ServerCommitInfo(names: ["late": newest - 2]))
+    // What is deleted is held up here.
+    let holder = try store.pool.open()
+    try holder.exchange([Statement("begin"), store.tables.statement("lock table {history} in share mode")])
+    let pruned = Box<Result<ServerStore.Pruned, ServerError>?>(nil)
+    let isDone = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      let result = Result { () throws(ServerError) in try store.prune(before: newest) }
+      pruned.change { $0 = result }
+      isDone.signal()
+    }
+    let server = try #require(TestServer.shared)
+    while server.query("select oldest from \(store.url.schema).store") != ["\(newest)"] { usleep(1_000) }
+    #expect(throws: ServerError.prunedCommit(number: newest - 1, oldest: newest)) {
+      try other.begin().commit(ServerCommitInfo(names: ["pin": newest - 1]))
+    }
+    guard case .failure(.conflict) = other.commits.commit(try #require(late), of: other) else {
+      Issue.record("a name was given to a commit that is being taken away")
+      return
+    }
+    try other.begin().commit(ServerCommitInfo(names: ["head of then": newest]))
+    try holder.exchange([Statement("commit")])
+    isDone.wait()
+    #expect(try pruned.value?.get().commits == Int(newest) - 1)
+    #expect(try store.names() == ["head of then": newest])
+    #expect(try store.faultsOfNames().isEmpty)
+  }
+
+  @Test("a flush whose view is older than what pruning has left is a conflict: a deleted record does not come back")
+  func flushOfThePruned() throws {
+    let store = try filled()
+    try store.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
+    let edit = try store.begin()
+    #expect(try edit.find([1], in: Self.records) != nil)
+    try edit.put([1], [2], in: Self.records)
+    let other = try ServerStore.open(store.url)
+    try other.change { transaction throws(ServerError) in try transaction.delete([1], in: Self.records) }
+    #expect(try other.prune(before: other.head.commit.number).entries == 1)
+    let error = #expect(throws: ServerError.self) { try edit.commit() }
+    guard case .conflict? = error else {
+      Issue.record("another outcome: \(String(describing: error))")
+      return
+    }
+    #expect(try store.refresh().tree(Self.records)?.find([1]) == nil)
+  }
+
+  @Test("a commit with a name that lacks what it had is found")
+  func faultsOfNames() throws {
+    let store = try filled()
+    try store.change(ServerCommitInfo(names: ["pin": 0])) { transaction throws(ServerError) in
+      for number in 0..<5 { try transaction.put(.key(number), [1], in: Self.records) }
+    }
+    try store.change { transaction throws(ServerError) in
+      for number in 0..<3 { try transaction.put(.key(number), [2], in: Self.records) }
+      try transaction.delete(.key(3), in: Self.records)
+    }
+    #expect(try store.faultsOfNames().isEmpty)
+    let server = try #require(TestServer.shared)
+    server.psql("delete from \(store.url.schema).history where born = 2")
+    #expect(try store.faultsOfNames() == ["“pin” names commit #2, which lacks 3 entries"])
+    server.psql("delete from \(store.url.schema).commit where number = 2")
+    #expect(try store.faultsOfNames() == ["“pin” names commit #2, which is not there"])
+  }
+
+  @Test("what a pruning that was interrupted has left the next one takes, up to the same commit")
+  func interruptedPruning() throws {
+    let store = try filled()
+    for number in 0..<4 {
+      try store.change { transaction throws(ServerError) in
+        try transaction.put([1], [UInt8(number)], in: Self.records)
+      }
+    }
+    let newest = store.head.commit.number
+    let server = try #require(TestServer.shared)
+    server.psql("update \(store.url.schema).store set oldest = \(newest)")
+    let pruned = try store.prune(before: newest)
+    #expect(pruned.commits == Int(newest) - 1 && pruned.entries == 3)
+    #expect(try store.commitCount() == 1)
   }
 
   @Test("people with psql read a datastore's records as documents")

@@ -145,7 +145,10 @@ package struct HistoryAppend {
     guard !named.isEmpty else { return [] }
     let there = try upload.connection.exchange([
       upload.tables.statement(
-        "select number from {commit} where number = any ($1)", [.ints(named.map { Int64(bitPattern: $0) })])
+        """
+        select c.number from {commit} c, {store} s
+        where s.one and c.number = any ($1) and \(Tables.isKept("c.number", oldest: "s.oldest"))
+        """, [.ints(named.map { Int64(bitPattern: $0) })])
     ])[0]
     return named.subtracting((0..<there.count).map { there.number($0, 0) })
   }

@@ -10,52 +10,82 @@ extension ServerStore {
 
   /// Takes what only commits before `oldest` have out of the tables; commits that have a name are kept.
   ///
-  /// Readers of an older view get `prunedCommit` from then on, never an incomplete answer: the bound is moved first, in a transaction of
-  /// its own, and every read looks at it after it has read.
+  /// The row of the store is locked for one moment, which decides where the history begins. From then on readers of an older view get
+  /// `prunedCommit`, never an incomplete answer, for every read looks at the bound after it has read; a flush of an older view is a
+  /// conflict; and a commit before the bound can be named only while it has a name. So what is deleted afterwards, in transactions that
+  /// no writer waits for, is what nobody can ask for. What an interrupted pruning has left, the next one takes.
   package func prune(before oldest: UInt64) throws(ServerError) -> Pruned {
     if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }
-    let bound = SQLValue.int(Int64(bitPattern: oldest))
     let moved = try pool.with { connection throws(ServerError) in
       try connection.exchange([
         tables.statement(
-          "update {store} set oldest = $1 where one and oldest < $1 and head >= $1 returning oldest", [bound])
-      ])
+          "update {store} set oldest = greatest(oldest, $1) where one and head >= $1 returning oldest",
+          [.int(Int64(bitPattern: oldest))])
+      ])[0]
     }
-    guard moved[0].count == 1 else { return Pruned() }
-    let isNamed = """
-      exists (select 1 from {name} n where n.died = \(Tables.never) and n.number < $1 and n.number >= h.born and n.number < h.died)
-      """
-    let steps = [
-      tables.statement("delete from {history} h where h.died <= $1 and not \(isNamed)", [bound]),
-      tables.statement(
-        "delete from {change} a where a.number < $1 and not exists (select 1 from {commit} c where c.number = a.number)",
-        [bound]),
-      tables.statement("delete from {token} where at < current_timestamp - interval '7 days'"),
-      tables.statement(
-        """
-        delete from {value} v where not exists (select 1 from {current} c where c.value = v.number)
-          and not exists (select 1 from {history} h where h.value = v.number)
-        """),
-    ]
+    guard moved.count == 1 else { return Pruned() }
+    let bound = SQLValue.int(moved.int(0, 0))
     var pruned = Pruned()
     try pool.with { connection throws(ServerError) in
-      // One transaction each: none of them holds up commits for long, and what is left undone the next pruning does.
-      pruned.entries = try connection.exchange([steps[0]])[0].changed
+      pruned.entries = try inSteps(
+        """
+        delete from {history} h using (
+          select g.tree, g.key, g.born from {history} g where g.died <= $1 and not exists (
+            select 1 from {name} n
+            where n.died = \(Tables.never) and n.number < $1 and n.number >= g.born and n.number < g.died) limit \(Self.step)) g
+        where h.tree = g.tree and h.key = g.key and h.born = g.born
+        """, [bound], connection)
       pruned.commits = try removeCommits(before: bound, connection)
-      for step in steps[1...2] { try connection.exchange([step]) }
-      pruned.values = try connection.exchange([steps[3]])[0].changed
+      try connection.exchange([
+        tables.statement(
+          """
+          delete from {change} a where a.number < $1 and not exists (select 1 from {commit} c where c.number = a.number)
+          """, [bound])
+      ])
+      try connection.exchange([
+        tables.statement("delete from {token} where at < current_timestamp - interval '7 days'")
+      ])
+      pruned.values = try inSteps(
+        """
+        delete from {value} v using (
+          select w.number from {value} w where not exists (select 1 from {current} c where c.value = w.number)
+            and not exists (select 1 from {history} h where h.value = w.number) limit \(Self.step)) w
+        where v.number = w.number
+        """, [], connection)
     }
     return pruned
   }
 
+  /// So many rows are deleted by one transaction: a server cleans up behind short ones.
+  private static let step = 50_000
+
+  /// Deletes until nothing is left to be deleted; how many rows there were.
+  private func inSteps(
+    _ text: String, _ parameters: [SQLValue], _ connection: Connection
+  ) throws(ServerError) -> Int {
+    var count = 0
+    while true {
+      let changed = try connection.exchange([tables.statement(text, parameters)])[0].changed
+      count += changed
+      if changed < Self.step { return count }
+    }
+  }
+
   /// Takes commits out, and has those that were made on them tell of them: who a commit is and what it was made on stays known for ever.
+  ///
+  /// A commit that is made meanwhile refers to none of them: its flush, or its push, looks at the bound. Another pruning waits for the
+  /// row of a lease that nobody ever sees.
   private func removeCommits(before bound: SQLValue, _ connection: Connection) throws(ServerError) -> Int {
-    let goes = "c.number < $1 and not exists (select 1 from {name} n where n.number = c.number)"
+    let goes = "not \(Tables.isKept("c.number", oldest: "$1"))"
     do throws(ServerError) {
       let rows = try connection.exchange([
         Statement("begin"),
-        // A push that links to what goes now comes before, or finds out.
-        tables.statement("update {store} set newest = newest where one"),
+        tables.statement(
+          """
+          insert into {lease} (what, holder, program, since, heartbeat, progress)
+          values ('pruning', ''::bytea, '', current_timestamp, current_timestamp, ''::bytea)
+          """),
+        tables.statement("delete from {lease} where what = 'pruning'"),
         tables.statement("select \(ServerCommit.columns) from {commit} c where \(goes)", [bound]),
         tables.statement(
           """
@@ -65,7 +95,7 @@ extension ServerStore {
           """, [bound]),
       ])
       func commits(_ rows: Rows) -> [ServerCommit] { (0..<rows.count).map { ServerCommit(rows, $0) } }
-      let (going, staying) = (commits(rows[2]), commits(rows[3]))
+      let (going, staying) = (commits(rows[3]), commits(rows[4]))
       let parents = try connection.exchange([
         tables.statement(
           "select \(ServerCommit.columns) from {commit} c where c.number = any($1)",
@@ -83,7 +113,9 @@ extension ServerStore {
               .text(told.pedigree.text),
             ]))
       }
-      statements.append(tables.statement("delete from {commit} c where \(goes)", [bound]))
+      statements.append(
+        tables.statement(
+          "delete from {commit} where number = any($1)", [.ints(going.map { Int64(bitPattern: $0.number) })]))
       statements.append(Statement("commit"))
       let answers = try connection.exchange(statements)
       return answers[answers.count - 2].changed
@@ -137,5 +169,31 @@ private struct Skeleton {
       open += commit.parents
     }
     return runs
+  }
+}
+
+extension ServerStore {
+  /// What is wrong with the commits that have a name, a sentence each: that they can be read is what a name promises. An entry that is there
+  /// now, or was later, and came before such a commit has a state as of it. Costs a look at every entry for each name.
+  package func faultsOfNames() throws(ServerError) -> [String] {
+    let rows = try pool.read([
+      tables.statement(
+        """
+        select n.name, n.number, exists (select 1 from {commit} c where c.number = n.number), (
+          select count(*) from (
+            select c.tree, c.key from {current} c where c.inserted <= n.number and c.born > n.number
+            union select h.tree, h.key from {history} h where h.inserted <= n.number and h.born > n.number) e
+          where exists (select 1 from {tree} t where t.tree = e.tree and t.born <= n.number and t.died > n.number)
+            and not exists (
+              select 1 from {history} h where h.tree = e.tree and h.key = e.key and h.born <= n.number and h.died > n.number))
+        from {name} n where n.died = \(Tables.never) order by n.name
+        """)
+    ])[0]
+    return (0..<rows.count).compactMap { row in
+      let place = "“\(rows.text(row, 0))” names commit #\(rows.number(row, 1))"
+      guard rows.bool(row, 2) else { return "\(place), which is not there" }
+      let count = rows.number(row, 3)
+      return count == 0 ? nil : "\(place), which lacks \(count) \(count == 1 ? "entry" : "entries")"
+    }
   }
 }

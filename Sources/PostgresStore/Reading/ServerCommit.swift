@@ -84,6 +84,9 @@ package struct ServerCommitInfo: Sendable {
   /// Names to set, move, or (with nil) remove; 0 stands for this commit.
   package var names: [String: UInt64?]
 
+  /// Other commits that it names, which must be kept for that.
+  var namedCommits: [UInt64] { (names.values.map(\.self) + [undoes, restores]).compactMap(\.self).filter { $0 > 0 } }
+
   package init(
     date: Int64? = nil, action: String = "", program: String? = nil, author: String? = nil, flags: CommitFlags = [],
     undoes: UInt64? = nil, restores: UInt64? = nil, names: [String: UInt64?] = [:]

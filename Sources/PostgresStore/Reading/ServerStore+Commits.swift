@@ -9,14 +9,17 @@ extension ServerStore {
     return knownCatalog
   }
 
-  /// One commit: one round trip.
+  /// One commit of those that are kept: one round trip.
   package func commit(_ number: UInt64) throws(ServerError) -> ServerCommit {
     let known = head.commit
     if known.number == number { return known }
     let rows = try pool.read([
       tables.statement(
-        "commit", "select \(ServerCommit.columns) from {commit} c where c.number = $1",
-        [.int(Int64(bitPattern: number))]),
+        "commit",
+        """
+        select \(ServerCommit.columns) from {commit} c, {store} s
+        where s.one and c.number = $1 and \(Tables.isKept("$1", oldest: "s.oldest"))
+        """, [.int(Int64(bitPattern: number))]),
       tables.statement("oldest", "select s.oldest, s.newest from {store} s where s.one", []),
     ])
     if rows[0].count == 1 { return ServerCommit(rows[0], 0) }

@@ -291,8 +291,7 @@ extension ServerStore {
     let kept = tables.statement(
       "kept",
       """
-      select s.oldest, s.oldest <= $1 or exists (
-        select 1 from {name} n where n.number = $1 and n.died = \(Tables.never)) from {store} s where s.one
+      select s.oldest, \(Tables.isKept("$1", oldest: "s.oldest")) from {store} s where s.one
       """, [.int(Int64(bitPattern: asOf))])
     let rows = try pool.read([statement, kept])
     guard rows[1].count == 1 else { throw .damaged(what: "the row of the store is missing") }

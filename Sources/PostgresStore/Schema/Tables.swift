@@ -115,6 +115,11 @@ struct Tables: Sendable {
     "\(alias).inserted > 0 and \(alias).inserted > \(commit)"
   }
 
+  /// Whether the state of a commit is kept, as a condition: those from the oldest on, and those that have a name.
+  static func isKept(_ number: String, oldest: String) -> String {
+    "(\(number) >= \(oldest) or exists (select 1 from {name} k where k.number = \(number) and k.died = \(never)))"
+  }
+
   /// When an entry that is alive dies.
   static let never = Int64.max
 }

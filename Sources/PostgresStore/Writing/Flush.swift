@@ -41,7 +41,6 @@ struct Flush {
   func statements(isBegun: Bool = false) throws(ServerError) -> Statements {
     var statements = isBegun ? Statements() : beginning()
     let chunks = chunks(leavingOut: isBegun ? copiedTrees : [])
-    for draft in drafts { statements.all += names(draft.info.names) }
     for chunk in chunks.dropLast() {
       statements.writes.insert(statements.add(Self.writing(chunk.parts(), count: drafts.count, tables)))
     }
@@ -50,6 +49,7 @@ struct Flush {
         chunks.last.map { $0.parts(isOnly: chunks.count == 1) } ?? [], conditions: provesFirst ? [] : checks()))
     statements.checks.insert(statements.commits)
     statements.writes.insert(statements.commits)
+    for draft in drafts { statements.all += names(draft.info.names) }
     if makesTrees { statements.trees = statements.add(catalog.missing(tables)) }
     statements.all.append(Statement("commit", name: "commit"))
     return statements
@@ -62,8 +62,12 @@ struct Flush {
     statements.take = statements.add(
       tables.statement(
         "take",
-        "update {store} set parent = head, newest = newest + $1, head = newest + $1 where one returning newest",
-        [.int(Int64(drafts.count))]))
+        """
+        update {store} set parent = head, newest = newest + $1, head = newest + $1
+        where one and 1 / case when oldest > $2 then 0 else 1 end = 1 returning newest
+        """, [.int(Int64(drafts.count)), .int(Int64(bitPattern: drafts.map(\.asOf).min() ?? 0))]))
+    // What changed before the oldest state that is kept is found by nobody any more.
+    statements.checks.insert(statements.take)
     if let claim = drafts.compactMap(\.lease).first {
       statements.lease = statements.add(
         tables.statement(
@@ -109,6 +113,18 @@ struct Flush {
       }
     }
     var checks: [StatementPart] = []
+    // They were looked at before the lock was taken: what has been pruned since has nothing left to be named.
+    let named = Set(drafts.flatMap(\.info.namedCommits)).sorted()
+    if !named.isEmpty {
+      checks.append(
+        StatementPart("kept", [.ints(named.map { Int64(bitPattern: $0) })]) { p in
+          """
+          exists (select 1 from n, unnest(\(p(1))::bigint[]) as r (number)
+            where not exists (select 1 from {commit} c where c.number = r.number)
+              or not \(Tables.isKept("r.number", oldest: "n.oldest")))
+          """
+        })
+    }
     if !points.keys.isEmpty {
       checks.append(
         StatementPart("keys", [.int32s(points.trees), .byteArrays(points.keys), .ints(points.since)]) { p in
@@ -118,7 +134,7 @@ struct Flush {
     if !ranges.lower.isEmpty {
       checks.append(
         StatementPart(
-          "ranges",
+          "spans",
           [.int32s(ranges.trees), .byteArrays(ranges.lower), .byteArrays(ranges.upper), .ints(ranges.since)]
         ) { p in
           "exists (select 1 from \(Self.changedRanges(p)))"

@@ -330,7 +330,7 @@ package final class ServerTransaction: Sendable {
   /// Commits, holding the thread until the commit is durable. Nil where nothing was changed.
   @discardableResult
   package func commit(_ info: ServerCommitInfo = ServerCommitInfo()) throws(ServerError) -> ServerCommit? {
-    guard let draft = try end(info) else { return nil }
+    guard let draft = try sealed(info) else { return nil }
     return try store.commits.commit(draft, of: store).get()
   }
 
@@ -339,11 +339,12 @@ package final class ServerTransaction: Sendable {
   package nonisolated(nonsending) func commitAsync(
     _ info: ServerCommitInfo = ServerCommitInfo()
   ) async throws(ServerError) -> ServerCommit? {
-    guard let draft = try end(info) else { return nil }
+    guard let draft = try sealed(info) else { return nil }
     return try await store.commits.commitAsync(draft, of: store).get()
   }
 
-  private func end(_ info: ServerCommitInfo) throws(ServerError) -> CommitDraft? {
+  /// Ends the transaction: what is to be flushed, or nil where nothing was changed.
+  func sealed(_ info: ServerCommitInfo) throws(ServerError) -> CommitDraft? {
     for (name, number) in info.names {
       guard !name.isEmpty, name != "head", name.utf8.count <= Limits.name, !name.utf8.contains(0) else {
         throw .invalidText(what: "name of a commit")

@@ -36,7 +36,7 @@ extension Statement {
         taken += part.parameters.count
         return part.text { "$\(before + $0)" }
       }
-      var text = "with n as (select s.newest, s.parent, s.origin, s.trees from {store} s where s.one)"
+      var text = "with n as (select s.newest, s.parent, s.origin, s.trees, s.oldest from {store} s where s.one)"
       for part in parts { text += ",\n\(part.name) as (\(next(part)))" }
       let proofs = conditions.map { "1 / case when \(next($0)) then 0 else 1 end = 1" }
       text += "\n" + next(end)

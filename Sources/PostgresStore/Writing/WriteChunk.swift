@@ -118,7 +118,7 @@ struct WriteChunk {
   private var removePart: StatementPart? {
     let removed = keys.indices.filter { !isPut[$0] && was[$0] != false }
     guard !removed.isEmpty else { return nil }
-    return StatementPart("remove", [.int32s(removed.map { trees[$0] }), .byteArrays(removed.map { keys[$0] })]) { p in
+    return StatementPart("cut", [.int32s(removed.map { trees[$0] }), .byteArrays(removed.map { keys[$0] })]) { p in
       """
       delete from {current} c using unnest(\(p(1))::integer[], \(p(2))::bytea[]) as w (tree, key)
         where c.tree = w.tree and c.key = w.key
@@ -146,7 +146,7 @@ struct WriteChunk {
     // Most are short, and of one commit, which wrote them.
     if chosen.allSatisfy({ values[$0] == nil && written[$0] == 0 && steps[puts[$0]] == 1 }) {
       if chosen.count <= Self.mostByThemselves { return fewPuts(chosen, isNew: isNew, columns, update) }
-      return StatementPart(isNew ? "fresh" : "put", places) { p in
+      return StatementPart(isNew ? "new" : "put", places) { p in
         """
         \(columns) select w.tree, w.key, w.kind, w.payload, null, n.newest - $1 + 1, n.newest - $1 + 1, n.newest - $1 + 1
           from n, unnest(\(p(1))::integer[], \(p(2))::bytea[], \(p(3))::integer[], \(p(4))::bytea[])
@@ -156,7 +156,7 @@ struct WriteChunk {
       }
     }
     return StatementPart(
-      isNew ? "freshes" : "puts",
+      isNew ? "news" : "puts",
       places + [
         .ints(chosen.map { values[$0] }), .int32s(chosen.map { steps[puts[$0]] }), .ints(chosen.map { written[$0] }),
       ]
@@ -181,7 +181,7 @@ struct WriteChunk {
         payloads[put].map { SQLValue.bytes($0) } ?? .null(.bytes),
       ]
     }
-    return StatementPart("\(isNew ? "fresh" : "put")\(chosen.count)", rows) { p in
+    return StatementPart("\(isNew ? "new" : "put")\(chosen.count)", rows) { p in
       let rows = chosen.indices.map { row in
         "(\(p(4 * row + 1))::integer, \(p(4 * row + 2))::bytea, \(p(4 * row + 3))::integer, \(p(4 * row + 4))::bytea)"
       }
@@ -232,7 +232,7 @@ struct WriteChunk {
       }
     }
     return StatementPart(
-      "changes",
+      "sums",
       knownCounts + [
         .int32s(unknown.map { steps[$0] }), .int32s(unknown.map { trees[$0] }), .byteArrays(unknown.map { keys[$0] }),
         .int32s(unknown.map { isPut[$0] ? 1 : 0 }),
