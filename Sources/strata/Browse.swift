@@ -17,7 +17,7 @@ extension Program {
     configuration.isReadOnly = configuration.isReadOnly || isReadOnly
     return try await show(path, configuration, arguments) { [configuration] in
       if isDocumentFile(path) { return try openFile(path, configuration) }
-      let store = try openStore(path, readOnly: isReadOnly)
+      let store = try openStore(path, readOnly: isReadOnly, waits: false)
       if !arguments.has("--script"), !isServer(path) { recentStores?.note(path) }
       return .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path)))
     }

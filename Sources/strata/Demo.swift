@@ -68,7 +68,7 @@ extension Program {
     configuration.greeting = "Countries without a type: j k move · Enter follows → · gr who refers · ? all keys"
     return try await show(path, configuration, arguments) { [configuration] in
       .init(
-        store: try openStore(path, readOnly: configuration.isReadOnly), configuration: configuration,
+        store: try openStore(path, readOnly: configuration.isReadOnly, waits: false), configuration: configuration,
         files: stateFiles(path))
     }
   }

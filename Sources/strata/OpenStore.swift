@@ -14,8 +14,9 @@ import StorageEngine
 /// server that a URL names.
 ///
 /// - Throws: `ModelError` with one sentence: nothing there, no store, a newer format, damage, no permission.
-func openStore(_ path: String, readOnly: Bool) throws(ModelError) -> any ReadableStore {
-  if isServer(path) { return try openServer(path, readOnly: readOnly) }
+/// - Parameter waits: whether a server that is gone is waited for.
+func openStore(_ path: String, readOnly: Bool, waits: Bool = true) throws(ModelError) -> any ReadableStore {
+  if isServer(path) { return try openServer(path, readOnly: readOnly, waits: waits) }
   if OriginalFolder.exists(at: path) { return try FolderStore(at: path) }
   if isDocumentFile(path) {
     guard readOnly else {

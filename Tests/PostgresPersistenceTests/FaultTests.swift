@@ -125,10 +125,12 @@ struct TypedFaultTests {
     try await check(direct, hold: acknowledged)
   }
 
-  @Test("while the server is away each call says so in a sentence; afterwards the same persistence goes on")
+  @Test(
+    "while the server is away and is not waited for each call says so in a sentence; afterwards the same persistence goes on"
+  )
   func away() async throws {
     let server = try #require(Self.breakable)
-    let persistence = MemoryPersistence(at: server.location())
+    let persistence = MemoryPersistence(at: server.location(more: "&wait=0"))
     let books = BookFormat.datastore(persistence)
     for book in Book.numbered(1...3) { try await books.persist(book) }
     #expect(server.stopImmediately())

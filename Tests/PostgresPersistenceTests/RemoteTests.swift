@@ -379,7 +379,7 @@ struct ServerRemoteTests {
     }
     let missing = sentence(server.location()) { _ in }
     #expect(missing.contains("there is no store in schema") && missing.contains("strata copy"), "\(missing)")
-    let gone = sentence("postgres://strata@/postgres?host=/nowhere&schema=x") { _ in }
+    let gone = sentence("postgres://strata@/postgres?host=/nowhere&schema=x&wait=0") { _ in }
     #expect(gone.contains("no connection to"), "\(gone)")
     let grant = "grant usage on schema \(schema) to reader; grant select on all tables in schema \(schema) to reader"
     #expect(server.psql(grant) == 0)

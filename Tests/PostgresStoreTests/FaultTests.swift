@@ -1,5 +1,5 @@
 import Foundation
-import PostgresStore
+@testable import PostgresStore
 import StorageEngine
 import Testing
 
@@ -132,6 +132,55 @@ struct FaultTests {
     for await _ in stirs { break }
     #expect(try store.refresh().commit.number == 3)
     withExtendedLifetime(following) {}
+  }
+
+  @Test("a read waits for a server that is gone until it is back, and says so once")
+  func waiting() throws {
+    let server = try #require(Self.breakable)
+    let told = Box<[String]>([])
+    let options = ServerOptions(
+      patience: 60,
+      notice: { text in
+        told.change { $0.append(text) }
+        _ = server.start()
+      })
+    let store = try ServerStore.open(server.url(), creates: true, options: options)
+    #expect(server.stopImmediately())
+    #expect(try store.refresh().commit.number == 0)
+    #expect(told.value.count == 1 && told.value.first?.contains("waited for") == true)
+  }
+
+  @Test("a row that another session holds is waited for, and then told of with who holds it; nothing is written")
+  func heldRow() throws {
+    let server = try #require(TestServer.shared)
+    let url = try server.url()
+    let store = try ServerStore.open(url, creates: true, options: ServerOptions(program: "tests", rowPatience: 0.2))
+    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    let holder = try store.pool.connect()
+    try holder.exchange([Statement("begin"), store.tables.statement("select one from {store} for update")])
+    let transaction = try store.begin()
+    try transaction.put([1], [1], in: Self.records)
+    let error = try #require(#expect(throws: ServerError.self) { try transaction.commit() })
+    guard case .held(table: "store", by: let session?) = error else {
+      Issue.record("another error: \(error)")
+      return
+    }
+    #expect(session.contains("strata") && error.description.contains(session))
+    // The number of a new tree is in that row, too.
+    #expect(throws: ServerError.self) { try store.begin().createTree(TreeName([2]), kind: .records) }
+    try holder.exchange([Statement("rollback")])
+    // And one of the entries.
+    try store.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
+    try holder.exchange([Statement("begin"), store.tables.statement("select key from {current} for update")])
+    let second = try store.begin()
+    try second.put([1], [2], in: Self.records)
+    let other = try #require(#expect(throws: ServerError.self) { try second.commit() })
+    guard case .held(table: "current", by: _) = other else {
+      Issue.record("another error: \(other)")
+      return
+    }
+    try holder.exchange([Statement("rollback")])
+    #expect(try store.refresh().tree(Self.records)?.find([1])?.payload == .bytes([1]))
   }
 
   @Test(

@@ -202,7 +202,49 @@ struct KeepingTests {
     let rows = server.query(
       "select identifier, version, document->>'name' from \(store.url.schema).\"City\" order by identifier")
     #expect(rows == ["-70000|1|far", "-1|1|below", "0|1|zero", "300|1|London"])
+    // As everything is right, nothing is locked: a reader of the view may stay as long as it likes.
+    let reader = try store.pool.connect()
+    try reader.exchange([Statement("begin"), store.tables.statement("select identifier from {City}")])
+    #expect(try store.setReportingViews([view]).isEmpty)
+    // What must be made anew is not waited for for ever, and says so.
+    let other = ReportingView(name: "City", tree: tree.identifier + 1, identifier: .integer, isJSON: true)
+    #expect(try store.setReportingViews([other]).first?.contains("“City”") == true)
+    try reader.exchange([Statement("commit")])
+    #expect(try store.setReportingViews([other]).isEmpty)
     // The store is one still.
     #expect(try ServerStore.open(store.url).head.commit == store.head.commit)
+  }
+
+  @Test("views that people made stay, also those like ours and on ours; what an earlier version made is known as ours")
+  func viewsOfPeople() throws {
+    let store = try filled()
+    let server = try #require(TestServer.shared)
+    let schema = store.url.schema
+    let tree = try #require(try store.head.tree(Self.records)).identifier
+    func view(_ name: String, _ identifier: ReportingView.Identifier = .integer) -> ReportingView {
+      ReportingView(name: name, tree: tree, identifier: identifier, isJSON: true)
+    }
+    func names() -> [String] {
+      server.query("select viewname from pg_views where schemaname = '\(schema)' order by viewname collate \"C\"")
+    }
+    let earlier = store.tables.sql(view("Old").definition)
+    #expect(server.psql("create view \(schema).\"Old\" as \(earlier)") == 0)
+    server.psql("create view \(schema).\"Mine\" as select 1 as one")
+    server.psql("create view \(schema).\"Alike\" as select c.key from \(schema).current c where c.tree = \(tree)")
+    #expect(try store.setReportingViews([view("Old"), view("City")]).isEmpty)
+    #expect(names() == ["Alike", "City", "Mine", "Old"])
+    #expect(try store.setReportingViews([view("City")]).isEmpty)
+    #expect(names() == ["Alike", "City", "Mine"])
+    server.psql("create view \(schema).report as select identifier from \(schema).\"City\"")
+    // Of another shape, under another's name, and a new one.
+    let failures = try store.setReportingViews([view("City", .text), view("Mine"), view("Town")])
+    #expect(failures.count == 2)
+    #expect(failures[0].contains("“City”") && failures[0].contains("depend"))
+    #expect(failures[1].contains("“Mine”"))
+    #expect(names() == ["Alike", "City", "Mine", "Town", "report"])
+    #expect(server.query("select one from \(schema).\"Mine\"") == ["1"])
+    // The same shape from another tree is no matter to those who read it.
+    let moved = ReportingView(name: "City", tree: tree + 1, identifier: .integer, isJSON: true)
+    #expect(try store.setReportingViews([moved, view("Town")]).isEmpty)
   }
 }

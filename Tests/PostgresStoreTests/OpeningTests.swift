@@ -1,5 +1,5 @@
 import Foundation
-import PostgresStore
+@testable import PostgresStore
 import StorageEngine
 import Testing
 
@@ -7,8 +7,11 @@ import Testing
 struct OpeningTests {
   private func server() throws -> TestServer { try #require(TestServer.shared) }
 
+  /// What opening fails with; nothing is waited for.
   private func failure(_ url: ServerURL, creates: Bool = false) throws -> ServerError {
-    try #require(#expect(throws: ServerError.self) { try ServerStore.open(url, creates: creates) })
+    let options = ServerOptions(notice: { Issue.record("\($0)") })
+    return try #require(
+      #expect(throws: ServerError.self) { try ServerStore.open(url, creates: creates, options: options) })
   }
 
   @Test("a store is made once, and found again; two that make it at once get the same")
@@ -34,7 +37,7 @@ struct OpeningTests {
   @Test("no server, a wrong password, TLS that the server has not: a sentence each, and no password in it")
   func unreachable() throws {
     let server = try server()
-    let nobody = try failure(try ServerURL(parsing: "postgres://ada:hush@/x?host=\(server.folder)/nowhere"))
+    let nobody = try failure(try ServerURL(parsing: "postgres://ada:hush@/x?host=\(server.folder)/nowhere&wait=0"))
     #expect(nobody.description.contains("no connection to postgres://ada@/x"))
     let wrong = try failure(
       try ServerURL(parsing: "postgres://locked:hush@/postgres?host=\(server.folder)&port=\(server.port)"))
@@ -98,6 +101,31 @@ struct OpeningTests {
       Issue.record("taken for a store")
       return
     }
+  }
+
+  @Test("where a prepared statement is gone, as behind a pooler, the error names the remedy")
+  func preparedStatementsThatAreGone() throws {
+    let store = try TestServer.store()
+    try store.refresh()
+    _ = try store.pool.with { connection throws(ServerError) in try connection.exchange([Statement("deallocate all")]) }
+    let error = try #require(#expect(throws: ServerError.self) { try store.refresh() })
+    #expect(error.description.contains("prepared=no"))
+  }
+
+  @Test("a password file that others may read is told of in our sentence, and libpq has nothing to say of it")
+  func openPasswordFile() throws {
+    let server = try server()
+    let file = NSTemporaryDirectory() + "strata-passwords-\(UInt64.random(in: 0 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    try Data("*:*:*:locked:sesame\n".utf8).write(to: URL(filePath: file))
+    let url = try ServerURL(
+      parsing: "postgres://locked@/postgres?host=\(server.folder)&port=\(server.port)&passfile=\(file)")
+    chmod(file, 0o644)
+    #expect(url.words(program: "tests").last { $0.name == "passfile" }?.value != file)
+    #expect(try failure(url).description.contains("chmod 600 \(file)"))
+    chmod(file, 0o600)
+    #expect(url.words(program: "tests").last { $0.name == "passfile" }?.value == file)
+    #expect(try failure(url) == .noStore(schema: "strata"))
   }
 
   @Test("where a pooler keeps no prepared statements, everything works without them")

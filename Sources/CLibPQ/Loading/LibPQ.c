@@ -9,6 +9,8 @@
 
 #define EACH(X) \
   X(PQconnectdbParams) \
+  X(PQpingParams) \
+  X(PQconnectionNeedsPassword) \
   X(PQconndefaults) \
   X(PQconninfoFree) \
   X(PQfinish) \
@@ -79,6 +81,11 @@ PQconninfoOption *PQconndefaults(void) {
   if (strata_libpq_failure()) return NULL;
   return libpq.PQconndefaults();
 }
+PGPing PQpingParams(const char *const *names, const char *const *values, int expand) {
+  if (strata_libpq_failure()) return PQPING_NO_ATTEMPT;
+  return libpq.PQpingParams(names, values, expand);
+}
+int PQconnectionNeedsPassword(const PGconn *conn) { return libpq.PQconnectionNeedsPassword(conn); }
 void PQconninfoFree(PQconninfoOption *options) { libpq.PQconninfoFree(options); }
 void PQfinish(PGconn *conn) { libpq.PQfinish(conn); }
 ConnStatusType PQstatus(const PGconn *conn) { return libpq.PQstatus(conn); }

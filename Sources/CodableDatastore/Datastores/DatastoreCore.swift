@@ -125,9 +125,10 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   }
 
   func requireLength(_ count: Int, index: String?) throws {
-    guard count > Limits.key else { return }
+    let limit = store.connection.isServed ? Limits.servedKey : Limits.key
+    guard count > limit else { return }
     throw InvalidKeyError(
-      datastore: key, index: index, reason: "a key of \(count) bytes is longer than the \(Limits.key) that are allowed")
+      datastore: key, index: index, reason: "a key of \(count) bytes is longer than the \(limit) that are allowed")
   }
 
   /// What is wrong with a declaration. In debug builds it is printed at once: the first use, which throws it, may come late.

@@ -137,7 +137,7 @@ private struct ImportWork {
       try DatastoreWriter.create(descriptor, in: transaction)
       addedIndexes = []
       repeats = RepeatedIdentifiers(isNew: true)
-      indexing = RecordIndexing(declared: descriptor)
+      indexing = RecordIndexing(declared: descriptor, isServed: store.engine.isServed)
     }
     var descriptor = indexing.descriptor
     for index in addedIndexes { descriptor.setIndex(index.name, to: index) }

@@ -55,9 +55,10 @@ struct IndexFill {
     let key = datastore.descriptor.storedKey(identifier)
     do throws(ModelError) {
       for value in try values(datastore.record(key, at: reference)) {
-        guard EntryKey.length(value: value, identifier: identifier) <= Limits.key else {
+        let limit = datastore.view.store.engine.isServed ? Limits.servedKey : Limits.key
+        guard EntryKey.length(value: value, identifier: identifier) <= limit else {
           throw .refused(
-            reason: "a value of \(value.count) bytes is longer than a key may be (\(Limits.key))")
+            reason: "a value of \(value.count) bytes is longer than a key may be (\(limit))")
         }
         try onWriter { try sorter.add(value: value, identifier: identifier, reference, in: transaction) }
       }

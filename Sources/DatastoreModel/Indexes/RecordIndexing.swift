@@ -7,6 +7,8 @@ package struct RecordIndexing {
   let descriptor: DatastoreDescriptor
   let format: (any CompiledFormat)?
   let rules: [String: RuleOutcome]
+  /// Whether the records are in a store on a server.
+  private let isServed: Bool
   /// The proven rule of each of the descriptor's indexes; nil where it has none, or is stale.
   private let valueRules: [IndexRule?]
 
@@ -15,12 +17,15 @@ package struct RecordIndexing {
     let format = store.formats[datastore.descriptor.key]
     self.init(
       datastore.descriptor, format,
-      format == nil ? try store.proofs.rules(of: datastore, progress: progress) : [:])
+      format == nil ? try store.proofs.rules(of: datastore, progress: progress) : [:], isServed: store.engine.isServed)
   }
 
   /// As another descriptor says it: where it marks indexes stale, they have no values.
-  private init(_ descriptor: DatastoreDescriptor, _ format: (any CompiledFormat)?, _ rules: [String: RuleOutcome]) {
+  private init(
+    _ descriptor: DatastoreDescriptor, _ format: (any CompiledFormat)?, _ rules: [String: RuleOutcome], isServed: Bool
+  ) {
     self.descriptor = descriptor
+    self.isServed = isServed
     self.format = format
     self.rules = rules
     valueRules = descriptor.indexes.map { index in
@@ -29,10 +34,12 @@ package struct RecordIndexing {
   }
 
   /// Of a datastore whose indexes all have declared rules.
-  package init(declared descriptor: DatastoreDescriptor) {
+  ///
+  /// - Parameter isServed: whether it is one of a store on a server.
+  package init(declared descriptor: DatastoreDescriptor, isServed: Bool = false) {
     let rules = descriptor.indexes.compactMap { index in index.declaredRule.map { (index.name, RuleOutcome.proven($0)) }
     }
-    self.init(descriptor, nil, Dictionary(uniqueKeysWithValues: rules))
+    self.init(descriptor, nil, Dictionary(uniqueKeysWithValues: rules), isServed: isServed)
   }
 
   func marking(stale names: [String]) -> RecordIndexing {
@@ -42,7 +49,7 @@ package struct RecordIndexing {
       index.isStale = true
       descriptor.setIndex(name, to: index)
     }
-    return RecordIndexing(descriptor, format, rules)
+    return RecordIndexing(descriptor, format, rules, isServed: isServed)
   }
 
   /// Why records of this datastore cannot be edited, index by index; empty where they can.
@@ -94,15 +101,17 @@ package struct RecordIndexing {
 
   /// Throws where an entry would be longer than a key may be, before anything is written.
   func checkLengths(_ values: [[[UInt8]]], of identifier: [UInt8]) throws(ModelError) {
-    if identifier.count > Limits.key {
-      throw .refused(reason: "the identifier is longer than the \(Limits.key) bytes that a key may have")
+    let keyLimit = isServed ? Limits.servedKey : Limits.key
+    if identifier.count > keyLimit {
+      throw .refused(
+        reason: "the identifier, of \(identifier.count) bytes, is longer than the \(keyLimit) that a key may have")
     }
     for (position, values) in values.enumerated() {
-      for value in values where EntryKey.length(value: value, identifier: identifier) > Limits.key {
+      for value in values where EntryKey.length(value: value, identifier: identifier) > keyLimit {
         throw .refused(
           reason:
             "index \(descriptor.indexes[position].name): a value of \(value.count) bytes is longer than a key may "
-            + "be (\(Limits.key))")
+            + "be (\(keyLimit))")
       }
     }
   }

@@ -72,10 +72,9 @@
         let append = HistoryAppend(
           missing, of: source, from: from, to: head, identity: { graph.identity(of: $0) },
           known: { there.number(of: $0) })
-        let before = try ReportingView.all(of: engine.server.head)
         guard try append.run(on: engine.server, progress: { commits.progress?($0, $1) ?? true }) else { return false }
         told = commits.head
-        if try ReportingView.all(of: engine.server.head) != before { engine.keepReporting() }
+        engine.keepReporting()
         return true
       }
     }

@@ -25,17 +25,17 @@ final class Connection: @unchecked Sendable {
   init(_ url: ServerURL, program: String, counters: RoundTrips) throws(ServerError) {
     self.url = url
     self.counters = counters
-    let words = url.words(program: program)
-    let opened = Self.withCStrings(words.map(\.name)) { names in
-      Self.withCStrings(words.map(\.value)) { values in PQconnectdbParams(names, values, 0) }
-    }
-    guard let opened else {
+    guard let opened = Self.withWords(url.words(program: program), { PQconnectdbParams($0, $1, 0) }) else {
       let reason = strata_libpq_failure().map { String(cString: $0) }
       throw .unreachable(server: url.description, reason: reason ?? "no memory")
     }
     handle = opened
     guard PQstatus(handle) == CONNECTION_OK else {
-      throw .unreachable(server: url.description, reason: Self.message(of: handle, url))
+      var reason = Self.message(of: handle, url)
+      if PQconnectionNeedsPassword(handle) == 1, let file = url.openPasswordFile {
+        reason += "; the password file \(file) is not read, because others may read it: chmod 600 \(file)"
+      }
+      throw .unreachable(server: url.description, reason: reason)
     }
     // What libpq would print of notices goes nowhere: the terminal is not its own.
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
@@ -59,6 +59,19 @@ final class Connection: @unchecked Sendable {
   }
 
   deinit { PQfinish(handle) }
+
+  /// Whether a server is there and lets nobody in, which no waiting changes. A standby where a primary is wanted is none: it may become one.
+  static func isRefused(_ url: ServerURL, program: String) -> Bool {
+    var words = url.words(program: program)
+    words.removeAll { $0.name == "target_session_attrs" }
+    words.append(("target_session_attrs", "any"))
+    // One that has no TLS answers those who do not ask for it.
+    let plain = words.filter { $0.name != "sslmode" } + [("sslmode", "prefer")]
+    guard withWords(plain, { PQpingParams($0, $1, 0) }) == PQPING_OK else { return false }
+    let handle = withWords(words) { PQconnectdbParams($0, $1, 0) }
+    defer { PQfinish(handle) }
+    return PQstatus(handle) != CONNECTION_OK
+  }
 
   // MARK: Exchanges
 
@@ -299,14 +312,15 @@ final class Connection: @unchecked Sendable {
   }
 
   private func error(_ result: OpaquePointer, statement: Int) -> SQLError {
-    // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY and PG_DIAG_TABLE_NAME
+    // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY, PG_DIAG_TABLE_NAME and PG_DIAG_CONTEXT
     func field(_ code: Character) -> String {
       PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) } ?? ""
     }
     var message = field("M")
     if message.isEmpty { message = PQresultErrorMessage(result).map { String(cString: $0) } ?? "" }
     return SQLError(
-      state: field("C"), message: url.redact(Self.oneLine(message)), statement: statement, table: field("t"))
+      state: field("C"), message: url.redact(Self.oneLine(message)), statement: statement, table: field("t"),
+      context: field("W"))
   }
 
   private func translate(_ error: SQLError) -> ServerError {
@@ -314,6 +328,11 @@ final class Connection: @unchecked Sendable {
     case "42501": return .noRights(reason: error.message)
     case "25006": return .readOnly(reason: error.message)
     case "53100": return .full(reason: error.message)
+    case "55P03": return .held(table: Tables.names.first { error.context.contains("\"\($0)\"") } ?? "", by: nil)
+    case "26000", "42P05":
+      var error = error
+      error.message += "; behind a pooler that hands connections on between transactions, add prepared=no to the URL"
+      return .refused(error)
     case let state where state.hasPrefix("08") || state.hasPrefix("57P"):
       isLost = true
       return .connectionLost(server: url.description, reason: error.message)
@@ -332,6 +351,12 @@ final class Connection: @unchecked Sendable {
   }
 
   // MARK: C
+
+  private static func withWords<R>(
+    _ words: [(name: String, value: String)], _ body: ([UnsafePointer<CChar>?], [UnsafePointer<CChar>?]) -> R
+  ) -> R {
+    withCStrings(words.map(\.name)) { names in withCStrings(words.map(\.value)) { body(names, $0) } }
+  }
 
   private static func withCStrings<R>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) -> R) -> R {
     let copies = texts.map { strdup($0) }

@@ -3,33 +3,59 @@ import Locks
 /// The connections of one store: an exchange takes one that is idle, or a new one.
 final class ConnectionPool: Sendable {
   let url: ServerURL
-  let program: String
+  private let options: ServerOptions
   let counters = RoundTrips()
   private let idle = Mutex<[Connection]>([])
   /// So many are kept open for the next.
   private static let mostIdle = 8
 
-  init(_ url: ServerURL, program: String) {
+  init(_ url: ServerURL, _ options: ServerOptions) {
     self.url = url
-    self.program = program
+    self.options = options
   }
 
-  func open() throws(ServerError) -> Connection { try Connection(url, program: program, counters: counters) }
+  /// Makes a connection, or says at once why there is none.
+  func connect() throws(ServerError) -> Connection {
+    try Connection(url, program: options.program, counters: counters)
+  }
 
-  /// Runs statements that may run twice, such as those that only read: where an idle connection turns out to be gone, they are tried on
+  /// Makes a connection. A server that is gone is waited for, where reads do; one that is there and lets nobody in is not.
+  func open(until deadline: Int64? = nil) throws(ServerError) -> Connection {
+    let deadline = deadline ?? self.deadline
+    var isTold = false
+    while true {
+      do throws(ServerError) {
+        return try connect()
+      } catch {
+        guard error.isWorthWaiting, Clock.monotonic < deadline,
+          !Connection.isRefused(url, program: options.program)
+        else { throw error }
+        if !isTold { options.notice("\(error); the server is waited for") }
+        isTold = true
+        Clock.sleep(milliseconds: 100)
+      }
+    }
+  }
+
+  private var deadline: Int64 {
+    Clock.monotonic + (options.waitsToRead ? Int64(options.patience * 1_000_000_000) : 0)
+  }
+
+  /// Runs statements that may run twice, such as those that only read: where a connection turns out to be gone, they are tried on
   /// another one.
   func read(_ statements: [Statement]) throws(ServerError) -> [Rows] {
+    let deadline = deadline
     while true {
       let known = takeIdle()
       let connection: Connection
-      if let known { connection = known } else { connection = try open() }
+      if let known { connection = known } else { connection = try open(until: deadline) }
       do throws(ServerError) {
         let rows = try connection.exchange(statements)
         keep(connection)
         return rows
       } catch {
         keep(connection)
-        guard case .connectionLost = error, known != nil else { throw error }
+        guard case .connectionLost = error, known != nil || Clock.monotonic < deadline else { throw error }
       }
     }
   }
@@ -46,6 +72,19 @@ final class ConnectionPool: Sendable {
     if let known = takeIdle() { connection = known } else { connection = try open() }
     defer { keep(connection) }
     return try body(connection)
+  }
+
+  /// Runs statements as one transaction: all of them, or none. Nothing is tried again.
+  @discardableResult
+  func inTransaction(_ statements: [Statement]) throws(ServerError) -> [Rows] {
+    try with { connection throws(ServerError) in
+      do throws(ServerError) {
+        return try connection.exchange([Statement("begin")] + statements + [Statement("commit")])
+      } catch {
+        if !connection.isLost { try connection.exchange([Statement("rollback")]) }
+        throw error
+      }
+    }
   }
 
   private func takeIdle() -> Connection? { idle.withLock { $0.popLast() } }

@@ -39,6 +39,8 @@ package enum ServerError: Error, Hashable, Sendable {
   case refusedHere(reason: String)
   /// There is no room on the server's disk; nothing was written.
   case full(reason: String)
+  /// Another session holds a row, or a table, for longer than it is waited for: the table, and which session.
+  case held(table: String, by: String?)
   /// What the tables hold is not what was written.
   case damaged(what: String)
   /// Something else that the server said.
@@ -54,6 +56,8 @@ package struct SQLError: Error, Hashable, Sendable {
   var statement = 0
   /// The table that it was about, where the engine tells.
   var table = ""
+  /// What the server was at.
+  var context = ""
 }
 
 /// A commit's random name, by which its outcome is found out after a connection was lost.
@@ -112,6 +116,10 @@ extension ServerError: CustomStringConvertible {
     case .transactionEnded: "the transaction has ended"
     case .refusedHere(let reason): reason
     case .full(let reason): "there is no room on the server (\(reason)); nothing was written"
+    case .held(let table, let session):
+      "another session holds \(table.isEmpty ? "what is to be written" : "a row of table “\(table)”")"
+        + (session.map { ": process \($0)" } ?? "")
+        + "; nothing was written: end its transaction, or try again"
     case .damaged(let what): "damaged: \(what)"
     case .refused(let error): "the server says: \(error.message) (\(error.state))"
     }

@@ -1,14 +1,23 @@
 import CLibPQ
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// Where a store lies on a server: `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?schema=NAME&PARAMETER=VALUE`.
 ///
 /// Everything may be left out; what is, libpq takes from its environment, its service file and its password file. `schema` is ours (“strata”
-/// where it is not given), and so is `prepared=no`, for poolers that keep no prepared statements; every other parameter is one of libpq's.
+/// where it is not given), and so are `prepared=no`, for poolers that keep no prepared statements, and `wait=SECONDS`, the time for which a server that is gone is
+/// waited for; every other parameter is one of libpq's.
 package struct ServerURL: Hashable, Sendable {
   /// The schema whose tables are the store's.
   package private(set) var schema = "strata"
   /// Whether statements are prepared once for each connection.
   private(set) var prepares = true
+  /// How long a server that is gone is waited for, in seconds; nil where nothing is said.
+  private(set) var patience: Double?
   /// Words and values as libpq takes them, in the order given.
   private var parameters: [Parameter] = []
 
@@ -107,6 +116,11 @@ package struct ServerURL: Hashable, Sendable {
     case "prepared":
       guard value == "yes" || value == "no" else { throw .invalidURL(reason: "prepared is yes or no") }
       prepares = value == "yes"
+    case "wait":
+      guard let seconds = Double(value), (0...86_400).contains(seconds) else {
+        throw .invalidURL(reason: "wait is a number of seconds")
+      }
+      patience = seconds
     default:
       // Where libpq cannot be loaded, connecting says so.
       guard Self.words.isEmpty || Self.words.contains(name) else {
@@ -153,7 +167,7 @@ package struct ServerURL: Hashable, Sendable {
 
   /// What a connection is made with: what the URL says, and what must hold where it says nothing.
   func words(program: String) -> [(name: String, value: String)] {
-    var words = parameters.map { ($0.name, $0.value) }
+    var words = parameters.map { (name: $0.name, value: $0.value) }
     // A firewall forgets idle connections, and a server that is gone says nothing: both are found out in half a minute.
     for (name, value) in [
       ("fallback_application_name", program), ("connect_timeout", "10"), ("keepalives_idle", "30"),
@@ -161,7 +175,23 @@ package struct ServerURL: Hashable, Sendable {
     ] where !parameters.contains(where: { $0.name == name }) {
       words.append((name, value))
     }
+    // libpq says on the program's own error output that it does not read such a file: of none it says nothing.
+    if let file = openPasswordFile {
+      words.removeAll { $0.name == "passfile" }
+      words.append(("passfile", file + "/"))
+    }
     return words
+  }
+
+  /// The password file, where libpq does not read it because others may read it, or because it is no file.
+  var openPasswordFile: String? {
+    func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+    let path =
+      parameters.first { $0.name == "passfile" }?.value ?? variable("PGPASSFILE")
+      ?? variable("HOME").map { $0 + "/.pgpass" }
+    var status = stat()
+    guard let path, stat(path, &status) == 0 else { return nil }
+    return status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o077 == 0 ? nil : path
   }
 
   /// Takes out of a text what nobody may read.
@@ -199,6 +229,7 @@ extension ServerURL: CustomStringConvertible {
     for parameter in parameters where !["user", "host", "port", "dbname"].contains(parameter.name) {
       if !Self.isSecret(parameter.name) { rest.append("\(parameter.name)=\(Self.encode(parameter.value))") }
     }
+    if let patience { rest.append("wait=\(patience == patience.rounded() ? "\(Int(patience))" : "\(patience)")") }
     if schema != "strata" { rest.append("schema=\(Self.encode(schema))") }
     return text + (rest.isEmpty ? "" : "?" + rest.joined(separator: "&"))
   }

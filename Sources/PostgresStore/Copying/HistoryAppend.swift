@@ -123,7 +123,8 @@ package struct HistoryAppend {
   private func state(_ upload: HistoryUpload) throws -> State {
     let tables = upload.tables
     let rows = try upload.connection.exchange([
-      tables.statement("update {store} set newest = newest where one returning newest, next_tree"),
+      tables.statement(
+        "update {store} set newest = newest where one and \(tables.boundsWaiting) returning newest, next_tree"),
       // Each statement sees all that was committed before the lock was taken.
       tables.statement(
         "select c.origin, c.origin_number from {store} s join {commit} c on c.number = s.head where s.one"),

@@ -43,11 +43,15 @@ package final class ServerEngine: Engine {
     }
   }
 
-  /// Makes the views for people fit the newest state, after trees of records came or went. Nobody waits for them in vain: a role that
-  /// may not make views writes all the same.
+  /// Makes the views for people fit the newest state, after trees of records came or went. What was written stays written: where a view
+  /// cannot be kept, a notice says so.
   package func keepReporting() {
-    guard let views = try? reporting?(server.head) else { return }
-    try? server.setReportingViews(views)
+    guard let reporting, readOnlyReason == nil else { return }
+    do {
+      try server.setReportingViews(reporting(server.head)).forEach(server.options.notice)
+    } catch {
+      server.options.notice("the views for people with psql were not kept: \(error)")
+    }
   }
 
   /// The URL, without its password.
@@ -228,7 +232,12 @@ package final class ServerEngine: Engine {
         try body(transaction)
       } catch {
         transaction.cancel()
-        return .failure(error)
+        attempts -= 1
+        // What it read may have been removed from the history while it did.
+        guard attempts > 0, (try? server.keeps(transaction.transaction.view.asOf)) == false else {
+          return .failure(error)
+        }
+        continue
       }
       do throws(StorageError) {
         return .success(try transaction.commit(info)?.number)

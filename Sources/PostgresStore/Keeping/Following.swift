@@ -84,7 +84,7 @@ package final class ServerFollowing: Sendable {
   }
 
   private static func listening(_ pool: ConnectionPool, _ tables: Tables) throws(ServerError) -> Connection {
-    let connection = try pool.open()
+    let connection = try pool.connect()
     // A pooler that hands connections on after each transaction passes nothing on: then it is asking alone.
     do throws(ServerError) {
       try connection.exchange([Statement("listen \(tables.channel)")])

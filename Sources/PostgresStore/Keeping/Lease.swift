@@ -63,7 +63,10 @@ package final class Lease: Sendable {
     let progress = state.withLock { $0.progress }
     let rows = try store.pool.read([
       store.tables.statement(
-        "update {lease} set heartbeat = current_timestamp, progress = $3 where what = $1 and holder = $2",
+        """
+        update {lease} set heartbeat = current_timestamp, progress = $3
+        where what = $1 and holder = $2 and \(store.tables.boundsWaiting)
+        """,
         [.text(claim.what), .bytes(claim.holder), .bytes(progress)])
     ])
     if rows[0].changed == 0 { state.withLock { $0.isLost = true } }
@@ -78,7 +81,8 @@ package final class Lease: Sendable {
     timer.cancel()
     _ = try store.pool.read([
       store.tables.statement(
-        "delete from {lease} where what = $1 and holder = $2", [.text(claim.what), .bytes(claim.holder)])
+        "delete from {lease} where what = $1 and holder = $2 and \(store.tables.boundsWaiting)",
+        [.text(claim.what), .bytes(claim.holder)])
     ])
   }
 }
@@ -93,7 +97,7 @@ extension ServerStore {
       tables.statement(
         """
         insert into {lease} as l (what, holder, program, since, heartbeat, progress)
-        values ($1, $2, $3, current_timestamp, current_timestamp, ''::bytea)
+        select $1, $2, $3, current_timestamp, current_timestamp, ''::bytea where \(tables.boundsWaiting)
         on conflict (what) do update set holder = excluded.holder, program = excluded.program, since = excluded.since,
           heartbeat = excluded.heartbeat, progress = excluded.progress
         where l.heartbeat < current_timestamp - interval '\(Lease.silence) seconds' or l.holder = excluded.holder

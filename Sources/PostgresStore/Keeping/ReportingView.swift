@@ -49,31 +49,122 @@ package struct ReportingView: Hashable, Sendable {
   }
 }
 
+extension ReportingView {
+  /// Stands in the comment of each view that is ours: by it, and by nothing else, one is known that may be replaced.
+  static let mark = "Kept by Strata"
+
+  /// The whole comment, which is another one where the view must be made anew.
+  var comment: String { "\(Self.mark): tree \(tree), identifiers \(identifier), \(isJSON ? "documents" : "contents")" }
+
+  var isPossible: Bool { !Tables.names.contains(name) && name.utf8.count <= 63 && !name.contains("}") }
+
+  /// What earlier versions, which left no comment, can have made of a tree.
+  static func unmarked(_ name: String, tree: Int32) -> [ReportingView] {
+    [Identifier.integer, .text, .uuid, .other].flatMap { identifier in
+      [true, false].map { ReportingView(name: name, tree: tree, identifier: identifier, isJSON: $0) }
+    }
+  }
+}
+
 extension ServerStore {
-  /// Makes the views anew, and takes away those whose names are not among them. A name that one of the tables has is left out, and so is all
+  /// A view that is there, with its comment and its definition.
+  private struct PresentView {
+    var name: String
+    var comment: String
+    var definition: String
+
+    var isOurs: Bool { comment.hasPrefix(ReportingView.mark) }
+  }
+
+  /// Makes the views that are missing or out of date, and takes away those of ours whose names are not among them. One of somebody else's
+  /// stays as it is. Where all are as they should be, nothing is locked; one that is in use is waited for two seconds. Does nothing
   /// where the role may not make views.
-  package func setReportingViews(_ views: [ReportingView]) throws(ServerError) {
-    let known = try pool.read([
-      Statement(
-        "select c.relname::text from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind = 'v'",
-        .text(tables.schema))
-    ])
-    var statements = [Statement("begin")]
-    for row in 0..<known[0].count {
-      statements.append(tables.statement("drop view {\(known[0].text(row, 0))}"))
+  ///
+  /// - Returns: a sentence for each view that could not be kept, and why.
+  @discardableResult
+  package func setReportingViews(_ views: [ReportingView]) throws(ServerError) -> [String] {
+    let (mayMake, found) = try presentViews()
+    guard mayMake else { return [] }
+    var present: [String: PresentView] = [:]
+    for var view in found {
+      if view.comment.isEmpty, let comment = markOfEarlierVersion(view) { view.comment = comment }
+      present[view.name] = view
     }
-    for view in views where !Tables.names.contains(view.name) && view.name.utf8.count <= 63 && !view.name.contains("}")
-    {
-      statements.append(tables.statement("create view {\(view.name)} as \(view.definition)"))
-    }
-    statements.append(Statement("commit"))
-    try pool.with { connection throws(ServerError) in
+    var failures: [String] = []
+    func change(_ name: String, _ what: String, _ statements: [Statement], again: [Statement] = []) {
       do throws(ServerError) {
-        try connection.exchange(statements)
+        try pool.inTransaction([tables.lockTimeout(seconds: 2)] + statements)
+      } catch .refused(let refusal) where refusal.state == "42P16" && !again.isEmpty {
+        // Of another shape than before.
+        change(name, what, again)
       } catch {
-        if !connection.isLost { try connection.exchange([Statement("rollback")]) }
-        throw error
+        failures.append("the view “\(name)” for people with psql was not \(what): \(error)")
       }
     }
+    let wanted = views.filter(\.isPossible)
+    for view in present.values.sorted(by: { $0.name < $1.name })
+    where view.isOurs && !wanted.contains(where: { $0.name == view.name }) {
+      change(view.name, "taken away", [tables.statement("drop view {\(view.name)}")])
+    }
+    for view in wanted {
+      let there = present[view.name]
+      if there?.comment == view.comment { continue }
+      guard there?.isOurs ?? true else {
+        failures.append("the view “\(view.name)” is somebody else's, so there is none of the datastore")
+        continue
+      }
+      let make = [
+        tables.statement("create or replace view {\(view.name)} as \(view.definition)"), tables.comment(view),
+      ]
+      change(view.name, "made anew", make, again: [tables.statement("drop view {\(view.name)}")] + make)
+    }
+    return failures
+  }
+
+  /// Whether the role may make views, and those that are there.
+  private func presentViews() throws(ServerError) -> (mayMake: Bool, views: [PresentView]) {
+    let rows = try pool.read([
+      Statement(
+        """
+        select c.relname::text, coalesce(obj_description(c.oid, 'pg_class'), ''), pg_get_viewdef(c.oid)
+        from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = $1 and c.relkind = 'v'
+        """, .text(tables.schema)),
+      Statement(
+        "select has_schema_privilege(n.oid, 'create') from pg_catalog.pg_namespace n where n.nspname = $1",
+        .text(tables.schema)),
+    ])
+    let views = (0..<rows[0].count).map { row in
+      PresentView(name: rows[0].text(row, 0), comment: rows[0].text(row, 1), definition: rows[0].text(row, 2))
+    }
+    return (rows[1].count > 0 && rows[1].bool(0, 0), views)
+  }
+
+  /// The comment that a view without one would have, where an earlier version has made it: its definition is just what that wrote. The
+  /// server is asked how it shows each that may be meant; nothing of that stays.
+  private func markOfEarlierVersion(_ view: PresentView) -> String? {
+    guard let number = view.definition.firstMatch(of: /c\.tree = ([0-9]+)/), let tree = Int32(number.1) else {
+      return nil
+    }
+    let probe = "strata_probe"
+    for meant in ReportingView.unmarked(view.name, tree: tree) {
+      let rows = try? pool.inTransaction([
+        Statement("create temporary view \(probe) as \(tables.sql(meant.definition))"),
+        Statement("select pg_get_viewdef('pg_temp.\(probe)'::regclass)"), Statement("drop view pg_temp.\(probe)"),
+      ])
+      guard let rows, rows[2].text(0, 0) == view.definition else { continue }
+      _ = try? pool.inTransaction([tables.lockTimeout(seconds: 2), tables.comment(meant)])
+      return meant.comment
+    }
+    return nil
+  }
+}
+
+extension Tables {
+  fileprivate func lockTimeout(seconds: Int) -> Statement { Statement("set local lock_timeout = '\(seconds)s'") }
+
+  /// Marks a view as ours.
+  fileprivate func comment(_ view: ReportingView) -> Statement {
+    statement("comment on view {\(view.name)} is '\(view.comment)'")
   }
 }

@@ -28,6 +28,16 @@ extension ServerStore {
     throw .noSuchCommit(number: number)
   }
 
+  /// Whether a state is kept: one round trip.
+  func keeps(_ state: UInt64) throws(ServerError) -> Bool {
+    let rows = try pool.read([
+      tables.statement(
+        "keeps", "select \(Tables.isKept("$1", oldest: "s.oldest")) from {store} s where s.one",
+        [.int(Int64(bitPattern: state))])
+    ])[0]
+    return rows.count == 1 && rows.bool(0, 0)
+  }
+
   /// The state as of a commit.
   package func view(at number: UInt64) throws(ServerError) -> ServerView {
     let head = head

@@ -56,8 +56,10 @@ extension ServerStore {
   package static func open(
     _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions = ServerOptions()
   ) throws(ServerError) -> ServerStore {
-    let tables = Tables(schema: url.schema)
-    let pool = ConnectionPool(url, program: options.program)
+    var options = options
+    options.patience = url.patience ?? options.patience
+    let tables = Tables(schema: url.schema, rowPatience: options.rowPatience)
+    let pool = ConnectionPool(url, options)
     var survey = try SchemaSurvey(tables, pool)
     if !survey.isStore {
       guard survey.tables.isEmpty else { throw .notAStore(schema: url.schema, tables: survey.tables.sorted()) }
@@ -93,7 +95,7 @@ extension ServerStore {
 
   /// Makes the tables of an empty store, all of them or none.
   private static func create(_ tables: Tables, _ pool: ConnectionPool, schemaExists: Bool) throws(ServerError) {
-    var statements = [Statement("begin")]
+    var statements: [Statement] = []
     if !schemaExists { statements.append(Statement("create schema \(tables.quotedSchema)")) }
     statements += Tables.definitions.map { tables.statement($0) }
     statements.append(
@@ -106,16 +108,8 @@ extension ServerStore {
           .text(magic), .int32(Int32(format)), .bytes(CommitToken.random().bytes),
           .int(Int64.random(in: 1...Int64.max)), .int(Clock.now),
         ]))
-    statements.append(Statement("commit"))
     do throws(ServerError) {
-      try pool.with { connection throws(ServerError) in
-        do throws(ServerError) {
-          try connection.exchange(statements)
-        } catch {
-          if !connection.isLost { try connection.exchange([Statement("rollback")]) }
-          throw error
-        }
-      }
+      try pool.inTransaction(statements)
     } catch {
       // Somebody else makes the same at the same time: theirs is as good.
       guard case .refused(let refusal) = error, ["42P06", "42P07", "23505", "40001"].contains(refusal.state) else {

@@ -1,4 +1,5 @@
 import Locks
+import StorageEngine
 
 /// The tables of one store, by their names in SQL.
 ///
@@ -6,9 +7,16 @@ import Locks
 /// inside what PostgreSQL, CockroachDB and YugabyteDB share: no advisory locks, no `ctid`, no triggers, every column of a key ascending.
 struct Tables: Sendable {
   let schema: String
+  /// A condition that is true, and has the transaction from then on wait for a row so long and no longer: a statement of its own for that
+  /// would be one more in each flush.
+  let boundsWaiting: String
   private let texts = KnownTexts()
 
-  init(schema: String) { self.schema = schema }
+  /// - Parameter rowPatience: how long a row that another session holds is waited for, in seconds.
+  init(schema: String, rowPatience: Double) {
+    self.schema = schema
+    boundsWaiting = "set_config('lock_timeout', '\(Int(rowPatience * 1_000))ms', true) is not null"
+  }
 
   /// The name of the schema in SQL.
   var quotedSchema: String { Self.quoted(schema) }
@@ -140,8 +148,8 @@ private final class KnownTexts: Sendable {
 
 /// What a server's store takes; longer things are refused before anything is sent.
 package enum ServerLimits {
-  /// Bytes of a key: an index of PostgreSQL fails at 2,681 incompressible ones, others earlier.
-  package static let key = 1_000
+  /// Bytes of a key.
+  package static let key = Limits.servedKey
   /// Bytes of a value.
   package static let value = 1 << 29
   /// Bytes of a payload that lies in its row; longer ones lie in a table of their own and are never copied.

@@ -64,7 +64,7 @@ struct Flush {
         "take",
         """
         update {store} set parent = head, newest = newest + $1, head = newest + $1
-        where one and 1 / case when oldest > $2 then 0 else 1 end = 1 returning newest
+        where one and \(tables.boundsWaiting) and 1 / case when oldest > $2 then 0 else 1 end = 1 returning newest
         """, [.int(Int64(drafts.count)), .int(Int64(bitPattern: drafts.map(\.asOf).min() ?? 0))]))
     // What changed before the oldest state that is kept is found by nobody any more.
     statements.checks.insert(statements.take)

@@ -124,6 +124,9 @@ final class Flushing: @unchecked Sendable {
           guard repeats < 16 else { throw .conflict(TransactionConflict(asOf: drafts[0].asOf, places: [])) }
         default: throw .refused(refusal)
         }
+      } catch .held(let table, _) {
+        owesRollback = true
+        throw .held(table: table, by: holder(of: table))
       } catch {
         owesRollback = true
         throw error
@@ -131,9 +134,23 @@ final class Flushing: @unchecked Sendable {
     }
   }
 
+  /// The session that holds a row of a table, for people; nil where none is found.
+  private func holder(of table: String) -> String? {
+    let rows = try? pool.read([
+      tables.statement(
+        """
+        select a.pid::text || coalesce(' of ' || a.usename::text, '') || coalesce(' (' || nullif(a.application_name, '') || ')', '')
+        from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a on a.pid = l.pid
+        where l.relation = $1::text::regclass and l.granted and l.mode not in ('AccessShareLock')
+          and coalesce(a.wait_event_type, '') <> 'Lock' order by a.xact_start limit 1
+        """, [.text(tables.sql("{\(table)}"))])
+    ])[0]
+    return rows.flatMap { $0.count > 0 ? $0.text(0, 0) : nil }
+  }
+
   private func connected() throws(ServerError) -> Connection {
     if let connection, !connection.isLost { return connection }
-    let new = try pool.open()
+    let new = try pool.connect()
     connection = new
     owesRollback = false
     return new
@@ -295,7 +312,7 @@ extension ServerError {
   /// Whether it tells of the server, and not of what was asked of it.
   var isAboutTheServer: Bool {
     switch self {
-    case .connectionLost, .unreachable, .unknownOutcome, .full, .readOnly: true
+    case .connectionLost, .unreachable, .unknownOutcome, .full, .held, .readOnly: true
     default: false
     }
   }

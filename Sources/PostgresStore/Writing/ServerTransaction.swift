@@ -391,7 +391,8 @@ extension ServerStore {
   /// A number for a tree. One that is not used in the end stays unused.
   func newTreeNumber() throws(ServerError) -> Int32 {
     let rows = try pool.read([
-      tables.statement("update {store} set next_tree = next_tree + 1 where one returning next_tree - 1")
+      tables.statement(
+        "update {store} set next_tree = next_tree + 1 where one and \(tables.boundsWaiting) returning next_tree - 1")
     ])
     guard rows[0].count == 1 else { throw .damaged(what: "the row of the store is missing") }
     return Int32(truncatingIfNeeded: rows[0].int(0, 0))

@@ -153,6 +153,8 @@ package enum Limits {
   /// Bytes of a key: what an index entry needs for a value and an identifier of 4 KiB each, whose encodings may double them.
   /// An inner node may hold three such keys before it is split, and a node has at most 65,535 bytes.
   package static let key = 16_384
+  /// Bytes of a key in a store on a server: an index of PostgreSQL fails at 2,681 incompressible ones, others earlier.
+  package static let servedKey = 1_000
   /// Bytes of a tree's name.
   package static let treeName = 1024
   /// Bytes of a payload that lies in an entry.

@@ -34,8 +34,13 @@ func shownLocation(_ text: String) -> String {
 
 /// The store that a URL names. A role that may only read makes it read-only.
 ///
-/// - Parameter creates: makes its tables where there are none.
-func openServer(_ text: String, readOnly: Bool, creates: Bool = false) throws(ModelError) -> any ReadableStore {
+/// - Parameters:
+///   - creates: makes its tables where there are none.
+///   - waits: whether a server that is gone is waited for, and what is of note is said on the error output: not for the browser, which
+///     shows both.
+func openServer(
+  _ text: String, readOnly: Bool, creates: Bool = false, waits: Bool = true
+) throws(ModelError) -> any ReadableStore {
   #if PostgreSQL
     let url: ServerURL
     do throws(ServerError) {
@@ -45,7 +50,7 @@ func openServer(_ text: String, readOnly: Bool, creates: Bool = false) throws(Mo
     }
     let engine = try onStorage { () throws(StorageError) in
       try ServerEngine.ofDatastores(
-        url, creates: creates, isReadOnly: readOnly, options: ServerOptions(program: "strata", author: currentUser()))
+        url, creates: creates, isReadOnly: readOnly, options: serverOptions(waits: waits))
     }
     let access: StoreAccess = engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite
     let store = OwnStore(engine, path: engine.path, access: access, program: "strata")
@@ -61,6 +66,26 @@ func openServer(_ text: String, readOnly: Bool, creates: Bool = false) throws(Mo
     throw ModelError.refused(reason: "this program was built without PostgreSQL")
   #endif
 }
+
+#if PostgreSQL
+  private func serverOptions(waits: Bool = true) -> ServerOptions {
+    var options = ServerOptions(program: "strata", author: currentUser(), waitsToRead: waits)
+    if waits { options.notice = { complain($0) } }
+    return options
+  }
+
+  /// What is wrong with the pins of a store on a server, a sentence each.
+  func faultsOfPins(of store: OwnStore) throws(ModelError) -> [String] {
+    guard let engine = store.engine as? ServerEngine else { return [] }
+    do throws(ServerError) {
+      return try engine.server.faultsOfNames()
+    } catch {
+      throw ModelError(StorageError(error))
+    }
+  }
+#else
+  func faultsOfPins(of store: OwnStore) throws(ModelError) -> [String] { [] }
+#endif
 
 extension VerbRun {
   /// Copies a store with its whole history to a server, from one, or from one to another by a file in memory.
@@ -101,7 +126,7 @@ extension VerbRun {
       guard isServer(from) else { return try upload(ownStore(store()).engine, to, meter) }
       // What cannot be read leaves nothing behind.
       let server = try ServerStore.open(
-        ServerURL(parsing: from), isReadOnly: true, options: ServerOptions(program: "strata"))
+        ServerURL(parsing: from), isReadOnly: true, options: serverOptions())
       if isServer(to) {
         let store = OwnStore.memory(program: "strata", author: currentUser())
         _ = try download(server, store.engine, meter)
@@ -123,9 +148,9 @@ extension VerbRun {
 
     private func upload(_ source: any Engine, _ url: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
       let server = try ServerStore.open(
-        ServerURL(parsing: url), creates: true, options: ServerOptions(program: "strata", author: currentUser()))
+        ServerURL(parsing: url), creates: true, options: serverOptions())
       let report = try HistoryUpload.run(from: source, to: server) { meter.report($0, $1) }
-      try server.setReportingViews(ReportingView.all(of: server.head))
+      for failure in try server.setReportingViews(ReportingView.all(of: server.head)) { complain(failure) }
       return report
     }
 

@@ -12,7 +12,15 @@ extension VerbRun {
     if OriginalFolder.exists(at: path) { return try verifyFolder(path) }
     if isServer(path) {
       // A server sees to its own bytes.
-      let isClean = try verifyModel(of: ownStore(store()), afterDamage: false)
+      let store = try ownStore(store())
+      var isClean = try verifyModel(of: store, afterDamage: false)
+      let faults = try faultsOfPins(of: store)
+      for fault in faults { try printFinding("damage", fault) }
+      isClean = isClean && faults.isEmpty
+      // What a pin names can be read: its indexes fit its records, too.
+      for pin in try store.pins where faults.isEmpty {
+        isClean = try verifyModel(of: store, at: pin.commit, afterDamage: false) && isClean
+      }
       try printSummary(isClean: isClean, "indexes and records compared; the server sees to its bytes")
       return isClean ? 0 : 3
     }
@@ -50,11 +58,11 @@ extension VerbRun {
     return isClean ? 0 : 3
   }
 
-  /// Indexes against records, as of the head; whether all is right. In a damaged store what cannot be read was told of already.
-  private func verifyModel(of store: OwnStore, afterDamage: Bool) throws -> Bool {
+  /// Indexes against records, as of the head or another commit; whether all is right. In a damaged store what cannot be read was told of already.
+  private func verifyModel(of store: OwnStore, at commit: CommitNumber? = nil, afterDamage: Bool) throws -> Bool {
     let meter = ProgressMeter("verifying")
     do {
-      let model = try store.verifyModel(at: store.head.commit, progress: meter.report)
+      let model = try store.verifyModel(at: commit ?? store.head.commit, progress: meter.report)
       meter.finish()
       for finding in model.allFindings { try printFinding(finding.severity.rawValue, "\(finding)") }
       return model.isClean

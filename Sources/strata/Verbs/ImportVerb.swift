@@ -135,9 +135,26 @@ extension VerbRun {
       }
     }
     let key = try required(1)
-    let changes = try own.changes(putting: documents, into: key)
-    let name =
-      changes.count == 1 ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
-    return try printCommit(own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions()))
+    return try printCommit(
+      onNewestState(of: own) {
+        let changes = try own.changes(putting: documents, into: key)
+        let name =
+          changes.count == 1
+          ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
+        return try own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions())
+      })
+  }
+
+  /// Runs what reads the newest state, again where a compaction of the server has removed that meanwhile.
+  private func onNewestState<Value>(of store: OwnStore, _ body: () throws -> Value) throws -> Value {
+    for _ in 0..<32 {
+      let state = store.head.commit
+      do {
+        return try body()
+      } catch ModelError.noSuchCommit where isServer(store.path) {
+        guard try store.refresh().commit != state else { break }
+      }
+    }
+    return try body()
   }
 }
