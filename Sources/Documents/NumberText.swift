@@ -31,38 +31,12 @@ package struct NumberText: Sendable {
   /// The number as an unsigned integer, where it is written as one and fits.
   package var unsigned: UInt64? { UInt64(text) }
   /// The nearest double; infinite where it is out of range.
-  package var double: Double { shortDouble ?? Double(text) ?? .nan }
+  package var double: Double {
+    var text = text
+    return text.withUTF8(JSONNumber.shortDouble) ?? Double(text) ?? .nan
+  }
   /// Whether it is written without fraction and exponent.
   package var isInteger: Bool { text.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: "-") } }
-}
-
-extension NumberText {
-  /// The nearest double of a number of few digits, which are an exact double, as is the power of ten: one division rounds as the
-  /// whole conversion does (W. Clinger 1990). Nil for other numbers.
-  private var shortDouble: Double? {
-    var text = text
-    return text.withUTF8 { bytes -> Double? in
-      var (digits, places, count, isNegative, hasPoint) = (UInt64(0), 0, 0, false, false)
-      for (position, byte) in bytes.enumerated() {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"):
-          digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
-          count += 1
-          if hasPoint { places += 1 }
-        case UInt8(ascii: ".") where !hasPoint: hasPoint = true
-        case UInt8(ascii: "-") where position == 0: isNegative = true
-        default: return nil
-        }
-      }
-      guard count > 0, count <= 15 else { return nil }
-      let value = Double(digits) / Self.powersOfTen[places]
-      return isNegative ? -value : value
-    }
-  }
-
-  private static let powersOfTen: [Double] = [
-    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-  ]
 }
 
 extension NumberText: CustomStringConvertible {
@@ -70,9 +44,40 @@ extension NumberText: CustomStringConvertible {
 }
 
 /// The grammar of a JSON number.
-enum JSONNumber {
+package enum JSONNumber {
+  /// The nearest double of a number of few digits, which are an exact double, as is the power of ten: one division or multiplication
+  /// rounds as the whole conversion does (W. Clinger 1990). Returns nil for other numbers, and for what is no JSON number.
+  package static func shortDouble(_ bytes: UnsafeBufferPointer<UInt8>) -> Double? {
+    let isNegative = bytes.count > 0 && bytes[0] == UInt8(ascii: "-")
+    let first = isNegative ? 1 : 0
+    var (at, digits, point) = (first, UInt64(0), -1)
+    guard bytes.count &- first <= 16 else { return nil }
+    while at < bytes.count {
+      let digit = bytes[at] &- UInt8(ascii: "0")
+      if digit < 10 {
+        digits = digits &* 10 &+ UInt64(digit)
+      } else if bytes[at] == UInt8(ascii: "."), point < 0, at > first {
+        point = at
+      } else {
+        return nil
+      }
+      at &+= 1
+    }
+    let places = point < 0 ? 0 : bytes.count &- point &- 1
+    let whole = (point < 0 ? bytes.count : point) &- first
+    guard whole > 0, point < 0 || places > 0, whole == 1 || bytes[first] != UInt8(ascii: "0"), digits < 1 << 53 else {
+      return nil
+    }
+    let value = places == 0 ? Double(digits) : Double(digits) / powersOfTen[places]
+    return isNegative ? -value : value
+  }
+
+  private static let powersOfTen: [Double] = [
+    1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+  ]
+
   /// The length of the number that starts at an offset, or 0 where none does.
-  static func length(in bytes: UnsafeBufferPointer<UInt8>, at start: Int) -> Int {
+  package static func length(in bytes: UnsafeBufferPointer<UInt8>, at start: Int) -> Int {
     var at = start
     func digits() -> Int {
       let first = at

@@ -27,7 +27,7 @@ extension Datastore where AccessMode == ReadWrite {
   public static func JSONStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: Migration<JSONDecoder, Identified<Format>>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -55,7 +55,7 @@ extension Datastore where AccessMode == ReadWrite {
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentMigration<JSONDecoder, Identified<Format>, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
@@ -84,7 +84,7 @@ extension Datastore where AccessMode == ReadWrite {
   public static func JSONStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: DataFirstMigration<JSONDecoder, Identified<Format>>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -114,7 +114,7 @@ extension Datastore where AccessMode == ReadWrite {
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, Identified<Format>, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
@@ -143,7 +143,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   public static func JSONStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: Migration<JSONDecoder, InstanceType>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -172,7 +172,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentMigration<JSONDecoder, InstanceType, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
@@ -202,7 +202,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   public static func JSONStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: DataFirstMigration<JSONDecoder, InstanceType>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -233,7 +233,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   public static func JSONStore<Failure: Error>(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder(),
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, InstanceType, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
@@ -262,7 +262,7 @@ extension Datastore where AccessMode == ReadOnly {
   public static func readOnlyJSONStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: Migration<JSONDecoder, Identified<Format>>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -289,7 +289,7 @@ extension Datastore where AccessMode == ReadOnly {
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentMigration<JSONDecoder, Identified<Format>, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
@@ -317,7 +317,7 @@ extension Datastore where AccessMode == ReadOnly {
   public static func readOnlyJSONStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: DataFirstMigration<JSONDecoder, Identified<Format>>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -346,7 +346,7 @@ extension Datastore where AccessMode == ReadOnly {
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, Identified<Format>, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
@@ -374,7 +374,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   public static func readOnlyJSONStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: Migration<JSONDecoder, InstanceType>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -402,7 +402,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentMigration<JSONDecoder, InstanceType, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {
@@ -431,7 +431,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   public static func readOnlyJSONStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: DataFirstMigration<JSONDecoder, InstanceType>],
     configuration: Configuration = .init()
   ) -> Self {
@@ -461,7 +461,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   public static func readOnlyJSONStore<Failure: Error>(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
     version: Version = Format.currentVersion,
-    decoder: JSONDecoder = JSONDecoder(),
+    decoder: JSONDecoder = StandardCoders.jsonDecoder,
     migrations: [Version: ConcurrentDataFirstMigration<JSONDecoder, InstanceType, Failure>],
     configuration: Configuration = .init(), onNoActor: Void = ()
   ) -> Self {

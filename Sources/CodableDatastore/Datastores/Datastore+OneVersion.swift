@@ -23,7 +23,7 @@ extension Persistence {
     _ format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey
   ) -> Datastore<Format, AccessMode>
   where Format.Instance: Identifiable, Format.Instance.ID == Format.Identifier {
-    let (encoder, decoder) = (StandardCoders.jsonEncoder, JSONDecoder())
+    let (encoder, decoder) = (StandardCoders.jsonEncoder, StandardCoders.jsonDecoder)
     return Datastore(
       store: _store, key: key, version: Format.currentVersion, coding: .json,
       encoder: { instance in
@@ -61,7 +61,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
   ///   - decoder: Decodes instances.
   public static func JSONStore(
     persistence: some Persistence<AccessMode>, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = JSONDecoder()
+    encoder: JSONEncoder = StandardCoders.jsonEncoder, decoder: JSONDecoder = StandardCoders.jsonDecoder
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
@@ -102,7 +102,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
   ///   - decoder: Decodes instances.
   public static func readOnlyJSONStore(
     persistence: some Persistence, format: Format.Type = Format.self, key: DatastoreKey = Format.defaultKey,
-    decoder: JSONDecoder = JSONDecoder()
+    decoder: JSONDecoder = StandardCoders.jsonDecoder
   ) -> Self {
     Self(
       store: persistence._store, key: key, version: Format.currentVersion, coding: .json,

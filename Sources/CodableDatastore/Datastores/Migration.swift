@@ -25,12 +25,12 @@ public typealias ConcurrentDataFirstMigration<Decoder, Result, Failure: Error> =
 
 /// The coders of datastores that are given none.
 public enum StandardCoders {
-  /// Encodes with sorted members, so that equal instances have equal bytes.
-  public static let jsonEncoder: JSONEncoder = {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys]
-    return encoder
-  }()
+  /// Encodes as Foundation's encoder with sorted members does, several times as fast. Equal instances have equal bytes in every process:
+  /// the elements of a `Set`, and of a `Dictionary` that is written as a list, are in the order of their encoded texts.
+  public static let jsonEncoder: JSONEncoder = StandardJSONEncoder()
+
+  /// Decodes as Foundation's decoder does, with the same errors, several times as fast.
+  public static let jsonDecoder: JSONDecoder = StandardJSONDecoder()
 
   #if canImport(FoundationEssentials)
     /// How property lists are written: binary or as XML.

@@ -1,0 +1,178 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// A collection whose order has no meaning. If it is encoded as a list, its elements are written in the order of their texts.
+private protocol UnorderedElements {
+  /// How many elements of the list belong together.
+  static var step: Int { get }
+}
+extension Set: UnorderedElements { fileprivate static var step: Int { 1 } }
+extension Dictionary: UnorderedElements { fileprivate static var step: Int { 2 } }
+
+/// Encodes one value: what `encode(to:)` of a type is given.
+struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
+  let writing: JSONWriting
+  let context: UnsafeMutablePointer<JSONWriting.Context>
+  let entry: Int
+
+  @inline(__always)
+  init(_ writing: JSONWriting, _ entry: Int) {
+    self.writing = writing
+    context = writing.context
+    self.entry = entry
+  }
+
+  var codingPath: [any CodingKey] { context.pointee.path(to: entry) }
+  var userInfo: [CodingUserInfoKey: Any] { [:] }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(JSONKeyedEncoding<Key>(writing, context.pointee.container(of: entry, isObject: true)))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    JSONUnkeyedEncoding(writing, context.pointee.container(of: entry, isObject: false))
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  func encodeNil() { context.pointee.write(entry, plain: "null") }
+  func encode(_ value: Bool) { context.pointee.write(entry, plain: value ? "true" : "false") }
+  func encode(_ value: String) { context.pointee.write(entry, value) }
+  func encode(_ value: Double) { context.pointee.write(entry, number: value) }
+  func encode(_ value: Float) { context.pointee.write(entry, number: value) }
+  func encode(_ value: Int) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int8) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int16) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int32) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int64) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: Int128) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt8) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt16) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt32) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt64) { context.pointee.write(entry, integer: value) }
+  func encode(_ value: UInt128) { context.pointee.write(entry, integer: value) }
+
+  /// Encodes a value of any type. The types that Foundation's encoder treats in a way of its own come first.
+  func encode<T: Encodable>(_ value: T) throws {
+    let type = T.self
+    if type == String.self { return encode(unsafeBitCast(value, to: String.self)) }
+    if type == Int.self { return encode(unsafeBitCast(value, to: Int.self)) }
+    if type == Double.self { return encode(unsafeBitCast(value, to: Double.self)) }
+    if type == Date.self { return encode(unsafeBitCast(value, to: Date.self).timeIntervalSinceReferenceDate) }
+    if type == Data.self { return encode(unsafeBitCast(value, to: Data.self).base64EncodedString()) }
+    if type == URL.self { return encode(unsafeBitCast(value, to: URL.self).absoluteString) }
+    if type == Decimal.self {
+      return context.pointee.write(entry, plain: unsafeBitCast(value, to: Decimal.self).description)
+    }
+    try value.encode(to: self)
+    if case .container(let container) = context.pointee.entries[entry].content,
+      !context.pointee.containers[container].isObject, let unordered = type as? any UnorderedElements.Type
+    {
+      context.pointee.containers[container].unorderedStep = unordered.step
+    }
+  }
+}
+
+/// The members of an object.
+struct JSONKeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  private let writing: JSONWriting
+  private let context: UnsafeMutablePointer<JSONWriting.Context>
+  private let object: Int
+
+  init(_ writing: JSONWriting, _ object: Int) {
+    self.writing = writing
+    context = writing.context
+    self.object = object
+  }
+
+  var codingPath: [any CodingKey] { context.pointee.path(to: context.pointee.containers[object].entry) }
+
+  @inline(__always)
+  private func member(_ key: Key) -> JSONValueEncoder {
+    JSONValueEncoder(writing, context.pointee.member(key, of: object))
+  }
+
+  func encodeNil(forKey key: Key) { member(key).encodeNil() }
+  func encode(_ value: Bool, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: String, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Double, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Float, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int8, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int16, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int32, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int64, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: Int128, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt8, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt16, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt32, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt64, forKey key: Key) { member(key).encode(value) }
+  func encode(_ value: UInt128, forKey key: Key) { member(key).encode(value) }
+  func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try member(key).encode(value) }
+
+  func nestedContainer<Nested: CodingKey>(
+    keyedBy type: Nested.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<Nested> {
+    JSONValueEncoder(writing, context.pointee.memberForContainer(key, of: object)).container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    JSONValueEncoder(writing, context.pointee.memberForContainer(key, of: object)).unkeyedContainer()
+  }
+
+  func superEncoder() -> any Encoder {
+    JSONValueEncoder(writing, context.pointee.member(JSONKey(stringValue: "super"), of: object))
+  }
+
+  func superEncoder(forKey key: Key) -> any Encoder { member(key) }
+}
+
+/// The elements of a list.
+struct JSONUnkeyedEncoding: UnkeyedEncodingContainer {
+  private let writing: JSONWriting
+  private let context: UnsafeMutablePointer<JSONWriting.Context>
+  private let list: Int
+
+  init(_ writing: JSONWriting, _ list: Int) {
+    self.writing = writing
+    context = writing.context
+    self.list = list
+  }
+
+  var codingPath: [any CodingKey] { context.pointee.path(to: context.pointee.containers[list].entry) }
+  var count: Int { context.pointee.containers[list].count }
+
+  @inline(__always)
+  private func element() -> JSONValueEncoder { JSONValueEncoder(writing, context.pointee.element(of: list)) }
+
+  func encodeNil() { element().encodeNil() }
+  func encode(_ value: Bool) { element().encode(value) }
+  func encode(_ value: String) { element().encode(value) }
+  func encode(_ value: Double) { element().encode(value) }
+  func encode(_ value: Float) { element().encode(value) }
+  func encode(_ value: Int) { element().encode(value) }
+  func encode(_ value: Int8) { element().encode(value) }
+  func encode(_ value: Int16) { element().encode(value) }
+  func encode(_ value: Int32) { element().encode(value) }
+  func encode(_ value: Int64) { element().encode(value) }
+  func encode(_ value: Int128) { element().encode(value) }
+  func encode(_ value: UInt) { element().encode(value) }
+  func encode(_ value: UInt8) { element().encode(value) }
+  func encode(_ value: UInt16) { element().encode(value) }
+  func encode(_ value: UInt32) { element().encode(value) }
+  func encode(_ value: UInt64) { element().encode(value) }
+  func encode(_ value: UInt128) { element().encode(value) }
+  func encode<T: Encodable>(_ value: T) throws { try element().encode(value) }
+
+  func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedEncodingContainer<Nested> {
+    element().container(keyedBy: type)
+  }
+
+  func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
+  func superEncoder() -> any Encoder { element() }
+}

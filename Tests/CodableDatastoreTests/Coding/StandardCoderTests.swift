@@ -1,0 +1,176 @@
+import Foundation
+import Testing
+
+@testable import CodableDatastore
+
+@Suite("The library's own JSON coders")
+struct StandardCoderTests {
+  private let foundationEncoder: JSONEncoder = {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys]
+    return encoder
+  }()
+  private let foundationDecoder = JSONDecoder()
+  private let encoder = StandardJSONEncoder()
+  private let decoder = StandardJSONDecoder()
+
+  private static let types: [any Randomized.Type] = [
+    CodedTypes.Flat.self, CodedTypes.Numbers.self, CodedTypes.Nested.self, CodedTypes.Derived.self,
+    CodedTypes.Mixed.self,
+  ]
+
+  @Test(
+    "random values of every kind of type have Foundation's bytes, and decode as Foundation decodes them",
+    arguments: 0..<5)
+  func values(type: Int) throws {
+    try check(Self.types[type], seed: UInt64(type))
+  }
+
+  private func check<T: Randomized>(_ type: T.Type, seed: UInt64) throws {
+    var random = Seeded(seed)
+    var ownCount = 0
+    for _ in 0..<400 {
+      let value = T.random(using: &random)
+      let bytes = try foundationEncoder.encode(value)
+      let own = try encoder.encode(value)
+      #expect(own == bytes, "\(String(decoding: own, as: UTF8.self)) for \(String(decoding: bytes, as: UTF8.self))")
+      let back = try decoder.decode(T.self, from: bytes)
+      #expect(try foundationEncoder.encode(back) == bytes)
+      if decoder.hasDecoded(T.self, from: bytes) { ownCount += 1 }
+    }
+    // Numbers at the ends of their ranges, of which there are more here than anywhere else, are left to Foundation.
+    #expect(ownCount > 100, "\(ownCount) of 400 were decoded without Foundation")
+  }
+
+  @Test("damaged texts decode to what Foundation gives, or fail with its error and coding path", arguments: 0..<5)
+  func damaged(type: Int) throws {
+    try checkDamaged(Self.types[type], seed: UInt64(100 + type))
+  }
+
+  private func checkDamaged<T: Randomized>(_ type: T.Type, seed: UInt64) throws {
+    var random = Seeded(seed)
+    let pieces = [
+      "null", "1", "-", "1.0", "1e2", "01", "1e400", "\"", "\\", "\\u", "\\ud800", "\\u00e9", "{", "}", "[", "]", ",",
+      ":", " ", "\n", "true",
+      "\u{1}", "é", "{}", "[]", "\"x\"", "0", "9999999999999999999999", "-0", "1E5", "1.", ".5", "+1", "\"id\":1,",
+    ]
+    for _ in 0..<1500 {
+      var bytes = try Array(foundationEncoder.encode(T.random(using: &random)))
+      for _ in 0..<Int.random(in: 1...2, using: &random) {
+        let place = Int.random(in: 0...bytes.count, using: &random)
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0 where place < bytes.count: bytes[place] = .random(in: 0 ... .max, using: &random)
+        case 1 where place < bytes.count: bytes.remove(at: place)
+        default: bytes.insert(contentsOf: pieces.randomElement(using: &random)!.utf8, at: place)
+        }
+      }
+      try expectSame(T.self, Data(bytes))
+    }
+  }
+
+  private func expectSame<T: Codable>(_ type: T.Type, _ data: Data) throws {
+    let expected = Result { try foundationDecoder.decode(T.self, from: data) }
+    let found = Result { try decoder.decode(T.self, from: data) }
+    let text = String(decoding: data, as: UTF8.self)
+    switch (expected, found) {
+    case (.success(let expected), .success(let found)):
+      #expect(try foundationEncoder.encode(expected) == foundationEncoder.encode(found), "\(text)")
+    case (.failure(let expected), .failure(let found)): #expect("\(expected)" == "\(found)", "\(text)")
+    default: Issue.record("\(found) instead of \(expected) for \(text)")
+    }
+  }
+
+  @Test("each number has Foundation's meaning for every type of number")
+  func numbers() throws {
+    var random = Seeded(7)
+    var texts = [
+      "0", "-0", "1", "1.0", "-1.5", "1e2", "1E-2", "123456789012345678", "1234567890123456789", "18446744073709551615",
+      "9223372036854775808", "0.1", "1e308", "1e309", "5e-324", "1e-400", "123456.789012345678", "0.000001",
+      "9007199254740993",
+      "3.4028236e38", "01", "1.", "-", "1e", "1.5e+10", "00", "-01", "0x1", "NaN",
+    ]
+    for _ in 0..<20_000 { texts.append("\(Double.any(&random))") }
+    for _ in 0..<2_000 { texts.append("\(Int.any(&random)).\(UInt16.any(&random))e\(Int8.any(&random))") }
+    for text in texts {
+      let data = Data("[\(text)]".utf8)
+      try expectSame([Double].self, data)
+      guard text.utf8.count < 24 else { continue }
+      try expectSame([Int].self, data)
+      try expectSame([Float].self, data)
+      try expectSame([UInt8].self, data)
+      try expectSame([Decimal].self, data)
+    }
+  }
+
+  @Test(
+    "an equal set, and an equal dictionary that is written as a list, have equal bytes whatever their order in memory")
+  func unordered() throws {
+    struct Bag: Codable, Equatable {
+      var words: Set<String>
+      var counts: [UUID: Int]
+      var list: [String]
+    }
+    let words = (0..<40).map { "word \($0)" }
+    let identifiers = (0..<40).map { _ in UUID() }
+    func bag(_ order: [Int]) -> Bag {
+      var (set, counts) = (Set<String>(minimumCapacity: order[0] * 50), [UUID: Int](minimumCapacity: order[1] * 50))
+      for index in order { (_, counts[identifiers[index]]) = (set.insert(words[index]), index) }
+      return Bag(words: set, counts: counts, list: ["b", "a"])
+    }
+    let first = try encoder.encode(bag(Array(0..<40)))
+    #expect(try encoder.encode(bag((0..<40).reversed())) == first)
+    #expect(try foundationDecoder.decode(Bag.self, from: first) == bag(Array(0..<40)))
+    let text = String(decoding: first, as: UTF8.self)
+    #expect(
+      text.contains(#""list":["b","a"]"#) && text.contains(#""words":["word 0","word 1","word 10","word 11","word 12""#)
+    )
+  }
+
+  @Test("a changed strategy is Foundation's to follow")
+  func strategies() throws {
+    let (encoder, decoder) = (StandardJSONEncoder(), StandardJSONDecoder())
+    encoder.dateEncodingStrategy = .iso8601
+    decoder.dateDecodingStrategy = .iso8601
+    let date = Date(timeIntervalSinceReferenceDate: 700_000_000)
+    let data = try encoder.encode([date])
+    #expect(String(decoding: data, as: UTF8.self) == #"["2023-03-08T20:26:40Z"]"#)
+    #expect(try decoder.decode([Date].self, from: data) == [date])
+  }
+
+  @Test("what cannot be encoded fails with Foundation's error")
+  func unencodable() {
+    #expect(throws: EncodingError.self) { try encoder.encode(["a": Double.nan]) }
+    #expect(throws: EncodingError.self) { try encoder.encode(Empty()) }
+  }
+
+  /// Encodes nothing.
+  private struct Empty: Encodable { func encode(to encoder: any Encoder) {} }
+
+  @Test("a decoder that is kept beyond its call reads neither the old text nor the next one")
+  func escaping() throws {
+    _ = try decoder.decode(Keeping.self, from: Data(#"{"a":1}"#.utf8))
+    _ = try decoder.decode([String: Int].self, from: Data(#"{"b":2,"c":3}"#.utf8))
+    let kept = try #require(Keeping.kept)
+    #expect(throws: DecodingError.self) { try kept.container(keyedBy: JSONKey.self) }
+  }
+
+  /// Keeps the decoder that it is given.
+  private struct Keeping: Decodable {
+    // Only the test above touches it.
+    nonisolated(unsafe) static var kept: (any Decoder)?
+    init(from decoder: any Decoder) throws { Self.kept = decoder }
+  }
+}
+
+/// A generator whose numbers follow from a seed (SplitMix64).
+private struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+  init(_ seed: UInt64) { state = seed }
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return mixed ^ (mixed >> 31)
+  }
+}
