@@ -60,7 +60,9 @@ struct Committing {
 
     let buffer = ByteBuffer(capacity: 1024)
     let superseded = transaction.state.pointee.superseded.sorted()
-    let list = record.encode(into: buffer, superseded: superseded, pedigree: info.pedigree)
+    let durable = min(own, transaction.store.writing.durableEnd)
+    let list = record.encode(
+      into: buffer, superseded: superseded, tail: RecordTail(pedigree: info.pedigree, undurable: own - durable))
     _ = try draft.append(buffer.bytes)
     let chain = try draft.finish(
       number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,

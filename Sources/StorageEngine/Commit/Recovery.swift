@@ -36,7 +36,7 @@ struct Recovery {
     }
     if let slot, slot.durableEnd > chain.end { throw .damaged(what: "frame", offset: chain.end) }
     let hold = try LockFile(disk: disk, folder: folder).look().hold
-    let promise = DurablePromise(hold, for: file)
+    let promise = DurablePromise(hold, for: file, hasSlot: slot != nil)
     if try promise?.isBroken(behind: chain, in: file) == true { throw .damaged(what: "frame", offset: chain.end) }
     let newest = chain.offset == 0 ? CommitRecord.beginning(of: file.header) : try file.record(at: chain.offset)
     let head = try newest.head(in: file)
@@ -88,6 +88,9 @@ struct Recovery {
     guard let last = try file.lastNonzero(in: chain.end..<limit) else { return }
     let garbage = chain.end..<min(limit, FrameHeader.end(behind: last))
     let whole = try FrameSurvey.wholeFrames(of: file, in: garbage, after: chain.number)
+    guard !whole.contains(where: { $0.notedEnd(in: file) ?? 0 > chain.end }) else {
+      throw .damaged(what: "frame", offset: chain.end)
+    }
     report.cutBytes = garbage.length
     do throws(StorageError) {
       report.keptAside = try keepAside(garbage, of: file, number: chain.number, isWanted: !whole.isEmpty)

@@ -105,6 +105,8 @@ final class Writer: @unchecked Sendable {
 
   // MARK: For who looks on
 
+  /// Where that which is durable ends now.
+  var durableEnd: FileOffset { monitor.withLock { shared.durableEnd } }
   var holdsLock: Bool { isLocking.load(ordering: .acquiring) }
   var isTurnTaken: Bool { monitor.withLock { shared.queue.turns.isTaken } }
   /// How many wait for the turn.

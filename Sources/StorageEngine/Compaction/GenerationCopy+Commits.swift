@@ -27,7 +27,9 @@ extension GenerationCopy {
     record.links.names = namesRoot
 
     let buffer = ByteBuffer()
-    record.encode(into: buffer, superseded: state.orphans.sorted(), pedigree: try pedigree(of: commit))
+    // The copy gets the data's name once all of it is durable, so a frame of it proves all before it.
+    let tail = RecordTail(pedigree: try pedigree(of: commit), undurable: 0)
+    record.encode(into: buffer, superseded: state.orphans.sorted(), tail: tail)
     _ = try draft.append(buffer.bytes)
     let newChain = try draft.finish(
       number: commit.number, after: chain, changesEnd: changesEnd, nodesEnd: nodesEnd,

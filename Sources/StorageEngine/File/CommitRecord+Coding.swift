@@ -4,7 +4,7 @@ extension CommitRecord {
   /// Appends the record, with the distances of superseded entries from the frame's beginning, in ascending order. Tells where
   /// in the buffer their list begins.
   @discardableResult
-  func encode(into buffer: ByteBuffer, superseded: [UInt64], pedigree: Pedigree? = nil) -> Int {
+  func encode(into buffer: ByteBuffer, superseded: [UInt64], tail: RecordTail = RecordTail()) -> Int {
     buffer.append(byte: CommitRecord.currentVersion)
     buffer.append(varint: number)
     buffer.append(origin)
@@ -51,7 +51,7 @@ extension CommitRecord {
       buffer.append(varint: distance &- last)
       last = distance
     }
-    pedigree?.encode(into: buffer)
+    tail.encode(into: buffer)
     return list
   }
 
@@ -154,7 +154,7 @@ extension CommitRecord {
     let supersededCount = try reader.varint()
     let descent = CommitDescent(
       number: number, identity: identity, flags: flags, undoes: undoes, firstParent: first?.number ?? 0,
-      secondParent: second?.number ?? 0, pedigree: try Pedigree(behind: supersededCount, &reader))
+      secondParent: second?.number ?? 0, pedigree: try RecordTail(behind: supersededCount, &reader).pedigree)
     return (descent, previous)
   }
 

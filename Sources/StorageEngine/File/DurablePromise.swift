@@ -1,8 +1,9 @@
-/// What the lock file says of a session that was killed: up to where it had told somebody that its commits are durable.
+/// What the lock file says of the last session: up to where it had told somebody that its commits are durable.
 ///
-/// A session that ends in good order notes its end in a slot. One that is killed leaves its last hold in the lock file, which was
-/// written after the sync of what it speaks of. So where the frames end before that, something was lost that was safe: damage,
-/// and no commit that was cut off while it was written. What lies behind it was promised to nobody.
+/// A session that ends in good order notes its end in a slot, and where there is a whole slot, that one counts. A session that is
+/// killed leaves its last hold in the lock file, which was written after the sync of what it speaks of. So where the frames end
+/// before that, something was lost that was safe: damage, and no commit that was cut off while it was written. What lies behind it
+/// was promised to nobody, unless a whole frame there notes that it was durable (`FrameSurvey.notedEnd`).
 struct DurablePromise {
   /// All bytes before this were durable.
   let end: FileOffset
@@ -10,14 +11,20 @@ struct DurablePromise {
   /// written may have been made before the promise.
   let isOwn: Bool
 
-  /// Nil where the lock file says nothing of the file: it was let go of, or is another session's or another generation's.
-  init?(_ hold: LockHold?, for file: DataFile) {
-    guard let hold, hold.processIdentifier != 0, hold.generation == file.header.identity.generation,
-      let session = file.sessions.first(where: { $0.session == hold.session })
-    else { return nil }
+  /// Nil if the lock file says nothing of the file: it is another session's or another generation's, or it was let go of.
+  ///
+  /// - Parameter hasSlot: whether the file has a whole slot. If it has none, a hold that was let go of counts too; and the session
+  ///   block may be lost with the slots.
+  init?(_ hold: LockHold?, for file: DataFile, hasSlot: Bool) {
+    guard let hold, hold.processIdentifier != 0 || !hasSlot, hold.generation == file.header.identity.generation else {
+      return nil
+    }
+    let sessions = file.sessions
+    let session = sessions.first { $0.session == hold.session }
+    guard session != nil || (sessions.isEmpty && !hasSlot) else { return nil }
     end = hold.durableEnd
     // The number of a device may be another one after a restart.
-    isOwn = session.file.inode == file.identity.inode
+    isOwn = session.map { $0.file.inode == file.identity.inode } ?? true
   }
 
   /// Whether something is missing behind a place where the whole frames end: all of a promise for this file; in a copy, which may be

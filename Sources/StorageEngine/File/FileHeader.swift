@@ -83,6 +83,17 @@ struct FileHeader: Hashable, Sendable {
     guard firstNumber > 0 else { throw .damaged(what: "identity page", offset: 0) }
   }
 
+  /// Reads the header of the data in a folder. Where nothing of it is left, and what lies beside it shows that there was a store,
+  /// the page is damaged.
+  init(reading file: any DiskFile, of folder: String, on disk: any Disk) throws(StorageError) {
+    do {
+      try self.init(reading: file, path: folder)
+    } catch {
+      guard case .notAStore = error, FileStore.trace(at: folder, disk: disk) != nil else { throw error }
+      throw .damaged(what: "identity page", offset: 0)
+    }
+  }
+
   init(identity: StoreIdentity, seed: UInt64, firstNumber: UInt64 = 1) {
     self.identity = identity
     self.seed = UInt32(truncatingIfNeeded: seed)

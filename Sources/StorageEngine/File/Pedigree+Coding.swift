@@ -1,7 +1,45 @@
-extension Pedigree {
-  private static let form: UInt8 = 1
+/// What a record says behind its list of superseded entries, where the first programs read no further.
+struct RecordTail: Sendable {
+  var pedigree: Pedigree?
+  /// How many bytes right before the frame were not durable yet when it was written; nil if the record does not say.
+  var undurable: UInt64?
+
+  private static let noPedigree: UInt8 = 0
+  private static let undurableTag: UInt8 = 1
+
+  init(pedigree: Pedigree? = nil, undurable: UInt64? = nil) {
+    self.pedigree = pedigree
+    self.undurable = undurable
+  }
 
   func encode(into buffer: ByteBuffer) {
+    if let pedigree { pedigree.encode(into: buffer) }
+    guard let undurable else { return }
+    if pedigree == nil { buffer.append(byte: Self.noPedigree) }
+    buffer.append(byte: Self.undurableTag)
+    buffer.append(varint: undurable)
+  }
+
+  /// Reads past the list of superseded entries. The fields are in ascending order of their tags, and a later program may have
+  /// added some: those end what is read.
+  init(behind superseded: UInt64, _ reader: inout ByteReader) throws(StorageError) {
+    guard UInt64(reader.remaining) > superseded else { return }
+    for _ in 0..<superseded { _ = try reader.varint() }
+    guard reader.remaining > 0 else { return }
+    switch try reader.byte() {
+    case Self.noPedigree: break
+    case Pedigree.form: pedigree = try Pedigree(&reader)
+    default: return
+    }
+    guard reader.remaining > 0, try reader.byte() == Self.undurableTag else { return }
+    undurable = try reader.varint()
+  }
+}
+
+extension Pedigree {
+  fileprivate static let form: UInt8 = 1
+
+  fileprivate func encode(into buffer: ByteBuffer) {
     buffer.append(byte: Self.form)
     buffer.append(varint: parents.map { UInt64($0.count) + 1 } ?? 0)
     for parent in parents ?? [] { buffer.append(identity: parent) }
@@ -16,16 +54,8 @@ extension Pedigree {
     }
   }
 
-  /// What lies behind a list of superseded entries; nil where there is nothing.
-  init?(behind superseded: UInt64, _ reader: inout ByteReader) throws(StorageError) {
-    guard UInt64(reader.remaining) > superseded else { return nil }
-    for _ in 0..<superseded { _ = try reader.varint() }
-    try self.init(&reader)
-  }
-
-  /// Nil where there is none, or one of a later form.
-  fileprivate init?(_ reader: inout ByteReader) throws(StorageError) {
-    guard reader.remaining > 0, try reader.byte() == Self.form else { return nil }
+  /// Reads what follows the form.
+  fileprivate init(_ reader: inout ByteReader) throws(StorageError) {
     self.init()
     let parentCount = try reader.varint()
     if parentCount > 0 { parents = try reader.identities(parentCount - 1) }
@@ -61,16 +91,18 @@ extension ByteReader {
 }
 
 extension DataFile {
-  /// What lies behind the list of superseded entries of a commit's record; nil where there is nothing.
-  func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
+  /// What lies behind the list of superseded entries of a commit's record.
+  func tail(of commit: CommitRecord) throws(StorageError) -> RecordTail {
     let list = commit.links.superseded
-    guard UInt64(list.length) > list.count else { return nil }
+    guard UInt64(list.length) > list.count else { return RecordTail() }
     let bytes = try bytes(at: list.offset, count: list.length, what: "commit record")
     return try bytes.withUnsafeBytes { bytes throws(StorageError) in
       var reader = ByteReader(bytes, what: "commit record", offset: list.offset)
-      return try Pedigree(behind: list.count, &reader)
+      return try RecordTail(behind: list.count, &reader)
     }
   }
+
+  func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? { try tail(of: commit).pedigree }
 
   /// The commits that one was made on, as whom they are known everywhere; `pedigree`: the commit's own.
   func parents(of commit: CommitRecord, _ pedigree: Pedigree?) throws(StorageError) -> [CommitIdentity] {

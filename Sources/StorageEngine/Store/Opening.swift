@@ -3,8 +3,8 @@ struct Opening {
   let file: DataFile
   /// Frames beyond this are not looked at: a living writer's durable end, or the file's size.
   let limit: FileOffset
-  /// What the lock file says of a session that was killed.
-  var promise: DurablePromise?
+  /// What a writer that is gone has left in the lock file.
+  var left: LockHold?
 
   struct Result {
     var chain: ChainEnd
@@ -66,28 +66,50 @@ struct Opening {
   private func follow(from start: ChainEnd, best: Slot?, slot: Slot?, damage: StorageError?) throws(StorageError)
     -> Result
   {
+    let scanner = FrameScanner(file: file)
     var chain = start
-    let adopted = try FrameScanner(file: file).advance(&chain, limit: limit, verifiesHash: true)
+    var adopted = try scanner.advance(&chain, limit: limit, verifiesHash: true)
     var damage = damage
-    let hasUnknownFrames = try FrameScanner(file: file).hasUnknownFrame(behind: chain, limit: limit)
+    let hasUnknownFrames = try scanner.hasUnknownFrame(behind: chain, limit: limit)
     if let best, !hasUnknownFrames, chain.end < best.durableEnd, chain.end < limit {
       damage = damage ?? .damaged(what: "frame", offset: chain.end)
     } else if damage != nil, let best, chain.end >= best.durableEnd {
       // The other way led beyond what the slot knew, through whole frames: only the slot was wrong.
       damage = nil
     }
+    while !hasUnknownFrames, try isLossNoted(behind: chain, hasSlot: slot != nil) {
+      // A writer that has begun meanwhile may have written what was not there yet.
+      let more = try scanner.advance(&chain, limit: limit, verifiesHash: true)
+      adopted += more
+      guard more == 0 else { continue }
+      damage = damage ?? .damaged(what: "frame", offset: chain.end)
+      break
+    }
     // Only a copy begins with another number than 1, and a copy has its commits before it has the store's name.
     if chain.offset == 0, file.header.firstNumber > 1 {
       damage = damage ?? .damaged(what: "first frame", offset: FileLayout.firstFrame)
     }
     var isPromiseBroken = false
-    if let promise, !hasUnknownFrames { isPromiseBroken = try promise.isBroken(behind: chain, in: file) }
+    if let promise = DurablePromise(left, for: file, hasSlot: best != nil), !hasUnknownFrames {
+      isPromiseBroken = try promise.isBroken(behind: chain, in: file)
+    }
     if isPromiseBroken { damage = damage ?? .damaged(what: "frame", offset: chain.end) }
     let newest = try newest(of: &chain, &damage)
     return Result(
       chain: chain, newest: newest, slot: slot, adoptedCommits: adopted, damage: damage,
       isPromiseBroken: isPromiseBroken, hasUnknownFrames: hasUnknownFrames)
   }
+
+  /// Whether a whole frame behind a place notes that what should lie there was durable. If a slot is right, a tail of zeros costs
+  /// only a look at its beginning: what damage leaves of small frames is seen there, and the next writer looks at all of it.
+  private func isLossNoted(behind chain: ChainEnd, hasSlot: Bool) throws(StorageError) -> Bool {
+    guard chain.end < limit else { return false }
+    let near = chain.end..<(hasSlot ? min(limit, chain.end + Self.nearTail) : limit)
+    guard try file.lastNonzero(in: near) != nil else { return false }
+    return try FrameSurvey.notedEnd(of: file, in: chain.end..<limit) > chain.end
+  }
+
+  private static let nearTail: UInt64 = 64 << 10
 
   /// The newest commit whose record, and that of its head, can be read. Where that is not the last one, `chain` goes back to it
   /// and `damage` is set: what is before the damage can be read.

@@ -27,7 +27,7 @@ enum Reading {
     }
     let opened: any DiskFile
     if let handle { opened = handle } else { opened = try openForReading(disk, folder) }
-    return try open(opened, folder, options, counters, limit, left, reason)
+    return try open(opened, disk, folder, options, counters, limit, left, reason)
   }
 
   /// Opens the data file as far as it is durable, by what the lock file says.
@@ -53,18 +53,17 @@ enum Reading {
   }
 
   private static func open(
-    _ handle: any DiskFile, _ folder: String, _ options: StoreOptions, _ counters: Counters, _ limit: FileOffset?,
-    _ left: LockHold?, _ knownReason: String?
+    _ handle: any DiskFile, _ disk: any Disk, _ folder: String, _ options: StoreOptions, _ counters: Counters,
+    _ limit: FileOffset?, _ left: LockHold?, _ knownReason: String?
   ) throws(StorageError) -> Opened {
     var reason = knownReason
-    let header = try FileHeader(reading: handle, path: folder)
+    let header = try FileHeader(reading: handle, of: folder, on: disk)
     if header.optionalFeatures != 0 { reason = reason ?? "it has features that this program does not know" }
     let file = try DataFile(
       file: handle, header: header, readsMapped: options.readsMapped, counters: counters)
     let end = try engineCall { () throws(DiskError) in try handle.status.end }
     file.extend(to: end)
-    let promise = DurablePromise(left, for: file)
-    let result = try Opening(file: file, limit: min(limit ?? end, end), promise: promise).run()
+    let result = try Opening(file: file, limit: min(limit ?? end, end), left: left).run()
     if let damage = result.damage { reason = "\(damage)" }
     if result.hasUnknownFrames { reason = reason ?? FrameScanner.unknownFrames }
     let state = try Publication.State(file: file, newest: result.newest, chain: result.chain)

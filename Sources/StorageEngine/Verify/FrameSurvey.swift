@@ -40,15 +40,20 @@ struct FrameSurvey: Sendable {
   }
 
   /// Looks at all bytes from the first frame's place, or another one where a frame must begin, up to `limit`. What is not whole
-  /// behind `promised` is what somebody was about to write: the survey ends there. `progress` gets the bytes done, and ends the
-  /// survey by returning false.
+  /// behind `promised`, and behind what whole frames note as durable, is what somebody was about to write: the survey ends there.
+  /// `progress` gets the bytes done, and ends the survey by returning false.
   init(
     of file: DataFile, from start: FileOffset = FileLayout.firstFrame, limit: FileOffset,
     promised: FileOffset = .unreachable,
     progress: (UInt64) -> Bool
   ) throws(StorageError) {
     self.init(of: file, from: start, limit: limit)
-    while let found = try frame(near: end), end < promised || follows(found) {
+    var promised = promised
+    while let found = try frame(near: end) {
+      if end >= promised && !follows(found) {
+        promised = try Self.notedEnd(of: file, in: end..<limit)
+        if end >= promised { break }
+      }
       if found.offset > end { gaps.append(end..<found.offset) }
       frames.append(found)
       end = found.end
@@ -82,6 +87,11 @@ struct FrameSurvey: Sendable {
       position = found.isWhole ? found.end : found.offset + 8
     }
     return frames
+  }
+
+  /// Up to where the file was durable, as the whole frames in a range note it; 0 if none does.
+  static func notedEnd(of file: DataFile, in range: Range<FileOffset>) throws(StorageError) -> FileOffset {
+    try wholeFrames(of: file, in: range).lazy.compactMap { $0.notedEnd(in: file) }.max() ?? 0
   }
 
   /// `the whole commit #5`, `the whole commits #5 to #9`; of commits in the order of the file.
@@ -159,6 +169,14 @@ struct FrameSurvey: Sendable {
 }
 
 extension FrameSurvey.Frame {
+  /// Up to where the file was durable when the frame was written; nil if its record does not say.
+  func notedEnd(in file: DataFile) -> FileOffset? {
+    guard let record = try? file.record(at: offset), let undurable = try? file.tail(of: record).undurable,
+      undurable <= offset.bytes
+    else { return nil }
+    return offset - undurable
+  }
+
   /// Whether a frame found behind damage can be of this chain: a stale one, left over in a tail, has a number that
   /// was given anew, or refers to a frame before the damage that is not the last.
   fileprivate func fits(after last: FrameSurvey.Frame?, _ gap: FileOffset) -> Bool {

@@ -20,7 +20,7 @@ struct RawStore: Sendable {
     var header: FileHeader
     var findings: [VerifyFinding] = []
     do {
-      header = try FileHeader(reading: file, path: path)
+      header = try FileHeader(reading: file, of: path, on: disk)
     } catch {
       if case .newerFormat = error { throw error }
       guard let recovered = try HeaderRecovery(file: file, size: fileEnd.bytes).header() else { throw error }
@@ -36,20 +36,20 @@ struct RawStore: Sendable {
     isBeingWritten = isHeld
     self.file.extend(to: fileEnd)
     tolerantFile = file
-    let promise = DurablePromise(hold, for: self.file)
+    let slots = try Opening(file: self.file, limit: fileEnd).readSlots()
+    let promise = DurablePromise(hold, for: self.file, hasSlot: !slots.isEmpty)
     // The writer may have another file open, where somebody has replaced the one that it had.
     end = isHeld ? promise.flatMap { $0.isOwn && $0.end <= fileEnd ? $0.end : nil } ?? fileEnd : fileEnd
-    self.promise = try RawStore.promise(self.file, promise, end: end)
+    // A living writer may have written a slot since, which speaks of frames behind those that are looked at.
+    let slot = slots.first { [end] in $0.durableEnd <= end || end == fileEnd }
+    self.promise = try RawStore.promise(self.file, promise, slot, end: end)
   }
 
   private static func promise(
-    _ file: DataFile, _ promise: DurablePromise?, end: FileOffset
+    _ file: DataFile, _ promise: DurablePromise?, _ slot: Slot?, end: FileOffset
   ) throws(StorageError) -> (end: FileOffset, number: UInt64?, by: String)? {
-    let opening = Opening(file: file, limit: end)
-    // A living writer may have written a slot since, which speaks of frames behind those that are looked at.
-    let slot = try opening.readSlots().first { $0.durableEnd <= end || end == file.end }
     if let promise, promise.end > slot?.durableEnd ?? 0 {
-      let chain = try? opening.run().chain
+      let chain = try? Opening(file: file, limit: end).run().chain
       let isBroken =
         try chain.map { chain throws(StorageError) in try promise.isBroken(behind: chain, in: file) } ?? false
       if promise.isOwn || isBroken { return (promise.end, nil, "the lock file") }

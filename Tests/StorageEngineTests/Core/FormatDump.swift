@@ -286,6 +286,9 @@ struct FormatDump {
       _ = varint("deleted")
     }
     for _ in 0..<varint("superseded entries") { _ = varint("distance") }
+    field(1, "no pedigree")
+    field(1, "tag: bytes before the frame that were not durable yet")
+    _ = varint("so many")
   }
 
   // MARK: Back again
