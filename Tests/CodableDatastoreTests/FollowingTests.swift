@@ -172,24 +172,65 @@ struct FollowingTests {
     try publication.beginFollowing(at: before) { Watch() }
     publication.notice {
       after
-    } changes: { _, _, _, _ in
+    } changes: { _, _, _ in
       throw Refusal()
     }
     await #expect(throws: Refusal.self) { try await buffer.next() }
     publication.notice {
       throw Refusal()
-    } changes: { _, _, _, _ in
+    } changes: { _, _, _ in
       []
     }
     await #expect(throws: Refusal.self) { try await buffer.next() }
     for _ in 0..<2 {
       publication.notice {
         after
-      } changes: { old, _, new, datastore in
+      } changes: { old, new, datastore in
         try ChangeWalk(from: old, to: new, datastore: datastore).all()
       }
     }
     #expect(buffer.takeAll().map(\.commit) == [2])
+  }
+
+  @Test(
+    "of changes that nobody reads no more wait than the limit; the iteration says once what was missed, and goes on")
+  func unread() async throws {
+    let place = TemporaryPlace()
+    var configuration = StoreConfiguration()
+    configuration.waitingChangesLimit = 50_000
+    let disk = try DiskPersistence(readWriteURL: place.url, configuration: configuration)
+    let books = BookFormat.datastore(disk)
+    try await books.persist(Book(id: 0, title: "first"))
+    var changes = try await books.observe().makeAsyncIterator()
+    var live = books.live().makeAsyncIterator()
+    #expect(try await live.next()?.count == 1)
+    // Of one commit all is told, however much it is.
+    try await disk.perform { for book in Book.numbered(1...400) { try await books.persist(book) } }
+    #expect(try await changes.next()?.id == 1)
+    for round in 0..<400 { try await books.persist(Book(id: 1000, title: "round \(round)")) }
+    let error = await #expect(throws: ChangesMissed.self) { try await changes.next() }
+    #expect(error?.datastore == "Books" && error?.first == 2)
+    let last = try #require(error?.last.rawValue)
+    let newest = try #require(try await disk.head?.id.rawValue)
+    #expect(last > 200 && last < newest)
+    var titles: [String] = []
+    for _ in last..<newest {
+      if case .updated(1000, _, let book) = try await changes.next() { titles.append(book.title) }
+    }
+    #expect(titles == (Int(last) - 2..<400).map { "round \($0)" })
+    let shown = try #require(try await live.next())
+    #expect(shown == (try await books.load(...).all()))
+  }
+
+  @Test("a persistence that only reads can be told to read without a mapping")
+  func unmappedReader() async throws {
+    let place = TemporaryPlace()
+    try await BookFormat.datastore(try DiskPersistence(readWriteURL: place.url)).persist(Book(id: 1, title: "A"))
+    let reader = DiskPersistence(readOnlyURL: place.url, readsThroughMapping: false)
+    #expect(reader._store.connection.configuration.readsThroughMapping == false)
+    let books = BookFormat.ReadOnlyDatastore.readOnlyJSONStore(
+      persistence: reader, migrations: [.first: { try $0.decode(Book.self, from: $1) }])
+    #expect(try await books.load(1)?.title == "A")
   }
 
   @Test("what a commit changed is told without being copied, and in the order of the commits, failures among them")

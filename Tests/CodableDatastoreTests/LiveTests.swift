@@ -279,6 +279,30 @@ struct LiveTests {
     #expect(ids.filter { $0 % 2 == 0 } == Array(stride(from: 2, through: 40, by: 2)))
   }
 
+  @Test("an observer hears of what another process committed before it compacted the observer's own commits away")
+  func othersAfterCompaction() async throws {
+    let place = TemporaryPlace()
+    let here = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    let there = otherProcess(place)
+    let (ours, theirs) = (here.core.store.connection, there.core.store.connection)
+    try await here.persist(Book(id: 0, title: "first"))
+    let events = try await here.observe(includingOtherProcesses: true)
+    for number in stride(from: 1, to: 20, by: 4) {
+      try await here.persist(Book(id: number, title: "here"))
+      try ours.storeForWriting().releaseLock()
+      for other in 1...3 { try await there.persist(Book(id: number + other, title: "there")) }
+      let engine = try theirs.storeForWriting()
+      _ = try engine.compact(.last(1)) { _ in true }
+      engine.releaseLock()
+    }
+    var ids: [Int] = []
+    for try await event in events {
+      ids.append(event.id)
+      if ids.count == 20 { break }
+    }
+    #expect(ids.sorted() == Array(1...20))
+  }
+
   @Test("a process that has not written for a while lets another one write")
   func idleTime() async throws {
     let place = TemporaryPlace()

@@ -9,11 +9,14 @@ enum ChildTask {
   case open(path: String)
   /// Commits for ever, printing a line for each promise.
   case write(path: String)
+  /// Writes records with keys of some length in one transaction; prints the seconds and the bytes of memory that it took.
+  case fill(path: String, keyLength: Int)
 
   init?(_ arguments: [String]) {
     switch (arguments.first, arguments.count) {
     case ("open-one", 2): self = .open(path: arguments[1])
     case ("write-on", 2): self = .write(path: arguments[1])
+    case ("fill", 3): self = .fill(path: arguments[1], keyLength: Int(arguments[2]) ?? 0)
     default: return nil
     }
   }
@@ -22,6 +25,7 @@ enum ChildTask {
     switch self {
     case .open(let path): ["open-one", path]
     case .write(let path): ["write-on", path]
+    case .fill(let path, let keyLength): ["fill", path, "\(keyLength)"]
     }
   }
 
@@ -29,6 +33,7 @@ enum ChildTask {
     switch self {
     case .open(let path): try Self.openOne(path)
     case .write(let path): try Self.writeOn(path)
+    case .fill(let path, let keyLength): try Self.fill(path, keyLength)
     }
   }
 
@@ -47,6 +52,22 @@ enum ChildTask {
       try contender.insert(work.nextInsert())
       tell("written")
     }
+  }
+
+  private static func fill(_ path: String, _ keyLength: Int) throws {
+    let records = TreeName(Array("records".utf8))
+    let took = try time {
+      let store = try FileStore.create(at: path, options: StoreOptions())
+      try store.write { transaction throws(StorageError) in
+        try transaction.createTree(records, kind: .records)
+        for number in 0..<min(200_000, 200_000_000 / keyLength) {
+          let text = Array(String(1_000_000 + number).utf8)
+          _ = try transaction.put(text + [UInt8](repeating: 97, count: max(0, keyLength - text.count)), text, in: records)
+        }
+      }.get()
+      try store.close()
+    }
+    tell("\(took) \(residentBytes())")
   }
 
   private static func tell(_ line: String) {

@@ -7,6 +7,7 @@ struct Growth {
   private let commits = 1_000
 
   func run(_ results: inout Results) throws {
+    try memory(&results)
     for (count, goal) in [(10_000, "≤ 7 KB"), (100_000, "≤ 11 KB"), (1_000_000, "≤ 14 KB")] {
       let path = "\(folder)/\(count)"
       try makeFolder(path)
@@ -20,6 +21,16 @@ struct Growth {
         "bytes a single-record commit adds at \(count) records: update of the record and both indexes",
         "\(fixed(updated)) KB", goal: goal)
       try contender.store.close()
+    }
+  }
+
+  /// In processes of their own, whose memory is that of the transaction.
+  private func memory(_ results: inout Results) throws {
+    for keyLength in [30, 209, 609, 16_000] {
+      let took = try ChildTask.fill(path: "\(folder)/keys-\(keyLength)", keyLength: keyLength).answer()
+      results.add(
+        "\(min(200_000, 200_000_000 / keyLength)) records with keys of \(keyLength) bytes in one transaction: memory of the process",
+        "\(fixed(took[1] / 1e6)) MB", goal: "≤ 64 MB")
     }
   }
 

@@ -71,20 +71,13 @@ struct StoreCopy {
   }
 
   private func copy() throws {
-    guard try disk.status(target) == nil else { throw StorageError.alreadyExists(path: target) }
-    let parent = URL(filePath: target).deletingLastPathComponent()
-    try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
-    let unfinished = target + ".unfinished"
-    try? FileManager.default.removeItem(atPath: unfinished)
+    let draft = try StoreDraft(at: target, on: disk)
     do {
-      try disk.makeDirectory(unfinished)
-      try copyData(to: unfinished + "/data")
-      try disk.syncDirectory(unfinished)
-      try check(unfinished)
-      try disk.rename(unfinished, to: target)
-      try disk.syncDirectory(parent.path(percentEncoded: false))
+      try copyData(to: draft.workPath + "/data")
+      try check(draft.workPath)
+      try draft.finish()
     } catch {
-      try? FileManager.default.removeItem(atPath: unfinished)
+      draft.cancel()
       throw error
     }
   }

@@ -21,3 +21,21 @@ public struct UnreadableChangeError: LocalizedError, Sendable {
     "The change of \(identifier) in \(datastore) by commit \(commit) cannot be read: \(DecodingPath.sentence(for: underlying))"
   }
 }
+
+/// Changes that an observer did not read in time: so many waited for it that they were dropped, as
+/// ``StoreConfiguration/waitingChangesLimit`` says. The changes after them come when the iterator is asked again.
+///
+/// What the observer keeps may be read anew, or brought up to date by the store's `changes(from:to:)`.
+public struct ChangesMissed: LocalizedError, Hashable, Sendable {
+  /// The datastore.
+  public var datastore: DatastoreKey
+  /// The first commit of which a change was dropped.
+  public var first: Commit.Number
+  /// The last one.
+  public var last: Commit.Number
+
+  /// One sentence for a person.
+  public var errorDescription: String? {
+    "The changes of \(datastore) by commits \(first) to \(last) were not read in time and were dropped."
+  }
+}

@@ -43,6 +43,7 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     private let live: LiveInstances
     private var buffer: ChangeBuffer?
     private var result: LiveResult<Format>
+    private let empty: LiveResult<Format>
     /// Changes up to this commit are in what was read at the beginning.
     private var newest: UInt64 = 0
 
@@ -51,6 +52,7 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
       result = LiveResult(
         order: live.core.identifiers.order, isIncluded: live.isIncluded, areInIncreasingOrder: live.areInIncreasingOrder
       )
+      empty = result
     }
 
     mutating func next() async throws -> [Instance]? {
@@ -58,9 +60,13 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
       guard let buffer else { return try await begin() }
       // A state of the past has one result.
       if live.core.view != nil { return nil }
-      while let first = try await buffer.next() {
-        let changes = ([first] + buffer.takeAll()).filter { $0.commit > newest }
-        if try await live.apply(changes, to: &result) { return result.instances }
+      do {
+        while let first = try await buffer.next() {
+          let changes = ([first] + buffer.takeAll()).filter { $0.commit > newest }
+          if try await live.apply(changes, to: &result) { return result.instances }
+        }
+      } catch is ChangesMissed {
+        return try await begin()
       }
       try Task.checkCancellation()
       return nil
@@ -69,8 +75,12 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     /// Listens first and reads then, so that no change falls between.
     private mutating func begin() async throws -> [Instance] {
       let core = live.core
-      let buffer = ChangeBuffer(hearsOtherProcesses: true)
-      if core.view == nil {
+      let isNew = buffer == nil
+      let buffer =
+        buffer
+        ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configuration.waitingChangesLimit)
+      result = empty
+      if isNew, core.view == nil {
         try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
         core.store.connection.publication.add(buffer, for: core.key)
       }

@@ -34,11 +34,15 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
       // A state of the past has one answer.
       if live.query.core.view != nil { return nil }
       self.answer = nil
-      while let changes = try await waiting.next(of: buffer) {
-        if try await live.update(&answer, with: changes) {
-          self.answer = answer
-          return answer.instances
+      do {
+        while let changes = try await waiting.next(of: buffer) {
+          if try await live.update(&answer, with: changes) {
+            self.answer = answer
+            return answer.instances
+          }
         }
+      } catch is ChangesMissed {
+        return try await begin()
       }
       self.answer = answer
       try Task.checkCancellation()
@@ -49,7 +53,9 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
     private mutating func begin() async throws -> [Instance] {
       let core = live.query.core
       try live.query.check()
-      let buffer = self.buffer ?? ChangeBuffer(hearsOtherProcesses: true)
+      let buffer =
+        self.buffer
+        ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configuration.waitingChangesLimit)
       if self.buffer == nil, core.view == nil {
         try core.store.connection.followOtherProcesses(forWriter: !core.store.isReadOnly)
         core.store.connection.publication.add(buffer, for: core.key)

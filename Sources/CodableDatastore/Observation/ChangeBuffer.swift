@@ -13,17 +13,43 @@ final class ChangeBuffer: Sendable {
     /// The first batch that was not taken, and how many of its changes were.
     private var first = 0
     private var taken = 0
+    /// About how many bytes the batches take.
+    private var bytes = 0
+    /// What was dropped before the first batch.
+    private var missed: ChangesMissed?
 
     private enum Batch {
       case changes([StoredChange])
       case failure(any Error)
     }
 
-    mutating func append(_ changes: [StoredChange]) { batches.append(.changes(changes)) }
+    /// Changes that come at once are always kept: they are in memory already, and whoever reads in time must get them.
+    mutating func append(_ changes: [StoredChange], limit: Int) {
+      let count = changes.reduce(0) { $0 + $1.byteCount }
+      if bytes + count > limit { drop() }
+      bytes += count
+      batches.append(.changes(changes))
+    }
 
-    mutating func append(_ error: any Error) { batches.append(.failure(error)) }
+    mutating func append(_ error: any Error, limit: Int) {
+      if bytes + StoredChange.bytesBesideRecords > limit { drop() }
+      bytes += StoredChange.bytesBesideRecords
+      batches.append(.failure(error))
+    }
+
+    /// Drops all that waits, and notes of which commits it was.
+    private mutating func drop() {
+      for case .changes(let changes) in batches[first...] {
+        guard let first = changes.first, let last = changes.last else { continue }
+        missed = ChangesMissed(
+          datastore: DatastoreKey(first.datastore), first: missed?.first ?? Commit.Number(first.commit),
+          last: Commit.Number(last.commit))
+      }
+      (batches, first, taken, bytes) = ([], 0, 0, 0)
+    }
 
     mutating func takeFirst() -> News? {
+      if let missed = self.missed.take() { return .failure(missed) }
       guard first < batches.count else { return nil }
       switch batches[first] {
       case .failure(let error):
@@ -40,6 +66,7 @@ final class ChangeBuffer: Sendable {
     /// The changes up to the next failure.
     mutating func takeChanges() -> [StoredChange] {
       var all: [StoredChange] = []
+      if missed != nil { return all }
       while first < batches.count, case .changes(let changes) = batches[first] {
         if all.isEmpty, taken == 0 { all = changes } else { all += changes[taken...] }
         dropFirst()
@@ -53,6 +80,7 @@ final class ChangeBuffer: Sendable {
       if first == batches.count {
         batches = []
         first = 0
+        bytes = 0
       } else if first > 1024, first * 2 > batches.count {
         batches.removeFirst(first)
         first = 0
@@ -62,8 +90,14 @@ final class ChangeBuffer: Sendable {
   /// Which changes are wanted; nil: all.
   private let isWanted: (@Sendable (StoredChange) -> Bool)?
   let hearsOtherProcesses: Bool
+  /// How many bytes of changes may wait.
+  private let limit: Int
 
-  init(hearsOtherProcesses: Bool = false, isWanted: (@Sendable (StoredChange) -> Bool)? = nil) {
+  init(
+    hearsOtherProcesses: Bool = false, limit: Int = StoreConfiguration().waitingChangesLimit,
+    isWanted: (@Sendable (StoredChange) -> Bool)? = nil
+  ) {
+    self.limit = limit
     self.hearsOtherProcesses = hearsOtherProcesses
     self.isWanted = isWanted
   }
@@ -73,11 +107,11 @@ final class ChangeBuffer: Sendable {
 
   func append(_ changes: [StoredChange]) {
     let wanted = if let isWanted { changes.filter(isWanted) } else { changes }
-    if !wanted.isEmpty { add { $0.append(wanted) } }
+    if !wanted.isEmpty { add { $0.append(wanted, limit: limit) } }
   }
 
   /// Has the observer hear why changes could not be read.
-  func fail(_ error: any Error) { add { $0.append(error) } }
+  func fail(_ error: any Error) { add { $0.append(error, limit: limit) } }
 
   private func add(_ append: (inout State) -> Void) {
     let (waiting, first) = state.withLock { state in

@@ -37,7 +37,9 @@ extension DatastoreCore {
       let wanted = try key(of: identifier)
       isWanted = { $0.key == wanted }
     }
-    let buffer = ChangeBuffer(hearsOtherProcesses: includingOtherProcesses, isWanted: isWanted)
+    let buffer = ChangeBuffer(
+      hearsOtherProcesses: includingOtherProcesses, limit: store.connection.configuration.waitingChangesLimit,
+      isWanted: isWanted)
     store.connection.publication.add(buffer, for: key)
     return ObservedChanges(core: self, buffer: buffer)
   }

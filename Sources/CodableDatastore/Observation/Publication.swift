@@ -13,6 +13,10 @@ struct StoredChange: Sendable {
   /// The record before, and after; bytes as the store holds them.
   var old: Bytes?
   var new: Bytes?
+
+  /// About how many bytes it takes.
+  var byteCount: Int { Self.bytesBesideRecords + key.count + (old?.count ?? 0) + (new?.count ?? 0) }
+  static let bytesBesideRecords = 256
 }
 
 /// Tells observers of changes: after they are durable, in the order of the commits.
@@ -27,9 +31,20 @@ final class Publication: Sendable {
     var newest: PendingCommit?
     /// The newest commit that this process made.
     var newestOwn: UInt64 = 0
+    /// The state that it made, until what others committed after it is told. It is kept only while they are followed, because it keeps
+    /// its file, from which another process may have compacted it away.
+    var ownState: View?
+    var followsOthers = false
     /// Commits of this process that are newer than what others' changes were told up to; kept on a server alone.
     var own: Set<UInt64> = []
     var keepsOwn = false
+
+    /// Notes a commit of this process.
+    mutating func noteOwn(_ number: UInt64, _ view: View?) {
+      if number >= newestOwn, followsOthers { ownState = view }
+      newestOwn = max(newestOwn, number)
+      if keepsOwn { own.insert(number) }
+    }
   }
 
   /// What is known of other processes' commits. Held while they are read, so that each is told once.
@@ -64,10 +79,9 @@ final class Publication: Sendable {
     for index in changes.indices { changes[index].commit = number }
     let byDatastore = Publication.byDatastore(changes)
     return state.withLock { state in
-      if let pending { state.newest = pending }
-      if pending != nil {
-        state.newestOwn = max(state.newestOwn, number)
-        if state.keepsOwn { state.own.insert(number) }
+      if let pending {
+        state.newest = pending
+        state.noteOwn(number, pending.view)
       }
       if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
       // Without anything of its own to wait for, a transaction still is durable only when what it read is.
@@ -87,7 +101,7 @@ final class Publication: Sendable {
     var changes: [StoredChange] = []
     defer {
       // Also where its changes cannot be read: what came before it is told.
-      append(changes, number: number)
+      append(changes, new)
       publish(upTo: number)
     }
     for datastore in observedDatastores {
@@ -110,11 +124,11 @@ final class Publication: Sendable {
     for observer in state.withLock({ $0.observers[datastore] ?? [] }) { observer.buffer?.fail(error) }
   }
 
-  private func append(_ changes: [StoredChange], number: UInt64) {
+  private func append(_ changes: [StoredChange], _ view: View) {
+    let number = view.commit.number
     let byDatastore = Publication.byDatastore(changes)
     state.withLock { state in
-      state.newestOwn = max(state.newestOwn, number)
-      if state.keepsOwn { state.own.insert(number) }
+      state.noteOwn(number, view)
       if !byDatastore.isEmpty { state.waiting.append((number, byDatastore)) }
     }
   }
@@ -136,35 +150,42 @@ final class Publication: Sendable {
       guard following.watch == nil else { return }
       following.watch = watch
       following.lastSeen = view
+      state.withLock { state in
+        state.followsOthers = true
+        state.ownState = state.newest?.view
+      }
     }
   }
 
-  /// Tells what came since the newest state that was told of, if it was not this process that brought it.
+  /// Tells what came since the newest state that was told of, if it was not this process that brought it: the difference between the
+  /// two states, whatever has become of the commits between them.
   ///
   /// Where it cannot be read those who listen hear why, and all of it again the next time: none of it is passed over.
   ///
   /// - Parameters:
   ///   - view: Takes the newest state.
-  ///   - changes: Reads what lies between a commit, or nil for the state told of last, and the newest state.
+  ///   - changes: Reads the difference between the state that was told of last and the newest one.
   func notice(
     _ view: () throws -> View,
-    changes: (_ old: View, _ newestOwn: UInt64, _ new: View, _ datastore: String) throws -> [StoredChange]
+    changes: (_ told: View, _ new: View, _ datastore: String) throws -> [StoredChange]
   ) {
     let listeners = state.withLock { state in
       state.observers.map { ($0, $1.compactMap(\.buffer).filter(\.hearsOtherProcesses)) }.filter { !$1.isEmpty }
     }
     do {
       try following.withLock { following in
-        guard let lastSeen = following.lastSeen else { return }
+        guard var told = following.lastSeen else { return }
         let view = try view()
-        let newestOwn = newestOwn
+        // Asked for after the view: what it holds of this process's own commits is noted by now, and was told.
+        if let own = state.withLock({ $0.ownState }), own.commit.number > told.commit.number { told = own }
         let number = view.commit.number
-        guard number > lastSeen.commit.number, number > newestOwn else { return }
-        let found = try listeners.map { datastore, buffers in
-          (buffers, try changes(lastSeen, newestOwn, view, datastore))
+        guard number >= told.commit.number else { return }
+        if number > told.commit.number {
+          let found = try listeners.map { datastore, buffers in (buffers, try changes(told, view, datastore)) }
+          for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
         }
-        for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
         following.lastSeen = view
+        state.withLock { if let own = $0.ownState, own.commit.number <= number { $0.ownState = nil } }
       }
     } catch {
       for (_, buffers) in listeners { for buffer in buffers { buffer.fail(error) } }

@@ -54,12 +54,8 @@ extension StoreConnection {
     }
     publication.notice {
       try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
-    } changes: { lastSeen, newestOwn, new, datastore in
-      // What this process wrote since was told already.
-      let old =
-        newestOwn > lastSeen.commit.number
-        ? try throwingStoreErrors { () throws(StorageError) in try store.view(at: newestOwn) } : lastSeen
-      return try ChangeWalk(from: old, to: new, datastore: datastore).all()
+    } changes: { told, new, datastore in
+      try ChangeWalk(from: told, to: new, datastore: datastore).all()
     }
   }
 }

@@ -10,4 +10,15 @@ extension DiskPersistence {
   public nonisolated var damage: String? {
     get throws { try _store.model()?.damage }
   }
+
+  /// What opening found, and what has failed in the background since, as sentences: damage, bytes that were cut off, a retention that
+  /// cannot be carried out. Empty if nothing is to be reported.
+  ///
+  /// If ``StoreConfiguration/retention`` cannot be carried out, as on a full disk, it is tried again after 1, 2, 4 … minutes, at most a
+  /// day; the report says why until an attempt succeeds.
+  ///
+  /// - Throws: ``StoreError`` if the store cannot be opened.
+  public nonisolated var openingReport: [String] {
+    get throws { try _store.model()?.openingReport ?? [] }
+  }
 }

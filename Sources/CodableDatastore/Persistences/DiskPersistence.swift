@@ -58,6 +58,18 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
     _store = _StoreHandle(connection: .to(readOnlyURL), isReadOnly: true)
   }
 
+  /// A persistence that only reads, with a say in how the store's file is read.
+  ///
+  /// - Parameters:
+  ///   - readOnlyURL: Where the store lies.
+  ///   - readsThroughMapping: As ``StoreConfiguration/readsThroughMapping``. Where the location is in use in this process already, it
+  ///     takes effect when the store is opened next.
+  public init(readOnlyURL: URL, readsThroughMapping: Bool) where AccessMode == ReadOnly {
+    let connection = StoreConnection.to(readOnlyURL)
+    connection.configuration.readsThroughMapping = readsThroughMapping
+    _store = _StoreHandle(connection: connection, isReadOnly: true)
+  }
+
   /// Runs a transaction; programs call `perform` instead.
   ///
   /// - Throws: What the closure throws, unchanged.

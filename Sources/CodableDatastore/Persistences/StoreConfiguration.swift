@@ -29,6 +29,12 @@ public struct StoreConfiguration: Hashable, Sendable {
   /// that has it mapped, let each read be a call: what cannot be read is an error then.
   public var readsThroughMapping = true
 
+  /// How many bytes of changes may wait for an observer that does not read them; 64 MiB, unless it is told otherwise.
+  ///
+  /// Beyond that what waits is dropped, and the iteration throws ``ChangesMissed`` once in its place. A live result reads everything
+  /// anew instead.
+  public var waitingChangesLimit = 64 << 20
+
   /// What becomes of a folder that the original library wrote and that lies where the store shall be.
   public var oldFolders = OldFolderPolicy.refuse
 

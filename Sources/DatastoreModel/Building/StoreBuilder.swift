@@ -1,8 +1,3 @@
-#if canImport(Darwin)
-  import Darwin
-#else
-  import Glibc
-#endif
 package import StorageEngine
 
 /// Builds a new store commit by commit from what another kind of store holds: records and index entries as they are,
@@ -22,26 +17,30 @@ package final class StoreBuilder {
   package static let keyLimit = Limits.key
   package static let textLimit = Limits.text
 
-  /// Nil where the store is built in memory.
-  private let place: (path: String, workPath: String)?
+  /// Nil if the store is built in memory.
+  private let draft: StoreDraft?
   private let engine: FileStore
   private var transaction: (any WriteTransaction)?
   private var last: PendingCommit?
 
-  /// Makes an empty store beside `path`; throws `ModelError.refused` where something lies there already.
-  package init(at path: String, program: String, author: String = "") throws(ModelError) {
-    let disk = SystemDisk()
-    if (try? disk.status(path)) ?? nil != nil { throw .refused(reason: "\(path) is there already") }
-    let workPath = "\(path).unfinished-\(String(disk.randomNumber(), radix: 16))"
-    place = (path, workPath)
-    engine = try onStorage { () throws(StorageError) in
-      try FileStore.create(at: workPath, options: StoreOptions(program: program, author: author), disk: disk)
+  /// Makes an empty store where `path` shall lead; throws if something lies there already.
+  package init(
+    at path: String, program: String, author: String = "", disk: any Disk = SystemDisk()
+  ) throws(ModelError) {
+    let draft = try onStorage { () throws(StorageError) in try StoreDraft(at: path, on: disk) }
+    self.draft = draft
+    do {
+      engine = try FileStore.create(
+        at: draft.workPath, options: StoreOptions(program: program, author: author), disk: disk)
+    } catch {
+      draft.cancel()
+      throw ModelError(error)
     }
   }
 
   /// Builds a store in memory, which is `store` once it is finished.
   package init(inMemoryFor program: String) {
-    place = nil
+    draft = nil
     engine = FileStore.memory(options: StoreOptions(program: program))
   }
 
@@ -77,12 +76,10 @@ package final class StoreBuilder {
   /// Makes everything durable and gives the store its name.
   package func finish() throws(ModelError) {
     try onStorage { () throws(StorageError) in try last?.wait() }
-    guard let place else { return }
-    try onStorage { () throws(StorageError) in try engine.close() }
-    do throws(DiskError) {
-      try SystemDisk().rename(place.workPath, to: place.path)
-    } catch {
-      throw .storage("\(place.path) cannot be made: \(error.operation) failed with error \(error.code)", kind: .failed)
+    guard let draft else { return }
+    try onStorage { () throws(StorageError) in
+      try engine.close()
+      try draft.finish()
     }
   }
 
@@ -91,10 +88,7 @@ package final class StoreBuilder {
     transaction?.cancel()
     transaction = nil
     try? engine.close()
-    guard let workPath = place?.workPath else { return }
-    let disk = SystemDisk()
-    for name in (try? disk.list(workPath)) ?? [] { try? disk.unlink("\(workPath)/\(name)") }
-    rmdir(workPath)
+    draft?.cancel()
   }
 
   private func current() throws(ModelError) -> any WriteTransaction {

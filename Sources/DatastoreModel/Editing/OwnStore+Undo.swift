@@ -41,9 +41,15 @@ extension OwnStore {
     return isDone ? number : nil
   }
 
-  /// The commit whose roots take back `commit`, if the head has still the state that it made.
+  /// The commit whose roots take back `commit`, if the head has still the state that it made. Throws `refused` for a squashed commit.
   private func parentRestoredByUndo(of commit: CommitNumber, head: CommitNumber) throws(ModelError) -> CommitNumber? {
     let target = try commitRecord(commit)
+    // Its changes are those of all commits that were squashed into it, which nobody means by its number.
+    guard !target.flags.contains(.squashed) else {
+      throw .refused(
+        reason: "\(commit) holds the changes of commits that a compaction squashed into it, so it cannot be undone alone; "
+          + "restore an older commit instead, if one is kept")
+    }
     guard let parent = target.parents.first, target.parents.count == 1 else { return nil }
     let (present, then) = (try ownView(at: head), try ownView(at: commit))
     return try present.hasSameState(as: then) ? CommitNumber(parent) : nil

@@ -102,6 +102,8 @@ package final class OwnStore: EditableStore {
     return report.damage == nil ? nil : report.notes.first
   }
 
+  package var nextPruning: Int64? { engine.pruningFailure?.nextAttempt }
+
   package var head: any ReadableView { view(engine.head) }
 
   package func refresh() throws(ModelError) -> any ReadableView {

@@ -19,6 +19,8 @@ package protocol ReadableStore: AnyObject, Sendable {
   /// Calls `change` from another thread whenever a newer commit, another writer, or another activity may be there.
   /// Never polls. Ends when the token is let go.
   func follow(_ change: @escaping @Sendable () -> Void) throws(ModelError) -> any Sendable & AnyObject
+  /// When the history is tried to be shortened again, in nanoseconds since 1970, if the store's retention could not be carried out.
+  var nextPruning: Int64? { get }
   /// Whether the store is a server's, and those who follow it have lost that and not found it again. They hear of both.
   var isAway: Bool { get }
   /// The state as of a commit.
@@ -61,6 +63,7 @@ extension ReadableStore {
   package func releaseMemory() {}
 
   package var isAway: Bool { false }
+  package var nextPruning: Int64? { nil }
 
   /// Where every commit was made on one other.
   package func commitPage(

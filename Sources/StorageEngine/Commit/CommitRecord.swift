@@ -116,6 +116,8 @@ package struct ChangeCounts: Sendable, Hashable {
 package struct CommitInfo: Sendable {
   /// Nanoseconds since 1970; nil: now. Never earlier than the parents' in the end.
   package var date: Int64?
+  /// The clock of the commit's writer, if it was made elsewhere: in nanoseconds since 1970. Nil: the date, or now.
+  package var clock: Int64?
   /// What was done, for people. Programs make it of names and identifiers of any length, so a text of more than `Limits.text` bytes
   /// is shortened as the commit is written.
   package var action: String

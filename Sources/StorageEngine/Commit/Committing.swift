@@ -43,7 +43,8 @@ struct Committing {
     record.origin = info.identity?.origin ?? transaction.origin
     record.originNumber = info.identity?.number ?? number
     record.parents = parents.map(\.number)
-    record.date = date(after: parents)
+    let clock = info.clock ?? info.date ?? transaction.store.disk.now()
+    record.date = parents.reduce(info.date ?? clock) { max($0, $1.date) }
     record.program = info.program ?? transaction.store.options.program
     record.author = info.author ?? transaction.store.options.author
     record.action = info.writtenAction
@@ -61,8 +62,9 @@ struct Committing {
     let buffer = ByteBuffer(capacity: 1024)
     let superseded = transaction.state.pointee.superseded.sorted()
     let durable = min(own, transaction.store.writing.durableEnd)
-    let list = record.encode(
-      into: buffer, superseded: superseded, tail: RecordTail(pedigree: info.pedigree, undurable: own - durable))
+    let tail = RecordTail(
+      pedigree: info.pedigree, undurable: own - durable, clock: clock < record.date ? clock : nil)
+    let list = record.encode(into: buffer, superseded: superseded, tail: tail)
     _ = try draft.append(buffer.bytes)
     let chain = try draft.finish(
       number: number, after: transaction.beginning.chain, changesEnd: changesEnd, nodesEnd: nodesEnd,
@@ -194,12 +196,6 @@ struct Committing {
   private func checkFeatures() throws(StorageError) {
     guard info.identity != nil || info.pedigree != nil, !file.header.has(.commitsOfOthers) else { return }
     throw .readOnly(reason: "it is not ready yet for commits of other stores")
-  }
-
-  private func date(after parents: [CommitRecord]) -> Int64 {
-    var date = info.date ?? transaction.store.disk.now()
-    for parent in parents { date = max(date, parent.date) }
-    return date
   }
 
   private func checkTexts() throws(StorageError) {

@@ -71,6 +71,7 @@ extension FileTransaction {
         Result { () throws(StorageError) in
           try locked { () throws(StorageError) in
             let treeIndex = try existing(name, kind: .records, probe)
+            try boundMemory(of: treeIndex)
             return try withProbe(key, probe) { probe throws(StorageError) in try putIfNew(key, value, treeIndex, probe)
             }
           }
@@ -118,6 +119,7 @@ extension FileTransaction {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: .records, probe)
+      try boundMemory(of: treeIndex)
       return try withProbe(key, probe) { probe throws(StorageError) in
         var replaced: EntryReference?
         var primary = TreeEditor.none
@@ -188,6 +190,7 @@ extension FileTransaction {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: .records, probe)
+      try boundMemory(of: treeIndex)
       let result = key.withUnsafeBytes { key in
         Result { () throws(StorageError) in
           try wholly { () throws(StorageError) in
@@ -274,6 +277,7 @@ extension FileTransaction {
     if case .served = payload { throw .wrongTree(name, reason: "a file cannot refer to a record of a server") }
     return try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: .entries, probe)
+      try boundMemory(of: treeIndex)
       return try withProbe(key, probe) { probe throws(StorageError) in
         // The path is copied at once: to look first would cost every new payload a second descent. Of a tree that the
         // transaction has not changed yet a copy that nobody needs is given up again.
@@ -300,6 +304,7 @@ extension FileTransaction {
     try check(keyLength: key.count)
     return try locked { () throws(StorageError) in
       let treeIndex = try existing(name, kind: .entries, probe)
+      try boundMemory(of: treeIndex)
       let probe = probe ?? .bytes(key)
       return try probe.withProbe { probe throws(StorageError) in
         try wholly { () throws(StorageError) in

@@ -3,27 +3,45 @@ extension FileTransaction {
   /// takes the memory of its last nodes only.
   ///
   /// Nodes that change again are written again, and their first form is dead: call it every few thousand keys, for keys that come in
-  /// order. It does nothing where more than a MiB of nodes is new, and nothing where none is.
+  /// order. It does nothing if no node is new.
   package func settle(_ name: TreeName) throws(StorageError) {
-    try locked { () throws(StorageError) in
-      let treeIndex = try existing(name)
-      let root = state.pointee.trees[treeIndex].primary.root
-      guard let fresh = root.fresh, case let count = fresh.freshLength, count <= ChangeEntry.largeValue else { return }
-      try wholly { () throws(StorageError) in
-        try draft.beginNodes(of: state.pointee.trees[treeIndex].entry.identifier, count: count)
+    try locked { () throws(StorageError) in try settle(existing(name)) }
+  }
+
+  private func settle(_ treeIndex: Int) throws(StorageError) {
+    try wholly { () throws(StorageError) in
+      let identifier = state.pointee.trees[treeIndex].entry.identifier
+      var written: UInt64 = 0
+      func write(_ node: FreshNode, _ count: UInt64, _ length: Int) throws(StorageError) -> NodePointer {
+        try draft.beginNodes(of: identifier, count: length)
         var writer = NodeWriter(draft: draft, file: file)
-        state.pointee.trees[treeIndex].primary.settle(as: try writer.write(root))
-        state.pointee.trees[treeIndex].settledBytes += writer.nodeBytes
-        guard writer.nodeBytes == UInt64(count) else { throw .damaged(what: "tree node", offset: draft.position) }
-        try draft.spill()
+        let pointer = try writer.write(
+          TreeRoot(pointer: NodePointer(offset: 0, length: 0, check: 0, count: count), fresh: node))
+        guard writer.nodeBytes == UInt64(length) else { throw .damaged(what: "tree node", offset: draft.position) }
+        written += writer.nodeBytes
+        return pointer
       }
+      try state.pointee.trees[treeIndex].primary.settle(limit: ChangeEntry.largeValue, in: file, write: write)
+      try state.pointee.trees[treeIndex].gone.settle(limit: ChangeEntry.largeValue, in: file, write: write)
+      state.pointee.trees[treeIndex].settledBytes += written
+      if written > 0 { try draft.spill() }
     }
+  }
+
+  /// How much memory the new nodes of a transaction may take, in bytes.
+  private static let mostFreshBytes = 32 << 20
+
+  /// Writes the new nodes of a tree where they take more memory than its share, whatever the order of the keys.
+  @inline(__always)
+  func boundMemory(of treeIndex: Int) throws(StorageError) {
+    let fresh = state.pointee.trees[treeIndex].primary.freshBytes + state.pointee.trees[treeIndex].gone.freshBytes
+    if fresh > Self.mostFreshBytes / state.pointee.trees.count { try settle(treeIndex) }
   }
 }
 
 extension FreshNode {
   /// Bytes of the node and of all fresh nodes below it.
-  fileprivate var freshLength: Int {
+  var freshLength: Int {
     var length = length
     var next = 0
     while let (index, child) = children.first(from: next) {

@@ -261,7 +261,7 @@ extension FileTransaction {
       store.writing.append(
         new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
       finish(willWait: info.durability == .durable, abandons: false)
-      return PendingCommit(number: new.newest.number, writer: store.writing)
+      return PendingCommit(new, writer: store.writing)
     }
   }
 }
@@ -270,28 +270,31 @@ extension FileTransaction {
 package struct PendingCommit: Sendable {
   package let number: UInt64
   /// Nil where it is durable already, as all are on a server.
-  private let writer: Writer?
+  private let appended: (state: Publication.State, writer: Writer)?
 
-  init(number: UInt64, writer: Writer) {
-    self.number = number
-    self.writer = writer
+  init(_ state: Publication.State, writer: Writer) {
+    number = state.newest.number
+    appended = (state, writer)
   }
 
   /// One that is durable.
   package init(durable number: UInt64) {
     self.number = number
-    writer = nil
+    appended = nil
   }
+
+  /// The state that the commit made, which this process can read already; nil on a server.
+  package var view: View? { appended.map { View(commit: $0.state.newest, file: $0.state.file) } }
 
   /// Returns when the commit is durable, holding no thread meanwhile, and runs where its caller does. Commits that wait at
   /// once share one sync.
   package nonisolated(nonsending) func durable() async throws(StorageError) {
-    try await writer?.untilDurable(number)
+    try await appended?.writer.untilDurable(number)
   }
 
   /// Returns when the commit is durable; the thread syncs itself, or waits for one that does.
-  package func wait() throws(StorageError) { try writer?.waitUntilDurable(number) }
+  package func wait() throws(StorageError) { try appended?.writer.waitUntilDurable(number) }
 
   /// As `wait`, without giving others that write at this moment the time to share the sync.
-  func waitAtOnce() throws(StorageError) { try writer?.waitUntilDurable(number, gathers: false) }
+  func waitAtOnce() throws(StorageError) { try appended?.writer.waitUntilDurable(number, gathers: false) }
 }

@@ -189,7 +189,7 @@ extension Writer {
   /// Tells other processes what this one is busy with; nil: nothing any more. It is only for show, so failing is harmless.
   func setActivity(_ bytes: [UInt8]?) {
     guard holdsLock, let due = activity.withLock({ $0.due(bytes, at: disk.now()) }) else { return }
-    try? ActivityFile(disk: disk, folder: folder).write(due, session: session)
+    try? NoteFile.activity(disk, folder).write(due, number: session)
   }
 
   /// Makes everything durable, notes the end, and lets go of the lock.

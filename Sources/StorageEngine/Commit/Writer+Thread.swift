@@ -49,6 +49,12 @@ extension Writer {
   /// Says what is to be done each time that nobody has committed for a while. It is called on the writer's thread and must be quick.
   func setIdleWork(_ work: @escaping @Sendable () -> Void) { monitor.withLock { shared.idleWork = work } }
 
+  /// Does the idle work again after so many nanoseconds without a commit.
+  func repeatIdleWork(after pause: Int64) {
+    monitor.withLock { shared.idlePause = pause }
+    wakeThread(always: true)
+  }
+
   /// Runs jobs, leads tasks that sleep, and does what is due after idleness.
   private func work(untilIdle: Bool = false) {
     monitor.lock()
@@ -83,9 +89,8 @@ extension Writer {
     // of files that are not the store's any more protect nothing.
     guard shared.queue.failure == nil || isReplaced, shared.lock != nil || shared.queue.hasPending else {
       shared.isThreadResting = true
-      _ = monitor.waitForBell()
-      shared.isThreadResting = false
-      return false
+      defer { shared.isThreadResting = false }
+      return !monitor.waitForBell(nanoseconds: shared.queue.failure == nil ? shared.idlePause : nil)
     }
     let appended = shared.queue.appended
     let idleTime = Int64(min(max(0.001, options.idleSeconds), 1e9) * 1e9)
@@ -95,6 +100,7 @@ extension Writer {
   /// Makes collated commits durable, has the store do its part, and lets go of the writer's lock, which notes the end in a slot.
   /// Called with the monitor held, and lets go of it meanwhile.
   private func doIdleWork() {
+    shared.idlePause = nil
     if shared.queue.hasPending, shared.queue.beginSync() { syncHoldingMonitor() }
     let isSound = shared.queue.failure == nil
     let idleWork = isSound ? shared.idleWork : nil

@@ -66,6 +66,8 @@ final class Writer: @unchecked Sendable {
     var isThreadResting = false
     /// What the store does after idleness.
     var idleWork: (@Sendable () -> Void)?
+    /// After how many nanoseconds it does that again though nobody has committed; nil: only after the next commit.
+    var idlePause: Int64?
     /// What the slot says that was written last.
     var slotSequence: UInt64 = 0
     var slotEnd: FileOffset

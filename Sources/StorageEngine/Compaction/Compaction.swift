@@ -66,7 +66,10 @@ extension FileStore {
       let report = try writing.zeros.besideOthers { () throws(StorageError) in
         try compactOnce(retention, keepsMore, feature, progress)
       }
-      if let report { return report }
+      if let report {
+        clearPruningFailure()
+        return report
+      }
     }
     throw .busy(what: "names were moved while the history was being compacted")
   }
@@ -105,7 +108,7 @@ extension FileStore {
     return try body()
   }
 
-  private var compactionPath: String { path + "/data.compact" }
+  var compactionPath: String { path + "/data.compact" }
 
   /// Nil where a name was given, meanwhile, to a commit that is not kept.
   private func compactOnce(

@@ -28,7 +28,7 @@ extension GenerationCopy {
 
     let buffer = ByteBuffer()
     // The copy gets the data's name once all of it is durable, so a frame of it proves all before it.
-    let tail = RecordTail(pedigree: try pedigree(of: commit), undurable: 0)
+    let tail = RecordTail(pedigree: try pedigree(of: commit), undurable: 0, clock: try source.tail(of: commit).clock)
     record.encode(into: buffer, superseded: state.orphans.sorted(), tail: tail)
     _ = try draft.append(buffer.bytes)
     let newChain = try draft.finish(

@@ -36,8 +36,8 @@ struct KeptCommits {
       }
     case .younger(let age):
       let limit = now.subtractingReportingOverflow(age).partialValue
-      try walk(from: state.head, along: \.ancestry) { record in
-        guard record.date >= limit else { return false }
+      try walk(from: state.head, along: \.ancestry) { record throws(StorageError) in
+        guard try state.file.clock(of: record) >= limit else { return false }
         keep(record)
         return true
       }
@@ -56,10 +56,11 @@ struct KeptCommits {
   }
 
   private func walk(
-    from start: CommitRecord, along lineage: KeyPath<CommitLinks, Lineage>, _ visit: (CommitRecord) -> Bool
+    from start: CommitRecord, along lineage: KeyPath<CommitLinks, Lineage>,
+    _ visit: (CommitRecord) throws(StorageError) -> Bool
   ) throws(StorageError) {
     var record = start
-    while visit(record) {
+    while try visit(record) {
       if isCancelled() { throw .cancelled }
       guard let previous = record.links[keyPath: lineage].previous else { return }
       let next = try state.file.record(previous)

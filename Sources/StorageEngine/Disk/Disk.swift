@@ -31,6 +31,8 @@ package protocol Disk: Sendable {
   func removeDirectory(_ path: String) throws(DiskError)
   /// Makes the names in a directory durable.
   func syncDirectory(_ path: String) throws(DiskError)
+  /// How many bytes this process may still write to the file system of a path; nil if the disk cannot tell.
+  func freeBytes(at path: String) throws(DiskError) -> UInt64?
   /// Calls `change` after each change of the file's contents, of its name, or of its directory entry, from a thread of
   /// the disk's own, until the token is let go. Several changes may be told as one. It never polls.
   func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch
@@ -42,6 +44,7 @@ package protocol Disk: Sendable {
 
 extension Disk {
   package func identity(_ path: String) throws(DiskError) -> FileIdentity? { try status(path)?.identity }
+  package func freeBytes(at path: String) throws(DiskError) -> UInt64? { nil }
 
   /// Opens the file that has a name, and that still has it when it is open. One that lost it in between may be freed by whoever
   /// had it open and did not see that it was being opened; one that has it when it is open is not.

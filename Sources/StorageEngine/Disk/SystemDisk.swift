@@ -110,6 +110,12 @@ package struct SystemDisk: Disk {
     try calling("fsync", path) { _ in fsync(descriptor) }
   }
 
+  package func freeBytes(at path: String) throws(DiskError) -> UInt64? {
+    var found = statvfs()
+    _ = try calling("statvfs", path) { statvfs($0, &found) }
+    return UInt64(found.f_bavail).multipliedReportingOverflow(by: UInt64(found.f_frsize)).partialValue
+  }
+
   package func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
     try startWatch(path, change)
   }

@@ -6,18 +6,28 @@ struct RecordTail: Sendable {
 
   private static let noPedigree: UInt8 = 0
   private static let undurableTag: UInt8 = 1
+  private static let clockTag: UInt8 = 2
 
-  init(pedigree: Pedigree? = nil, undurable: UInt64? = nil) {
+  /// The writer's own clock, in nanoseconds since 1970, if the commit's date is a parent's and later; nil if it is the date.
+  var clock: Int64?
+
+  init(pedigree: Pedigree? = nil, undurable: UInt64? = nil, clock: Int64? = nil) {
     self.pedigree = pedigree
     self.undurable = undurable
+    self.clock = clock
   }
 
   func encode(into buffer: ByteBuffer) {
     if let pedigree { pedigree.encode(into: buffer) }
-    guard let undurable else { return }
-    if pedigree == nil { buffer.append(byte: Self.noPedigree) }
-    buffer.append(byte: Self.undurableTag)
-    buffer.append(varint: undurable)
+    if pedigree == nil, undurable != nil || clock != nil { buffer.append(byte: Self.noPedigree) }
+    if let undurable {
+      buffer.append(byte: Self.undurableTag)
+      buffer.append(varint: undurable)
+    }
+    if let clock {
+      buffer.append(byte: Self.clockTag)
+      buffer.append(clock)
+    }
   }
 
   /// Reads past the list of superseded entries. The fields are in ascending order of their tags, and a later program may have
@@ -31,8 +41,13 @@ struct RecordTail: Sendable {
     case Pedigree.form: pedigree = try Pedigree(&reader)
     default: return
     }
-    guard reader.remaining > 0, try reader.byte() == Self.undurableTag else { return }
-    undurable = try reader.varint()
+    while reader.remaining > 0 {
+      switch try reader.byte() {
+      case Self.undurableTag: undurable = try reader.varint()
+      case Self.clockTag: clock = try reader.fixed()
+      default: return
+      }
+    }
   }
 }
 
@@ -100,6 +115,16 @@ extension DataFile {
       var reader = ByteReader(bytes, what: "commit record", offset: list.offset)
       return try RecordTail(behind: list.count, &reader)
     }
+  }
+
+  /// The clock of a commit's writer, in nanoseconds since 1970. It is the date, unless that is a parent's date: a clock may have been
+  /// behind that one's. Reads the record again in that case only.
+  func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
+    // The parent that a date was taken from may be one that was squashed.
+    guard commit.flags.contains(.squashed) || commit.links.parents.contains(where: { $0.date == commit.date }) else {
+      return commit.date
+    }
+    return min(try tail(of: commit).clock ?? commit.date, commit.date)
   }
 
   func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? { try tail(of: commit).pedigree }

@@ -15,6 +15,8 @@ package protocol Engine: AnyObject, Sendable {
   var openingReport: OpeningReport { get }
   /// Why the store cannot be written, or nil where it can.
   var readOnlyReason: String? { get }
+  /// Why the store could not be pruned by its own policy, if the last attempt failed.
+  var pruningFailure: PruningFailure? { get }
   /// Whether it is asked over a network: a call may take a round trip, and transactions do not wait for each other.
   var isServed: Bool { get }
   /// Work done since opening.
@@ -44,6 +46,8 @@ package protocol Engine: AnyObject, Sendable {
   func ancestor(of number: UInt64, number ancestor: UInt64) throws(StorageError) -> CommitRecord
   /// The newest commit, along first parents from commit `of`, that is not later than a date.
   func ancestor(of number: UInt64, notLaterThan date: Int64) throws(StorageError) -> CommitRecord
+  /// The clock of a commit's writer, in nanoseconds since 1970; its date, unless that had to be a parent's later one.
+  func clock(of commit: CommitRecord) throws(StorageError) -> Int64
   /// What a commit lists of its changes; only where `CommitRecord.listsChanges`.
   func changes(of commit: CommitRecord) throws(StorageError) -> ChangeCursor
   /// The names given to commits, as of the newest commit known here; `head` is not among them.
@@ -116,6 +120,8 @@ package protocol Engine: AnyObject, Sendable {
 
 extension Engine {
   package var isAway: Bool { false }
+  package var pruningFailure: PruningFailure? { nil }
+  package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 { commit.date }
 
   package func forEachDescent(_ visit: (CommitDescent) throws(StorageError) -> Bool) throws(StorageError) {
     try forEachCommit { commit, pedigree throws(StorageError) in try visit(CommitDescent(of: commit, pedigree)) }

@@ -276,52 +276,19 @@ extension FileStore {
     let survey = try FrameSurvey(of: raw.file, limit: raw.end) { done in
       progress(VerifyProgress(phase: .frames, done: done, total: raw.end.bytes))
     }
-    return try SalvageDraft(path: newPath, disk: disk).make(options) { target throws(StorageError) in
+    let draft = try StoreDraft(at: newPath, on: disk)
+    do {
+      let target = try FileStore.create(at: draft.workPath, options: options, disk: disk)
       var salvage = Salvage(source: raw.file, survey: survey, target: target)
       try salvage.run(progress)
       for aside in try KeptAside.all(at: path, on: disk) { try salvage.save(aside) }
       finishing(target)
+      try target.close()
+      try draft.finish()
       return salvage.report
-    }
-  }
-}
-
-/// The store that a salvage writes: it lies in a folder inside its own until it is whole, so that nobody takes what a crash or a
-/// full disk left of it for all that could be saved.
-private struct SalvageDraft {
-  let path: String
-  let disk: any Disk
-  private var folder: String { path + "/data.salvage" }
-
-  init(path: String, disk: any Disk) {
-    self.path = path
-    self.disk = disk
-  }
-
-  func make(
-    _ options: StoreOptions, _ body: (FileStore) throws(StorageError) -> SalvageReport
-  ) throws(StorageError) -> SalvageReport {
-    let creation = Creation(disk: disk, folder: path)
-    try creation.requireNothing()
-    let made = try creation.makeFolder()
-    clear()
-    do {
-      let store = try FileStore.create(at: folder, options: options, disk: disk)
-      let report = try body(store)
-      try store.close()
-      try creation.putInPlace(Reading.dataPath(folder))
-      clear()
-      return report
     } catch {
-      clear()
-      creation.takeAway(made)
+      draft.cancel()
       throw error
     }
-  }
-
-  /// Takes away what this salvage, or an earlier one that did not come to its end, has left.
-  private func clear() {
-    for name in ["data", "data.new", "lock", "activity"] { try? disk.unlink(folder + "/" + name) }
-    try? disk.removeDirectory(folder)
   }
 }

@@ -5,7 +5,7 @@ extension FileStore {
     guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld, let hold = look.hold else {
       return nil
     }
-    return try? ActivityFile(disk: disk, folder: path).read(session: hold.session)
+    return (try? NoteFile.activity(disk, path).read()).flatMap { $0.number == hold.session ? $0.bytes : nil }
   }
 
   /// Says what this writer is busy with (nil: nothing any more). At most ten of them a second reach the file, and what comes sooner
@@ -29,25 +29,30 @@ struct ActivityPace {
   }
 }
 
-/// The file through which a writer tells what it is busy with.
-struct ActivityFile {
-  static let magic: [UInt8] = [0x41, 0x63, 0x74, 0x69, 0x76, 0x65, 0x20, 0x0A]
+/// A small file beside the data through which one process tells others something for people: a number, and bytes under a check.
+struct NoteFile {
   static let headerSize = 24
 
   let disk: any Disk
   let path: String
+  let magic: [UInt8]
 
-  init(disk: any Disk, folder: String) {
-    self.disk = disk
-    path = folder + "/activity"
+  /// What the writer whose session the number is is busy with.
+  static func activity(_ disk: any Disk, _ folder: String) -> NoteFile {
+    NoteFile(disk: disk, path: folder + "/activity", magic: [0x41, 0x63, 0x74, 0x69, 0x76, 0x65, 0x20, 0x0A])
   }
 
-  func write(_ bytes: [UInt8], session: UInt64) throws(StorageError) {
+  /// Why the store could not be pruned, and as the number the time of the next attempt.
+  static func pruning(_ disk: any Disk, _ folder: String) -> NoteFile {
+    NoteFile(disk: disk, path: folder + "/pruning", magic: [0x50, 0x72, 0x75, 0x6E, 0x69, 0x6E, 0x67, 0x0A])
+  }
+
+  func write(_ bytes: [UInt8], number: UInt64) throws(StorageError) {
     try engineCall { () throws(DiskError) in
       let file = try disk.status(path) == nil ? try disk.open(path, .create) : try disk.open(path, .readWriteNoLink)
       let buffer = ByteBuffer()
-      buffer.append(ActivityFile.magic)
-      buffer.append(session)
+      buffer.append(magic)
+      buffer.append(number)
       buffer.append(UInt32(truncatingIfNeeded: bytes.count))
       let check = bytes.withUnsafeBytes { checksum(checksum(0, buffer.bytes), $0) }
       buffer.append(check)
@@ -56,26 +61,23 @@ struct ActivityFile {
     }
   }
 
-  /// What the holder of `session` says; nil where it says nothing.
-  func read(session: UInt64) throws(StorageError) -> [UInt8]? {
+  /// Nil if there is no whole note, or an empty one.
+  func read() throws(StorageError) -> (number: UInt64, bytes: [UInt8])? {
     try engineCall { () throws(DiskError) in
       guard try disk.status(path) != nil else { return nil }
       let file = try disk.open(path, .read)
       let size = try file.status.size
-      guard size >= UInt64(ActivityFile.headerSize), size < 1 << 20 else { return nil }
+      guard size >= UInt64(NoteFile.headerSize), size < 1 << 20 else { return nil }
       let block = MemoryBlock(count: Int(size))
       let count = try file.read(into: block.bytes, at: 0)
       let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count])
-      guard count >= ActivityFile.headerSize, bytes.prefix(8).elementsEqual(ActivityFile.magic),
-        loadInteger(UInt64.self, bytes, at: 8) == session
-      else { return nil }
+      guard count >= NoteFile.headerSize, bytes.prefix(8).elementsEqual(magic) else { return nil }
       let length = Int(loadInteger(UInt32.self, bytes, at: 16))
-      guard length > 0, length <= count - ActivityFile.headerSize else { return nil }
-      let contents = UnsafeRawBufferPointer(
-        rebasing: bytes[ActivityFile.headerSize..<ActivityFile.headerSize + length])
+      guard length > 0, length <= count - NoteFile.headerSize else { return nil }
+      let contents = UnsafeRawBufferPointer(rebasing: bytes[NoteFile.headerSize..<NoteFile.headerSize + length])
       let check = checksum(checksum(0, UnsafeRawBufferPointer(rebasing: bytes[..<20])), contents)
       guard check == loadInteger(UInt32.self, bytes, at: 20) else { return nil }
-      return [UInt8](contents)
+      return (loadInteger(UInt64.self, bytes, at: 8), [UInt8](contents))
     }
   }
 }

@@ -26,6 +26,7 @@ struct Creation {
     do throws(StorageError) {
       let draft = try DraftFile.make(folder + "/data.new", on: disk, patience: patience)
       do throws(StorageError) {
+        StoreDraft.clear(folder, on: disk)
         let result = try body(draft)
         try putInPlace(draft.path)
         // Who writes to the store locks its data, which the draft is now.

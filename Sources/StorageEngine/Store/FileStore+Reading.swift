@@ -114,14 +114,18 @@ extension FileStore {
     return found
   }
 
-  /// The newest commit, along first parents from commit `of`, that is not later than a date.
+  /// The newest commit, along first parents from commit `of`, whose writer's clock was not later than a date.
   package func ancestor(of number: UInt64, notLaterThan date: Int64) throws(StorageError) -> CommitRecord {
     let view = try view(at: number)
     let search = CommitSearch(file: view.file, newest: view.commit)
-    guard let found = try search.ancestor(of: view.commit, where: { $0.date <= date }) else {
+    guard let found = try search.ancestor(of: view.commit, clockedNotLaterThan: date) else {
       throw .noCommitAsOld(date: date)
     }
     return found
+  }
+
+  package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
+    try publication.current.file.clock(of: commit)
   }
 
   /// The changes that a commit's frame holds, in the order in which they were made. A restore by roots has none of its

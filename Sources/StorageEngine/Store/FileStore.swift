@@ -108,8 +108,19 @@ package final class FileStore: Engine {
   /// Which store it is, as of the file that is open now.
   package var identity: StoreIdentity { publication.current.file.header.identity }
 
-  /// What opening and recovery found.
-  package var openingReport: OpeningReport { report.withLock { $0 } }
+  /// What opening and recovery found, and why the store cannot be pruned. Reads a small file.
+  package var openingReport: OpeningReport {
+    var report = report.withLock { $0 }
+    let (now, day) = (disk.now(), Int64(86_400_000_000_000))
+    if let failure = pruningFailure { report.notes.append(failure.sentence(now: now)) }
+    let ahead = publication.current.newest.date.subtractingReportingOverflow(now).partialValue
+    if ahead > day {
+      report.notes.append(
+        "the newest commit is dated \(ahead / day) days after this computer's clock: one of the two clocks is or was wrong; "
+          + "times are looked for by the clocks of the writers, and dates stay at that one until it is reached")
+    }
+    return report
+  }
 
   func note(_ found: OpeningReport) {
     report.withLock { report in
@@ -162,7 +173,7 @@ package final class FileStore: Engine {
     // Pruning is a service: where it fails, the history stays longer than asked for.
     // Also where the lock was let go of after each commit; not where another process writes now.
     if counters.commits.value > 0, writing.holdsLock || writer == nil {
-      try? pruneAtClose()
+      pruneAtClose()
       removeStaleCompaction()
     }
     writing.takeTurnBlocking()

@@ -15,6 +15,12 @@ extension FreshNode {
     withPointer(NodePointer(offset: 0, length: 0, check: 0, count: count)) { replaceFixed(at: index, $0) }
   }
 
+  /// The fresh child below a cell was written, and lies there from now on.
+  func settleChild(at index: Int, as pointer: NodePointer) {
+    withPointer(pointer) { replaceFixed(at: index, $0) }
+    children[index] = nil
+  }
+
   private func withPointer<R>(_ pointer: NodePointer, _ body: (UnsafeRawBufferPointer) -> R) -> R {
     withUnsafeTemporaryAllocation(byteCount: NodePointer.size, alignment: 1) { fixed in
       if let start = fixed.baseAddress { pointer.store(into: start) }

@@ -44,7 +44,9 @@ final class FreshNode: @unchecked Sendable {
     memory.storeBytes(of: level, toByteOffset: 1, as: UInt8.self)
   }
 
-  private static let usualCapacity = 928
+  static let usualCapacity = 928
+  /// About what an entry takes in a node beside its key.
+  static let bytesBesideKey = 32
   /// A key that does not share the prefix makes every cell longer by it; this keeps the node within 64 KiB then.
   private static let longestPrefix = 128
 

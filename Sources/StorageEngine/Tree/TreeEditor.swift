@@ -6,6 +6,8 @@ struct TreeEditor: Sendable {
   let isReferences: Bool
   /// Bytes of stored nodes that the changes took the place of.
   private(set) var replacedNodeBytes: UInt64 = 0
+  /// About how much memory the fresh nodes take, in bytes.
+  private(set) var freshBytes = 0
 
   init(root: TreeRoot, order: TreeOrder, isReferences: Bool) {
     self.root = root
@@ -37,7 +39,10 @@ struct TreeEditor: Sendable {
       Result { () throws(StorageError) in try set(&change, below: top, view, path, file: file, payload: payload) }
     }
     let split = try result.get()
-    if change.isNew { root.pointer.count += 1 }
+    if change.isNew {
+      root.pointer.count += 1
+      freshBytes += key.count + FreshNode.bytesBesideKey
+    }
     if let split {
       guard level < UInt8.max, root.count > split.count else { throw .damaged(what: "tree", offset: 0) }
       let newRoot = FreshNode(form: .inner, level: level + 1)
@@ -64,8 +69,40 @@ struct TreeEditor: Sendable {
     return removed
   }
 
-  /// The fresh nodes have been written, and lie below this pointer.
-  mutating func settle(as pointer: NodePointer) { root = TreeRoot(pointer: pointer) }
+  /// Has fresh nodes written, and lets go of them: the largest subtrees of at most `limit` bytes each. The few nodes above them stay
+  /// fresh, where there are any.
+  ///
+  /// - Parameter write: Writes a node and all fresh ones below it, `length` bytes of them, with `count` entries.
+  mutating func settle(
+    limit: Int, in file: DataFile,
+    write: (_ node: FreshNode, _ count: UInt64, _ length: Int) throws(StorageError) -> NodePointer
+  ) throws(StorageError) {
+    freshBytes = 0
+    guard root.fresh != nil else { return }
+    try makeRootFresh(in: file)
+    guard let top = root.fresh else { return }
+    let length = top.freshLength
+    if length <= limit {
+      root = TreeRoot(pointer: try write(top, root.count, length))
+    } else {
+      try settle(below: top, limit: limit, write: write)
+    }
+  }
+
+  private func settle(
+    below node: FreshNode, limit: Int, write: (FreshNode, UInt64, Int) throws(StorageError) -> NodePointer
+  ) throws(StorageError) {
+    var next = 0
+    while let (index, child) = node.children.first(from: next) {
+      next = index + 1
+      let length = child.freshLength
+      if length <= limit {
+        node.settleChild(at: index, as: try write(child, try node.view.childCount(index), length))
+      } else if let child = node.children.own(at: index)?.takeUnretainedValue() {
+        try settle(below: child, limit: limit, write: write)
+      }
+    }
+  }
 
   // MARK: Setting
 
@@ -125,7 +162,7 @@ struct TreeEditor: Sendable {
   }
 
   /// Puts what is right of a child that was split beside it; `count` entries lie in both.
-  private func insert(
+  private mutating func insert(
     _ split: Split, _ count: UInt64, into node: FreshNode, after cell: Int
   ) throws(StorageError) -> Split? {
     guard count > split.count else { throw try node.view.damage }
@@ -199,7 +236,7 @@ struct TreeEditor: Sendable {
 
   /// Cuts a node that has grown too long in two. Where the last change came at an end, the cut lies there, so that keys
   /// that come in order fill their nodes.
-  private func split(_ node: FreshNode, insertedAt index: Int) throws(StorageError) -> Split? {
+  private mutating func split(_ node: FreshNode, insertedAt index: Int) throws(StorageError) -> Split? {
     guard node.length > NodeView.targetSize else { return nil }
     let view = try node.view
     let isInner = view.form == .inner
@@ -227,6 +264,7 @@ struct TreeEditor: Sendable {
       left.children = node.children.part(0..<cut)
     }
     node.take(left)
+    freshBytes += FreshNode.usualCapacity / 2
     return Split(key: key, right: right, count: count)
   }
 
@@ -307,6 +345,7 @@ struct TreeEditor: Sendable {
   private mutating func makeRootFresh(in file: DataFile) throws(StorageError) {
     if root.fresh == nil {
       root.fresh = try file.freshNode(at: root.pointer)
+      freshBytes += FreshNode.usualCapacity
       dropStoredRoot()
     } else if !isKnownUniquelyReferenced(&root.fresh) {
       root.fresh = root.fresh.map { FreshNode(copying: $0) }
@@ -337,6 +376,7 @@ struct TreeEditor: Sendable {
     // Levels fall by one, so that no damage makes a walk endless.
     guard Int(try copy.view.level) + 1 == Int(view.level) else { throw view.damage }
     replacedNodeBytes += UInt64(pointer.length)
+    freshBytes += copy.capacity
     node.emptyPointer(at: index, count: pointer.count)
     node.children[index] = copy
     return copy

@@ -41,7 +41,7 @@ extension FileStore {
     switch name {
     case "data.compact": "a compaction that is not finished; the next one with the same --keep goes on from there"
     case "data.new": "the beginning of a store or a copy that was not finished; it may be deleted"
-    case "data.salvage": "what a salvage that did not come to its end has left; it may be deleted"
+    case "data.making", "data.salvage": "what a maker that did not come to its end has left; it may be deleted"
     default:
       name.hasPrefix(KeptAside.prefix) ? purpose(ofKeptAside: name, at: path, disk) : nil
     }

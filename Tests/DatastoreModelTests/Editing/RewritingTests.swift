@@ -56,6 +56,24 @@ struct RewritingTests {
     #expect(try store.redoCandidate() == undo)
   }
 
+  @Test("to undo a squashed commit is refused with the reason, with and without a commit before it", arguments: [1, 2])
+  func undoSquashed(kept: Int) throws {
+    let folder = try TemporaryFolder()
+    let store = try open(folder.path + "/a", creates: true)
+    for id in 1...6 { try Cities.write([Cities.document(id)], to: store) }
+    _ = try store.compact(.last(kept), progress: nil)
+    if kept == 2 { try Cities.write([Cities.document(7)], to: store) }
+    let squashed = try #require(
+      store.commits(from: store.head.commit, limit: 9, folded: true).first { $0.isSquashed }?.number)
+    let before = store.head.commit
+    for attempt in [{ _ = try store.undoPreview(of: squashed) }, { _ = try store.undo(squashed, named: "back") }] {
+      let error = #expect(throws: ModelError.self) { try attempt() }
+      #expect(error?.description.contains("\(squashed) holds the changes of commits that a compaction squashed") == true)
+    }
+    #expect(store.head.commit == before)
+    #expect(try store.city(1) == Cities.document(1))
+  }
+
   @Test("a copy has the same state, and one up to a commit ends there")
   func copy() throws {
     let folder = try TemporaryFolder()

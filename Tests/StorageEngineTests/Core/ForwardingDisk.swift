@@ -17,6 +17,7 @@ extension ForwardingDisk {
   func watch(_ path: String, change: @escaping @Sendable () -> Void) throws(DiskError) -> any DiskWatch {
     try base.watch(path, change: change)
   }
+  func freeBytes(at path: String) throws(DiskError) -> UInt64? { try base.freeBytes(at: path) }
   func now() -> Int64 { base.now() }
   func randomNumber() -> UInt64 { base.randomNumber() }
 }

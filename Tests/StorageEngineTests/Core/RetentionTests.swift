@@ -1,3 +1,4 @@
+import Glibc
 import Locks
 import Testing
 
@@ -142,5 +143,141 @@ struct PruningTests {
     untilPruned(again)
     #expect(again.identity.generation == 2)
     try again.close()
+  }
+}
+
+/// A disk with a clock and a number of free bytes that a test sets.
+private final class PlannedDisk: ForwardingDisk {
+  let base: any Disk
+  let clock = Mutex<Int64>(1_000_000_000_000_000_000)
+  let free = Mutex<UInt64?>(nil)
+
+  init(_ base: any Disk) { self.base = base }
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile { try base.open(path, mode) }
+  func now() -> Int64 { clock.withLock { $0 } }
+  func freeBytes(at path: String) throws(DiskError) -> UInt64? { free.withLock { $0 } }
+
+  func pass(minutes: Int64) { clock.withLock { $0 += minutes * 60_000_000_000 } }
+}
+
+@Suite("Pruning that cannot come to its end")
+struct FailedPruningTests {
+  private let hooked: HookedDisk
+  private let disk: PlannedDisk
+
+  init() {
+    hooked = HookedDisk(of: "data.compact")
+    disk = PlannedDisk(hooked)
+  }
+
+  private func open(creates: Bool = false) throws -> FileStore {
+    var options = StoreOptions(retention: .last(2))
+    // So that nothing happens but what a test does.
+    options.idleSeconds = 3600
+    guard creates else { return try FileStore.open(at: "kept", options: options, disk: disk) }
+    let store = try FileStore.create(at: "kept", options: options, disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<20 {
+      try store.change { try $0.put(key(1), [UInt8](repeating: UInt8(number), count: 200_000), in: people) }
+    }
+    return store
+  }
+
+  /// Whether an attempt was begun; returns when it has ended.
+  private func prunes(_ store: FileStore) -> Bool {
+    let hasBegun = store.pruneWhileIdle()
+    while store.schedule.withLock({ $0.isRunning }) { letOthersRun() }
+    return hasBegun
+  }
+
+  @Test(
+    "each failure doubles the pause before the next attempt, up to a day, for all processes, until one comes to its end"
+  )
+  func backoff() throws {
+    let store = try open(creates: true)
+    hooked.hooks.withLock { hooks in
+      hooks.write = { () throws(DiskError) in throw DiskError(operation: "pwrite", path: "data.compact", code: ENOSPC) }
+    }
+    var pause: Int64 = 1
+    for attempt in 1...13 {
+      #expect(prunes(store))
+      let failure = try #require(store.pruningFailure)
+      #expect(failure.nextAttempt == disk.now() + pause * 60_000_000_000)
+      #expect(failure.reason.contains("no room"))
+      #expect(try disk.status("kept/data.compact") == nil)
+      #expect(!prunes(store))
+      store.releaseLock()
+      // Another process, and one that opens the store anew.
+      let other = try open()
+      #expect(!prunes(other))
+      #expect(other.openingReport.notes.last?.contains("the next attempt is in \(pause) min") == true)
+      disk.pass(minutes: pause)
+      pause = attempt < 11 ? pause * 2 : 1440
+    }
+    hooked.hooks.withLock { $0.write = {} }
+    #expect(prunes(try open()))
+    #expect(try open().identity.generation == 2)
+    #expect(store.pruningFailure == nil && store.openingReport == OpeningReport())
+    #expect(try disk.status("kept/pruning") == nil)
+  }
+
+  @Test("nothing is copied where the disk lacks room for the copy and 64 MiB")
+  func room() throws {
+    let store = try open(creates: true)
+    disk.free.withLock { $0 = 64 << 20 }
+    #expect(prunes(store))
+    #expect(store.pruningFailure?.reason.contains("and 64 MiB are") == true)
+    disk.pass(minutes: 1)
+    hooked.hooks.withLock { $0.write = { Issue.record("something was copied") } }
+    #expect(prunes(store))
+    #expect(store.identity.generation == 1)
+    hooked.hooks.withLock { $0.write = {} }
+    disk.free.withLock { $0 = 70 << 20 }
+    disk.pass(minutes: 2)
+    #expect(prunes(store))
+    #expect(store.identity.generation == 2 && store.pruningFailure == nil)
+  }
+
+  @Test("closing waits for the next attempt too, and notes a failure of its own")
+  func closing() throws {
+    let store = try open(creates: true)
+    hooked.hooks.withLock { hooks in
+      hooks.write = { () throws(DiskError) in throw DiskError(operation: "pwrite", path: "data.compact", code: ENOSPC) }
+    }
+    try store.close()
+    let again = try open()
+    #expect(again.pruningFailure?.nextAttempt == disk.now() + 60_000_000_000)
+    hooked.hooks.withLock { $0.write = {} }
+    try again.change { try $0.put(key(2), bytes("more"), in: people) }
+    try again.close()
+    #expect(try open().identity.generation == 1)
+    disk.pass(minutes: 1)
+    let last = try open()
+    try last.change { try $0.put(key(2), bytes("and more"), in: people) }
+    try last.close()
+    #expect(try open().identity.generation == 2)
+  }
+
+  @Test("a clock that was set back by years does not hold the next attempt off")
+  func clockSetBack() throws {
+    let store = try open(creates: true)
+    disk.free.withLock { $0 = 0 }
+    disk.pass(minutes: 5_000_000)
+    #expect(prunes(store))
+    disk.free.withLock { $0 = nil }
+    disk.pass(minutes: -5_000_000)
+    #expect(prunes(store))
+    #expect(store.identity.generation == 2)
+  }
+
+  @Test("the writer's thread does its idle work again after a pause, though nobody has committed")
+  func repeated() throws {
+    let store = try open(creates: true)
+    store.releaseLock()
+    let isDone = Signal()
+    store.writing.setIdleWork { isDone.fire() }
+    store.writing.repeatIdleWork(after: 1)
+    isDone.wait()
   }
 }

@@ -44,6 +44,50 @@ struct SettlingTests {
     #expect(try FileStore.verify(at: "/store", disk: disk) { _ in true }.isClean)
   }
 
+  @Test(
+    "the new nodes of a transaction take at most 32 MiB, whatever the length of the keys and the order in which they come",
+    arguments: [(209, true), (609, false), (16_000, true)])
+  func bounded(_ keyLength: Int, _ isOrdered: Bool) throws {
+    let disk = MemoryDisk()
+    let store = try FileStore.create(at: "/store", options: StoreOptions(), disk: disk)
+    let records = TreeName(Array("records".utf8))
+    let count = 48_000_000 / keyLength
+    func key(_ number: Int) -> [UInt8] {
+      // A step without a common divisor comes to every number once.
+      let place = isOrdered ? number : number * 7_919 % count
+      let text = Array(String(10_000_000 + place).utf8)
+      return text + [UInt8](repeating: 0x61, count: keyLength - text.count)
+    }
+    let transaction = try store.beginBlocking()
+    try transaction.createTree(records, kind: .records)
+    try transaction.createTree(entries, kind: .entries)
+    var most = 0
+    for number in 0..<count {
+      try transaction.put(key(number), [1], in: records)
+      try transaction.insert(key(number), in: entries)
+      if number % max(1, (1 << 20) / keyLength) == 0 { most = max(most, transaction.freshNodeBytes) }
+    }
+    #expect(most > 8 << 20 && most < 40 << 20)
+    try transaction.commit()?.wait()
+    let tree = try #require(try store.head.tree(records))
+    #expect(tree.entryCount == UInt64(count))
+    #expect(try tree.find(.bytes(key(count / 2))) != nil)
+    #expect(store.head.commit.counts.map(\.inserted) == [UInt64(count)])
+    #expect(try FileStore.verify(at: "/store", disk: disk) { _ in true }.isClean)
+
+    let deletion = try store.beginBlocking()
+    most = 0
+    for number in 0..<count {
+      try deletion.delete(key(number), in: records)
+      if number % max(1, (1 << 20) / keyLength) == 0 { most = max(most, deletion.freshNodeBytes) }
+    }
+    #expect(most < 40 << 20)
+    try deletion.commit()?.wait()
+    #expect(try store.head.tree(records)?.entryCount == 0)
+    try store.close()
+    #expect(try FileStore.verify(at: "/store", disk: disk) { _ in true }.isClean)
+  }
+
   @Test("a rollback takes nodes back that were written, and what comes instead lies in their place")
   func rolledBack() throws {
     let disk = MemoryDisk()
@@ -86,5 +130,27 @@ struct SettlingTests {
     #expect(back[..<count] == Array("ello".utf8)[...])
     #expect(Set(try disk.list("/store")).subtracting(names).allSatisfy { !$0.hasPrefix("scratch") })
     transaction.cancel()
+  }
+}
+
+extension FreshNode {
+  /// The memory of the node and of all fresh nodes below it.
+  fileprivate var memoryBytes: Int {
+    var bytes = capacity
+    var next = 0
+    while let (index, child) = children.first(from: next) {
+      bytes += child.memoryBytes
+      next = index + 1
+    }
+    return bytes
+  }
+}
+
+extension FileTransaction {
+  /// The memory of all fresh nodes. Nobody else uses the transaction.
+  fileprivate var freshNodeBytes: Int {
+    state.pointee.trees.reduce(0) {
+      $0 + ($1.primary.root.fresh?.memoryBytes ?? 0) + ($1.gone.root.fresh?.memoryBytes ?? 0)
+    }
   }
 }

@@ -359,10 +359,11 @@ struct StoreTests {
     let store = try FileStore.create(at: "busy", options: StoreOptions(), disk: disk)
     try store.change { try $0.createTree(people, kind: .records) }
     store.setActivity(bytes("busy"))
-    let file = ActivityFile(disk: disk, folder: "busy")
-    #expect(try file.read(session: store.writing.session) == bytes("busy"))
+    let file = NoteFile.activity(disk, "busy")
+    let note = try #require(try file.read())
+    #expect(note.number == store.writing.session && note.bytes == bytes("busy"))
     store.releaseLock()
-    #expect(try file.read(session: store.writing.session) == nil)
+    #expect(try file.read() == nil)
   }
 
   @Test("a commit that brings a record back and then writes it is one version of it")

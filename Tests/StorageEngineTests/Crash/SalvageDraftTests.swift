@@ -86,6 +86,90 @@ struct SalvageDraftTests {
     #expect(leftovers.isEmpty, "\(leftovers.count) of \(failed), the first: \(leftovers.prefix(3))")
   }
 
+  /// A store that is made by one that writes transactions, and ends in the middle or at the end.
+  private static func make(on disk: SimulatedDisk, finishes: Bool = true) throws {
+    let draft = try StoreDraft(at: newPath, on: disk)
+    let store = try FileStore.create(
+      at: draft.workPath, options: StoreOptions(readsMapped: false), disk: disk)
+    let name = TreeName([UInt8]("books".utf8))
+    for number in 0..<3 {
+      _ = try store.write { transaction throws(StorageError) in
+        if number == 0 { try transaction.createTree(name, kind: .records) }
+        try transaction.put([UInt8(number)], [UInt8](repeating: UInt8(number), count: 900), in: name)
+      }.get()
+    }
+    try store.close()
+    if finishes { try draft.finish() }
+  }
+
+  @Test("a store that a draft reported finished is there after a power cut, and what a cut leaves before is in nobody's way")
+  func draftPowerCuts() throws {
+    let disk = SimulatedDisk(seed: 7)
+    try disk.makeDirectory("/library")
+    try disk.syncDirectory("/")
+    try Self.make(on: disk)
+    let end = disk.record.count
+    var (whole, atEnd, index) = (0, 0, 0)
+    var failures: [String] = []
+    CrashImages.forEach(of: disk.record, on: disk.start, seed: 1) { image in
+      index += 1
+      do {
+        let cut = SimulatedDisk(image.image, seed: 9)
+        if image.position == end { atEnd += 1 }
+        if FileStore.exists(at: Self.newPath, disk: cut) {
+          whole += 1
+        } else {
+          if image.position == end { throw Disagreement(description: "it was reported and is gone") }
+          try Self.make(on: cut)
+        }
+        let made = try FileStore.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: cut)
+        if made.head.commit.number != 3 { throw Disagreement(description: "\(made.head.commit.number) commits") }
+      } catch {
+        failures.append("\(image.kind) at \(image.position): \(error)")
+      }
+    }
+    #expect(failures.isEmpty, "\(failures.count) of \(index), the first: \(failures.prefix(3))")
+    #expect(whole > atEnd && atEnd > 0)
+  }
+
+  @Test("what a killed maker left is taken away by the next one, whichever it is; a living one is left alone")
+  func killedMaker() throws {
+    let (start, model) = try Self.source()
+    for next in ["draft", "salvage", "copy", "create"] {
+      let disk = SimulatedDisk(start, seed: 7)
+      try Self.make(on: disk, finishes: false)
+      #expect(!FileStore.exists(at: Self.newPath, disk: disk))
+      switch next {
+      case "draft": try Self.make(on: disk)
+      case "salvage": try Self.salvage(on: disk)
+      case "copy": try Self.copy(on: disk)
+      default: _ = try FileStore.create(at: Self.newPath, options: StoreOptions(readsMapped: false), disk: disk)
+      }
+      #expect(try FileStore.leftovers(at: Self.newPath, disk: disk) == [])
+      let names = try Set(disk.list(Self.newPath))
+      #expect(names.isSubset(of: ["data", "lock", "activity"]), "\(next): \(names)")
+      let made = try FileStore.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
+      #expect(made.head.commit.number == (next == "draft" ? 3 : next == "create" ? 0 : model.newest))
+    }
+    let disk = SimulatedDisk(start, seed: 7)
+    let living = try StoreDraft(at: Self.newPath, on: disk)
+    let names = try disk.list(Self.newPath).sorted()
+    #expect(throws: StorageError.self) { try StoreDraft(at: Self.newPath, on: disk) }
+    #expect(try disk.list(Self.newPath).sorted() == names)
+    living.cancel()
+    #expect(try disk.status(Self.newPath) == nil)
+  }
+
+  @Test("a draft takes no folder that holds anything else")
+  func otherFolder() throws {
+    let disk = SimulatedDisk(seed: 7)
+    try disk.makeDirectory("/library")
+    try disk.makeDirectory(Self.newPath)
+    _ = try disk.open(Self.newPath + "/letter.txt", .create)
+    #expect(throws: StorageError.alreadyExists(path: Self.newPath)) { try StoreDraft(at: Self.newPath, on: disk) }
+    #expect(try disk.list(Self.newPath) == ["letter.txt"])
+  }
+
   @Test("a salvage tells which commits lie beyond the end of a file that was cut short")
   func cutShort() throws {
     let store = try DamagedStore.make()
