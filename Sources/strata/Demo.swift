@@ -8,6 +8,7 @@ import Entities
 #else
   import Foundation
 #endif
+import StorageEngine
 import StoreBrowser
 
 extension Program {
@@ -103,17 +104,20 @@ extension Program {
     return try Sample(folder: folder, citiesFile: citiesFile)
   }
 
-  /// Writes a sample beside its place, and puts it there when it is whole.
+  /// Writes a sample in the place of one that may be there.
   private static func writeAnew(
     to url: URL, citiesFile: String?, _ write: @Sendable (Sample, URL) async throws -> Void
   ) async throws {
     complain("writing the sample store \(url.path)")
     let sample = try installedSample(citiesFile)
-    let unfinished = url.deletingLastPathComponent().appending(path: ".\(url.lastPathComponent).unfinished")
-    try? FileManager.default.removeItem(at: unfinished)
-    try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try await write(sample, unfinished)
     if FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
-    try FileManager.default.moveItem(at: unfinished, to: url)
+    let draft = try onStorage { () throws(StorageError) in try StoreDraft(at: url.path) }
+    do {
+      try await write(sample, URL(filePath: draft.workPath))
+      try onStorage { () throws(StorageError) in try draft.finish() }
+    } catch {
+      draft.cancel()
+      throw error
+    }
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import StorageEngine
 import Testing
 
 @Suite("Verbs that exchange a store with its other copies")
@@ -150,6 +151,23 @@ struct ExchangeVerbTests {
     let folder = ProgramRun.program.deletingLastPathComponent().path
     let known = ProcessInfo.processInfo.environment["PATH"] ?? ""
     return ["STRATA_SSH": path, "PATH": "\(folder):\(known)"]
+  }
+
+  @Test("what a killed clone has left is no store and in no clone's way; a whole store is")
+  func killedClone() throws {
+    try make()
+    do {
+      // A process that is gone holds no lock.
+      let killed = try StoreDraft(at: second)
+      _ = try FileStore.create(at: killed.workPath, options: StoreOptions())
+    }
+    #expect(!FileStore.exists(at: second, disk: SystemDisk()))
+    try run("clone", first, second)
+    let names = try Set(FileManager.default.contentsOfDirectory(atPath: second))
+    #expect(names.contains("remotes") && names.isDisjoint(with: ["data.new", "data.making"]))
+    try expectEqual()
+    let again = try run("clone", first, second, status: 1)
+    #expect(again.complaint.contains("something lies at"))
   }
 
   @Test("over ssh a clone, an exchange and a push go through strata serve")

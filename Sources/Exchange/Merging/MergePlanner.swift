@@ -388,7 +388,7 @@ package struct MergePlanner {
       number = edit.commit.number
     }
     let commit = try store.engine.commit(number.rawValue)
-    return (commit.date, commit.identity)
+    return (try store.engine.clock(of: commit), commit.identity)
   }
 }
 

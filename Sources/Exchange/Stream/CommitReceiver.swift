@@ -169,6 +169,7 @@ package final class CommitReceiver {
     incoming.info = CommitInfo(
       date: date, action: texts.action, program: texts.program, author: texts.author, flags: flags, undoes: undone,
       parents: Array(linked), movesHead: false, identity: identity, pedigree: pedigree, durability: .collated)
+    incoming.info.clock = line.text("clock").flatMap(StreamDate.nanoseconds)
     commit = incoming
   }
 

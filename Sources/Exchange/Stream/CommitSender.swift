@@ -87,6 +87,8 @@ package struct CommitSender {
     ]
     if parent != node.parents.first { members.append(.init("on", parent.map { .string($0.text) } ?? .null)) }
     members.append(.init("date", .string(StreamDate.text(commit.date))))
+    let clock = (try? store.clock(of: commit)) ?? commit.date
+    if clock != commit.date { members.append(.init("clock", .string(StreamDate.text(clock)))) }
     for (name, text) in [("action", commit.action), ("program", commit.program), ("author", commit.author)]
     where !text.isEmpty {
       members.append(.init(name, .string(text)))

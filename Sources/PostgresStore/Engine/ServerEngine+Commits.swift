@@ -198,24 +198,27 @@ extension ServerEngine {
     guard commit == nil else {
       throw .server(.refused, reason: "a copy of a store on a server has the whole history: leave the commit out")
     }
-    let file = try FileStore.create(
-      at: folder, options: StoreOptions(program: server.options.program, author: server.options.author),
-      disk: target ?? SystemDisk())
-    let report: HistoryUpload.Report
+    let disk = target ?? SystemDisk()
+    let draft = try StoreDraft(at: folder, on: disk)
     do {
-      report = try HistoryDownload.run(from: server, to: file, record: record) { done, total in
+      let file = try FileStore.create(
+        at: draft.workPath, options: StoreOptions(program: server.options.program, author: server.options.author),
+        disk: disk)
+      let report = try HistoryDownload.run(from: server, to: file, record: record) { done, total in
         progress(CompactionProgress(commitsDone: done, commitsToDo: total, bytesWritten: 0))
       }
-    } catch let error as StorageError {
-      throw error
-    } catch let error as ServerError {
-      throw StorageError(error)
+      try file.close()
+      try draft.finish()
+      return CompactionReport(
+        bytesBefore: fileBytes, bytesAfter: file.fileBytes, commitsKept: report.commits, commitsPruned: 0)
     } catch {
-      throw .server(.refused, reason: "\(error)")
+      draft.cancel()
+      switch error {
+      case let error as StorageError: throw error
+      case let error as ServerError: throw StorageError(error)
+      default: throw .server(.refused, reason: "\(error)")
+      }
     }
-    try file.close()
-    return CompactionReport(
-      bytesBefore: fileBytes, bytesAfter: file.fileBytes, commitsKept: report.commits, commitsPruned: 0)
   }
 }
 

@@ -165,6 +165,7 @@ extension Browser {
     session.facts.access = standing.access
     session.facts.writer = standing.writer
     session.facts.activity = standing.activity
+    session.facts.nextPruning = standing.nextPruning
     session.hear(standing.activity)
     guard hadWriter, standing.writer == nil, renewReview() else { return }
     session.say("the lock is free again")

@@ -96,6 +96,9 @@ extension Browser {
       parts.append(
         "held by \(writer.program) (pid \(writer.processIdentifier)) since \(session.time.clock(writer.since))")
     }
+    if let next = session.facts.nextPruning {
+      parts.append("history not shortened, next try \(session.time.clock(next))")
+    }
     if let since = session.awaySince {
       parts.append("server away since \(session.time.clock(since))")
     } else if session.unseen > 0 {

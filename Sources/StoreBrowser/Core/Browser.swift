@@ -50,7 +50,7 @@ package struct Browser: Sendable {
       configuration: configuration,
       facts: StoreFacts(
         path: store.path, access: store.access, openingReport: store.openingReport, writer: store.writer,
-        activity: store.activity), head: store.head.commit)
+        activity: store.activity, nextPruning: store.nextPruning), head: store.head.commit)
     keymap = configuration.keymap
     session.hear(store.activity)
   }

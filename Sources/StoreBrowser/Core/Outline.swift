@@ -37,4 +37,6 @@ struct StoreFacts: Sendable {
   var openingReport: [String] = []
   var writer: WriterHold?
   var activity: Activity?
+  /// When the store's retention is tried again, if it failed; in nanoseconds since 1970.
+  var nextPruning: Int64?
 }

@@ -116,6 +116,7 @@ package struct StoreStanding: Sendable {
   package var access: StoreAccess
   package var writer: WriterHold?
   package var activity: Activity?
+  package var nextPruning: Int64?
 }
 
 /// What work is done with.
@@ -175,7 +176,7 @@ package struct WorkContext: Sendable {
   func goOn() throws(ModelError) { if cancellation.isCancelled { throw .cancelled } }
 
   var standing: StoreStanding {
-    StoreStanding(access: store.access, writer: store.writer, activity: store.activity)
+    StoreStanding(access: store.access, writer: store.writer, activity: store.activity, nextPruning: store.nextPruning)
   }
 }
 

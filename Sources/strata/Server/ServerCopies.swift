@@ -132,17 +132,11 @@ extension VerbRun {
         _ = try download(server, store.engine, meter)
         return try upload(store.engine, to, meter)
       }
-      guard !FileManager.default.fileExists(atPath: to) else {
-        throw ModelError.refused(reason: "\(to) is there already")
-      }
-      let store = try OwnStore.open(path: to, program: "strata", author: currentUser(), creates: true)
-      do {
+      return try making(to) { workPath in
+        let store = try OwnStore.open(path: workPath, program: "strata", author: currentUser(), creates: true)
         let report = try download(server, store.engine, meter)
         try store.engine.close()
         return report
-      } catch {
-        removeStore(to)
-        throw error
       }
     }
 

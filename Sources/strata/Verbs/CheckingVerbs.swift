@@ -43,7 +43,10 @@ extension VerbRun {
     if unlisted > 0 { try printFinding("damage", "and \(unlisted) more") }
     var isClean = bytes.isClean
     switch opened {
-    case .success(let store): isClean = try verifyModel(of: store, afterDamage: !isClean) && isClean
+    case .success(let store):
+      // Of damage the findings have told.
+      if store.damage == nil { for note in store.openingReport { try printFinding("note", note) } }
+      isClean = try verifyModel(of: store, afterDamage: !isClean) && isClean
     case .failure(let error) where isClean: throw error
     // What keeps it from being opened was told of.
     case .failure: break

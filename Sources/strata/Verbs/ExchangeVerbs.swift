@@ -103,9 +103,6 @@ extension VerbRun {
 
   func clone() throws -> Int32 {
     let (location, path) = (try required(0), try required(1))
-    guard !FileManager.default.fileExists(atPath: path) else {
-      throw ModelError.refused(reason: "\(path) is there already")
-    }
     // Seen from here now, and from the new store's folder later.
     var kept = location
     let here = FileManager.default.currentDirectoryPath
@@ -116,8 +113,8 @@ extension VerbRun {
     }
     let peer = try peers.open(kept, name: location, from: ".")
     _ = try peer.heads()
-    let store = try OwnStore.open(path: path, program: "strata", author: currentUser(), creates: true)
-    do {
+    try making(path) { workPath in
+      let store = try OwnStore.open(path: workPath, program: "strata", author: currentUser(), creates: true)
       let exchange = exchange(of: store)
       let origin = Remote(name: "origin", location: kept)
       let fetched = try fetch(peer, origin, exchange)
@@ -127,10 +124,8 @@ extension VerbRun {
         let merged = try exchange.merge(head, policy: .ask, named: "Merge origin")
         if !merged.plan.open.isEmpty { try tell(merged, "origin", exchange) }
       }
-      try RemotesFile(storeAt: path).add(origin)
-    } catch {
-      removeStore(path)
-      throw error
+      try RemotesFile(storeAt: workPath).add(origin)
+      try store.engine.close()
     }
     return 0
   }
@@ -306,6 +301,21 @@ extension VerbRun {
             return .object(members)
           })))
     try line(.object(members))
+  }
+
+  /// Makes a store at a path; if `body`, or giving it its name, throws, nothing is left there.
+  ///
+  /// - Parameter body: Builds the store at the path that it gets, and closes it.
+  func making<R>(_ path: String, _ body: (_ workPath: String) throws -> R) throws -> R {
+    let draft = try onStorage { () throws(StorageError) in try StoreDraft(at: path) }
+    do {
+      let result = try body(draft.workPath)
+      try onStorage { () throws(StorageError) in try draft.finish() }
+      return result
+    } catch {
+      draft.cancel()
+      throw error
+    }
   }
 
   /// Takes away a store that was made for nothing.
