@@ -107,6 +107,11 @@ static void send_text(const char *text) { send_all(terminal, text, strlen(text))
 // A character on the empty picture, three times repeated, and where the cursor is then: many terminals say that they are an xterm
 // and do not know all that it knows, or repeat nothing but ASCII. Row 2, as the answer of row 1 would be a function key.
 #define ASK_FOR_REPEATING(character) "\033[2;1H" character "\033[3b\033[6n\r\033[K\033[H"
+// Texts that only some terminals join in one cell, from row 3 on; where the cursor is behind each says how this one draws it.
+#define ASK_FOR_WIDTH(row, text) "\033[" row ";1H" text "\033[6n\r\033[K"
+#define ASK_FOR_WIDTHS                                                                                  \
+  ASK_FOR_WIDTH("3", "\u0915\u093E") ASK_FOR_WIDTH("4", "\U0001F469\u200D\U0001F467")                 \
+  ASK_FOR_WIDTH("5", "\U0001F44D\U0001F3FD") "\033[H"
 #define MOUSE_ON "\033[?1000h\033[?1006h"
 #define MOUSE_OFF "\033[?1006l\033[?1000l"
 
@@ -243,6 +248,7 @@ int strata_screen_open(bool colours) {
   if (knows_modes && has_capability("rep")) {
     send_text(strata_locale_is_utf8() ? ASK_FOR_REPEATING("\u2500") : ASK_FOR_REPEATING(" "));
   }
+  if (may_know_synchronized_updates() && strata_locale_is_utf8() && rows > 5) send_text(ASK_FOR_WIDTHS);
   turn_modes_on();
   return STRATA_SCREEN_OK;
 }
@@ -336,6 +342,25 @@ void strata_draw(void (*draw)(void)) {
     ssize_t count = pread(memory, frame + done, (size_t)(length - done), done);
     if (count <= 0) return strata_repaint();
     done += count;
+  }
+  if (strata_has_joined()) {
+    static char *joined;
+    static size_t joined_capacity;
+    if (joined_capacity < STRATA_JOINED_GROWTH * capacity) {
+      char *larger = realloc(joined, STRATA_JOINED_GROWTH * capacity);
+      if (larger == NULL) return strata_repaint();
+      joined = larger;
+      joined_capacity = STRATA_JOINED_GROWTH * capacity;
+    }
+    length = (off_t)strata_write_joined(frame, (size_t)length, joined);
+    needed = before + (size_t)length + after;
+    if (needed > capacity) {
+      char *larger = realloc(frame, needed + STRATA_WIRE_GROWTH * needed);
+      if (larger == NULL) return strata_repaint();
+      frame = larger;
+      capacity = needed;
+    }
+    memcpy(frame, joined, (size_t)length);
   }
   char *shortened = frame + length;
   memcpy(shortened, UPDATE_BEGINS, before);

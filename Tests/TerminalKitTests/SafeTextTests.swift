@@ -159,4 +159,32 @@ struct SafeTextTests {
       }
     }
   }
+
+  @Test(
+    "what only some terminals join is drawn as the terminal has answered, and with dots where it has not",
+    arguments: [
+      ("का", "क·", "क ा", "का"), ("👩‍👧", "👩 ·", "👩 👧", "👩‍👧"), ("👍🏽", "👍 ·", "👍 🏽", "👍🏽"),
+      ("👩🏽‍🚀", "👩 ·", "👩 🏽 🚀", "👩🏽‍🚀"), ("é", "é", "é", "é"),
+    ])
+  func joining(text: String, unknown: String, apart: String, together: String) {
+    func cells(_ way: SafeText.Joining.Way) -> String {
+      SafeText.clusters(text, joining: .init(vowelSigns: way, emoji: way, skinColors: way)).map(\.text)
+        .joined(separator: " ")
+    }
+    #expect(cells(.unknown).replacing(" ", with: "") == unknown.replacing(" ", with: ""))
+    #expect(cells(.apart) == apart)
+    #expect(cells(.together) == together)
+    let widths = SafeText.clusters(text, joining: .init(vowelSigns: .together, emoji: .together, skinColors: .together))
+    #expect(widths.count == 1 && widths[0].width == (text == "का" || text == "é" ? 1 : 2))
+  }
+
+  @Test("the columns of a sample say how it is drawn; an answer that fits no way says nothing")
+  func learning() {
+    var joining = SafeText.Joining()
+    for (sample, columns) in [(0, 2), (1, 2), (2, 4), (1, 3), (7, 1)] { joining.learn(sample, columns: columns) }
+    #expect(joining == .init(vowelSigns: .apart, emoji: .together, skinColors: .apart))
+    var parser = EscapeParser()
+    #expect(
+      parser.feed(Array("\u{1B}[4;3R\u{1B}[2;5R".utf8)) == [.measured(sample: 1, columns: 2), .repeatsCharacters])
+  }
 }

@@ -85,6 +85,16 @@ bool strata_locale_is_utf8(void);
 /// `strata_screen_colours()`.
 void strata_put(int row, int column, const uint32_t *scalars, int count, unsigned attributes, int foreground,
                 int background);
+/// What stands on ncurses's picture for scalars that the terminal joins in one cell of `width` columns; 0 where nothing is left. The text goes
+/// out in its place.
+uint32_t strata_join(const uint32_t *scalars, int count, int width);
+/// Whether anything stands for joined text.
+bool strata_has_joined(void);
+/// Writes a picture's bytes with the joined texts in the places of what stands for them.
+/// @param out  has room for STRATA_JOINED_GROWTH times as many bytes.
+/// @return how many bytes it is then.
+size_t strata_write_joined(const char *bytes, size_t count, char *out);
+#define STRATA_JOINED_GROWTH 20
 /// Places the terminal's cursor, or hides it (row -1).
 void strata_cursor(int row, int column);
 /// Forgets what the terminal shows: the next flush paints everything.

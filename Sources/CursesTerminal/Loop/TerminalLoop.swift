@@ -118,6 +118,7 @@ package struct TerminalLoop {
     guard ending == nil else { return }
     if event == .synchronizesUpdates { return screen.synchronizeUpdates() }
     if event == .repeatsCharacters { return screen.repeatCharacters() }
+    if case .measured(let sample, let columns) = event { return SafeText.joining.learn(sample, columns: columns) }
     recorder?.add(event)
     carryOut(program.respond(to: event))
   }

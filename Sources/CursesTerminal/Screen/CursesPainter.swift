@@ -61,6 +61,10 @@ struct CursesPainter {
   private mutating func put(_ cell: Cell, row: Int, column: Int) {
     scalars.removeAll(keepingCapacity: true)
     cell.forEachScalar { scalars.append($0) }
+    if SafeText.isJoined(scalars) {
+      let place = strata_join(scalars, Int32(scalars.count), Int32(cell.width))
+      scalars = place > 0 ? [place] : Array(scalars.prefix(1))
+    }
     let style = cell.style
     let foreground = style.foreground.number(among: colors)
     let background = style.background.number(among: colors)

@@ -15,7 +15,7 @@ extension Browser {
     // A signal is not asked back.
     case .interrupt: session.emit(.quit(status: 0, farewell: farewell))
     case .resumed: session.emit(.repaint)
-    case .editorEnded, .synchronizesUpdates, .repeatsCharacters: break
+    case .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured: break
     }
   }
 

@@ -61,6 +61,7 @@ struct PaneDrawings: Sendable {
   /// What all panes show of the session.
   private struct Surroundings: Sendable, Equatable {
     var theme: Theme
+    var joining: SafeText.Joining
     var day: String
     var shown: CommitNumber
     var head: CommitNumber
@@ -75,6 +76,7 @@ struct PaneDrawings: Sendable {
 
     init(_ session: Session) {
       theme = session.theme
+      joining = SafeText.joining
       day = session.time.day(session.now)
       shown = session.shown
       head = session.head

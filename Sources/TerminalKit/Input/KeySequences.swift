@@ -23,6 +23,8 @@ enum KeySequences {
     case 0x52 where values.count == 2 && values[0] == 2:
       // Where the cursor is, after what `strata_screen_open` sent: behind four characters, or behind one.
       return values[1] == 5 ? .repeatsCharacters : nil
+    case 0x52 where values.count == 2 && (3...5).contains(values[0]):
+      return .measured(sample: values[0] - 3, columns: values[1] - 1)
     case 0x7E:
       return values.first.flatMap(numberedKey).map { .key(KeyChord($0, held)) }
     case 0x5A:

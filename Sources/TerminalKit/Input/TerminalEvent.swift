@@ -12,6 +12,9 @@ package enum TerminalEvent: Hashable, Sendable {
   case synchronizesUpdates
   /// The terminal repeats a character when it is told to (`CSI n b`). For the loop; no program hears it.
   case repeatsCharacters
+  /// So many columns the terminal gives to a sample: a letter with a vowel sign, emoji with a joiner, an emoji of a skin colour. For the
+  /// loop; no program hears it.
+  case measured(sample: Int, columns: Int)
   /// The system asks the program to end. It has a moment to say goodbye.
   case interrupt(Interruption)
   /// The program is back on the screen after it was stopped or another one had the screen.

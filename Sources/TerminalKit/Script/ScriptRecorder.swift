@@ -36,7 +36,7 @@ package struct ScriptRecorder: Sendable {
       case .wheelDown: return "wheel-down \(place)"
       case .press, .release, .drag: return nil
       }
-    case .key, .interrupt, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters: return nil
+    case .key, .interrupt, .resumed, .editorEnded, .synchronizesUpdates, .repeatsCharacters, .measured: return nil
     }
   }
 

@@ -1,8 +1,8 @@
 /// Turns one grapheme cluster into canonical cells.
 ///
 /// A cluster usually is one cell. It becomes several where its scalars have columns of their own (conjuncts of Indic
-/// scripts), and is shortened to its first scalar and a dot where it is joined to something that only some terminals
-/// merge.
+/// scripts). What only some terminals join is drawn as this one does it; where that is not known, it is shortened to its first scalar
+/// and a dot.
 struct ClusterSplitter {
   private var cell = ""
   private var cellScalars = 0
@@ -10,7 +10,10 @@ struct ClusterSplitter {
   private var cellIsStandIn = false
 
   /// Calls `body` with the cells of `character`; `false` as soon as `body` answers so.
-  static func split(_ character: Character, _ body: (SafeText.Cluster) -> Bool) -> Bool {
+  static func split(
+    _ character: Character, joining: SafeText.Joining = SafeText.joining, _ body: (SafeText.Cluster) -> Bool
+  ) -> Bool {
+    if let whole = joined(character, joining) { return body(whole) }
     var splitter = ClusterSplitter()
     var saysDot = false
     scalars: for scalar in character.unicodeScalars {
@@ -22,8 +25,16 @@ struct ClusterSplitter {
         splitter.add(scalar)
       case .selector:
         continue
+      case .spacingMark where joining.vowelSigns == .apart:
+        guard splitter.finishCell(body) else { return false }
+        splitter.begin(scalar, width: 1)
       case .spacingMark:
         saysDot = true
+      case .joiner where joining.emoji == .apart && scalar.value == 0x200D:
+        continue
+      case .modifier where joining.skinColors == .apart:
+        guard splitter.finishCell(body) else { return false }
+        splitter.begin(scalar, width: 2)
       case .joiner where !splitter.cell.isEmpty, .modifier where !splitter.cell.isEmpty:
         saysDot = true
         break scalars
@@ -41,6 +52,26 @@ struct ClusterSplitter {
     }
     guard splitter.finishCell(body) else { return false }
     return saysDot ? body(SafeText.Cluster(text: "·", width: 1, isStandIn: true)) : true
+  }
+
+  /// The whole character as one cell, where the terminal joins what it is made of.
+  private static func joined(_ character: Character, _ joining: SafeText.Joining) -> SafeText.Cluster? {
+    let scalars = Array(character.unicodeScalars)
+    guard scalars.count > 1, scalars.count <= 16, case .printable(let width) = ScalarKind(scalars[0]) else {
+      return nil
+    }
+    var isJoined = false
+    for (place, scalar) in scalars.enumerated().dropFirst() {
+      switch ScalarKind(scalar) {
+      case .mark, .selector: break
+      case .spacingMark where joining.vowelSigns == .together: isJoined = true
+      case .joiner where scalar.value == 0x200D && joining.emoji == .together && width == 2: isJoined = true
+      case .modifier where joining.skinColors == .together: isJoined = true
+      case .printable where scalars[place - 1].value == 0x200D && isJoined: break
+      default: return nil
+      }
+    }
+    return isJoined ? SafeText.Cluster(text: String(character), width: width) : nil
   }
 
   private mutating func begin(_ scalar: Unicode.Scalar, width: Int, isStandIn: Bool = false) {
@@ -109,7 +140,7 @@ enum ScalarKind: Equatable {
     case 0x1F1E6...0x1F1FF:
       self = .regional(letter: Unicode.Scalar(UInt8(0x41 + value - 0x1F1E6)))
     default:
-      self = Self.inTables(value)
+      self = Self.ofCategory(scalar)
     }
   }
 
@@ -125,13 +156,24 @@ enum ScalarKind: Equatable {
 
   static func standsAlone(_ scalar: Unicode.Scalar) -> Bool { scalar.isASCII || widthAlone(scalar) != nil }
 
-  private static func inTables(_ value: UInt32) -> ScalarKind {
-    if WidthTable.contains(value, in: WidthTable.marks) { return .mark }
-    if WidthTable.contains(value, in: WidthTable.wide) { return .printable(width: 2) }
-    if WidthTable.contains(value, in: WidthTable.hidden) { return .hidden }
-    if WidthTable.contains(value, in: WidthTable.unknown) { return .unknown }
-    if WidthTable.contains(value, in: WidthTable.spacingMarks) { return .spacingMark }
-    return .printable(width: 1)
+  /// By the category of the scalar; what is newer than the table of widths is unknown.
+  private static func ofCategory(_ scalar: Unicode.Scalar) -> ScalarKind {
+    let properties = scalar.properties
+    guard let age = properties.age, age <= WidthTable.version else { return .unknown }
+    // The first two are narrow by Unicode and wide to glibc; vowels and finals of conjoining Hangul join the cells of the consonant
+    // before them; the last became a spacing mark in a later version.
+    switch scalar.value {
+    case 0x3248...0x324F, 0x4DC0...0x4DFF: return .unknown
+    case 0x1160...0x11FF, 0xD7B0...0xD7FF, 0x1171E: return .mark
+    default: break
+    }
+    switch properties.generalCategory {
+    case .unassigned, .privateUse, .surrogate: return .unknown
+    case .control, .format, .lineSeparator, .paragraphSeparator: return .hidden
+    case .nonspacingMark, .enclosingMark: return .mark
+    case .spacingMark: return .spacingMark
+    default: return .printable(width: WidthTable.contains(scalar.value, in: WidthTable.wide) ? 2 : 1)
+    }
   }
 }
 

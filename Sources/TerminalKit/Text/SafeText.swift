@@ -5,7 +5,7 @@
 ///
 ///     "é"         é             a base and its combining marks, at most 5 scalars, in one cell
 ///     "日"         日            two columns
-///     "👩‍👩‍👧", "👍🏽"  👩·, 👍·      joined sequences: the first scalar and a dot
+///     "👩‍👩‍👧", "का"   👩·, क·      what only some terminals join: as this one does (`joining`), else the first scalar and a dot
 ///     "⚠️"         ⚠             variation selectors are dropped
 ///     "🇨🇭"        CH            regional indicators as letters
 ///     "\u{1B}"    ␛             controls as pictures
@@ -39,7 +39,9 @@ package enum SafeText {
   }
 
   /// Calls `body` with each canonical cell of `text`, in order, until it answers `false`.
-  package static func forEachCluster(of text: String, _ body: (Cluster) -> Bool) {
+  package static func forEachCluster(
+    of text: String, joining: Joining = Self.joining, _ body: (Cluster) -> Bool
+  ) {
     let scalars = text.unicodeScalars
     var place = scalars.startIndex
     while place < scalars.endIndex {
@@ -51,7 +53,7 @@ package enum SafeText {
         guard body(Cluster(text: text, width: width)) else { return }
         place = next
       } else {
-        guard ClusterSplitter.split(text[place], body) else { return }
+        guard ClusterSplitter.split(text[place], joining: joining, body) else { return }
         place = text.index(after: place)
       }
     }
@@ -61,9 +63,9 @@ package enum SafeText {
   private static let ascii = (UInt8(0)..<128).map { String(Unicode.Scalar($0)) }
 
   /// The canonical cells of `text`.
-  package static func clusters(_ text: String) -> [Cluster] {
+  package static func clusters(_ text: String, joining: Joining = Self.joining) -> [Cluster] {
     var found: [Cluster] = []
-    forEachCluster(of: text) { cluster in
+    forEachCluster(of: text, joining: joining) { cluster in
       found.append(cluster)
       return true
     }
