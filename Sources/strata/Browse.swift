@@ -8,7 +8,7 @@ extension Program {
   nonisolated(nonsending) static func browse(_ words: [String]) async throws -> Int32 {
     let arguments = try VerbArguments(words, for: .browse)
     if arguments.has("--print-config") { return printConfiguration() }
-    guard let path = arguments.operand(0) else { return try listStores() }
+    guard let path = arguments.operand(0) else { return try await chooseStore() }
     let isReadOnly = arguments.has("--read-only")
     var configuration = BrowserConfiguration(
       storePath: shownLocation(path), environment: ["HOME", "XDG_CONFIG_HOME"].environment)

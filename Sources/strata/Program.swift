@@ -47,7 +47,7 @@ struct Program {
     }
   }
 
-  private nonisolated(nonsending) static func dispatch(_ words: [String]) async throws -> Int32 {
+  nonisolated(nonsending) static func dispatch(_ words: [String]) async throws -> Int32 {
     guard let first = words.first else { return try await browse([]) }
     switch first {
     case "--help", "-h": return try await run("help", [])
@@ -56,8 +56,11 @@ struct Program {
       return 0
     default:
       guard let verb = Verb.named(first) else {
-        if words.count > 1, isWordAlone(first) {
-          throw UsageError("“\(first)” is no verb, and nothing lies at that path; strata help lists the verbs")
+        let near = UnknownName.nearest(to: first, among: Verb.all.map(\.name))
+        if isWordAlone(first), words.count > 1 || !near.isEmpty {
+          throw UsageError(
+            "“\(first)” is no verb, and nothing lies at that path\(UnknownName.question(near)); strata help lists the verbs"
+          )
         }
         return try await browse(words)
       }

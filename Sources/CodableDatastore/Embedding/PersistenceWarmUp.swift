@@ -13,6 +13,8 @@ protocol WarmableFormat: Sendable {
   func warmUp(
     leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
   ) async throws
+  /// Writes all records of older versions anew.
+  func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws
 }
 
 extension DatastoreCore: WarmableFormat {
@@ -35,6 +37,11 @@ extension DatastoreCore: WarmableFormat {
     leavingOut: Set<[UInt8]>, mending: [RecordEdit], _ progress: @escaping WarmUpHandler
   ) async throws {
     try await warm(listener: WarmUpListener(nil, detailed: progress), leavingOut: leavingOut, mending: mending)
+  }
+
+  func rewriteOlderRecords(_ progress: @escaping WarmUpHandler) async throws {
+    try await migrateEntireStore(
+      ifLessThan: Format.currentVersion, listener: WarmUpListener(nil, detailed: progress))
   }
 }
 
@@ -64,6 +71,24 @@ final class PersistenceWarmUp: WarmUpDriver {
   func warmUp(
     leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
   ) throws(ModelError) -> WarmUpResult {
+    try run(report) { format, handler in
+      let keys = leavingOut.filter { $0.datastore == format.datastore }.map(\.identifier.bytes)
+      try await format.warmUp(
+        leavingOut: Set(keys), mending: mending.filter { $0.datastore == format.datastore }, handler)
+    }
+  }
+
+  func rewriteOlderRecords(
+    report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult {
+    try run(report) { format, handler in try await format.rewriteOlderRecords(handler) }
+  }
+
+  /// Does work on one datastore after the other, on a task that ends when the listener says so.
+  private func run(
+    _ report: @escaping @Sendable (Activity) -> Bool,
+    _ work: @escaping @Sendable (any WarmableFormat, @escaping WarmUpHandler) async throws -> Void
+  ) throws(ModelError) -> WarmUpResult {
     let progress = RunningWarmUp(report)
     defer { if releasesLock { store.engine.releaseLock() } }
     do {
@@ -71,9 +96,7 @@ final class PersistenceWarmUp: WarmUpDriver {
         let task = Task.detached {
           for format in formats {
             let datastore = (format as any WarmableFormat).datastore
-            let keys = leavingOut.filter { $0.datastore == datastore }.map(\.identifier.bytes)
-            let mended = mending.filter { $0.datastore == datastore }
-            try await format.warmUp(leavingOut: Set(keys), mending: mended) { progress.hear($0, of: datastore) }
+            try await work(format) { progress.hear($0, of: datastore) }
           }
         }
         progress.task = task

@@ -13,9 +13,16 @@ package protocol WarmUpDriver: AnyObject, Sendable {
   func warmUp(
     leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
   ) throws(ModelError) -> WarmUpResult
+  /// Writes all records of older versions anew, in one commit a datastore. Reports, is cancelled and blocks as a warm-up.
+  func rewriteOlderRecords(report: @escaping @Sendable (Activity) -> Bool) throws(ModelError) -> WarmUpResult
 }
 
 extension WarmUpDriver {
+  /// Rewrites nothing: for formats that convert no records.
+  package func rewriteOlderRecords(
+    report: @escaping @Sendable (Activity) -> Bool
+  ) throws(ModelError) -> WarmUpResult { WarmUpResult(commit: nil) }
+
   /// The same without changes of records.
   package func warmUp(
     leavingOut: [RecordPlace], report: @escaping @Sendable (Activity) -> Bool

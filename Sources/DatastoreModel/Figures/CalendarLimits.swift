@@ -97,3 +97,32 @@ package struct CalendarLimits: Hashable, Sendable {
     }
   }
 }
+
+/// A text that is a date, read as the calendar and the clock of its own zone.
+struct CivilText {
+  /// What stands between date and time, and the zone: texts in which both are the same are in the order of the times.
+  let spelling: String
+  /// Since 1970-01-01 00:00 of that zone.
+  let seconds: Double
+  private let separator: String
+
+  /// Reads `2026-11-17`, `2026-11-17 09:30`, `2026-11-17T09:00:00.25+02:00`; nil for anything else.
+  init?(_ text: String) {
+    let rest = text.dropFirst(10)
+    let clock = rest.dropFirst().prefix { $0.isASCII && $0.isNumber || $0 == ":" || $0 == "." }
+    let zone = rest.dropFirst(1 + clock.count)
+    guard DateText.parse(text) != nil, let civil = DateText.parse(text.prefix(10) + rest.prefix(1) + clock) else {
+      return nil
+    }
+    separator = String(rest.prefix(1))
+    spelling = separator + zone
+    seconds = civil + Double(DateText.referenceSeconds)
+  }
+
+  /// The least text of a moment and what comes after it.
+  func text(of limit: Int64, _ unit: CalendarLimits.Unit) -> String {
+    let civil = CivilTime(secondsSince1970: limit)
+    guard unit == .second else { return civil.dateText }
+    return civil.dateText + separator + (limit % 60 == 0 ? civil.minuteText : civil.clockText)
+  }
+}

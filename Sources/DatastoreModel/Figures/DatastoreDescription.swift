@@ -46,9 +46,13 @@ package struct FieldDescription: Sendable {
   /// Lower quartile, median, upper quartile: a value that is there, at 1/4, 1/2, 3/4 of the sorted values. Nil for texts
   /// without an index.
   package var quartiles: [Document]
-  /// Whether the quartiles are of a sample of `FieldStatistics.keptLimit` values.
+  /// Whether the quartiles are of a sample of `NumberSample.limit` values.
   package var areQuartilesSampled: Bool
-  package var mean: Double?
+  /// Of its numbers, in decimal digits.
+  package var sum: NumberText?
+  package var mean: NumberText?
+  /// Whether sum and mean are rounded, because the exact ones have more than 38 digits.
+  package var isRounded: Bool
   /// Values in equal parts between least and greatest; of texts the counts of the commonest. For a small picture.
   package var distribution: [Int]
   /// The index over the field.
@@ -58,83 +62,148 @@ package struct FieldDescription: Sendable {
   package static let distributionParts = 24
 }
 
-/// Reads a datastore once and describes it.
+/// Describes records: all of a datastore, or those that a table shows.
 ///
-///     var reading = DescriptionReading(datastore)
-///     while try reading.read(1_000) { show(reading.description()) }
+///     var fields = RowDescription()
+///     try fields.see(recordsOf: datastore)
+///     show(try fields.description(indexes: datastore))
 ///
 /// Costs a parse of each record; memory is that of the distinct fields, not of the records.
-package struct DescriptionReading {
-  private let datastore: any ReadableDatastore
-  private var cursor: any RecordCursor
-  /// The records that there are.
-  package let total: Int
-  private var rank = 0
-  private var unreadable = 0
+package struct RowDescription {
   private let root = FieldStatistics()
+  private var count = 0
+  private var unreadable = 0
 
-  package init(_ datastore: any ReadableDatastore) throws(ModelError) {
-    self.datastore = datastore
-    cursor = try datastore.records()
-    total = try datastore.count
+  package init() {}
+
+  /// Takes a record into account, nil for one that is no document.
+  package mutating func see(_ document: Document?) {
+    count += 1
+    if let document { root.see(document) } else { unreadable += 1 }
   }
 
-  /// Records read so far.
-  package var read: Int { rank }
-
-  /// Reads up to `count` further records; false where none are left.
-  package mutating func read(_ count: Int) throws(ModelError) -> Bool {
-    for _ in 0..<max(0, count) {
-      guard try cursor.next() else {
-        rank = total
-        break
-      }
-      rank += 1
-      guard let content = try cursor.rawRecord(), let document = try? content.document() else {
-        unreadable += 1
-        continue
-      }
-      root.see(document)
-    }
-    return rank < total
+  /// Takes the records of a datastore into account, `limit` of them at most.
+  package mutating func see(
+    recordsOf datastore: any ReadableDatastore, limit: Int = .max
+  ) throws(ModelError) {
+    var cursor = try datastore.records(at: 0..<min(limit, try datastore.count))
+    while try cursor.next() { see(try cursor.rawRecord().flatMap { try? $0.document() }) }
   }
 
   /// What is known by now. Costs a sort of the numbers that are kept.
   ///
-  /// - Parameter isDetailed: with quartiles and distributions.
-  package func description(isDetailed: Bool = true) throws(ModelError) -> DatastoreDescription {
+  /// - Parameters:
+  ///   - read: the rows that were read, of how many; nil if these are all.
+  ///   - isDetailed: with quartiles and distributions.
+  ///   - datastore: the datastore of which these are all records: its indexes then know the ends and quartiles of fields exactly,
+  ///     before a record is read, and in the end what had to be estimated, for a walk of the index.
+  ///   - goOn: called during such a walk; throws to end it.
+  package func description(
+    of read: Int? = nil, _ total: Int? = nil, isDetailed: Bool = true,
+    indexes datastore: (any ReadableDatastore)? = nil,
+    goOn: () throws(ModelError) -> Void = {}
+  ) throws(ModelError) -> DatastoreDescription {
+    let (read, total) = (read ?? count, total ?? count)
     var fields: [FieldDescription] = []
-    root.describe(
-      into: &fields, records: rank - unreadable, isComplete: rank == total, isDetailed: isDetailed, prefix: "",
-      path: .root)
-    for position in fields.indices { try addIndex(to: &fields[position]) }
-    return DatastoreDescription(fields: fields, read: rank, total: total, unreadable: unreadable)
-  }
-
-  /// An index knows the ends and quartiles of a field exactly, before a record is read.
-  private func addIndex(to field: inout FieldDescription) throws(ModelError) {
-    guard let path = field.path,
-      let index = datastore.indexes.first(where: { $0.descriptor.covers(path) && !$0.descriptor.isStale })
-    else { return }
-    field.index = index.descriptor.name
-    let shape = KeyShape(index.descriptor.encoding)
-    guard shape.isOrdered, !shape.isTier, !shape.isDescending, shape.encoding == .string else { return }
-    let nulls = shape.hasNull ? try index.rank(of: .after(.null)) : 0
-    let count = try index.count - nulls
-    guard count > 0, field.kinds.allSatisfy({ $0.kind == .text || $0.kind == .list }) else { return }
-    func value(_ rank: Int) throws(ModelError) -> Document? {
-      try index.entries(at: nulls + rank..<nulls + rank + 1).first.flatMap { entry in
-        if case .string(let text) = entry.value { .string(text) } else { nil }
+    root.describe(into: &fields, records: count - unreadable, isDetailed: isDetailed, prefix: "", path: .root)
+    if let datastore {
+      for position in fields.indices {
+        guard let path = fields[position].path else { continue }
+        if read == total, path == datastore.identifierPath, fields[position].isEstimated {
+          // Every identifier is there once.
+          (fields[position].distinct, fields[position].isEstimated) = (fields[position].count, false)
+          fields[position].commonest = []
+        }
+        guard let index = datastore.indexes.first(where: { $0.descriptor.covers(path) && !$0.descriptor.isStale })
+        else { continue }
+        fields[position].index = index.descriptor.name
+        try fields[position].correct(by: index, in: datastore, isComplete: read == total, goOn)
       }
     }
-    field.least = try value(0)
-    field.greatest = try value(count - 1)
-    var quartiles: [Document] = []
-    for part in 1...3 {
-      if let found = try value(FieldStatistics.quartile(part, of: count)) { quartiles.append(found) }
+    return DatastoreDescription(fields: fields, read: read, total: total, unreadable: unreadable)
+  }
+}
+
+extension ReadableDatastore {
+  fileprivate var identifierPath: DocumentPath? {
+    descriptor.identifierPath.flatMap { try? DocumentPath(parsing: $0) }
+  }
+}
+
+extension FieldDescription {
+  /// Takes the ends, the quartiles and, where the counts had to be estimated, the distinct values from an index.
+  fileprivate mutating func correct(
+    by index: any ReadableIndex, in datastore: any ReadableDatastore, isComplete: Bool,
+    _ goOn: () throws(ModelError) -> Void
+  ) throws(ModelError) {
+    let shape = KeyShape(index.descriptor.encoding)
+    let hasManyValues = index.descriptor.kind.hasManyValues
+    let scalars = kinds.map(\.kind).filter { $0 != .list }
+    guard shape.isOrdered, !shape.isTier, !shape.isDescending, scalars.count == 1, scalars != [.object],
+      shape.encoding == .string || !hasManyValues
+    else { return }
+    let nulls = shape.hasNull ? try index.rank(of: .after(.null)) : 0
+    let ranks = nulls..<max(nulls, try index.count)
+    guard !ranks.isEmpty else { return }
+    func values(_ places: [Int]) throws(ModelError) -> [Document] {
+      var found: [Document] = []
+      for place in places {
+        guard let entry = try index.entries(at: nulls + place..<nulls + place + 1).first else { continue }
+        if hasManyValues {
+          if case .string(let text) = entry.value { found.append(.string(text)) }
+        } else if let path, let value = try datastore.record(entry.identifier)?.document()[path] {
+          found.append(value)
+        }
+      }
+      return found
     }
-    field.quartiles = quartiles
-    field.areQuartilesSampled = false
+    let known = try values([0] + (1...3).map { NumberSample.quartile($0, of: ranks.count) } + [ranks.count - 1])
+    guard known.count == 5 else { return }
+    // Where all records were read, the ends prove that the index is one of these values in this order.
+    guard !isComplete || known[0] == least && known[4] == greatest else { return }
+    (least, greatest, quartiles, areQuartilesSampled) = (known[0], known[4], Array(known[1...3]), false)
+    guard isComplete, isEstimated, !hasManyValues else { return }
+    var keys = 0
+    var runs: [Range<Int>] = []
+    try index.forEachKey(in: ranks, goOn) { _, run in
+      keys += 1
+      guard runs.count < 8 || run.count > runs[7].count else { return }
+      runs.insert(run, at: runs.firstIndex { $0.count < run.count } ?? runs.count)
+      if runs.count > 8 { runs.removeLast() }
+    }
+    (distinct, isEstimated) = (keys, false)
+    let common = try values(runs.map { $0.lowerBound - nulls })
+    commonest = zip(common, runs).map { Common(value: $0, count: $1.count) }
+  }
+}
+
+extension ReadableIndex {
+  /// Goes through the distinct keys of a run of entries, in order. A key with many entries costs a search, others a part of a read.
+  ///
+  /// - Parameter goOn: called before each read or search; throws to end the walk.
+  package func forEachKey(
+    in ranks: Range<Int>, _ goOn: () throws(ModelError) -> Void,
+    _ body: (KeyValue, Range<Int>) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    var rank = ranks.lowerBound
+    var size = 16
+    while rank < ranks.upperBound {
+      try goOn()
+      let entries = try entries(at: rank..<min(ranks.upperBound, rank + size))
+      guard let last = entries.last else { return }
+      var start = 0
+      for place in entries.indices where entries[place].value != entries[start].value {
+        try body(entries[start].value, rank + start..<rank + place)
+        start = place
+      }
+      // The last key may go on behind what was read.
+      let end = rank + entries.count
+      let behind =
+        end == ranks.upperBound ? end : min(ranks.upperBound, max(end, try self.rank(of: .after(last.value))))
+      try body(last.value, rank + start..<behind)
+      size = start > entries.count / 4 ? min(1_024, size * 2) : 16
+      rank = behind
+    }
   }
 }
 

@@ -2,9 +2,6 @@ import Documents
 
 /// What has been met in one field so far. Used by one thread.
 final class FieldStatistics {
-  /// The numbers that are kept for quartiles; beyond, they are a random sample.
-  static let keptLimit = 1 << 20
-
   let name: String
   private let isRoot: Bool
   private var children: [FieldStatistics] = []
@@ -15,14 +12,10 @@ final class FieldStatistics {
   private var values = 0
   private var tally = ValueTally()
 
-  private var numbers: [Double] = []
-  private var numberCount = 0
-  private var sum = 0.0
-  private var (leastNumber, greatestNumber) = (Double.infinity, -Double.infinity)
-  private var isDate = false
+  private var numbers = NumberSummary()
+  private var kept = NumberSample()
   private var leastText: [UInt8]?
   private var greatestText: [UInt8] = []
-  private var random: UInt64 = 0x2545_F491_4F6C_DD1D
 
   /// The statistics of whole documents.
   init() { (name, isRoot) = ("", true) }
@@ -46,15 +39,16 @@ final class FieldStatistics {
     case .number(let number):
       kinds[.number] += 1
       values += 1
-      let value = number.double
-      tally.add(number.hash(nearest: value), document)
-      see(value)
+      let (nearest, exact) = (number.double, ExactNumber(number))
+      tally.add(number.hash(exact, nearest: nearest), document)
+      numbers.add(document, nearest, exact)
+      kept.add(nearest, exact)
     case .date(let seconds):
       kinds[.date] += 1
       values += 1
-      isDate = true
       tally.add(ValueHash.number(seconds), document)
-      see(seconds)
+      numbers.add(document)
+      kept.add(seconds, nil)
     case .string(let text):
       kinds[.text] += 1
       values += 1
@@ -96,25 +90,10 @@ final class FieldStatistics {
     tally.add(hash, .string(text))
   }
 
-  private func see(_ number: Double) {
-    guard number.isFinite else { return }
-    numberCount += 1
-    sum += number
-    leastNumber = min(leastNumber, number)
-    greatestNumber = max(greatestNumber, number)
-    if numbers.count < Self.keptLimit { return numbers.append(number) }
-    random ^= random << 13
-    random ^= random >> 7
-    random ^= random << 17
-    let place = Int(random % UInt64(numberCount))
-    if place < numbers.count { numbers[place] = number }
-  }
-
   // MARK: Telling
 
   func describe(
-    into fields: inout [FieldDescription], records: Int, isComplete: Bool, isDetailed: Bool, prefix: String,
-    path: DocumentPath?
+    into fields: inout [FieldDescription], records: Int, isDetailed: Bool, prefix: String, path: DocumentPath?
   ) {
     let objects = kinds[.object]
     if !isRoot, objects == 0 || values + nulls > 0 || kinds[.list] > 0 {
@@ -127,7 +106,7 @@ final class FieldStatistics {
       let name =
         isRoot ? step.shortText : prefix + (isInList ? "[]" : "") + step.description
       child.describe(
-        into: &fields, records: objects, isComplete: isComplete, isDetailed: isDetailed, prefix: name, path: childPath)
+        into: &fields, records: objects, isDetailed: isDetailed, prefix: name, path: childPath)
     }
   }
 
@@ -140,40 +119,22 @@ final class FieldStatistics {
       name: name, path: path, kinds: met.sorted { $0.1 > $1.1 }.map { (kind: $0.0, count: $0.1) }, nulls: nulls,
       missing: max(0, records - occurrences), count: values, distinct: tally.distinct, isEstimated: !tally.isExact,
       commonest: Array(commonest.prefix(8)), least: nil, greatest: nil, quartiles: [], areQuartilesSampled: false,
-      mean: nil, distribution: [], index: nil)
-    if numberCount > 0 {
-      field.least = document(leastNumber)
-      field.greatest = document(greatestNumber)
-      field.mean = sum / Double(numberCount)
+      sum: nil, mean: nil, isRounded: numbers.isRounded, distribution: [], index: nil)
+    if numbers.count > 0 {
+      (field.least, field.greatest) = (numbers.least, numbers.greatest)
+      // The sum of dates says nothing.
+      if kinds[.date] == 0 { (field.sum, field.mean) = (numbers.sum, numbers.mean) }
       if isDetailed {
-        let sorted = numbers.sorted()
-        field.quartiles = (1...3).map { document(sorted[Self.quartile($0, of: sorted.count)]) }
-        field.areQuartilesSampled = numberCount > numbers.count
-        field.distribution = distribution()
+        field.quartiles = kept.quartiles(areDates: kinds[.number] == 0)
+        field.areQuartilesSampled = kept.isSample
+        field.distribution = kept.distribution(FieldDescription.distributionParts)
       }
     } else if let leastText {
       field.least = .string(String(decoding: leastText, as: UTF8.self))
       field.greatest = .string(String(decoding: greatestText, as: UTF8.self))
     }
-    if numberCount == 0, field.count > 0 { field.distribution = commonest.map(\.count) }
+    if numbers.count == 0, field.count > 0 { field.distribution = commonest.map(\.count) }
     return field
-  }
-
-  /// The place of a quartile among sorted values.
-  static func quartile(_ part: Int, of count: Int) -> Int { max(0, (count * part + 3) / 4 - 1) }
-
-  private func document(_ number: Double) -> Document {
-    if isDate, kinds[.number] == 0 { return .date(number) }
-    if let whole = Int64(exactly: number) { return .number(NumberText(whole)) }
-    return .number(NumberText(number))
-  }
-
-  private func distribution() -> [Int] {
-    guard greatestNumber > leastNumber else { return [numbers.count] }
-    var parts = [Int](repeating: 0, count: FieldDescription.distributionParts)
-    let range = leastNumber...greatestNumber
-    for number in numbers { parts[range.part(of: number, among: parts.count)] += 1 }
-    return parts
   }
 }
 
@@ -209,11 +170,14 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension NumberText {
-  /// Equal for equal numbers of up to 15 digits, for integers of 64 bits, and for others with the same nearest double.
-  fileprivate func hash(nearest: Double) -> UInt64 {
-    if text.utf8.count > 15, nearest.magnitude >= 0x1p53, let integer {
-      return ValueHash.bits(UInt64(bitPattern: integer))
+  /// Equal for equal numbers.
+  fileprivate func hash(_ exact: ExactNumber?, nearest: Double) -> UInt64 {
+    if let exact {
+      let bits = UInt128(truncatingIfNeeded: exact.coefficient)
+      let (low, high) = (UInt64(truncatingIfNeeded: bits), UInt64(truncatingIfNeeded: bits >> 64))
+      return ValueHash.bits(low ^ ValueHash.bits(high ^ UInt64(truncatingIfNeeded: exact.scale) << 32))
     }
-    return ValueHash.number(nearest)
+    guard var digits = DecimalDigits(text)?.description else { return ValueHash.number(nearest) }
+    return digits.withUTF8 { ValueHash.text($0, seed: 5) }
   }
 }

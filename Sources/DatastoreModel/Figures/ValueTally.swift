@@ -1,4 +1,4 @@
-import Documents
+package import Documents
 
 #if canImport(Darwin)
   import Darwin
@@ -6,37 +6,50 @@ import Documents
   import Glibc
 #endif
 
-/// Counts how often values occur, in memory that does not grow with them.
+/// Counts how often values occur, in at most 16 MB.
 ///
 /// Up to `exactLimit` distinct values every count is exact. Beyond, the number of distinct values is estimated
 /// (HyperLogLog, P. Flajolet et al. 2007, with 2^14 registers: a standard error of 0.8 %), and counts are lower bounds of
-/// which each misses at most `missed` (after J. Misra and D. Gries 1982). Values are told apart by 64 bits of hash.
-struct ValueTally {
-  static let exactLimit = 10_000
+/// which each misses at most `missed` (after J. Misra and D. Gries 1982). Values are told apart by 64 bits of hash; the
+/// values themselves are kept as long as they take at most `valueBytesLimit`, then those of the most frequent ones.
+package struct ValueTally {
+  package static let exactLimit = 100_000
+  package static let valueBytesLimit = 4 << 20
   private static let slots = 1 << 17
 
   private struct Slot {
     var hash: UInt64 = 0
     var count: Int32 = 0
-    var value: Int32 = 0
+    /// Where the value is kept, or −1.
+    var value: Int32 = -1
   }
 
   private var table: [Slot] = []
   private var values: [Document] = []
+  private var valueBytes = 0
+  private var hasAllValues = true
   private var used = 0
   private var registers: [UInt8] = []
   /// The most that any count misses.
   private(set) var missed = 0
 
-  var isExact: Bool { registers.isEmpty }
+  package init() {}
+
+  /// The bytes that are held: the table of hashes and counts, the values, and the registers of the estimate.
+  package var byteCount: Int {
+    table.capacity * MemoryLayout<Slot>.stride + values.capacity * MemoryLayout<Document>.stride + valueBytes
+      + registers.count
+  }
+
+  package var isExact: Bool { registers.isEmpty }
 
   /// The distinct values met, or about as many.
-  var distinct: Int { isExact ? used : max(Self.exactLimit, estimate) }
+  package var distinct: Int { isExact ? used : max(Self.exactLimit + 1, estimate) }
 
   /// The most frequent values, first the most frequent one.
-  func commonest(_ limit: Int) -> [(value: Document, count: Int)] {
+  package func commonest(_ limit: Int) -> [(value: Document, count: Int)] {
     var best: [Slot] = []
-    for slot in table where slot.count > 0 {
+    for slot in table where slot.value >= 0 {
       // Of a tally that forgets, what is as rare as what was forgotten says nothing.
       if !isExact, Int(slot.count) <= missed { continue }
       if best.count == limit, let last = best.last, last.count >= slot.count { continue }
@@ -47,28 +60,50 @@ struct ValueTally {
     return best.map { (values[Int($0.value)], Int($0.count)) }
   }
 
-  mutating func add(_ hash: UInt64, _ value: @autoclosure () -> Document) {
+  /// Counts a value that has this hash.
+  package mutating func add(_ hash: UInt64, _ value: @autoclosure () -> Document) {
     if table.isEmpty { table = Array(repeating: Slot(), count: 64) }
     if !isExact { register(hash) }
-    let place = find(hash)
+    var place = find(hash)
     if table[place].count > 0 {
       if table[place].count < .max { table[place].count += 1 }
+      if table[place].value < 0 { keep(value(), at: place) }
       return
     }
     if isExact, used == Self.exactLimit { beginEstimating(with: hash) }
-    if used * 2 >= table.count {
+    // The fullest table has more room than there are values that are counted exactly.
+    if used * 32 >= table.count * 25 {
       if table.count < Self.slots { grow() } else { forget() }
-      return insert(hash, value())
+      place = find(hash)
     }
-    table[place] = Slot(hash: hash, count: 1, value: Int32(values.count))
-    values.append(value())
+    table[place] = Slot(hash: hash, count: 1)
     used += 1
+    if hasAllValues { keep(value(), at: place) }
   }
 
-  private mutating func insert(_ hash: UInt64, _ value: Document) {
-    table[find(hash)] = Slot(hash: hash, count: 1, value: Int32(values.count))
+  private mutating func keep(_ value: Document, at place: Int) {
+    table[place].value = Int32(values.count)
     values.append(value)
-    used += 1
+    valueBytes += value.heapBytes
+    if valueBytes > Self.valueBytesLimit { keepFrequentValues() }
+  }
+
+  /// Keeps the most frequent values as far as they take half of the room. One that is met again comes back.
+  private mutating func keepFrequentValues() {
+    hasAllValues = false
+    let kept = table.indices.filter { table[$0].value >= 0 }.sorted { table[$0].count > table[$1].count }
+    let old = values
+    (values, valueBytes) = ([], 0)
+    for place in kept {
+      let value = old[Int(table[place].value)]
+      guard valueBytes + value.heapBytes <= Self.valueBytesLimit / 2 else {
+        table[place].value = -1
+        continue
+      }
+      table[place].value = Int32(values.count)
+      values.append(value)
+      valueBytes += value.heapBytes
+    }
   }
 
   private func find(_ hash: UInt64) -> Int {
@@ -91,14 +126,17 @@ struct ValueTally {
   private mutating func rebuild(size: Int, forgetting part: Int32) {
     let (old, oldValues) = (table, values)
     table = Array(repeating: Slot(), count: size)
-    values = []
-    values.reserveCapacity(size / 2)
+    (values, valueBytes) = ([], 0)
     used = 0
     for slot in old where slot.count > part {
       // A count is a lower bound: what is forgotten of all is known and added to none.
-      table[find(slot.hash)] = Slot(hash: slot.hash, count: slot.count - part, value: Int32(values.count))
-      values.append(oldValues[Int(slot.value)])
+      let place = find(slot.hash)
+      table[place] = Slot(hash: slot.hash, count: slot.count - part)
       used += 1
+      guard slot.value >= 0 else { continue }
+      table[place].value = Int32(values.count)
+      values.append(oldValues[Int(slot.value)])
+      valueBytes += oldValues[Int(slot.value)].heapBytes
     }
   }
 
@@ -132,8 +170,26 @@ struct ValueTally {
   }
 }
 
+extension Document {
+  /// About the bytes that a scalar has allocated beside itself.
+  fileprivate var heapBytes: Int {
+    switch self {
+    case .string(let text): text.utf8.count > 15 ? text.utf8.count + 32 : 0
+    case .number(let number): number.text.utf8.count > 15 ? number.text.utf8.count + 32 : 0
+    case .data(let bytes): bytes.count + 32
+    default: 0
+    }
+  }
+}
+
 /// 64 bits that tell values apart; two that are equal as documents have the same.
-enum ValueHash {
+package enum ValueHash {
+  /// Of a text.
+  package static func text(of text: String) -> UInt64 {
+    var text = text
+    return text.withUTF8 { self.text($0) }
+  }
+
   static func text(_ bytes: UnsafeBufferPointer<UInt8>, seed: UInt64 = 0x9E37_79B9_7F4A_7C15) -> UInt64 {
     var hash = seed ^ UInt64(bytes.count)
     let raw = UnsafeRawBufferPointer(bytes)

@@ -5,13 +5,20 @@ import Documents
 ///
 /// `"Ca" ..< "Le"` leaves out the upper bound, `1...5` has both, `1 ..> 5` leaves out the lower one, `1 >..< 5` (which
 /// Swift spells as an `IndexRange`) both; either side may be missing (`..<5`, `5...`, `5 ..>` everything above); `...`
-/// or nothing is all; a value alone is just that. People also write `1 .. 5` for `1 ..< 5`, `1 ..= 5` for `1 ... 5`, `> 5`, `>= 5`,
+/// or nothing is all; a value alone is just that. Ends in the wrong order are an error. People also write `1 .. 5` for `1 ..< 5`, `1 ..= 5` for `1 ... 5`, `> 5`, `>= 5`,
 /// `< 5` and `<= 5`, and numbers as `1,000,000` and `2M`.
 package struct KeyInterval: Hashable, Sendable {
   package enum Bound: Hashable, Sendable {
     case open
     case including(KeyValue)
     case excluding(KeyValue)
+
+    var value: KeyValue? {
+      switch self {
+      case .open: nil
+      case .including(let value), .excluding(let value): value
+      }
+    }
   }
 
   package var lower: Bound
@@ -53,6 +60,40 @@ package struct KeyInterval: Hashable, Sendable {
     } else if symbol == "..<" {
       throw ExpressionError("the upper bound is missing", column: scalars.count + 1)
     }
+    if let (low, high) = reversedEnds(encoding) {
+      let column = place + length + 1 + right.prefix { $0.properties.isWhitespace }.count
+      throw ExpressionError(
+        "the ends are the wrong way round: \(high) comes before \(low) in this order", column: column)
+    }
+  }
+
+  /// The ends, where the upper one comes before the lower one. Of orders that only the app knows that is not known.
+  private func reversedEnds(_ encoding: KeyEncoding) -> (lower: KeyValue, upper: KeyValue)? {
+    guard encoding.isByteOrdered, let low = lower.value, let high = upper.value,
+      let first = try? encoding.bound(before: low), let last = try? encoding.bound(before: high),
+      last.lexicographicallyPrecedes(first)
+    else { return nil }
+    return (low, high)
+  }
+
+  /// What the range means, written out: `1 ≤ key < 5`.
+  ///
+  /// - Parameter isASCII: whether `≤` is written as `<=`.
+  package func reading(isASCII: Bool = false) -> String {
+    let orEqual = isASCII ? "<=" : "≤"
+    if let value = lower.value, lower == upper { return "key = \(value)" }
+    var text = "key"
+    switch lower {
+    case .including(let value): text = "\(value) \(orEqual) key"
+    case .excluding(let value): text = "\(value) < key"
+    case .open: break
+    }
+    switch upper {
+    case .including(let value): text += " \(orEqual) \(value)"
+    case .excluding(let value): text += " < \(value)"
+    case .open: if lower == .open { text = "all keys" }
+    }
+    return text
   }
 
   /// The place before the first entry of the interval.

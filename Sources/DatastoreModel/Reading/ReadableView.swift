@@ -119,7 +119,13 @@ package struct StoredKey: Sendable, CustomStringConvertible {
     self.value = value
   }
 
-  package var description: String { value.description }
+  /// As a person types it: a text bare, in quotes only where it would be read as something else.
+  package var description: String {
+    guard case .string(let text) = value, !["", "null", "nil"].contains(text), text.first != "\"",
+      text == text.trimmingSpaces, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+    else { return value.description }
+    return text
+  }
 }
 
 extension StoredKey: Hashable {

@@ -1,4 +1,5 @@
 import DatastoreModel
+import Documents
 import TerminalKit
 
 /// What work reports, and who hears it.
@@ -43,15 +44,16 @@ extension Browser {
     switch answer {
     case .reply(let saved as LeaveReply): hasLeft(saved)
     case .reply(let reply as ImportReply): imported(reply)
+    case .reply(let reply as RepeatsRequest.Reply): build(after: reply)
     case .reply(is TypingPause.Reply): showTyped()
     case .reply(let explained as ExplainRequest.Reply) where slot == .typedPlan: preview?.plan = explained
     case .reply(let explained as ExplainRequest.Reply): show(explained)
     case .outline(let outline, let standing): show(outline, standing)
     case .refreshed(let answer): follow(answer)
     case .resolved(let commit, let purpose): go(to: commit, for: purpose)
-    case .identified(let place):
-      select(place)
-      if focus != .table { focusPane(.table) }
+    case .identified(let place): show(place)
+    case .reply(let found as FollowRequest.Reply):
+      if let place = found.place { show(place) } else { show(found.request.value, of: found.request.field) }
     case .gathered(let answer): gathered(answer)
     case .editedDocuments(let answer):
       guard !answer.edits.isEmpty else {
@@ -128,8 +130,18 @@ extension Browser {
       if case .storage(_, kind: .unreachable) = error { session.awaySince = session.awaySince ?? session.now }
       session.warn(error.description)
     case .editedDocuments: reopenExternal(error.description)
-    default: if listeners.isEmpty { session.complain(error.description) }
+    default: if listeners.isEmpty { session.complain(error) }
     }
+  }
+
+  private mutating func show(_ place: RecordPlace) {
+    select(place)
+    if focus != .table { focusPane(.table) }
+  }
+
+  /// Shows a plain value whole.
+  private mutating func show(_ value: Document, of field: String) {
+    present(TextOverlay(title: field.isEmpty ? "Value" : field, value: value))
   }
 
   // MARK: The store
@@ -148,7 +160,7 @@ extension Browser {
     isStarted = true
     let start = session.configuration.start
     if let key = start.datastore, outline.datastore(key) == nil {
-      session.complain("there is no datastore “\(key)” here")
+      session.warn("there is no datastore “\(key)” here")
     }
     let key = start.datastore.flatMap { outline.datastore($0)?.key } ?? outline.datastores.first?.key
     guard let key else { return }

@@ -47,7 +47,7 @@ extension Browser {
     }
     open(ViewKind(of: .frequency))
     let request = FrequencyRequest(
-      source: source, commit: session.shown, path: path, bounds: table.bounds, ranks: table.ranks)
+      source: source, commit: session.shown, path: path, ranks: table.foundRanks)
     with(FrequencyPane.self) { $0.show(request, in: &$1) }
   }
 
@@ -218,6 +218,7 @@ extension Browser {
       session.start(.export, .export(request), label: "export to \(request.file)")
     case .exportElsewhere: ask(for: .export)
     case .run(let command, let argument): run(command, argument: argument)
+    case .build(let change, let datastore): build(change, of: datastore)
     case .setField(let place, let path, let value): stageField(place, path, value)
     case .select(let place): select(place)
     case .leave(let how): leave(how)
@@ -252,7 +253,8 @@ extension Browser {
 
   /// Follows a value that is the identifier of a datastore: of the one that it is known to lead to, or of any that has it.
   mutating func follow(_ value: Document, field: String, to target: String?) {
-    session.start(
-      .identify, .dereference(value, field: field, from: session.datastore, to: target, commit: session.shown))
+    let request = FollowRequest(
+      value: value, field: field, origin: session.datastore, target: target, commit: session.shown)
+    session.start(.identify, .ask(request))
   }
 }

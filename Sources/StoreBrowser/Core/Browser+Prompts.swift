@@ -146,7 +146,8 @@ extension Browser {
   private func problem(with text: String, for command: Command) -> ModelError? {
     do throws(ModelError) {
       switch command {
-      case .filter where Self.isRange(text): return rangeProblem(with: text)
+      case .filter where Self.isRange(text): _ = try session.range(typed: text)
+      case .sort, .sortReverse, .sortFurther: _ = try RecordQuery.order(parsing: text)
       case .filter where !text.trimmed.isEmpty: _ = try RowTest(text)
       case .export: return exportProblem(with: text)
       case .set: _ = try WorkContext.assignment(text)
@@ -160,35 +161,12 @@ extension Browser {
     } catch { return error }
   }
 
-  /// What is wrong with a range of the index that orders the table.
-  private func rangeProblem(with text: String) -> ModelError? {
-    let range = text.trimmed.hasPrefix("=") ? String(text.trimmed.dropFirst()).trimmed : text.trimmed
-    guard !range.isEmpty, let source = table.source, let datastore = session.outline?.datastore(source.datastore)
-    else { return nil }
-    let encoding = datastore.index(source.index)?.descriptor.encoding ?? datastore.descriptor.identifierEncoding
-    do {
-      _ = try KeyInterval(parsing: range, encoding: encoding)
-      return nil
-    } catch {
-      let offset = text.count - range.count
-      return .invalid(text: text, column: error.column + offset, reason: error.message)
-    }
-  }
-
   /// A file whose ending says no format that can be written.
   private func exportProblem(with text: String) -> ModelError? {
     let file = text.trimmed
     guard !file.isEmpty, TableWriter.Format(file: file) == nil else { return nil }
     let known = TableWriter.Format.allCases.map { ".\($0.rawValue)" }.joined(separator: ", ")
     return .invalid(text: text, column: text.count, reason: "the ending says the format: \(known)")
-  }
-
-  /// `= A ..< B` or plainly `A ..< B`.
-  static func isRange(_ text: String) -> Bool {
-    let text = text.trimmed
-    if text.hasPrefix("="), !text.hasPrefix("==") { return true }
-    if text.hasPrefix(">") || text.hasPrefix("<") { return true }
-    return text.splitOutsideQuotes(at: "..") != nil
   }
 
   private mutating func remember(search: String) { remember(search, in: \.searches) }
@@ -211,6 +189,45 @@ extension Browser {
     session.remembered[keyPath: list].append(text)
     if session.remembered[keyPath: list].count > 100 { session.remembered[keyPath: list].removeFirst() }
     session.intend(.remember)
+  }
+}
+
+extension Browser {
+  /// `= A ..< B` or plainly `A ..< B`.
+  static func isRange(_ text: String) -> Bool {
+    let text = text.trimmed
+    if text.hasPrefix("="), !text.hasPrefix("==") { return true }
+    if text.hasPrefix(">") || text.hasPrefix("<") { return true }
+    return text.splitOutsideQuotes(at: "..") != nil
+  }
+}
+
+extension Session {
+  /// A range of the index that orders the table, as it was typed; nil for all of it. Throws with the place of what is wrong.
+  func range(typed text: String) throws(ModelError) -> KeyInterval? {
+    let range = text.trimmed.hasPrefix("=") ? String(text.trimmed.dropFirst()).trimmed : text.trimmed
+    guard !range.isEmpty, let source = looking.source, let datastore = outline?.datastore(source.datastore) else {
+      return nil
+    }
+    let encoding = datastore.index(source.index)?.descriptor.encoding ?? datastore.descriptor.identifierEncoding
+    do throws(ExpressionError) {
+      return try KeyInterval(parsing: range, encoding: encoding)
+    } catch {
+      throw .invalid(text: text, column: error.column + text.count - range.count, reason: error.message)
+    }
+  }
+
+  /// What a range that is being typed means, and how both ends are taken in.
+  func reading(ofRange text: String) -> String? {
+    do throws(ModelError) {
+      guard let range = try range(typed: text) else { return nil }
+      let reading = range.reading(isASCII: theme.isASCII)
+      guard case .excluding = range.upper, case .including = range.lower else { return reading }
+      return "\(reading) \(theme.dot) ... for .. takes the upper end in"
+    } catch {
+      if case .invalid(_, _, let reason) = error { return reason }
+      return error.description
+    }
   }
 }
 

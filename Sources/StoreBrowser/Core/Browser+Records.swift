@@ -229,17 +229,8 @@ extension Browser {
       session.warn("choose a commit in the history first (H)")
       return
     }
-    var purpose = GatherRequest.Purpose.restore(from: asOf)
-    if command == .restoreField {
-      guard let path = record.selectedLine?.path else { return }
-      purpose = .restoreField(path: path, from: asOf)
-    }
-    session.start(
-      .gather,
-      .gather(
-        GatherRequest(
-          commit: session.head, source: RowSource(datastore: place.datastore),
-          which: .identifiers([place.identifier]), purpose: purpose)), label: "reading")
+    let path = command == .restoreField ? record.selectedLine?.path : nil
+    if command == .restoreRecord || path != nil { session.restore(place, path, from: asOf) }
   }
 
   mutating func restoreStore(_ argument: String) {
@@ -265,8 +256,14 @@ extension Browser {
       }
       change = .rebuild(name)
     }
-    open(.migration)
-    with(MigrationPane.self) { $0.start(change, of: datastore, in: &$1) }
+    if case .add(_, let path, let kind) = change, kind.meansOneRecord {
+      session.start(
+        .repeats,
+        .ask(RepeatsRequest(change: change, path: path, datastore: datastore, commit: session.head)),
+        label: "look for repeating values of \(path.shortText)")
+    } else {
+      build(change, of: datastore)
+    }
   }
 
   mutating func bulk(_ change: BulkRequest.Change) {

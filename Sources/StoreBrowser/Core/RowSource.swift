@@ -25,6 +25,14 @@ package struct RowSource: Hashable, Sendable {
     return source
   }
 
+  /// Which rows these are, as a title has it: `City  filter population > 5M  range 1 ..< 5 of byRank`.
+  var words: String {
+    var text = datastore
+    if let filter { text += "  filter \(filter)" }
+    if let range { text += "  range \(range) of \(index ?? "the identifier")" }
+    return text
+  }
+
   /// Whether the rows are a list that had to be made, not a run of the index.
   var needsScan: Bool { filter != nil || !sort.isEmpty }
 }

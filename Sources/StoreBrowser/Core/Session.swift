@@ -153,6 +153,14 @@ struct Session: Sendable {
     notice = Notice(text: text, kind: .problem)
   }
 
+  /// Says what an error says; only what failed looks like a failure, not what cannot be done.
+  mutating func complain(_ error: ModelError) {
+    switch error {
+    case .failures, .disorder, .unreadable, .storage: complain(error.description)
+    default: warn(error.description)
+    }
+  }
+
   /// Why nothing can be staged or written now; nil when it can.
   var writingRefusal: String? {
     if configuration.isReadOnly { return "read-only: the browser was started so" }

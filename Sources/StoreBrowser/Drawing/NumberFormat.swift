@@ -1,3 +1,5 @@
+import Documents
+
 /// Numbers as people read them.
 enum NumberFormat {
   /// `12 408`.
@@ -11,8 +13,23 @@ enum NumberFormat {
     return value < 0 ? "-" + text : text
   }
 
-  /// `12 408`, `0.25`: whole numbers without a point.
-  static func number(_ value: Double) -> String { Int64(exactly: value).map { count($0) } ?? "\(value)" }
+  /// `12 408`, `-1 250.5`: all digits of a number, whole ones in groups.
+  static func exact(_ number: NumberText) -> String {
+    let sign = number.text.hasPrefix("-") ? "-" : ""
+    let digits = number.text.dropFirst(sign.utf8.count)
+    let whole = digits.prefix { $0.isNumber }
+    guard !digits.contains(where: { $0 == "e" || $0 == "E" }), let value = UInt128(whole) else { return number.text }
+    return sign + count(value) + digits.dropFirst(whole.count)
+  }
+
+  /// A number as above, anything else as a cell shows it; an empty text is a value, and not a gap.
+  static func exact(_ value: Document) -> String {
+    switch value {
+    case .number(let number): exact(number)
+    case .string(""): "\"\""
+    default: ValueText(cell: value).text
+    }
+  }
 
   /// `1 commit`, `12 408 commits`; with `plural` for nouns that do not just take an s.
   static func counted(_ value: some BinaryInteger, _ noun: String, _ plural: String? = nil) -> String {

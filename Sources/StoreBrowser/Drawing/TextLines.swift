@@ -1,3 +1,5 @@
+import TerminalKit
+
 /// Text as lines, by its bytes: a value of many megabytes must open at once.
 enum TextLines {
   /// The lines of a text, however long each is.
@@ -10,26 +12,27 @@ enum TextLines {
     }
   }
 
-  /// The lines of a text, the long ones in pieces that fit most screens.
-  static func wrapped(_ text: String) -> [String] { split(text).flatMap(pieces) }
-
-  private static let width = 72
-
-  private static func pieces(of line: String) -> [String] {
-    guard line.utf8.count > 100 else { return [line] }
+  /// A line in pieces of at most so many cells, so that all of it is seen.
+  static func folded(_ line: String, to columns: Int) -> [String] {
+    guard line.utf8.count > columns else { return [line] }
     var line = line
     let plain = line.withUTF8 { bytes -> [String]? in
-      guard bytes.allSatisfy({ $0 < 0x80 }) else { return nil }
-      return stride(from: 0, to: bytes.count, by: width).map {
-        String(decoding: bytes[$0..<min(bytes.count, $0 + width)], as: UTF8.self)
+      guard bytes.allSatisfy({ (0x20..<0x7F).contains($0) }) else { return nil }
+      return stride(from: 0, to: bytes.count, by: columns).map {
+        String(decoding: bytes[$0..<min(bytes.count, $0 + columns)], as: UTF8.self)
       }
     }
     if let plain { return plain }
-    var pieces: [String] = []
-    var rest = Substring(line)
-    while !rest.isEmpty {
-      pieces.append(String(rest.prefix(width)))
-      rest = rest.dropFirst(width)
+    var pieces = [""]
+    var used = 0
+    for character in line {
+      let width = SafeText.width(String(character))
+      if used + width > columns, used > 0 {
+        pieces.append("")
+        used = 0
+      }
+      pieces[pieces.count - 1].append(character)
+      used += width
     }
     return pieces
   }

@@ -96,12 +96,9 @@ struct BulkOverlay: Pane {
       counts += " · \(NumberFormat.count(answer.failures.count)) fail and stay as they are"
     }
     lines.append([Span(counts, theme.style(.title))])
-    if let summary = answer.summary {
-      lines.append([
-        Span(
-          "new values from \(NumberFormat.number(summary.least)) to \(NumberFormat.number(summary.greatest))",
-          theme.style(.dim))
-      ])
+    if let least = answer.numbers.least, let greatest = answer.numbers.greatest {
+      let text = "new values from \(NumberFormat.exact(least)) to \(NumberFormat.exact(greatest))"
+      lines.append([Span(text, theme.style(.dim))])
     }
     if case .delete = answer.request.change {
       for edit in answer.edits.prefix(5) { lines.append([Span("- \(edit.identifier)", theme.style(.deleted))]) }

@@ -22,6 +22,7 @@ struct MenuOverlay: ListPane {
     case export(ExportRequest)
     case exportElsewhere
     case run(Command, argument: String?)
+    case build(IndexChange, datastore: String)
     case nothing
   }
 

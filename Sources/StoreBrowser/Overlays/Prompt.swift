@@ -240,6 +240,9 @@ struct Prompt: Pane {
   /// What the filter that is being typed comes to: its plan and its count.
   private func standing(_ session: Session) -> String? {
     if kind == .argument(.search), let standing = session.looking.searchStanding { return standing }
+    if kind == .argument(.filter), Browser.isRange(field.text), let reading = session.reading(ofRange: field.text) {
+      return reading
+    }
     guard kind == .argument(.filter), !field.text.isEmpty, let standing = session.looking.filterStanding,
       !standing.text.isEmpty
     else { return nil }

@@ -9,65 +9,58 @@ struct TextOverlay: ListPane {
   static let entry = PaneEntry(.text, name: "Text", footer: [.down, .copyValue, .escape])
 
   var title: String
-  var lines: [String]
+  /// The lines of the text, and the same folded at the width of the window.
+  private let text: [String]
+  private(set) var lines: [String] = []
+  private var width = 0
   var list = ListWindow()
 
   init(title: String, lines: [String]) {
     self.title = title
-    self.lines = lines.flatMap(TextLines.wrapped)
+    text = lines.flatMap(TextLines.split)
   }
 
   /// A value in full: text as its lines, data as hex, the rest as JSON.
   init(title: String, value: Document) {
     self.title = title
     switch value {
-    case .string(let text):
-      lines = TextLines.wrapped(text)
+    case .string(let text): self.text = TextLines.split(text)
     case .data(let bytes):
-      lines = stride(from: 0, to: min(bytes.count, 1 << 20), by: 16).map { start in
+      text = stride(from: 0, to: min(bytes.count, 1 << 20), by: 16).map { start in
         let part = bytes[start..<min(bytes.count, start + 16)]
         return part.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined(separator: " ")
       }
-    default: lines = TextLines.wrapped(value.prettyText)
+    default: text = TextLines.split(value.prettyText)
     }
   }
 
   /// The language of conditions, form by form.
   init(conditions theme: Theme) {
     title = "Conditions"
-    lines = Self.words(of: ConditionGrammar.introduction)
-    for form in ConditionGrammar.forms {
-      lines += ["", form.spelling, "    \(form.example)"] + Self.words(of: form.meaning).map { "  \($0)" }
-    }
-  }
-
-  /// Lines that end between words.
-  private static func words(of text: String) -> [String] {
-    var lines = [""]
-    for word in text.split(separator: " ") {
-      let last = lines[lines.count - 1]
-      if last.isEmpty {
-        lines[lines.count - 1] = String(word)
-      } else if last.count + word.count < 70 {
-        lines[lines.count - 1] += " \(word)"
-      } else {
-        lines.append(String(word))
+    text =
+      ConditionGrammar.introduction.wrapped(to: 70)
+      + ConditionGrammar.forms.flatMap { form in
+        ["", form.spelling, "    \(form.example)"] + form.meaning.wrapped(to: 70).map { "  \($0)" }
       }
-    }
-    return lines
   }
 
   /// The scalars of a text, for `ga`.
   init(scalarsOf text: String) {
     title = "Scalars of “\(SafeText.cut(text, to: 30))”"
-    lines = SafeText.scalars(text, limit: 4096)
+    self.text = SafeText.scalars(text, limit: 4096)
+  }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    guard frame.columns != width, frame.columns > 0 else { return }
+    width = frame.columns
+    lines = text.flatMap { TextLines.folded($0, to: width) }
   }
 
   func lineCount(_ session: Session) -> Int { lines.count }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
     switch command {
-    case .copyValue: session.copy(lines.joined(separator: "\n"), what: "text")
+    case .copyValue: session.copy(text.joined(separator: "\n"), what: "text")
     case .open: session.intend(.dismiss)
     default: return false
     }

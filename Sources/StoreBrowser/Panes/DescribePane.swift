@@ -2,15 +2,17 @@ import Documents
 import DatastoreModel
 import TerminalKit
 
-/// What is in the fields of a datastore, a line a field; Enter counts the values of one.
+/// What is in the fields of the rows that the table shows, a line a field; Enter counts the values of one.
 struct DescribePane: ListPane, KeptPane {
   static let entry = PaneEntry(
     .describe, name: "Describe", work: [.describe], footer: [.down, .open, .copyValue, .help, .close],
     commands: [
       CommandTable.row(
         .describe, ["I"], "describe the fields", "describe", .table, verb: "describe",
-        "Shows of every field its types, nulls, distinct values, least, quartiles, greatest, mean, commonest values, how "
-          + "they are spread, and its index. Esc keeps what was read so far and says of how much; Enter counts the values.",
+        "Shows of every field of the rows that the table shows (its filter and range) the types, nulls, distinct values, least, "
+          + "quartiles, greatest, sum, mean, commonest values, how they are spread, and its index. Up to 100,000 distinct "
+          + "values are counted exactly; ~ stands before an estimate. Esc keeps what was read so far and says of how much; "
+          + "Enter counts the values.",
         unless: .withoutDatastore
       ) { browser, _ in browser.describe() }
     ]
@@ -27,13 +29,13 @@ struct DescribePane: ListPane, KeptPane {
     guard request != self.request || isStopped || problem != nil else { return }
     self = DescribePane()
     self.request = request
-    session.start(.describe, .ask(request), label: "describe \(request.datastore)")
+    session.start(.describe, .ask(request), label: "describe \(request.source.datastore)")
   }
 
   /// What was described is described as of the commit that is shown.
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard var request, frame != .hidden, request.commit != session.shown, !session.isRunning(.describe) else { return }
-    request.commit = session.shown
+    (request.commit, request.ranks) = (session.shown, nil)
     let kept = list
     show(request, in: &session)
     list = kept
@@ -94,17 +96,14 @@ struct DescribePane: ListPane, KeptPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(
-      frame, digit: nil, title: "Describe  \(request?.datastore ?? "")", footer: state, theme: theme)
+    let isEmpty = description?.fields.isEmpty ?? true
+    let empty = description?.isComplete == true ? "there are no fields: the datastore is empty" : "reading…"
+    guard
+      grid.begin(
+        frame, title: "Describe  \(request?.source.words ?? "")", footer: state, problem: problem,
+        note: isEmpty ? empty : nil, theme: theme), let description
+    else { return }
     let inside = frame.inside
-    if let problem {
-      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-    }
-    guard let description else { return grid.note("reading…", in: inside, style: theme.style(.dim)) }
-    if description.fields.isEmpty {
-      let text = description.isComplete ? "there are no fields: the datastore is empty" : "reading…"
-      return grid.note(text, in: inside, style: theme.style(.dim))
-    }
     let columns = DescribeColumns(description, width: inside.columns - 2)
     for column in columns.all {
       grid.write(
@@ -159,13 +158,18 @@ struct DescribePane: ListPane, KeptPane {
     if !quartiles.isEmpty {
       line(
         2, "least … greatest  ",
-        quartiles.joined(separator: "  |  ") + (field.areQuartilesSampled ? "  (of a sample)" : ""))
+        quartiles.joined(separator: field.areQuartilesSampled ? "  | ~" : "  |  ")
+          + (field.areQuartilesSampled ? "  (quartiles of a sample)" : ""))
     }
-    if let mean = field.mean { line(3, "mean  ", NumberFormat.fitting("\(mean)", in: 14)) }
-    let width = max(8, min(60, inside.columns - 20))
-    let bars = Self.spread(field.distribution, parts: width)
+    let rough = field.isRounded ? "~" : ""
+    let sums = [("sum", field.sum), ("mean", field.mean)].compactMap { name, value in
+      value.map { "\(name) \(rough)\(NumberFormat.exact($0))" }
+    }.joined(separator: " \(theme.dot) ")
+    line(3, "", sums)
+    let left = sums.isEmpty ? 1 : SafeText.width(sums) + 3
     grid.drawBars(
-      bars, in: Rect(column: inside.left + 22, row: top + 3, columns: inside.columns - 23, rows: 1),
+      Self.spread(field.distribution),
+      in: Rect(column: inside.left + left, row: top + 3, columns: max(0, inside.columns - left - 1), rows: 1),
       form: session.barForm
     ) { _ in theme.style(.bar) }
     let least = field.isEstimated ? "at least " : ""
@@ -175,10 +179,7 @@ struct DescribePane: ListPane, KeptPane {
         ? "each \(least)once"
         : field.commonest.map { "\(Self.text($0.value)) \(least)\(NumberFormat.count($0.count))" }
           .joined(separator: " \(theme.dot) "))
-    line(
-      5, "distinct  ",
-      field.isEstimated
-        ? "about \(NumberFormat.count(field.distinct)) (estimated)" : "\(NumberFormat.count(field.distinct))")
+    line(5, "distinct  ", (field.isEstimated ? "~" : "") + NumberFormat.count(field.distinct))
   }
 
   /// A value as text; an empty one is a value, and not a gap.
@@ -187,7 +188,7 @@ struct DescribePane: ListPane, KeptPane {
     return ValueText(cell: value).text
   }
 
-  private static func spread(_ counts: [Int], parts: Int) -> [Double] {
+  private static func spread(_ counts: [Int]) -> [Double] {
     let largest = Double(counts.max() ?? 0)
     return largest > 0 ? counts.map { Double($0) / largest } : []
   }
@@ -219,14 +220,15 @@ private struct DescribeColumns {
       let count = field.nulls + field.missing
       return count == 0 ? theme.dot : NumberFormat.fitting("\(count)", in: 7)
     }
-    add("distinct", 9, isTrailing: true, role: .number) { field, _ in
-      let text = (field.isEstimated ? "~" : "") + NumberFormat.count(field.distinct)
-      return text.utf8.count <= 9 ? text : NumberFormat.fitting("\(field.distinct)", in: 9)
+    add("distinct", 10, isTrailing: true, role: .number) { field, _ in
+      let (sign, text) = (field.isEstimated ? "~" : "", NumberFormat.count(field.distinct))
+      return sign + (text.utf8.count < 10 ? text : NumberFormat.fitting("\(field.distinct)", in: 9))
     }
     add("least", valueWidth, isTrailing: true) { field, _ in Self.text(field.least, valueWidth) }
     if isWide {
       add("median", valueWidth, isTrailing: true) { field, _ in
-        Self.text(field.quartiles.dropFirst().first, valueWidth)
+        let text = Self.text(field.quartiles.dropFirst().first, valueWidth - 1)
+        return (field.areQuartilesSampled ? "~" : "") + text
       }
     }
     add("greatest", valueWidth, isTrailing: true) { field, _ in Self.text(field.greatest, valueWidth) }
@@ -266,7 +268,9 @@ extension Browser {
   mutating func describe() {
     guard let datastore = session.datastore else { return }
     open(ViewKind(of: .describe))
-    let request = DescribeRequest(datastore: datastore, commit: session.shown)
+    let source = table.opened == nil ? nil : table.source
+    let request = DescribeRequest(
+      source: source ?? RowSource(datastore: datastore), commit: session.shown, ranks: table.foundRanks)
     with(DescribePane.self) { $0.show(request, in: &$1) }
   }
 }

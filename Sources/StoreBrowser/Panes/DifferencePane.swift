@@ -179,15 +179,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
       session.warn("there is nothing before the first commit")
       return
     }
-    let parsed = path.flatMap { try? DocumentPath(parsing: $0) }
-    session.start(
-      .gather,
-      .gather(
-        GatherRequest(
-          commit: session.head, source: RowSource(datastore: place.datastore),
-          which: .identifiers([place.identifier]),
-          purpose: parsed.map { .restoreField(path: $0, from: old) } ?? .restore(from: old))),
-      label: "reading")
+    session.restore(place, path.flatMap { try? DocumentPath(parsing: $0) }, from: old)
   }
 
   /// Unfolds all records, those to be read too, or folds them; the selection stays on its record.
@@ -210,20 +202,11 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: nil, title: title(theme), footer: footer, theme: theme)
-    let inside = frame.inside
-    if let problem {
-      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-      return
-    }
-    guard source != nil else {
-      grid.note("choose a commit", in: inside, style: theme.style(.dim))
-      return
-    }
-    if lines.isEmpty {
-      grid.note(isAtEnd ? "no record differs" : "reading…", in: inside, style: theme.style(.dim))
-      return
-    }
+    let empty = source == nil ? "choose a commit" : isAtEnd ? "no record differs" : "reading…"
+    guard
+      grid.begin(
+        frame, title: title(theme), footer: footer, problem: problem, note: lines.isEmpty ? empty : nil, theme: theme)
+    else { return }
     drawLines(on: &grid, frame: frame, session: session, hasSign: false) { grid, line, rect in
       draw(lines[line], in: rect, on: &grid, session: session)
     }

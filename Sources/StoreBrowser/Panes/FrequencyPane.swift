@@ -73,39 +73,36 @@ struct FrequencyPane: ListPane, KeptPane {
     let footer = answer.map {
       "\(NumberFormat.count($0.values.count))\($0.isCut ? "+" : "") values · \($0.plan) · \(NumberFormat.count($0.rowsRead)) read"
     }
-    grid.border(
-      frame, digit: nil, title: "Frequency  \(request?.source.datastore ?? "") \(request?.path ?? "")",
-      footer: footer ?? "", theme: theme)
+    let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
+    guard
+      grid.begin(
+        frame, title: "Frequency  \(request?.path ?? "")  \(request?.source.words ?? "")", footer: footer ?? "",
+        problem: problem, note: answer == nil ? read : nil, theme: theme), let answer
+    else { return }
     let inside = frame.inside
-    if let problem {
-      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-      return
-    }
-    guard let answer else {
-      let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
-      grid.note(read, in: inside, style: theme.style(.dim))
-      return
-    }
     var summary = "nulls \(NumberFormat.count(answer.nulls))"
-    if let numbers = answer.summary {
-      summary +=
-        " · min \(NumberFormat.number(numbers.least)) · max \(NumberFormat.number(numbers.greatest)) · sum \(NumberFormat.number(numbers.sum))"
+    if let numbers = answer.summary, let least = numbers.least, let greatest = numbers.greatest {
+      summary += " · min \(NumberFormat.exact(least)) · max \(NumberFormat.exact(greatest))"
+      if let sum = numbers.sum { summary += " · sum \(numbers.isRounded ? "~" : "")\(NumberFormat.exact(sum))" }
     }
     grid.write(
       summary, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 1, style: theme.style(.dim))
     let largest = answer.values.first?.count ?? 0
     let width = max(8, min(40, inside.columns / 2))
+    let countWidth = max(9, NumberFormat.count(largest).utf8.count)
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let value = answer.values[line]
       grid.write(
         value.value.text, at: Point(column: rect.left + 2, row: rect.top), width: width,
         style: theme.style(value.value.role), alignment: value.value.isTrailing ? .trailing : .leading)
       grid.write(
-        NumberFormat.count(value.count), at: Point(column: rect.left + width + 3, row: rect.top), width: 9,
+        NumberFormat.count(value.count), at: Point(column: rect.left + width + 3, row: rect.top), width: countWidth,
         style: theme.style(.number), alignment: .trailing)
       grid.write(
-        Bars.bar(value.count, largest: largest, width: max(0, inside.columns - width - 15), isASCII: theme.isASCII),
-        at: Point(column: rect.left + width + 14, row: rect.top), width: max(0, inside.columns - width - 14),
+        Bars.bar(
+          value.count, largest: largest, width: max(0, inside.columns - width - countWidth - 6), isASCII: theme.isASCII),
+        at: Point(column: rect.left + width + countWidth + 5, row: rect.top),
+        width: max(0, inside.columns - width - countWidth - 5),
         style: theme.style(.bar))
     }
   }

@@ -85,7 +85,7 @@ struct IndexPane: KeptPane, Equatable {
         return
       }
       let request = DistinctRequest(datastore: datastore, index: index, commit: session.shown, range: range)
-      session.start(.distinct, .distinct(request))
+      session.start(.distinct, .ask(request))
     }
   }
 
@@ -153,8 +153,8 @@ struct IndexPane: KeptPane, Equatable {
         rows = answer.rows
         (selection, top) = (0, 0)
       }
+    case .reply(let reply as DistinctRequest.Reply): if isCurrent(reply.request) { distinct = reply.count }
     case .reply: histogram.answered(answer)
-    case .distinct(let request, let count) where isCurrent(request): distinct = count
     case .verified(let answer): verified = answer
     default: break
     }
@@ -172,7 +172,7 @@ struct IndexPane: KeptPane, Equatable {
     } else if slot == .histogram {
       histogram.failed()
     } else {
-      session.complain(error.description)
+      session.complain(error)
     }
   }
 
@@ -262,16 +262,12 @@ struct IndexPane: KeptPane, Equatable {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: 5, title: title(session), footer: frame.isFocused ? footer(session) : "", theme: theme)
+    guard
+      grid.begin(
+        frame, digit: 5, title: title(session), footer: frame.isFocused ? footer(session) : "", problem: problem,
+        note: datastore == nil ? "no datastore is open" : nil, theme: theme)
+    else { return }
     let inside = frame.inside
-    if let problem {
-      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-      return
-    }
-    guard datastore != nil else {
-      grid.note("no datastore is open", in: inside, style: theme.style(.dim))
-      return
-    }
     let header = Self.headerRows(frame)
     drawHeader(in: inside, rows: header, hasKeys: frame.isFocused, on: &grid, session: session)
     guard header < inside.rows else { return }
@@ -351,8 +347,8 @@ struct IndexPane: KeptPane, Equatable {
       "key", at: Point(column: inside.left + 2, row: titles), width: keyWidth(inside), style: theme.style(.header),
       alignment: isTrailing ? .trailing : .leading)
     grid.write(
-      "n  records", at: Point(column: inside.left + keyWidth(inside) + 8, row: titles),
-      width: max(0, inside.columns - keyWidth(inside) - 8), style: theme.style(.header))
+      "n  records", at: Point(column: inside.left + keyWidth(inside) + 2 + countWidth, row: titles),
+      width: max(0, inside.columns - keyWidth(inside) - 2 - countWidth), style: theme.style(.header))
   }
 
   private func drawVerified(
@@ -384,6 +380,9 @@ struct IndexPane: KeptPane, Equatable {
 
   private func keyWidth(_ inside: Rect) -> Int { max(3, min(widestKey, inside.columns / 2)) }
 
+  /// The columns of the counts, which are never cut.
+  private var countWidth: Int { max(6, rows.lazy.map { NumberFormat.count($0.count).utf8.count }.max() ?? 0) }
+
   /// A key as it is shown: texts in quotes, so that blanks at their ends are seen.
   private static func text(of key: KeyValue) -> String {
     let value = ValueText(key: key)
@@ -398,8 +397,8 @@ struct IndexPane: KeptPane, Equatable {
       Self.text(of: row.key), at: Point(column: rect.left + 2, row: rect.top),
       width: width, style: theme.style(value.role), alignment: value.isTrailing ? .trailing : .leading)
     grid.write(
-      NumberFormat.count(row.count), at: Point(column: rect.left + width + 3, row: rect.top), width: 6,
-      style: theme.style(.number), alignment: .trailing)
+      NumberFormat.count(row.count), at: Point(column: rect.left + width + 3, row: rect.top),
+      width: countWidth, style: theme.style(.number), alignment: .trailing)
     // A label that is the key itself says nothing new.
     var text = row.identifiers.enumerated().map { place, identifier in
       let label = row.labels.indices.contains(place) ? row.labels[place] : nil
@@ -409,7 +408,8 @@ struct IndexPane: KeptPane, Equatable {
     if let before, Self.looksAlike(before.key, row.key) {
       text += "   \(theme.warningSign) sorts apart from \(before.key)"
     }
-    grid.write(text, at: Point(column: rect.left + width + 11, row: rect.top), width: max(0, rect.columns - width - 11))
+    let left = width + 5 + countWidth
+    grid.write(text, at: Point(column: rect.left + left, row: rect.top), width: max(0, rect.columns - left))
   }
 
   /// Whether two keys differ only in case or spaces, which a person may take for one.

@@ -77,7 +77,7 @@ extension Pane {
   mutating func answered(_ answer: Answer, in session: inout Session) {}
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {}
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    session.complain(error.description)
+    session.complain(error)
   }
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {}
   func rect(in body: Rect, session: Session) -> Rect { body }
@@ -105,6 +105,19 @@ extension CellGrid {
     self.frame(
       frame.rect, title: text, footer: footer, style: theme.style(frame.isFocused ? .focusedBorder : .border),
       heavy: frame.isFocused)
+  }
+
+  /// The border of a pane, and inside of it why there is nothing else to draw, if so; false then.
+  mutating func begin(
+    _ frame: PaneFrame, digit: Int? = nil, title: String, footer: String, problem: String?, note: String?, theme: Theme
+  ) -> Bool {
+    border(frame, digit: digit, title: title, footer: footer, theme: theme)
+    if let problem {
+      self.note("\(theme.problemSign) \(problem)", in: frame.inside, style: theme.style(.problem))
+    } else if let note {
+      self.note(note, in: frame.inside, style: theme.style(.dim))
+    }
+    return problem == nil && note == nil
   }
 
   /// The lower edge of that border, with another footer.

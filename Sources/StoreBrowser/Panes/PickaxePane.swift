@@ -68,17 +68,13 @@ struct PickaxePane: ListPane, KeptPane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     let state = isDone ? "" : " so far"
-    grid.border(
-      frame, digit: nil, title: "History with “\(request?.text ?? "")”",
-      footer: "\(NumberFormat.count(hits.count)) hits in \(NumberFormat.count(read)) commits\(state)", theme: theme)
-    let inside = frame.inside
-    if let problem {
-      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-      return
-    }
-    if hits.isEmpty {
-      grid.note(isDone ? "no value with this text came or went" : "searching…", in: inside, style: theme.style(.dim))
-    }
+    let empty = isDone ? "no value with this text came or went" : "searching…"
+    guard
+      grid.begin(
+        frame, title: "History with “\(request?.text ?? "")”",
+        footer: "\(NumberFormat.count(hits.count)) hits in \(NumberFormat.count(read)) commits\(state)",
+        problem: problem, note: hits.isEmpty ? empty : nil, theme: theme)
+    else { return }
     drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
       let hit = hits[line]
       var spans = [

@@ -229,15 +229,13 @@ struct PlotPane: KeptPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: nil, title: title, footer: footer, theme: theme)
+    let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
+    guard
+      grid.begin(
+        frame, title: title, footer: footer, problem: problem, note: reply == nil ? read : nil, theme: theme),
+      let reply
+    else { return }
     let inside = frame.inside
-    if let problem {
-      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-    }
-    guard let reply else {
-      let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
-      return grid.note(read, in: inside, style: theme.style(.dim))
-    }
     if session.readsAsLines { return drawTable(reply, in: inside, on: &grid, theme: theme) }
     let form = session.dotForm
     let room = Self.room(frame)
@@ -427,7 +425,7 @@ extension Browser {
     unscanned.sort = []
     open(ViewKind(of: .plot))
     let request = PlotRequest(
-      source: unscanned, commit: session.shown, ranks: source.filter == nil ? nil : table.ranks,
+      source: unscanned, commit: session.shown, ranks: table.foundRanks,
       x: words.first, y: words.dropFirst().first, by: by, frame: nil, columns: 0, rows: 0, dotAspect: 1)
     with(PlotPane.self) { $0.show(request, in: &$1) }
   }

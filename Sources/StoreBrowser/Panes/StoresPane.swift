@@ -208,13 +208,14 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     func write(_ sign: String, _ text: String, _ trailing: String, role: Role = .text, trailingRole: Role = .dim) {
-      let used = SafeText.width(trailing)
+      // A long filter leaves room for the name of its view.
+      let used = max(0, min(SafeText.width(trailing), rect.columns - 3 - min(SafeText.width(text), rect.columns - 8)))
       grid.write(sign, at: rect.origin, width: 1, style: theme.style(role))
       grid.write(
         text, at: Point(column: rect.left + 1, row: rect.top), width: max(0, rect.columns - 2 - used),
         style: theme.style(role))
       grid.write(
-        trailing, at: Point(column: rect.left + 1, row: rect.top), width: rect.columns - 1,
+        trailing, at: Point(column: rect.right - used, row: rect.top), width: used,
         style: theme.style(trailingRole), alignment: .trailing)
     }
     switch line {

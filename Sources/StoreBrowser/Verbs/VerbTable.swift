@@ -5,7 +5,8 @@ extension Verb {
     [.at, .readOnly, .plain, .ascii, .configuration, .script, .size, .dumpScreen],
     summary: "Open the browser on a store.",
     details: """
-      Without PATH it lists the stores of this directory, those opened lately, and the sample. A PATH that is \
+      Without PATH it lists the stores of this directory, those opened lately, and the sample, on a terminal to \
+      choose from, with a preview. A PATH that is \
       called like a verb is written ./info. A PATH that is a file of CSV, TSV, JSON or JSON Lines is opened as a store \
       in memory; the file itself is only written when asked for.
       """)
@@ -72,11 +73,12 @@ extension Verb {
         compared as lists: an element that came or went leaves the others with their commits.
         """),
     Verb(
-      "describe", [.required("PATH"), .required("DATASTORE")], [.at, .json],
-      summary: "Print what is in each field: types, nulls, distinct values, quartiles, the commonest values.",
+      "describe", [.required("PATH"), .required("DATASTORE")], [.filter, .at, .json],
+      summary:
+        "Print what is in each field: types, nulls, distinct values, quartiles, sum, mean, the commonest values.",
       details:
-        "Beyond 10,000 distinct values of a field their number is estimated, and the counts of the commonest are "
-        + "lower bounds; both are said."),
+        "Beyond 100,000 distinct values of a field that no index has, their number is estimated (~), and the counts of the "
+        + "commonest are lower bounds; beyond 1,048,576 numbers the quartiles are those of a sample."),
     Verb(
       "diff", [.required("PATH"), .required("FROM"), .required("TO")], [.json],
       summary: "Print what differs between two commits."),

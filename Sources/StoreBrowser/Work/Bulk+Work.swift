@@ -24,7 +24,7 @@ package struct BulkAnswer: Sendable {
   package var nulls: Int
   package var samples: [Sample]
   /// Of the new values, where they are numbers.
-  package var summary: NumberSummary?
+  package var numbers = NumberSummary()
 
   package struct Failure: Sendable, Hashable {
     package var identifier: StoredKey
@@ -41,7 +41,7 @@ package struct BulkAnswer: Sendable {
 extension WorkContext {
   func bulk(_ request: BulkRequest) throws(ModelError) -> BulkAnswer {
     var answer = BulkAnswer(
-      request: request, edits: [], unchanged: 0, failures: [], nulls: 0, samples: [], summary: nil)
+      request: request, edits: [], unchanged: 0, failures: [], nulls: 0, samples: [])
     let datastore = try datastore(request.source.datastore, at: request.commit)
     var assignment: Assignment?
     if case .set(let text) = request.change { assignment = try Self.assignment(text) }
@@ -131,13 +131,7 @@ extension WorkContext {
             identifier: identifier, old: change.old.map(ValueText.init(literal:)),
             new: change.new.map(ValueText.init(literal:))))
       }
-      guard let number = change.new?.number else { continue }
-      var summary = answer.summary ?? NumberSummary(count: 0, least: number, greatest: number, sum: 0)
-      summary.count += 1
-      summary.least = min(summary.least, number)
-      summary.greatest = max(summary.greatest, number)
-      summary.sum += number
-      answer.summary = summary
+      if let new = change.new { answer.numbers.add(new) }
     }
   }
 }

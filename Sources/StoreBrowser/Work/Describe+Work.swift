@@ -1,26 +1,34 @@
 package import DatastoreModel
 
-/// What is in the fields of a datastore; what is known so far comes as parts.
+/// What is in the fields of the rows that a table shows; what is known so far comes as parts.
 package struct DescribeRequest: Question, Hashable {
-  package var datastore: String
+  package var source: RowSource
   package var commit: CommitNumber
+  /// The rows of a filter, where they are known; nil is the whole range, through the filter.
+  package var ranks: [Int]?
 
   package func reply(in context: WorkContext) throws(ModelError) -> DescribeReply {
-    var reading = try DescriptionReading(context.datastore(datastore, at: commit))
+    let rows = try RowReader(source, ranks: ranks, at: commit, in: context)
+    var fields = RowDescription()
     var next = 512
-    while try reading.read(min(1_024, next)) {
-      try context.goOn()
-      var progress = Progress(done: reading.read, total: reading.total)
-      if reading.read >= next {
+    func reply(_ read: Int) throws(ModelError) -> DescribeReply {
+      let datastore = rows.isWhole ? rows.datastore : nil
+      return DescribeReply(
+        request: self,
+        description: try fields.description(of: read, rows.total, indexes: datastore, goOn: context.goOn))
+    }
+    try rows.forEach { read throws(ModelError) in
+      var progress = Progress(done: read, total: rows.total)
+      if read >= next, read < rows.total {
         // Twice as much each time, so that all parts together cost what the last does.
-        next *= 2
-        progress.found = .part(
-          PartialReply(
-            number: reading.read, value: DescribeReply(request: self, description: try reading.description())))
+        next = read * 2
+        progress.found = .part(PartialReply(number: read, value: try reply(read)))
       }
       context.report(progress)
+    } _: { _, document in
+      fields.see(document)
     }
-    return DescribeReply(request: self, description: try reading.description())
+    return try reply(rows.total)
   }
 }
 

@@ -9,22 +9,35 @@ extension WorkContext {
     guard try datastore.record(identifier) != nil else { throw .noSuchRecord(text, datastore: key) }
     return RecordPlace(datastore: key, identifier: identifier)
   }
+}
 
-  /// The record that a value refers to: of the datastore that it is known to lead to, or else of another one that has this
-  /// identifier, rather of that whose name is like the field's.
-  func dereference(
-    _ value: Document, field: String, from origin: String?, to target: String?, commit: CommitNumber
-  ) throws(ModelError) -> RecordPlace {
+/// Asks for the record that a value refers to: of the datastore that it is known to lead to, or else of another one that has this
+/// identifier, rather of that whose name is like the field's.
+struct FollowRequest: Question {
+  var value: Document
+  var field: String
+  var origin: String?
+  /// The datastore that the field is known to lead to.
+  var target: String?
+  var commit: CommitNumber
+
+  struct Reply: Sendable {
+    var request: FollowRequest
+    /// Nil for a value that leads nowhere.
+    var place: RecordPlace?
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
     if let target {
-      let datastore = try datastore(target, at: commit)
+      let datastore = try context.datastore(target, at: commit)
       guard let identifier = datastore.identifier(namedBy: value), try datastore.record(identifier) != nil else {
         throw .refused(reason: "\(target) has no record \(ValueText(literal: value).text): the reference dangles")
       }
-      return RecordPlace(datastore: target, identifier: identifier)
+      return Reply(request: self, place: RecordPlace(datastore: target, identifier: identifier))
     }
     var candidates: [RecordPlace] = []
-    for datastore in try view(commit).datastores where datastore.descriptor.key != origin {
-      try goOn()
+    for datastore in try context.view(commit).datastores where datastore.descriptor.key != origin {
+      try context.goOn()
       guard let identifier = datastore.identifier(namedBy: value), (try? datastore.record(identifier)) != nil,
         try datastore.record(identifier) != nil
       else { continue }
@@ -32,20 +45,6 @@ extension WorkContext {
     }
     let name = field.lowercased()
     let best = candidates.first { name.hasPrefix($0.datastore.lowercased()) } ?? candidates.first
-    guard let best else {
-      guard value.isIdentifier else { throw .refused(reason: "this value is no identifier") }
-      throw .refused(reason: "no other datastore has a record \(ValueText(literal: value).text)")
-    }
-    return best
-  }
-}
-
-extension Document {
-  /// Whether the value may be an identifier: a text or a number.
-  fileprivate var isIdentifier: Bool {
-    switch self {
-    case .string, .number: true
-    default: false
-    }
+    return Reply(request: self, place: best)
   }
 }

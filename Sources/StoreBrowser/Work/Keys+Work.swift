@@ -61,12 +61,24 @@ package struct RangeAnswer: Sendable {
   package var count: Int
 }
 
-/// The distinct keys of an index in a range.
-package struct DistinctRequest: Sendable, Hashable {
-  package var datastore: String
-  package var index: String?
-  package var commit: CommitNumber
-  package var range: KeyInterval?
+/// Counts the distinct keys of an index in a range.
+struct DistinctRequest: Question, Hashable {
+  var datastore: String
+  var index: String?
+  var commit: CommitNumber
+  var range: KeyInterval?
+
+  struct Reply: Sendable {
+    var request: DistinctRequest
+    var count: Int
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let index = try context.datastore(datastore, at: commit).index(index)
+    var keys = 0
+    try index.forEachKey(in: try WorkContext.bounds(of: range, in: index), context.goOn) { _, _ in keys += 1 }
+    return Reply(request: self, count: keys)
+  }
 }
 
 extension WorkContext {
@@ -157,19 +169,5 @@ extension WorkContext {
     answer.range = range
     answer.count = try Self.bounds(of: range, in: index).count
     return answer
-  }
-
-  /// The number of distinct keys in a range: two searches a key.
-  func distinct(_ request: DistinctRequest) throws(ModelError) -> Int {
-    let index = try datastore(request.datastore, at: request.commit).index(request.index)
-    let bounds = try Self.bounds(of: request.range, in: index)
-    var rank = bounds.lowerBound
-    var keys = 0
-    while rank < bounds.upperBound, let entry = try index.entries(at: rank..<rank + 1).first {
-      try goOn()
-      rank = max(rank + 1, try index.rank(of: .after(entry.value)))
-      keys += 1
-    }
-    return keys
   }
 }

@@ -11,13 +11,16 @@ struct OrderRequest: Question, Hashable {
     /// The index that has the order, empty for that of the identifiers; nil where keys have to be gathered and sorted.
     var index: String?
     var isDescending: Bool
+    /// Which of the fields no record has.
+    var unknown: [UnknownName] = []
   }
 
   func reply(in context: WorkContext) throws(ModelError) -> Reply {
     let datastore = try context.datastore(source.datastore, at: commit)
     let query = RecordQuery(sort: try source.sort.paths)
     guard case .along(let index, let isDescending) = try query.plan(in: datastore).order else {
-      return Reply(request: self, index: nil, isDescending: false)
+      return Reply(
+        request: self, index: nil, isDescending: false, unknown: try query.unknownNames(in: datastore))
     }
     return Reply(request: self, index: index, isDescending: isDescending)
   }
@@ -74,22 +77,10 @@ extension [SortOrder] {
     }
   }
 
-  /// Reads `population:desc, name`; what says no direction has the given one.
+  /// Reads `population desc, name`; what says no direction has the given one.
   init(parsing text: String, isDescending: Bool) throws(ModelError) {
-    self.init()
-    var column = 1
-    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let word = String(part).trimmed
-      var (path, isDescending) = (word, isDescending)
-      for (suffix, direction) in [(":desc", true), (":asc", false)] where word.hasSuffix(suffix) {
-        (path, isDescending) = (String(word.dropLast(suffix.count)), direction)
-      }
-      let spelled = path.hasPrefix(".") ? path : ".\(path)"
-      guard !path.isEmpty, (try? DocumentPath(parsing: spelled)) != nil else {
-        throw .invalid(text: text, column: column, reason: "a field to sort by is expected: population:desc, name")
-      }
-      append(SortOrder(path: spelled, isDescending: isDescending))
-      column += part.count + 1
+    self = try RecordQuery.order(parsing: text, isDescending: isDescending).map {
+      SortOrder(path: $0.path.description, isDescending: $0.isDescending)
     }
   }
 }

@@ -71,11 +71,9 @@ extension WorkContext {
   private static var seriesLimit: Int { 5 }
 
   func plot(_ request: PlotRequest) throws(ModelError) -> PlotReply {
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    let index = try datastore.index(request.source.index)
     let reader = PlotReader(
-      context: self, request: request, datastore: datastore, index: index,
-      bounds: try Self.bounds(of: request.source.range, in: index))
+      request: request,
+      rows: try RowReader(request.source, ranks: request.ranks, at: request.commit, in: self))
     let (x, y) = try reader.fields()
     let by = try request.by.map { text throws(ModelError) in try Self.path(text) }
     let (xPath, yPath) = (try Self.path(x), try Self.path(y))
@@ -87,7 +85,8 @@ extension WorkContext {
     var count = ScatterCount(frame, columns: columns, rows: rows, series: max(1, series.count + (by == nil ? 0 : 1)))
     var ranks = Array(repeating: Int32(-1), count: columns * rows)
     var missing = 0
-    try reader.forEach(selecting: [xPath, yPath] + [by].compactMap { $0 }) { rank, document in
+    try reader.rows.forEach(selecting: [xPath, yPath] + [by].compactMap { $0 }) { rank, document in
+      guard let document else { return }
       guard let x = document[xPath]?.number, let y = document[yPath]?.number, x.isFinite, y.isFinite else {
         missing += 1
         return
@@ -121,25 +120,20 @@ extension PlotRequest {
 
 /// Reads the rows of a plot.
 private struct PlotReader {
-  let context: WorkContext
   let request: PlotRequest
-  let datastore: any ReadableDatastore
-  let index: any ReadableIndex
-  let bounds: Range<Int>
+  let rows: RowReader
 
   static func isDegrees(_ path: String, _ names: String...) -> Bool {
     let name = path.split(separator: ".").last.map { $0.lowercased() } ?? ""
     return names.contains { name.hasPrefix($0) }
   }
 
-  private var total: Int { request.ranks?.count ?? bounds.count }
-
   /// The fields that were asked for; otherwise a map where there is one, else the first two that are numbers.
   func fields() throws(ModelError) -> (x: String, y: String) {
     if let x = request.x, let y = request.y { return (x, y) }
     var names: [String] = []
-    try forEach(limit: 200) { _, document in
-      for field in document.fields where field.value.number != nil && !names.contains(field.path.description) {
+    try rows.forEach(limit: 200) { _, document in
+      for field in document?.fields ?? [] where field.value.number != nil && !names.contains(field.path.description) {
         names.append(field.path.description)
       }
     }
@@ -148,7 +142,7 @@ private struct PlotReader {
     {
       return (x, y)
     }
-    let identifier = datastore.descriptor.identifierPath
+    let identifier = rows.datastore.descriptor.identifierPath
     let x = request.x ?? names.first { $0 != identifier } ?? names.first
     guard let x,
       let y = request.y ?? names.first(where: { $0 != x && $0 != identifier }) ?? names.first(where: { $0 != x })
@@ -164,11 +158,12 @@ private struct PlotReader {
     let isMap =
       Self.isDegrees(x.description, "lon", "lng") && Self.isDegrees(y.description, "lat")
     var (lowX, highX, lowY, highY) = (Double.infinity, -Double.infinity, Double.infinity, -Double.infinity)
-    let isWhole = request.ranks == nil && request.source.range == nil
-    if isMap, isWhole, total > 2_000 { return ScatterCount.Frame(x: -180...180, y: -90...90) }
-    if isWhole, let known = try indexed(x), let other = try indexed(y) { return ScatterCount.Frame(x: known, y: other) }
-    try forEach(selecting: [x, y]) { _, document in
-      guard let x = document[x]?.number, let y = document[y]?.number, x.isFinite, y.isFinite else { return }
+    if isMap, rows.isWhole, rows.total > 2_000 { return ScatterCount.Frame(x: -180...180, y: -90...90) }
+    if rows.isWhole, let known = try indexed(x), let other = try indexed(y) {
+      return ScatterCount.Frame(x: known, y: other)
+    }
+    try rows.forEach(selecting: [x, y]) { _, document in
+      guard let x = document?[x]?.number, let y = document?[y]?.number, x.isFinite, y.isFinite else { return }
       (lowX, highX) = (min(lowX, x), max(highX, x))
       (lowY, highY) = (min(lowY, y), max(highY, y))
     }
@@ -180,7 +175,8 @@ private struct PlotReader {
 
   /// The ends of a field that an index has.
   private func indexed(_ path: DocumentPath) throws(ModelError) -> ClosedRange<Double>? {
-    guard let index = datastore.indexes.first(where: { $0.descriptor.documentPath == path && !$0.descriptor.isStale })
+    guard
+      let index = rows.datastore.indexes.first(where: { $0.descriptor.documentPath == path && !$0.descriptor.isStale })
     else { return nil }
     let count = try index.count
     guard count > 0, index.descriptor.encoding.isByteOrdered,
@@ -197,59 +193,13 @@ private struct PlotReader {
   /// The most frequent values of a field in the first rows.
   func commonest(_ path: DocumentPath, limit: Int) throws(ModelError) -> [Document] {
     var counts: [String: (value: Document, count: Int)] = [:]
-    try forEach(limit: 20_000, selecting: [path]) { _, document in
+    try rows.forEach(limit: 20_000, selecting: [path]) { _, document in
+      guard let document else { return }
       let value = document[path] ?? .null
       counts[value.isLeaf ? value.compactJSON : "{}", default: (value, 0)].count += 1
     }
     let sorted = counts.sorted { ($0.value.count, $1.key) > ($1.value.count, $0.key) }
     return sorted.prefix(limit).map(\.value.value)
-  }
-
-  /// Hands over the documents of the rows with their ranks, each once; only what is selected of them is read.
-  func forEach(
-    limit: Int = .max, selecting paths: [DocumentPath] = [.root], _ body: (Int, Document) -> Void
-  ) throws(ModelError) {
-    let total = min(self.total, limit)
-    let selection = DocumentSelection(paths)
-    if request.source.index == nil, request.ranks == nil {
-      return try forEachRecord(total, selection, body)
-    }
-    var seen: Set<StoredKey>? = index.descriptor.kind.hasManyValues ? [] : nil
-    for start in stride(from: 0, to: total, by: 256) {
-      try context.goOn()
-      let places = start..<min(total, start + 256)
-      let found: [(rank: Int, entry: IndexEntry)]
-      if let ranks = request.ranks {
-        found = try context.entries(at: Array(ranks[places]), of: index)
-      } else {
-        let first = bounds.lowerBound + start
-        let entries = try index.entries(at: first..<first + places.count)
-        found = entries.enumerated().map { (first + $0.offset, $0.element) }
-      }
-      for (rank, entry) in found {
-        if seen?.insert(entry.identifier).inserted == false { continue }
-        guard let document = try datastore.record(entry.identifier).flatMap({ try? $0.document() }) else { continue }
-        body(rank, document)
-      }
-      context.report(Progress(done: places.upperBound, total: total))
-    }
-  }
-
-  /// In the order of the identifiers records lie one behind the other.
-  private func forEachRecord(
-    _ total: Int, _ selection: DocumentSelection, _ body: (Int, Document) -> Void
-  ) throws(ModelError) {
-    var cursor = try datastore.records(at: bounds.lowerBound..<bounds.lowerBound + total)
-    var rank = bounds.lowerBound
-    while try cursor.next() {
-      if let content = try cursor.rawRecord(), let document = try? content.document(at: selection) {
-        body(rank, document)
-      }
-      rank += 1
-      guard rank.isMultiple(of: 1_024) else { continue }
-      try context.goOn()
-      context.report(Progress(done: rank - bounds.lowerBound, total: total))
-    }
   }
 }
 

@@ -23,7 +23,6 @@ extension Work {
       .resolved(try context.step(from: from, by: lines, head: head), for: .travel)
     case .keys(let request): .keys(try context.keys(request))
     case .range(let request): .range(try context.range(request))
-    case .distinct(let request): .distinct(request, try context.distinct(request))
     case .verifyIndex(let request): .verified(try context.verify(request))
     case .referrers(let request): .referrers(try context.referrers(request))
     case .changeIndex(let change, let datastore, let leavingOut, let mending):
@@ -39,8 +38,6 @@ extension Work {
     case .editedDocuments(let request): .editedDocuments(try context.edits(of: request))
     case .identify(let datastore, let text, let commit):
       .identified(try context.identify(datastore: datastore, text: text, commit: commit))
-    case .dereference(let value, let field, let origin, let target, let commit):
-      .identified(try context.dereference(value, field: field, from: origin, to: target, commit: commit))
     case .saveStaged(let staged): try context.saved { () throws(ModelError) in try context.files.save(staged) }
     case .loadStaged: try context.files.loadStaged(for: context.store.head)
     case .loadRemembered: .remembered(try context.files.loadRemembered() ?? Remembered())

@@ -1,4 +1,3 @@
-package import Documents
 package import DatastoreModel
 
 #if canImport(Darwin)
@@ -28,7 +27,6 @@ package enum Work: Sendable {
   case step(from: CommitNumber, by: Int, head: CommitNumber)
   case keys(KeysRequest)
   case range(RangeRequest)
-  case distinct(DistinctRequest)
   case verifyIndex(VerifyRequest)
   case referrers(ReferrersRequest)
   case changeIndex(IndexChange, datastore: String, leavingOut: [RecordPlace], mending: [RecordEdit])
@@ -40,7 +38,6 @@ package enum Work: Sendable {
   case export(ExportRequest)
   case editedDocuments(EditedDocumentsRequest)
   case identify(datastore: String, text: String, commit: CommitNumber)
-  case dereference(Document, field: String, from: String?, to: String?, commit: CommitNumber)
   case saveStaged(StagedChanges)
   case loadStaged
   case loadRemembered
@@ -69,7 +66,6 @@ package enum Answer: Sendable {
   case resolved(CommitNumber, for: ResolvePurpose)
   case keys(KeysAnswer)
   case range(RangeAnswer)
-  case distinct(DistinctRequest, Int)
   case verified(VerifyAnswer)
   case referrers(ReferrersAnswer)
   case indexChanged(IndexChangeReport)

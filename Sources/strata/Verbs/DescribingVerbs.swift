@@ -9,9 +9,7 @@ extension VerbRun {
   func describe() throws -> Int32 {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
-    var reading = try DescriptionReading(datastore)
-    while try reading.read(4_096) {}
-    let description = try reading.description()
+    let description = try description(of: datastore)
     if isJSON {
       for field in description.fields { try line(.description(field, of: description)) }
       return 0
@@ -30,9 +28,12 @@ extension VerbRun {
       let ends = ([field.least].compactMap { $0 } + field.quartiles + [field.greatest].compactMap { $0 })
       let indent = String(repeating: " ", count: nameWidth + 2)
       if !ends.isEmpty {
-        let mean = field.mean.map { "  mean \(NumberText($0))" } ?? ""
-        let names = field.quartiles.count == 3 ? "least, quartiles, greatest" : "least, greatest"
-        try output.line("\(indent)\(names): \(ends.map(\.compactJSON).joined(separator: "  "))\(mean)")
+        let rough = field.isRounded ? "~" : ""
+        let sums = field.sum.flatMap { sum in field.mean.map { "  sum \(rough)\(sum)  mean \(rough)\($0)" } } ?? ""
+        let quartiles =
+          field.areQuartilesSampled ? "least, ~quartiles of a sample, greatest" : "least, quartiles, greatest"
+        let names = field.quartiles.count == 3 ? quartiles : "least, greatest"
+        try output.line("\(indent)\(names): \(ends.map(\.compactJSON).joined(separator: "  "))\(sums)")
       }
       let commonest = field.commonest.prefix(5).map { "\($0.value.compactJSON) ×\($0.count)" }
       if !commonest.isEmpty {
@@ -41,6 +42,17 @@ extension VerbRun {
       }
     }
     return 0
+  }
+
+  /// What is in all records, or in those that `--where` keeps.
+  private func description(of datastore: any ReadableDatastore) throws -> DatastoreDescription {
+    var fields = RowDescription()
+    guard arguments.value("--where") != nil else {
+      try fields.see(recordsOf: datastore)
+      return try fields.description(indexes: datastore)
+    }
+    try forEachRecord(of: datastore) { fields.see(try? $0.document()) }
+    return try fields.description()
   }
 
   /// A line a field: the commit that last wrote it; of a list or an object, before what it holds, the newest that changed anything
@@ -93,7 +105,10 @@ extension Document {
       }
     }
     if let greatest = field.greatest { members.append(.init("greatest", greatest)) }
-    if let mean = field.mean { members.append(.init("mean", .number(NumberText(mean)))) }
+    if let sum = field.sum { members.append(.init("sum", .number(sum))) }
+    if let mean = field.mean { members.append(.init("mean", .number(mean))) }
+    if field.isRounded { members.append(.init("rounded", true)) }
+    if field.areQuartilesSampled { members.append(.init("sampled", true)) }
     members.append(
       .init(
         "commonest",

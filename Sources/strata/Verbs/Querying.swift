@@ -9,21 +9,10 @@ extension VerbRun {
   /// The query of the arguments. Names that nothing has are told of on standard error, with those that look like them.
   func query(in datastore: any ReadableDatastore) throws -> RecordQuery {
     let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
-    let query = RecordQuery(filter: filter, sort: try arguments.values("--sort").map(sortOrder))
+    let query = RecordQuery(
+      filter: filter, sort: try arguments.values("--sort").flatMap { try RecordQuery.order(parsing: $0) })
     for name in try query.unknownNames(in: datastore) { complain(name.sentence) }
     return query
-  }
-
-  private func sortOrder(_ text: String) throws -> (path: DocumentPath, isDescending: Bool) {
-    let (path, isDescending) =
-      if text.hasSuffix(":desc") {
-        (String(text.dropLast(5)), true)
-      } else if text.hasSuffix(":asc") {
-        (String(text.dropLast(4)), false)
-      } else {
-        (text, false)
-      }
-    return (try onDocument(DocumentPath(parsing: path)), isDescending)
   }
 
   /// Prints the answer of a query; where a limit cuts it, how to go on comes on standard error.

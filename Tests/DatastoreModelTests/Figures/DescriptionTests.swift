@@ -30,9 +30,10 @@ import Testing
   }
 
   private static func describe(_ store: OwnStore) throws -> DatastoreDescription {
-    var reading = try DescriptionReading(try #require(try store.head.datastore("City")))
-    while try reading.read(700) {}
-    return try reading.description()
+    let datastore = try #require(try store.head.datastore("City"))
+    var fields = RowDescription()
+    try fields.see(recordsOf: datastore)
+    return try fields.description(indexes: datastore)
   }
 
   @Test("each figure of each field is that of a loop over the records", arguments: [40, 2_000, 24_000])
@@ -71,13 +72,78 @@ import Testing
         #expect(field.least == .number(NumberText(numbers[0])))
         #expect(field.greatest == .number(NumberText(numbers[numbers.count - 1])))
         let mean = numbers.reduce(0, +) / Double(numbers.count)
-        #expect(abs((field.mean ?? .nan) - mean) < 1e-6)
+        #expect(abs((field.mean?.double ?? .nan) - mean) < 1e-6)
+        #expect(abs((field.sum?.double ?? .nan) - numbers.reduce(0, +)) < 1e-3)
         let places = [1, 2, 3].map { (numbers.count * $0 + 3) / 4 - 1 }
         let quartiles = places.map { Document.number(NumberText(numbers[$0])) }
         #expect(field.quartiles == quartiles, "\(field.name)")
         #expect(field.distribution.reduce(0, +) == numbers.count)
       }
     }
+  }
+
+  @Test("whole numbers beyond 2^53 keep their digits in the ends, the quartiles, the sum and the mean")
+  func wholeNumbers() throws {
+    let texts = [
+      "9007199254740993", "9007199254740992", "9007199254740995", "9007199254740997", "-9223372036854775808",
+      "18446744073709551615", "18446744073709551614", "9007199254740991",
+    ]
+    let field = try Self.summary(of: texts)
+    #expect(field.least == .number(NumberText(unchecked: "-9223372036854775808")))
+    #expect(field.greatest == .number(NumberText(unchecked: "18446744073709551615")))
+    let quartiles = ["9007199254740991", "9007199254740993", "9007199254740997"]
+    #expect(field.quartiles == quartiles.map { .number(NumberText(unchecked: $0)) })
+    let sum = texts.reduce(Int128(0)) { $0 + (Int128($1) ?? 0) }
+    #expect(field.sum?.text == "\(sum)" && !field.isRounded)
+    #expect(field.mean?.text == "3464267003566129.625")
+    #expect(field.distinct == texts.count)
+  }
+
+  @Test("decimal numbers are summed digit by digit, and numbers of many digits are told apart by all of them")
+  func decimals() throws {
+    let field = try Self.summary(of: Array(repeating: "0.1", count: 10) + ["0.2", "1e2", "-0.30"])
+    #expect(field.sum?.text == "100.9" && field.mean?.text == "7.7615384615384615")
+    #expect(field.distinct == 4)
+    let long = try Self.summary(of: ["0.12345678901234567890", "0.1234567890123456789", "0.12345678901234567891"])
+    #expect(long.distinct == 2)
+    let wide = try Self.summary(of: ["1e300", "1"])
+    #expect(wide.isRounded && wide.sum?.double == 1e300)
+  }
+
+  private static func summary(of numbers: [String]) throws -> FieldDescription {
+    var rows = RowDescription()
+    for number in numbers { rows.see(["n": .number(NumberText(unchecked: number))]) }
+    return try #require(try rows.description().fields.first)
+  }
+
+  @Test("100,000 distinct values are counted exactly, and one more is estimated, in 16 MB", arguments: [20, 600])
+  func distinct(length: Int) {
+    var tally = ValueTally()
+    var largest = 0
+    func add(_ place: Int) {
+      let text = String(repeating: "x", count: length - 6) + String(100_000 + place)
+      tally.add(ValueHash.text(of: text), .string(text))
+      if place.isMultiple(of: 1_000) { largest = max(largest, tally.byteCount) }
+    }
+    for place in 0..<100_000 { add(place) }
+    for place in 0..<300 { add(place * 333 % 100) }
+    #expect(tally.isExact && tally.distinct == 100_000)
+    #expect(tally.commonest(3).map(\.count) == [4, 4, 4])
+    for place in 100_000..<130_000 { add(place) }
+    #expect(!tally.isExact && abs(Double(tally.distinct) / 130_000 - 1) < 0.04)
+    #expect(largest > 1 << 20 && largest <= 16_000_000)
+  }
+
+  @Test("what a tally has to estimate, an index counts exactly")
+  func indexedDistinct() throws {
+    let ranks = try Self.store(Self.documents(2_000)).head.datastore("City")
+    let index = try #require(ranks?.indexes.first)
+    var keys: [String: Int] = [:]
+    try index.forEachKey(in: 0..<(try index.count), {}) { key, run in keys[key.description] = run.count }
+    #expect(keys.count == 1_000 && keys.values.allSatisfy { $0 == 2 })
+    var part: [Range<Int>] = []
+    try index.forEachKey(in: 101..<108, {}) { _, run in part.append(run) }
+    #expect(part == [101..<102, 102..<104, 104..<106, 106..<108])
   }
 
   @Test("an index gives the ends and the quartiles of a text")
@@ -97,9 +163,10 @@ import Testing
     let documents: [Document] = (0..<1_000).map {
       ["id": .number(NumberText($0)), "lines": .array([["sku": .string("a\($0 % 3)")], ["sku": "b"]])]
     }
-    var reading = try DescriptionReading(try #require(try Self.store(documents).head.datastore("City")))
-    #expect(try reading.read(300))
-    let part = try reading.description()
+    let datastore = try #require(try Self.store(documents).head.datastore("City"))
+    var fields = RowDescription()
+    try fields.see(recordsOf: datastore, limit: 300)
+    let part = try fields.description(of: 300, 1_000, indexes: datastore)
     #expect(part.read == 300 && part.total == 1_000 && !part.isComplete)
     let sku = try #require(part.fields.first { $0.name == "lines[].sku" })
     #expect(sku.path == nil && sku.count == 600 && sku.distinct == 4)
@@ -110,9 +177,12 @@ import Testing
   func nothing() throws {
     let store = try Self.store(Self.documents(10))
     let datastore = try #require(try store.head.datastore("City"))
-    var reading = try DescriptionReading(datastore)
-    #expect(try reading.description().fields.isEmpty)
-    #expect(try !reading.read(100))
+    var fields = RowDescription()
+    #expect(try fields.description().fields.isEmpty)
+    fields.see(nil)
+    try fields.see(recordsOf: datastore)
+    let description = try fields.description()
+    #expect(description.unreadable == 1 && description.total == 11)
   }
 
   @Test("points are counted into the dots that they lie in")

@@ -46,6 +46,30 @@ struct KeyIntervalTests {
     }
   }
 
+  @Test(
+    "the ends of a range in the wrong order are refused at the upper one",
+    arguments: [
+      ("5 .. 1", KeyEncoding.integer, 6), ("5...1", .integer, 5), ("b ..< a", .string, 7),
+      ("1 ... 5", .descending(.integer), 7),
+    ])
+  func reversed(text: String, encoding: KeyEncoding, column: Int) {
+    #expect { try KeyInterval(parsing: text, encoding: encoding) } throws: {
+      let error = $0 as? ExpressionError
+      return error?.column == column && error?.message.contains("wrong way round") == true
+    }
+    #expect(throws: Never.self) { try KeyInterval(parsing: "5 .. 5", encoding: .integer) }
+  }
+
+  @Test(
+    "a range is written out",
+    arguments: [
+      ("1 .. 5", "1 ≤ key < 5"), ("1 ... 5", "1 ≤ key ≤ 5"), ("1 ..> 5", "1 < key ≤ 5"), ("..<5", "key < 5"),
+      ("5...", "5 ≤ key"), ("7", "key = 7"), ("...", "all keys"),
+    ])
+  func reading(text: String, words: String) throws {
+    #expect(try KeyInterval(parsing: text, encoding: .integer).reading() == words)
+  }
+
   @Test("the bounds are places between entries")
   func bounds() throws {
     let interval = try KeyInterval(parsing: "1 ..> 5", encoding: .integer)

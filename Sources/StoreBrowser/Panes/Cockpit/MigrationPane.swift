@@ -217,7 +217,7 @@ struct MigrationPane: KeptPane {
 
   private static func idleText(_ session: Session) -> String {
     session.configuration.canWarmUp
-      ? "nothing runs; a starts the migration to the formats of this app"
+      ? "nothing runs; a migrates to the formats of this app: indexes first, then records of older versions"
       : "nothing runs; imports, index builds, exports and what other programs do are shown here as they happen"
   }
 

@@ -282,15 +282,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   }
 
   private func restore(_ place: RecordPlace, from commit: CommitNumber, path: String?, in session: inout Session) {
-    let parsed = path.flatMap { try? DocumentPath(parsing: $0) }
-    session.start(
-      .gather,
-      .gather(
-        GatherRequest(
-          commit: session.head, source: RowSource(datastore: place.datastore),
-          which: .identifiers([place.identifier]),
-          purpose: parsed.map { .restoreField(path: $0, from: commit) } ?? .restore(from: commit))),
-      label: "reading")
+    session.restore(place, path.flatMap { try? DocumentPath(parsing: $0) }, from: commit)
   }
 
   func lineCount(_ session: Session) -> Int { count }
@@ -314,18 +306,13 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(
-      frame, digit: 4, title: "History  \(title(session))\(follows == nil ? "" : ", followed")", footer: footer,
-      theme: theme)
+    let title = "History  \(title(session))\(follows == nil ? "" : ", followed")"
+    guard
+      grid.begin(
+        frame, digit: 4, title: title, footer: footer, problem: problem,
+        note: count > 0 ? nil : isAtEnd ? "no commits" : "reading…", theme: theme)
+    else { return }
     let inside = frame.inside
-    if let problem {
-      grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-      return
-    }
-    if count == 0 {
-      grid.note(isAtEnd ? "no commits" : "reading…", in: inside, style: theme.style(.dim))
-      return
-    }
     if headerRows(frame) > 0 {
       strip.draw(
         in: Rect(column: inside.left + 1, row: inside.top, columns: inside.columns - 2, rows: HistoryStrip.rows),

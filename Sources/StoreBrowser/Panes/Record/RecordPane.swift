@@ -386,7 +386,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     if slot == .record { waiting = nil }
-    session.complain(error.description)
+    session.complain(error)
   }
 }
 

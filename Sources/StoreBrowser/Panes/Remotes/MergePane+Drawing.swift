@@ -7,12 +7,12 @@ import TerminalKit
 extension MergePane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: nil, title: title(session), footer: state, theme: theme)
+    guard
+      grid.begin(
+        frame, title: title(session), footer: state, problem: problem,
+        note: reply == nil ? "looking at what would change…" : nil, theme: theme), let reply
+    else { return }
     let inside = frame.inside
-    if let problem {
-      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-    }
-    guard let reply else { return grid.note("looking at what would change…", in: inside, style: theme.style(.dim)) }
     let columns = MergeColumns(width: inside.columns - 2)
     grid.write(
       parents(reply, session), at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2)

@@ -222,20 +222,17 @@ struct RemotesPane: ListPane, KeptPane {
 
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(frame, digit: 7, title: "Remotes", footer: footerText, theme: theme)
     let inside = frame.inside
-    if let problem {
-      return grid.note("\(theme.problemSign) \(problem)", in: inside, style: theme.style(.problem))
-    }
-    if answered == nil { return grid.note("reading…", in: inside, style: theme.style(.dim)) }
-    if rows.isEmpty {
-      grid.note(
-        isServed
-          ? RemotesFile.refusalOfServer
-          : "No other copy of this store is known. i adds one: a name and a path, host:path, ssh://host/path, postgres://host/database, "
-            + "or folder:PATH for a folder that something else carries. Both copies may be edited; X makes them equal again, field by field.",
-        in: inside, style: theme.style(.dim))
-      grid.cursor = frame.isFocused ? inside.origin : grid.cursor
+    let empty =
+      isServed
+      ? RemotesFile.refusalOfServer
+      : "No other copy of this store is known. i adds one: a name and a path, host:path, ssh://host/path, postgres://host/database, "
+        + "or folder:PATH for a folder that something else carries. Both copies may be edited; X makes them equal again, field by field."
+    let note = answered == nil ? "reading…" : rows.isEmpty ? empty : nil
+    guard
+      grid.begin(frame, digit: 7, title: "Remotes", footer: footerText, problem: problem, note: note, theme: theme)
+    else {
+      if frame.isFocused, note == empty { grid.cursor = inside.origin }
       return
     }
     let columns = RemoteColumns(rows, width: inside.columns - 2)

@@ -138,12 +138,14 @@ extension TablePane {
     }
     do throws(ModelError) {
       order(by: try [SortOrder](parsing: text, isDescending: isDescending), anchor: anchor, in: &session)
-    } catch { session.complain(error.description) }
+    } catch { session.complain(error) }
   }
 
   /// Sorts by one field more, after those by which the rows are in order now; one of those is turned around.
   private mutating func sortFurther(by argument: String?, in session: inout Session) {
-    guard let path = argument.map({ $0.hasPrefix(".") ? $0 : ".\($0)" }) ?? selectedPath(session), let source else {
+    let typed = argument.flatMap { try? [SortOrder](parsing: $0, isDescending: false) }
+    let selected = selectedPath(session).map { [SortOrder(path: $0, isDescending: false)] }
+    guard let added = typed ?? selected, let source else {
       session.warn("this column has no path to sort by")
       return
     }
@@ -151,10 +153,12 @@ extension TablePane {
     if sort.isEmpty, let known = session.current?.index(source.index)?.descriptor.documentPath?.description {
       sort = [SortOrder(path: known, isDescending: source.isDescending)]
     }
-    if let index = sort.firstIndex(where: { $0.path == path }) {
-      sort[index].isDescending.toggle()
-    } else {
-      sort.append(SortOrder(path: path, isDescending: false))
+    for order in added {
+      if let index = sort.firstIndex(where: { $0.path == order.path }) {
+        sort[index].isDescending.toggle()
+      } else {
+        sort.append(order)
+      }
     }
     order(by: sort, anchor: identifierAnchor(), in: &session)
   }
@@ -311,6 +315,14 @@ extension GatherRequest.Purpose {
 }
 
 extension Session {
+  /// Stages what a record, or a field of it, was at a commit.
+  mutating func restore(_ place: RecordPlace, _ path: DocumentPath?, from commit: CommitNumber) {
+    let request = GatherRequest(
+      commit: head, source: RowSource(datastore: place.datastore), which: .identifiers([place.identifier]),
+      purpose: path.map { .restoreField(path: $0, from: commit) } ?? .restore(from: commit))
+    start(.gather, .gather(request), label: "reading")
+  }
+
   /// Puts text on the clipboard and says so.
   mutating func copy(_ text: String, what: String) {
     emit(.copy(text))

@@ -6,23 +6,14 @@ import TerminalKit
 extension TablePane {
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
-    grid.border(
-      frame, digit: 2, title: title(session, room: frame.rect.columns - 8), footer: footer(frame: frame, session),
-      theme: theme)
+    let empty =
+      source.map { "reading \($0.datastore)…" } ?? (session.outline == nil ? "reading…" : "nothing is stored here yet")
+    guard
+      grid.begin(
+        frame, digit: 2, title: title(session, room: frame.rect.columns - 8), footer: footer(frame: frame, session),
+        problem: failure, note: source == nil || opened == nil ? empty : nil, theme: theme)
+    else { return }
     let inside = frame.inside
-    guard let source else {
-      grid.note(
-        session.outline == nil ? "reading…" : "nothing is stored here yet", in: inside, style: theme.style(.dim))
-      return
-    }
-    if let failure {
-      grid.note("\(theme.problemSign) \(failure)", in: inside, style: theme.style(.problem))
-      return
-    }
-    guard opened != nil else {
-      grid.note("reading \(source.datastore)…", in: inside, style: theme.style(.dim))
-      return
-    }
     let columns = visibleColumns(session)
     let slots = TableGeometry.slots(
       columns, frozen: frozen(session), offset: columnOffset, width: inside.columns - TableGeometry.signs)
@@ -120,7 +111,7 @@ extension TablePane {
     if session.outline?.datastore(source.datastore)?.index(source.index)?.descriptor.isStale == true {
       order += " \(session.theme.warningSign) stale"
     }
-    let age = areAllOlder(session) ? "an older version, M rewrites" : nil
+    let age = areAllOlder(session) ? "an older version\(session.rewriteHint)" : nil
     let range = source.range.map { "range \($0)" }
     let standing = filterStanding(session).flatMap { $0.isEmpty ? nil : $0 }
     let orders = source.sort.map { "\($0.path.dropFirst())\($0.isDescending ? " ▼" : " ▲")" }
@@ -348,7 +339,8 @@ extension TablePane {
     let look = look(at: list.selection, session)
     switch look.sign {
     case "°":
-      return "° version \(row.version); the app writes \(session.current?.descriptor.version ?? "another") — M rewrites"
+      return
+        "° version \(row.version); the app writes \(session.current?.descriptor.version ?? "another")\(session.rewriteHint)"
     case "~", "+", "-":
       let isStaged = session.asOf == nil && session.staged[source?.datastore ?? "", row.entry.identifier] != nil
       if isStaged { return nil }
@@ -383,6 +375,11 @@ extension TablePane {
     if position == list.selection { session.intend(.run(.open, argument: nil)) }
     list.selection = position
   }
+}
+
+extension Session {
+  /// Which key rewrites records of older versions, where the app's formats are here to do it.
+  fileprivate var rewriteHint: String { configuration.canWarmUp && writingRefusal == nil ? ", M a rewrites" : "" }
 }
 
 extension DocumentPath {

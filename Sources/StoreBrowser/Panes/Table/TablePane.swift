@@ -93,6 +93,12 @@ struct TablePane: ListPane, KeptPane, Equatable {
   /// The rows of the range or the list, without staged ones.
   var storedCount: Int { ranks?.count ?? bounds.count }
 
+  /// The ranks of the rows of a filter, once all of them are found.
+  var foundRanks: [Int]? {
+    guard source?.filter != nil, let scan, !scan.isRunning, scan.read == scan.total else { return nil }
+    return ranks
+  }
+
   func count(_ session: Session) -> Int { storedCount + insertions(session).count }
 
   func insertions(_ session: Session) -> [RecordEdit] {
@@ -452,6 +458,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
       return
     }
     orderAnchor = nil
+    if let unknown = reply.unknown.first { return session.warn("not sorted: \(unknown.sentence)") }
     wanted.sort = reply.request.source.sort
     wanted.isDescending = reply.isDescending
     if let index = reply.index {
@@ -537,7 +544,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     if [.table, .rows, .rowsAhead].contains(slot) {
       problem = error.description
     } else {
-      session.complain(error.description)
+      session.complain(error)
     }
   }
 

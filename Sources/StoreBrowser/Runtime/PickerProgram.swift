@@ -1,0 +1,155 @@
+import Dispatch
+import Locks
+package import TerminalKit
+
+/// A list of stores to choose from, with a preview of the one under the cursor.
+///
+/// Previews are made on another thread, each once. Enter ends the program with `chosen` set; Esc and `q` end it without.
+package final class PickerProgram: TerminalProgram {
+  /// A line of the list.
+  package struct Item: Sendable, Hashable {
+    package var title: String
+    /// Where it comes from: `here`, `lately`, `sample`.
+    package var origin: String
+    /// The arguments of the program that open it.
+    package var words: [String]
+
+    package init(title: String, origin: String, words: [String]) {
+      self.title = title
+      self.origin = origin
+      self.words = words
+    }
+  }
+
+  /// What was chosen; nil until then.
+  package private(set) var chosen: Item?
+
+  private let items: [Item]
+  private let configuration: BrowserConfiguration
+  private let preview: @Sendable (Item) -> [String]
+  private let previews = Previews()
+  private var asked: Set<Item> = []
+  private var list = ListWindow()
+  private var theme = Theme()
+  private var rows = 1
+  private var wake: @Sendable () -> Void = {}
+
+  /// - Parameters:
+  ///   - configuration: for the looks.
+  ///   - preview: tells what is in a store, in a few lines; called on other threads, once for each item that the cursor is on.
+  package init(
+    _ items: [Item], configuration: BrowserConfiguration, preview: @escaping @Sendable (Item) -> [String]
+  ) {
+    self.items = items
+    self.configuration = configuration
+    self.preview = preview
+  }
+
+  package func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction] {
+    theme = configuration.theme(in: surroundings)
+    self.wake = wake
+    ask()
+    return configuration.settings.mouse ? [] : [.mouse(false)]
+  }
+
+  package func respond(to event: TerminalEvent) -> [TerminalAction] {
+    var command: Command?
+    switch event {
+    case .interrupt: return [.quit(status: 0)]
+    case .key(let chord):
+      guard case .command(let meant) = configuration.keymap.meaning(of: [chord], in: .menu) else { break }
+      command = meant
+      if chord == KeyChord(.character("q")) || meant == .escape || meant == .interrupt || meant == .close
+        || meant == .quit
+      {
+        return [.quit(status: 0)]
+      }
+      if meant == .suspend { return [.suspend] }
+    case .mouse(let mouse):
+      switch mouse.kind {
+      case .wheelUp: command = .up
+      case .wheelDown: command = .down
+      case .press(button: 1):
+        let line = list.top + mouse.point.row - 2
+        guard mouse.point.row >= 2, items.indices.contains(line) else { break }
+        if line == list.selection { command = .open } else { list.select(line, count: items.count) }
+      default: break
+      }
+    default: break
+    }
+    if command == .open, items.indices.contains(list.selection) {
+      chosen = items[list.selection]
+      return [.quit(status: 0)]
+    }
+    if let command { _ = list.move(command, argument: nil, rows: rows, count: items.count) }
+    ask()
+    return []
+  }
+
+  package func respondToAnswers() -> [TerminalAction] { [] }
+
+  /// Has the preview of the item under the cursor made, once.
+  private func ask() {
+    guard items.indices.contains(list.selection), asked.insert(items[list.selection]).inserted else { return }
+    let item = items[list.selection]
+    DispatchQueue.global(qos: .userInitiated).async { [previews, preview, wake] in
+      let lines = preview(item)
+      previews.known.withLock { $0[item] = lines }
+      wake()
+    }
+  }
+
+  package var isIdle: Bool { previews.known.withLock { $0.count } == asked.count }
+
+  package func finish() -> String? { nil }
+
+  package func draw(size: Size) -> CellGrid {
+    var grid = CellGrid(size: size)
+    guard size.columns >= Layout.smallest.columns, size.rows >= Layout.smallest.rows else { return grid }
+    grid.write("strata", at: Point(column: 1, row: 0), style: theme.style(.title))
+    grid.write(
+      "\(theme.enterKey) open  j k move  q quit", at: Point(column: 1, row: size.rows - 1), width: size.columns - 2,
+      style: theme.style(.dim))
+    let body = Rect(column: 0, row: 1, columns: size.columns, rows: size.rows - 2)
+    let widest = items.map { SafeText.width($0.title) + SafeText.width($0.origin) }.max() ?? 0
+    let isWide = size.columns >= 70
+    let left =
+      isWide
+      ? Rect(column: 0, row: 1, columns: min(size.columns / 2, max(28, widest + 8)), rows: body.rows)
+      : Rect(column: 0, row: 1, columns: size.columns, rows: min(items.count + 2, body.rows / 2))
+    let right =
+      isWide
+      ? Rect(column: left.right, row: 1, columns: size.columns - left.columns, rows: body.rows)
+      : Rect(column: 0, row: left.bottom, columns: size.columns, rows: body.bottom - left.bottom)
+    let frame = PaneFrame(rect: left, isFocused: true)
+    grid.border(frame, digit: nil, title: "Stores", footer: "\(list.selection + 1) of \(items.count)", theme: theme)
+    rows = max(1, frame.rows)
+    list.reveal(rows: rows, count: items.count)
+    for row in 0..<rows where items.indices.contains(list.top + row) {
+      let (item, inside) = (items[list.top + row], frame.inside)
+      let line = Rect(column: inside.left, row: inside.top + row, columns: inside.columns, rows: 1)
+      grid.write(item.origin, at: line.origin, width: line.columns, style: theme.style(.dim), alignment: .trailing)
+      grid.write(
+        SafeText.cutInTheMiddle(item.title, to: max(4, line.columns - 4 - SafeText.width(item.origin))),
+        at: Point(column: line.left + 2, row: line.top))
+      guard list.top + row == list.selection else { continue }
+      grid.write(theme.cursor, at: line.origin, width: 1)
+      grid.select(line, frame: frame, theme: theme)
+    }
+    guard items.indices.contains(list.selection) else { return grid }
+    let beside = PaneFrame(rect: right, isFocused: false)
+    grid.border(beside, digit: nil, title: items[list.selection].title, footer: "", theme: theme)
+    let lines = previews.known.withLock { $0[items[list.selection]] } ?? ["reading…"]
+    let folded = lines.flatMap { TextLines.folded($0, to: max(1, beside.columns - 2)) }
+    for (row, line) in folded.prefix(beside.rows).enumerated() {
+      grid.write(
+        line, at: Point(column: beside.inside.left + 1, row: beside.inside.top + row), width: beside.columns - 2)
+    }
+    return grid
+  }
+}
+
+/// What the previews say, handed from their threads to the loop's.
+private final class Previews: Sendable {
+  let known = Mutex<[PickerProgram.Item: [String]]>([:])
+}

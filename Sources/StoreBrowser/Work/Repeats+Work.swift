@@ -1,0 +1,106 @@
+import DatastoreModel
+import Documents
+
+/// Looks for values that several records have, before an index is built in which each value is meant for one record.
+struct RepeatsRequest: Question {
+  var change: IndexChange
+  var path: DocumentPath
+  var datastore: String
+  var commit: CommitNumber
+
+  struct Reply: Sendable {
+    var request: RepeatsRequest
+    /// How many values several records have, and the first of these.
+    var count: Int
+    var repeats: [Repeat]
+  }
+
+  struct Repeat: Sendable {
+    var value: Document
+    /// The first records that have it.
+    var records: [StoredKey]
+    var count: Int
+  }
+
+  private static let listed = 100
+  private static let listedRecords = 3
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let rows = try RowReader(RowSource(datastore: datastore), ranks: nil, at: commit, in: context)
+    // Where a value was met first, or behind all ranks where it was met again.
+    var firsts: [Int: Int32] = [:]
+    var count = 0
+    var places: [Int: Int] = [:]
+    var found: [(value: Document, ranks: [Int], count: Int)] = []
+    try rows.forEach(selecting: [path]) { rank, document in
+      var values = [document?[path] ?? .null]
+      if case .array(let elements) = values[0] { values = elements }
+      for value in Set(values) where value != .null {
+        let hash = value.hashValue
+        guard let first = firsts[hash] else {
+          firsts[hash] = Int32(clamping: rank)
+          continue
+        }
+        if first >= 0 {
+          count += 1
+          firsts[hash] = -1
+          if found.count < Self.listed {
+            places[hash] = found.count
+            found.append((value, [Int(first)], 1))
+          }
+        }
+        guard let place = places[hash] else { continue }
+        found[place].count += 1
+        if found[place].ranks.count < Self.listedRecords { found[place].ranks.append(rank) }
+      }
+    }
+    var repeats: [Repeat] = []
+    for (value, ranks, count) in found {
+      let records = try context.entries(at: ranks, of: rows.index).map(\.entry.identifier)
+      repeats.append(Repeat(value: value, records: records, count: count))
+    }
+    return Reply(request: self, count: count, repeats: repeats)
+  }
+}
+
+extension Browser {
+  /// Builds the index, or says first that its values repeat, with the records.
+  mutating func build(after reply: RepeatsRequest.Reply) {
+    let request = reply.request
+    guard reply.count > 0, case .add(let name, let path, let kind) = request.change else {
+      return build(request.change, of: request.datastore)
+    }
+    let other: IndexKind = kind == .oneToOne ? .oneToMany : .manyToMany
+    let items: [MenuOverlay.Item] = [
+      .init(title: "do not build it", detail: "", choice: .nothing),
+      .init(
+        title: "build it as \(other.rawValue)", detail: "",
+        choice: .build(.add(name: name, path: path, kind: other), datastore: request.datastore)),
+      .init(
+        title: "build it as \(kind.rawValue) all the same", detail: "the lowest identifier answers",
+        choice: .build(request.change, datastore: request.datastore)),
+    ]
+    let repeats = reply.repeats.map { found in
+      let more = found.count > found.records.count ? ", …" : ""
+      return MenuOverlay.Item(
+        title:
+          "\(ValueText(literal: found.value).text)  \(found.records.map(\.description).joined(separator: ", "))\(more)",
+        detail: "  \(NumberFormat.counted(found.count, "record"))",
+        choice: .select(RecordPlace(datastore: request.datastore, identifier: found.records[0])))
+    }
+    present(
+      MenuOverlay(
+        title: "\(path.shortText): \(NumberFormat.counted(reply.count, "value")) of several records",
+        items: items + repeats))
+  }
+
+  /// Builds, rebuilds or drops an index before the person's eyes.
+  mutating func build(_ change: IndexChange, of datastore: String) {
+    open(.migration)
+    with(MigrationPane.self) { $0.start(change, of: datastore, in: &$1) }
+  }
+}
+
+extension WorkSlot {
+  static let repeats = WorkSlot("repeats", isLong: true)
+}

@@ -1,0 +1,77 @@
+import DatastoreModel
+import Documents
+import Expressions
+
+/// The rows that a table shows, for work that reads all of them: each record once.
+struct RowReader {
+  let context: WorkContext
+  let source: RowSource
+  /// The ranks of the rows in the index, where a filter has found them; nil is the whole range.
+  let ranks: [Int]?
+  let datastore: any ReadableDatastore
+  let index: any ReadableIndex
+  let bounds: Range<Int>
+  /// The filter of rows whose ranks are not known yet.
+  private let test: RowTest?
+
+  init(_ source: RowSource, ranks: [Int]?, at commit: CommitNumber, in context: WorkContext) throws(ModelError) {
+    self.context = context
+    self.source = source
+    self.ranks = ranks
+    datastore = try context.datastore(source.datastore, at: commit)
+    index = try datastore.index(source.index)
+    bounds = try WorkContext.bounds(of: source.range, in: index)
+    test = try ranks == nil ? source.filter.map { text throws(ModelError) in try RowTest(text) } : nil
+  }
+
+  /// Rows that are read.
+  var total: Int { ranks?.count ?? bounds.count }
+
+  /// Whether these are all records of the datastore.
+  var isWhole: Bool { ranks == nil && test == nil && source.range == nil && !index.descriptor.kind.hasManyValues }
+
+  /// Gives the documents of the rows with their ranks to `body`, nil for a record that is no document.
+  ///
+  /// - Parameters:
+  ///   - limit: the most rows to read.
+  ///   - paths: what is read of a document.
+  ///   - report: hears how many rows are read, and asks whether to go on, every few hundred rows.
+  func forEach(
+    limit: Int = .max, selecting paths: [DocumentPath] = [.root], report: ((Int) throws(ModelError) -> Void)? = nil,
+    _ body: (Int, Document?) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    let total = min(self.total, limit)
+    let selection = DocumentSelection(test == nil ? paths : [.root])
+    func step(_ read: Int) throws(ModelError) {
+      try context.goOn()
+      if let report { try report(read) } else { context.report(Progress(done: read, total: total)) }
+    }
+    func show(_ rank: Int, _ document: Document?) throws(ModelError) {
+      if let test {
+        guard let document, test.filter.matches(document) else { return }
+      }
+      try body(rank, document)
+    }
+    if source.index == nil, ranks == nil {
+      // In the order of the identifiers records lie one behind the other.
+      var cursor = try datastore.records(at: bounds.lowerBound..<bounds.lowerBound + total)
+      var read = 0
+      while try cursor.next() {
+        try show(bounds.lowerBound + read, try cursor.rawRecord().flatMap { try? $0.document(at: selection) })
+        read += 1
+        if read.isMultiple(of: 512) { try step(read) }
+      }
+      return try step(read)
+    }
+    var seen: Set<StoredKey>? = index.descriptor.kind.hasManyValues ? [] : nil
+    for start in stride(from: 0, to: total, by: 256) {
+      let places = start..<min(total, start + 256)
+      let known = ranks.map { Array($0[places]) } ?? places.map { bounds.lowerBound + $0 }
+      let rows = try context.entries(at: known, of: index)
+      for (rank, entry) in rows where seen?.insert(entry.identifier).inserted != false {
+        try show(rank, try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) })
+      }
+      try step(places.upperBound)
+    }
+  }
+}

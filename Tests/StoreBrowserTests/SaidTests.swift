@@ -1,0 +1,228 @@
+import DatastoreModel
+import Documents
+import Locks
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+@Suite("What the screen says is so")
+struct SaidTests {
+  private static func driver(_ size: Size = Size(columns: 120, rows: 40)) throws -> Driver {
+    Driver(try Sample.store(), size: size, start: .init(datastore: "City"))
+  }
+
+  private static func description(_ driver: Driver) throws -> DatastoreDescription {
+    try #require((driver.browser.panes[.describe] as? DescribePane)?.description)
+  }
+
+  @Test("a description is of the rows that the table shows: those of its filter, and those of its range")
+  func describeShown() throws {
+    let driver = try Self.driver()
+    driver.press("f")
+    driver.type("countrycode = \"JP\"")
+    driver.press("Enter I")
+    var field = try #require(try Self.description(driver).fields.first { $0.name == "population" })
+    #expect(try Self.description(driver).total == 4)
+    #expect(field.sum?.integer == 12_579_652 && field.least?.number == 191_000)
+    #expect(driver.shows("filter countrycode = \"JP\"") && driver.shows("sum 12 579 652 · mean 3 144 913"))
+    driver.press("q f ^u Enter l l l o f")
+    driver.type("= 1M ..")
+    driver.press("Enter I")
+    field = try #require(try Self.description(driver).fields.first { $0.name == "population" })
+    #expect(field.count == 4 && field.least?.number == 1_049_498)
+    #expect(driver.shows("range 1000000... of population"), "\(driver.screen)")
+  }
+
+  @Test("a description of a filter whose rows are not all found yet is of all of them all the same")
+  func describeEarly() throws {
+    let driver = try Self.driver()
+    driver.press("f")
+    driver.type("timezone contains \"Asia\"")
+    driver.press("Enter")
+    driver.isHolding = true
+    driver.press("f ^u")
+    driver.type("timezone contains \"Europe\"")
+    driver.press("Enter I")
+    driver.release()
+    #expect(try Self.description(driver).fields.first { $0.name == "name" }?.count == 4)
+  }
+
+  @Test("whole numbers of any size are summed by their digits in the frequencies too")
+  func frequencySum() throws {
+    let store = OwnStore.memory()
+    let numbers = ["9007199254740993", "9007199254740993", "9223372036854775807"]
+    let documents: [Document] = numbers.enumerated().map { place, number in
+      ["id": .number(NumberText(place)), "n": .number(NumberText(unchecked: number))]
+    }
+    try Sample.add(documents, to: store, Sample.plan("Item", "id", []), "numbers")
+    let driver = Driver(store, size: Size(columns: 120, rows: 40))
+    driver.press("l #")
+    #expect(driver.shows("max 9 223 372 036 854 775 807 · sum 9 241 386 435 364 257 793"), "\(driver.screen)")
+  }
+
+  // MARK: Ranges
+
+  @Test("what a range means is written out before Enter, with the way to take both ends in")
+  func rangeReading() throws {
+    let driver = try Self.driver(Size(columns: 80, rows: 24))
+    driver.press("l l l o f")
+    driver.type("= 200k .. 2M")
+    #expect(driver.keys.contains("200000 ≤ key < 2000000 · ... for .. takes the upper end in"), "\(driver.screen)")
+    driver.press("^u")
+    driver.type("= 200k ... 2M")
+    #expect(driver.keys.contains("200000 ≤ key ≤ 2000000") && !driver.keys.contains("takes"), "\(driver.screen)")
+  }
+
+  @Test("the ends of a range in the wrong order are reported, and the prompt stays")
+  func reversedRange() throws {
+    let driver = try Self.driver()
+    driver.press("l l l o f")
+    driver.type("= 2M .. 200k")
+    driver.press("Enter")
+    #expect(driver.browser.overlays.last is Prompt)
+    #expect(driver.keys.contains("the ends are the wrong way round: 200000 comes before 2000000"), "\(driver.screen)")
+  }
+
+  @Test("a count of a key with many entries is shown with all of its digits")
+  func wideCounts() throws {
+    let driver = try Self.driver(Size(columns: 80, rows: 24))
+    driver.isHolding = true
+    driver.press("l l l o 5")
+    while let (id, work) = driver.held.first {
+      guard case .keys(let request) = work else {
+        driver.releaseOne()
+        continue
+      }
+      let row = KeyRow(key: .string("JP"), rank: 0, count: 1_002_345, identifiers: [])
+      driver.tell(
+        .work(id, .finished(.keys(KeysAnswer(request: request, bounds: 0..<1_002_345, count: 1_002_345, rows: [row])))))
+      break
+    }
+    #expect(driver.lines.contains { $0.contains("\"JP\"") && $0.contains(" 1 002 345 ") }, "\(driver.screen)")
+  }
+
+  @Test("a one-to-one index over repeating values says so before it is built, with the records")
+  func repeats() throws {
+    let driver = try Self.driver()
+    driver.press(":")
+    driver.type("add-index byCountry=countrycode:one-to-one")
+    driver.press("Enter")
+    #expect(driver.shows("countrycode: 3 values of several records"), "\(driver.screen)")
+    #expect(driver.shows("\"GE\"  611717, 615532") && driver.shows("4 records"))
+    #expect(driver.browser.session.current?.index("byCountry") == nil)
+    driver.press("j Enter")
+    #expect(driver.browser.session.current?.index("byCountry")?.descriptor.kind == .oneToMany)
+    driver.press("q :")
+    driver.type("add-index byName=name:one-to-one")
+    driver.press("Enter")
+    #expect(driver.browser.session.current?.index("byName")?.descriptor.kind == .oneToOne)
+  }
+
+  // MARK: Values, sorts, views
+
+  @Test("Enter on a plain value shows it whole, folded at the width of the window")
+  func wholeValue() throws {
+    let store = OwnStore.memory()
+    let text = (0..<60).map { "word\($0)" }.joined(separator: " ")
+    let documents: [Document] = [["id": 1, "note": .string(text), "n": 5]]
+    try Sample.add(documents, to: store, Sample.plan("Item", "id", []), "note")
+    let driver = Driver(store, size: Size(columns: 80, rows: 24))
+    driver.press("3 j Enter")
+    let overlay = try #require(driver.browser.overlays.last as? TextOverlay)
+    #expect(
+      overlay.lines.joined() == text && overlay.lines.allSatisfy { $0.count <= 80 } && overlay.lines[0].count > 66)
+    driver.press("Esc j Enter")
+    #expect((driver.browser.overlays.last as? TextOverlay)?.lines == ["5"])
+    #expect(driver.browser.session.notice?.kind != .problem)
+  }
+
+  @Test("a sort is typed with desc behind the field, and what is no direction is told at its place")
+  func sortSyntax() throws {
+    let driver = try Self.driver()
+    driver.press(":")
+    driver.type("sort population desc")
+    driver.press("Enter")
+    #expect(driver.selectedIdentifier == "1850147", "\(driver.screen)")
+    driver.press(":")
+    driver.type("sort population dsc")
+    driver.press("Enter")
+    #expect(driver.keys.contains("“dsc” is no direction: asc or desc"), "\(driver.screen)")
+    #expect((driver.browser.overlays.last as? Prompt)?.problemColumn == "sort population ".count + 1)
+    driver.press("Esc Esc :")
+    driver.type("sort populaton")
+    driver.press("Enter")
+    #expect(driver.status.contains("did you mean population?"), "\(driver.status)")
+  }
+
+  @Test("a view whose filter is long is listed with its name")
+  func longView() throws {
+    let driver = try Self.driver(Size(columns: 160, rows: 48))
+    driver.press("f")
+    driver.type("population > 100000 and timezone starts with \"Asia\" and name != \"Batumi\"")
+    driver.press("Enter :")
+    driver.type("view bigAsia")
+    driver.press("Enter")
+    #expect(
+      driver.lines.contains { $0.contains("bigAsia  population") || $0.contains("bigAsia population") },
+      "\(driver.screen)")
+  }
+
+  // MARK: Older versions
+
+  /// A warm-up of a store whose indexes are as declared.
+  private final class Rewriting: WarmUpDriver {
+    let rewritten = Locked(0)
+    func plan() throws(ModelError) -> [String] { [] }
+    func warmUp(
+      leavingOut: [RecordPlace], mending: [RecordEdit], report: @escaping @Sendable (Activity) -> Bool
+    ) throws(ModelError) -> WarmUpResult { WarmUpResult(commit: nil) }
+    func rewriteOlderRecords(
+      report: @escaping @Sendable (Activity) -> Bool
+    ) throws(ModelError) -> WarmUpResult {
+      rewritten.with { $0 += 1 }
+      return WarmUpResult(commit: CommitNumber(9))
+    }
+  }
+
+  @Test("a rewrite of older records is promised where there are formats to do it, and M a does it")
+  func rewrites() throws {
+    let store = try Sample.store()
+    try NamingTests.redescribe(store, "City") { $0.version = "2" }
+    #expect(try Self.shows("an older version", Driver(store, size: Size(columns: 120, rows: 40))))
+    #expect(try !Self.shows("rewrites", Driver(store, size: Size(columns: 120, rows: 40))))
+    let warmUp = Rewriting()
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"), warmUp: warmUp)
+    #expect(driver.shows("an older version, M a rewrites"), "\(driver.screen)")
+    driver.press("M a")
+    #expect(warmUp.rewritten.with { $0 } == 1)
+  }
+
+  private static func shows(_ text: String, _ driver: Driver) throws -> Bool {
+    driver.press("1 j Enter")
+    return driver.shows(text)
+  }
+
+  // MARK: The picker
+
+  @Test("the picker lists the stores with what is in the one under the cursor, and gives back the chosen one")
+  func picker() throws {
+    let items = ["Atlas.strata", "Other.strata"].map {
+      PickerProgram.Item(title: $0, origin: "here", words: [$0])
+    }
+    let woken = Locked(0)
+    for size in [Size(columns: 80, rows: 24), Size(columns: 50, rows: 24), Size(columns: 160, rows: 48)] {
+      let picker = PickerProgram(items, configuration: BrowserConfiguration()) { ["in \($0.title)", "12 records"] }
+      _ = picker.start(TerminalSurroundings(size: size), wake: { woken.with { $0 += 1 } })
+      while !picker.isIdle { _ = picker.respondToAnswers() }
+      #expect(picker.draw(size: size).text().contains("in Atlas.strata"))
+      #expect(picker.respond(to: .key(KeyChord(writing: "j"))).isEmpty)
+      while !picker.isIdle { _ = picker.respondToAnswers() }
+      #expect(picker.draw(size: size).text().contains("in Other.strata"))
+      #expect(picker.respond(to: .key(KeyChord(.enter))) == [.quit(status: 0)])
+      #expect(picker.chosen == items[1])
+    }
+    let left = PickerProgram(items, configuration: BrowserConfiguration()) { _ in [] }
+    #expect(left.respond(to: .key(KeyChord(writing: "q"))) == [.quit(status: 0)] && left.chosen == nil)
+  }
+}
