@@ -241,7 +241,7 @@ private struct BinaryPropertyListWriter {
       return index
     case .object(let members):
       let index = reserve()
-      let members = members.firstOfEachName
+      let members = members.lastOfEachName
       let keys = members.map { text($0.name) }
       var values: [Int] = []
       for member in members { values.append(try number(member.value, depth: depth + 1)) }

@@ -48,7 +48,7 @@ extension Document {
     switch (old, new) {
     case (.object(let old), .object(let new)):
       let oldValues = old.valuesByName
-      for member in new.firstOfEachName {
+      for member in new.lastOfEachName {
         let place = path.appending(member.name)
         if let value = oldValues[Array(member.name.utf8)] {
           appendDifference(value, member.value, at: place, to: &changes)
@@ -57,7 +57,7 @@ extension Document {
         }
       }
       let newValues = new.valuesByName
-      for member in old.firstOfEachName where newValues[Array(member.name.utf8)] == nil {
+      for member in old.lastOfEachName where newValues[Array(member.name.utf8)] == nil {
         changes.append(FieldChange(path: path.appending(member.name), old: member.value, new: nil))
       }
     case (.array(let old), .array(let new)): appendDifference(of: old, new, at: path, to: &changes)

@@ -64,7 +64,7 @@ extension Document {
       elements.insert(elements.remove(at: index), at: position)
       return try setting(parent, to: .array(elements))
     case (.object(var members)?, .member(let name)) where members.indices.contains(position):
-      guard let index = members.firstIndex(where: { $0.name == name }) else { return self }
+      guard let index = members.lastIndex(where: { $0.name == name }) else { return self }
       members.insert(members.remove(at: index), at: position)
       return try setting(parent, to: .object(members))
     default: throw .refused(reason: "there is no position \(position) in \(parent)")
@@ -77,7 +77,7 @@ extension Document {
     guard let first = path.first else { return change(self) }
     switch (self, first) {
     case (.object(var members), .member(let name)):
-      if let index = members.firstIndex(where: { $0.name == name }) {
+      if let index = members.lastIndex(where: { $0.name == name }) {
         members[index].value = try members[index].value.replacing(at: path.dropFirst(), of: whole, change)
       } else {
         members.append(Member(name, try Self.made(at: path.dropFirst(), of: whole, change)))

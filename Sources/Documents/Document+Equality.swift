@@ -61,7 +61,7 @@ extension Document: Hashable {
     case .array(let elements): hasher.combine(elements)
     case .object(let members):
       var sum = 0
-      for member in members.firstOfEachName {
+      for member in members.lastOfEachName {
         var part = Hasher()
         part.combine(member.name)
         part.combine(member.value)
@@ -78,8 +78,8 @@ extension Document: Hashable {
     {
       return true
     }
-    let left = left.firstOfEachName
-    let right = right.firstOfEachName
+    let left = left.lastOfEachName
+    let right = right.lastOfEachName
     guard left.count == right.count else { return false }
     let table = right.valuesByName
     return left.allSatisfy { table[Array($0.name.utf8)] == $0.value }
@@ -87,25 +87,25 @@ extension Document: Hashable {
 }
 
 extension [Document.Member] {
-  /// The members without those whose name occurred before.
-  package var firstOfEachName: [Document.Member] {
+  /// The members without those whose name occurs again.
+  package var lastOfEachName: [Document.Member] {
     guard count > 1 else { return self }
     if count <= 8 {
       let isUnique = indices.allSatisfy { index in
         self[..<index].allSatisfy { !$0.name.isSameText(as: self[index].name) }
       }
-      return isUnique ? self : firstOfEachNameByTable
+      return isUnique ? self : lastOfEachNameByTable
     }
-    return firstOfEachNameByTable
+    return lastOfEachNameByTable
   }
 
-  private var firstOfEachNameByTable: [Document.Member] {
+  private var lastOfEachNameByTable: [Document.Member] {
     var seen: Set<[UInt8]> = []
-    return filter { seen.insert(Array<UInt8>($0.name.utf8)).inserted }
+    return reversed().filter { seen.insert(Array<UInt8>($0.name.utf8)).inserted }.reversed()
   }
 
   var valuesByName: [[UInt8]: Document] {
-    Dictionary(map { (Array<UInt8>($0.name.utf8), $0.value) }) { first, _ in first }
+    Dictionary(map { (Array<UInt8>($0.name.utf8), $0.value) }) { _, last in last }
   }
 }
 

@@ -12,7 +12,8 @@ package enum Document: Sendable {
   /// Only property lists have it; opaque records are one.
   case data([UInt8])
   case array([Document])
-  /// Members in the order in which they are stored. Where a name occurs twice, the first counts.
+  /// Members in the order in which they are stored. Where a name occurs twice, the last counts, as in
+  /// Foundation's decoder and most readers of JSON.
   case object([Member])
 
   package struct Member: Sendable {
@@ -43,7 +44,7 @@ extension Document: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Exp
 extension Document {
   /// The value of an object's member; nil where there is none or this is no object. Linear in the members.
   package subscript(member name: String) -> Document? {
-    guard case .object(let members) = self, let place = members.firstIndex(where: { $0.name == name }) else {
+    guard case .object(let members) = self, let place = members.lastIndex(where: { $0.name == name }) else {
       return nil
     }
     return members[place].value

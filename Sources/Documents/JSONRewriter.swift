@@ -32,11 +32,10 @@ struct JSONRewriter {
   private mutating func append(
     _ new: [Document.Member], over old: [Document.Member], at node: JSONOutline.Node
   ) {
-    var places: [[UInt8]: Int] = [:]
-    for (index, member) in old.enumerated() {
-      places[Array(member.name.utf8)] = places[Array(member.name.utf8)] ?? index
-    }
-    let sources = new.map { places[Array($0.name.utf8)] }
+    var places: [[UInt8]: [Int]] = [:]
+    for (index, member) in old.enumerated().reversed() { places[Array(member.name.utf8), default: []].append(index) }
+    // A name that occurs twice is two members, each in its place.
+    let sources = new.map { places[Array($0.name.utf8)]?.popLast() }
     appendParts(of: node, sources: sources) { rewriter, position, source in
       guard let source else {
         let first = node.parts[0]

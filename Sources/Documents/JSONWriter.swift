@@ -107,7 +107,7 @@ package struct JSONWriter {
   }
 
   private static func canonical(_ members: [Document.Member]) -> [Document.Member] {
-    members.firstOfEachName.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    members.lastOfEachName.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
   }
 }
 

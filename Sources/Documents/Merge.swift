@@ -76,8 +76,8 @@ package struct DocumentMerge: Hashable, Sendable {
     let theirValues = theirs.valuesByName
     var members: [Document.Member] = []
     let names =
-      theirs.firstOfEachName.map(\.name)
-      + mine.firstOfEachName.map(\.name).filter { theirValues[Array($0.utf8)] == nil }
+      theirs.lastOfEachName.map(\.name)
+      + mine.lastOfEachName.map(\.name).filter { theirValues[Array($0.utf8)] == nil }
     for name in names {
       let key = Array(name.utf8)
       if let value = merge(baseValues[key], mineValues[key], theirValues[key], at: path.appending(name)) {

@@ -38,7 +38,7 @@ enum XMLPropertyList {
     case .object(let members) where members.isEmpty: text += "\(indent)<dict/>\n"
     case .object(let members):
       text += "\(indent)<dict>\n"
-      for member in members.firstOfEachName {
+      for member in members.lastOfEachName {
         text += "\(indent)\t<key>\(escaped(member.name))</key>\n"
         try append(member.value, to: &text, depth: depth + 1)
       }

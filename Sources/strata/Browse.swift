@@ -16,7 +16,7 @@ extension Program {
       datastore: arguments.operand(1), identifier: arguments.operand(2), commit: arguments.value("--at"))
     configuration.isReadOnly = configuration.isReadOnly || isReadOnly
     return try await show(path, configuration, arguments) { [configuration] in
-      if isDocumentFile(path) { return try openFile(path, configuration) }
+      if isDocumentFile(path) { return try openFile(path, configuration, VerbRun(arguments)) }
       let store = try openStore(path, readOnly: isReadOnly, waits: false)
       if !arguments.has("--script"), !isServer(path) { recentStores?.note(path) }
       return .init(store: store, configuration: configuration, files: stateFiles(shownLocation(path)))
@@ -25,12 +25,13 @@ extension Program {
 
   /// A file of documents as a store in memory. What could not be read is said in the first line that a person sees.
   private static func openFile(
-    _ path: String, _ configuration: BrowserConfiguration
-  ) throws(ModelError) -> OpeningProgram.Opened {
-    let (store, file) = try DocumentFile.open(path, author: currentUser())
+    _ path: String, _ configuration: BrowserConfiguration, _ run: VerbRun
+  ) throws -> OpeningProgram.Opened {
+    let (store, file) = try DocumentFile.open(
+      path, identifier: run.arguments.value("--id"), encoding: run.encoding(), author: currentUser())
     var configuration = configuration
     configuration.documentFile = file
-    return .init(store: store, configuration: configuration, files: .none)
+    return .init(store: store, configuration: configuration, files: stateFiles(path))
   }
 
   /// Shows a store until the person leaves. On a terminal the first picture is there before the store is open.

@@ -23,7 +23,7 @@ func openStore(_ path: String, readOnly: Bool, waits: Bool = true) throws(ModelE
       throw ModelError.readOnly(
         reason: "\(path) is a file that is only read here; strata import makes a store of it, strata \(path) edits it")
     }
-    let (store, file) = try DocumentFile.open(path, author: currentUser())
+    let (store, file) = try DocumentFile.open(path, isEditable: false, author: currentUser())
     if let rejection = file.report.rejections.first {
       complain("\(counted(file.report.rejected, "row")) left out, the first: \(rejection)")
     }

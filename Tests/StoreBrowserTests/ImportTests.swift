@@ -33,7 +33,7 @@ struct ImportTests {
       driver.press("j j j Space")
       #expect(driver.shows("[x] index"))
       driver.press("Enter")
-      #expect(driver.shows("3 new, 1 changed, 1 row replaced by later ones, 1 row left out"), "\(driver.screen)")
+      #expect(driver.shows("3 new, 1 row replaced by later ones, 1 row left out"), "\(driver.screen)")
       #expect(driver.shows("identifier 2 is in 2 rows"))
       #expect(store.head.commit.rawValue == 4, "nothing is written by a preview")
       driver.press("Enter")
@@ -109,10 +109,32 @@ struct ImportTests {
       driver.type("Country")
       driver.press("Enter")
       #expect(driver.shows("has 3 records") && driver.shows("identifier  iso"), "\(driver.screen)")
-      driver.press("j j Space Enter")
+      driver.press("j j Enter")
+      #expect(driver.shows("has nothing for, and so removes: population (1 record)"), "\(driver.screen)")
+      driver.press("Enter")
+      #expect(driver.shows("choose at “existing”") && store.head.commit.rawValue == 4, "\(driver.screen)")
+      driver.press("h Enter")
       #expect(driver.shows("1 new, 1 row left out"), "\(driver.screen)")
-      driver.press("Space Enter")
-      #expect(driver.shows("1 new, 1 changed"), "\(driver.screen)")
+      driver.press("h Enter")
+      #expect(
+        driver.shows("keep the fields that the file lacks") && driver.shows("1 new, 1 changed"), "\(driver.screen)")
+      driver.press("h Enter")
+      #expect(driver.shows("are replaced, and lose") && driver.shows("population (1 record)"), "\(driver.screen)")
+    }
+  }
+
+  @Test("the type of a column can be chosen in place of that of its cells")
+  func types() throws {
+    try withFile("id,code\n1,07\n2,8\n3,9\n") { file in
+      let store = try Sample.store()
+      let driver = Driver(store, size: Size(columns: 120, rows: 30), start: .init(datastore: "City"))
+      try driver.play(":import \(file)")
+      driver.press("g g Enter ^u")
+      driver.type("Code")
+      driver.press("Enter j j j l l l")
+      #expect(driver.shows("as Double"), "\(driver.screen)")
+      driver.press("Enter")
+      #expect(driver.shows("2 new, 1 row left out"), "\(driver.screen)")
     }
   }
 }

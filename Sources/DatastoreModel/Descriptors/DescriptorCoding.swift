@@ -134,7 +134,7 @@ private struct DescriptorMembers<Name: RawRepresentable<String> & CaseIterable> 
     guard case .object(let members) = document else {
       throw .unreadable(what: "a descriptor", where: "it is \(document.typeName) and no object")
     }
-    self.members = members.firstOfEachName
+    self.members = members.lastOfEachName
   }
 
   func text(_ name: Name) throws(DocumentError) -> String { try required(name, textIfThere(name)) }
@@ -239,7 +239,7 @@ extension DescriptorValue: Encodable {
     case .array(let elements): self = .array(elements.map { DescriptorValue($0) })
     case .object(let members):
       self = .object(
-        Dictionary(uniqueKeysWithValues: members.firstOfEachName.map { ($0.name, DescriptorValue($0.value)) }))
+        Dictionary(uniqueKeysWithValues: members.lastOfEachName.map { ($0.name, DescriptorValue($0.value)) }))
     // JSON has neither.
     case .date, .data: self = .null
     }

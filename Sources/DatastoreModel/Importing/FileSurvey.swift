@@ -20,6 +20,8 @@ package struct FileSurvey: Sendable {
   package let unreadable: [ImportReport.Rejection]
   package let unreadableCount: Int
   package let fields: [Field]
+  /// What was made of names other than they say, each in a sentence.
+  package let notes: [String]
   /// The field that tells all documents apart; nil where no field of a fitting name does.
   package let identifier: DocumentPath?
 
@@ -27,11 +29,14 @@ package struct FileSurvey: Sendable {
 
   /// Reads a file.
   ///
-  /// - Parameter goesOn: hears how many documents were read; false ends it with `ModelError.cancelled`.
-  package init(path: String, goesOn: (_ count: Int) -> Bool) throws(ModelError) {
+  /// - Parameters:
+  ///   - datastore: the name of the datastore that it would go into.
+  ///   - goesOn: hears how many documents were read; false ends it with `ModelError.cancelled`.
+  package init(path: String, datastore: String, goesOn: (_ count: Int) -> Bool) throws(ModelError) {
     var source = try TableSource(path: path)
-    let choice = try IdentifierChoice(&source)
-    identifier = choice.isNumbered && !choice.isKeyed ? nil : choice.path
+    let choice = try IdentifierChoice(&source, name: datastore, isLenient: true)
+    identifier = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : choice.path
+    notes = source.notes
     format = source.format
     var survey = FieldSurvey(limit: Self.fieldLimit)
     var count = 0

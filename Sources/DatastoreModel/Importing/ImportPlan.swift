@@ -27,25 +27,46 @@ package struct ImportPlan: Sendable, Hashable {
   package var identifier: DocumentPath
   /// Indexes that are to be there afterwards; those that are there already under these names must have the same rule.
   package var indexes: [Index]
-  /// Whether a document whose identifier exists is rejected; otherwise it replaces the record.
-  package var isNewOnly: Bool
+  /// What becomes of a record whose identifier a document has.
+  package var existing: Existing
+  /// Types of columns that a person chose, whatever the datastore or the cells have.
+  package var types: [DocumentPath: CellType]
+  /// The version of new records; nil: the newest, which they must fit.
+  package var version: String?
   /// Finds and counts everything, and writes nothing.
   package var isDryRun: Bool
+  /// Whether a datastore is made of a source without documents.
+  package var createsEmpty: Bool
+
+  package enum Existing: Sendable, Hashable, CaseIterable {
+    /// It is replaced, if the source has every field that the records have.
+    case replaced
+    /// It is replaced, whatever the source lacks.
+    case replacedWhole
+    /// Only the fields that the document has change.
+    case merged
+    /// It stays, and the document is rejected.
+    case kept
+  }
 
   package init(
-    datastore: String, identifier: DocumentPath, indexes: [Index] = [], isNewOnly: Bool = false, isDryRun: Bool = false
+    datastore: String, identifier: DocumentPath, indexes: [Index] = [], existing: Existing = .replaced,
+    types: [DocumentPath: CellType] = [:], version: String? = nil, isDryRun: Bool = false, createsEmpty: Bool = false
   ) {
     self.datastore = datastore
     self.identifier = identifier
     self.indexes = indexes
-    self.isNewOnly = isNewOnly
+    self.existing = existing
+    self.types = types
+    self.version = version
     self.isDryRun = isDryRun
+    self.createsEmpty = createsEmpty
   }
 }
 
-/// What an import did, or would do.
+/// What an import did, or would do. An identifier that several rows have is one record in its counts.
 package struct ImportReport: Sendable {
-  /// Nil where nothing was written: after a dry run, and where every document was rejected.
+  /// Nil where nothing was written: after a dry run, where every document was rejected, and where fields would be lost.
   package var commit: CommitNumber?
   package var new = 0
   package var changed = 0
@@ -57,6 +78,9 @@ package struct ImportReport: Sendable {
   package var repeats: [Repeat] = []
   /// Rows whose record a later row of the same identifier replaced.
   package var repeated = 0
+  /// Fields of records that the source has nowhere, by path, with how many records lose them: the reason why nothing was
+  /// written, unless the plan says that records are replaced whole.
+  package var losses: [Loss] = []
   /// As the datastore is afterwards, with the types that were guessed.
   package var descriptor: DatastoreDescriptor
 
@@ -83,6 +107,17 @@ package struct ImportReport: Sendable {
       return
         "identifier \(identifier) is in \(count) rows, of which the last counts: \(rows.joined(separator: ", "))\(more)"
     }
+  }
+
+  package struct Loss: Sendable, Hashable {
+    package var path: DocumentPath
+    package var records: Int
+  }
+
+  /// `.qty (3 records), .note (1 record)`; empty if nothing is lost.
+  package var lossText: String {
+    losses.prefix(8).map { "\($0.path.shortText) (\(counted($0.records, "record")))" }.joined(separator: ", ")
+      + (losses.count > 8 ? " and \(losses.count - 8) more fields" : "")
   }
 
   init(descriptor: DatastoreDescriptor) { self.descriptor = descriptor }

@@ -7,16 +7,26 @@ struct ImportRows: Sendable {
   let indexing: RecordIndexing
   /// What is read of each document: the fields that are looked at, and the text that is stored.
   private let wanted: WantedParts
-  /// What stands before the content of each record.
+  /// What stands before the content of each new record.
   private let head: [UInt8]
+  /// Whether the rows are lines of `export --versions`.
+  let hasVersions: Bool
+  /// The columns of a table of cells; nil of documents.
+  let columns: [DocumentPath]?
+  /// What new records are to fit; nil if there is nothing to tell them by.
+  private let shape: StoredShape?
 
-  init(plan: ImportPlan, indexing: RecordIndexing) {
+  init(plan: ImportPlan, indexing: RecordIndexing, survey: ImportSurvey, shape: StoredShape?) {
     self.plan = plan
     self.indexing = indexing
+    self.shape = plan.version == nil ? shape : nil
+    hasVersions = survey.hasVersions
+    columns = survey.columns
+    let isRead = hasVersions || plan.existing == .merged || shape?.hasVersions == true
     wanted =
-      indexing.descriptor.coding == .json
+      indexing.descriptor.coding == .json && !isRead
       ? .text(with: DocumentSelection([plan.identifier] + indexing.valuePaths)) : .all
-    head = RecordBytes.head(version: indexing.descriptor.version)
+    head = RecordBytes.head(version: plan.version ?? indexing.descriptor.version)
   }
 
   /// A row as it is to be written.
@@ -38,6 +48,14 @@ struct ImportRows: Sendable {
     var bytes: [UInt8]
     /// Per index, in the order of the descriptor's indexes.
     var values: [[[UInt8]]]
+    /// Without the version tag.
+    var content: [UInt8]
+    /// What the row is; of a line of text only the parts that are looked at.
+    var document: Document
+    /// The version that the row names.
+    var version: String?
+    /// Why it cannot be a new record.
+    var refusal: String?
   }
 
   /// Some rows, and the error that ended the reading after them.
@@ -109,24 +127,98 @@ struct ImportRows: Sendable {
   }
 
   private func record(of row: ImportRow) throws(ModelError) -> Record {
-    let document: Document
+    let found: Document
     switch row.content {
-    case .document(let found): document = plan.document(found, underKey: row.key)
+    case .document(let document): found = self.document(document, underKey: row.key)
     case .unreadable(let reason): throw .refused(reason: reason)
     }
+    let line = hasVersions ? VersionedLine(found, plan.identifier) : nil
+    let document = line?.value ?? found
     guard case .object = document else { throw .refused(reason: "\(document.typeName) and no object") }
     let identifier = try identifier(of: document)
     let bytes = if let text = row.text { text } else { try onDocument(indexing.descriptor.coding.encode(document)) }
-    let content = RecordContent(version: indexing.descriptor.version, bytes: bytes)
-    let values = try indexing.values(of: content, document)
-    try indexing.checkLengths(values, of: identifier)
+    let version = line?.version
     return Record(
-      identifier: identifier, bytes: head + content.bytes, values: values)
+      identifier: identifier, bytes: (version.map { RecordBytes.head(version: $0) } ?? head) + bytes,
+      values: try values(of: bytes, document, identifier), content: bytes, document: document, version: version,
+      refusal: version == nil ? shape?.refusal(of: document) : nil)
+  }
+
+  /// A document with its identifier in it, where the source only has it as the key that the document stands under.
+  func document(_ document: Document, underKey key: String?) -> Document {
+    plan.document(document, underKey: key, asText: indexing.descriptor.identifierEncoding.isOfText)
+  }
+
+  private func values(
+    of content: [UInt8], _ document: Document, _ identifier: [UInt8]
+  ) throws(ModelError) -> [[[UInt8]]] {
+    let values = try indexing.values(of: RecordContent(version: indexing.descriptor.version, bytes: content), document)
+    try indexing.checkLengths(values, of: identifier)
+    return values
+  }
+
+  /// A row over the record that is there: of the record's version, with the values that a table of cells only spells otherwise,
+  /// and where the plan merges, with the fields that the row has not.
+  ///
+  /// - Parameter losses: gets the fields that the record loses.
+  func record(
+    _ row: Record, over stored: RecordContent, losses: inout [DocumentPath: Int]
+  ) throws(ModelError) -> Record {
+    var row = row
+    let version = row.version ?? stored.version
+    if row.content != stored.bytes {
+      let old = try indexing.document(of: stored)
+      var new = row.document
+      if let columns {
+        new = try cells(new, columns, over: old, losses: &losses)
+      } else if plan.existing == .merged {
+        new = old.merged(with: new)
+      } else {
+        // A line of text was only read in parts.
+        new = try onDocument(indexing.descriptor.coding.document(of: row.content))
+        for member in old.members where member.value != .null && new[member: member.name] == nil {
+          losses[DocumentPath([.member(member.name)]), default: 0] += 1
+        }
+      }
+      if columns != nil || plan.existing == .merged {
+        row.content = try onDocument(indexing.descriptor.coding.encode(new, keeping: stored.bytes))
+        row.values = try values(of: row.content, new, row.identifier)
+      }
+    }
+    row.bytes = RecordBytes.make(version: version, content: row.content)
+    return row
+  }
+
+  /// A row of cells over a record. What a cell spells as an export of the record would stays what it is.
+  private func cells(
+    _ row: Document, _ columns: [DocumentPath], over old: Document, losses: inout [DocumentPath: Int]
+  ) throws(ModelError) -> Document {
+    var new = old
+    for column in columns {
+      let (before, after) = (old[column], row[column] ?? .null)
+      // What is empty in a table says nothing of whether it is no text or an empty one.
+      let isSame =
+        plan.types[column] == nil
+        ? TableWriter.cell(before) ?? "" == TableWriter.cell(after) ?? "" : before == after
+      if !isSame {
+        new = try onDocument(new.setting(column, to: after))
+      }
+    }
+    guard plan.existing != .merged else { return new }
+    for (field, value) in old.fields where value != .null {
+      guard let place = field.memberPath, !columns.contains(where: { $0.contains(place) || place.contains($0) }),
+        new[place] != nil
+      else { continue }
+      losses[place, default: 0] += 1
+      new = try onDocument(new.removing(place))
+    }
+    return new
   }
 
   /// The encoded identifier of a document.
   func identifier(of document: Document) throws(ModelError) -> [UInt8] {
     let encoding = indexing.descriptor.identifierEncoding
+    let document = hasVersions ? VersionedLine(document, plan.identifier)?.value ?? document : document
     guard let field = document[plan.identifier], field != .null else {
       throw .refused(reason: "\(plan.identifier) is missing, which is the identifier")
     }
@@ -135,5 +227,50 @@ struct ImportRows: Sendable {
         reason: "the identifier \(plan.identifier) is \(field.shownInSentence), which is no \(encoding.name)")
     }
     return try encoding.encode(value)
+  }
+}
+
+/// A line of `export --versions`: `{"id":1,"version":"2026-09-01","value":{"id":1,…}}`.
+struct VersionedLine {
+  let version: String
+  let isText: Bool
+  let value: Document
+
+  /// Nil of any other document: one whose value has another identifier, too.
+  init?(_ document: Document, _ identifier: DocumentPath) {
+    guard case .object(let members) = document, members.count == 3, let id = document[member: "id"],
+      let value = document[member: "value"], case .object = value, value[identifier] == id
+    else { return nil }
+    switch document[member: "version"] {
+    case .string(let text)?: (version, isText) = (text, true)
+    case .number(let number)?: (version, isText) = (number.text, false)
+    default: return nil
+    }
+    self.value = value
+  }
+}
+
+extension Document {
+  fileprivate var members: [Document.Member] { if case .object(let members) = self { members } else { [] } }
+
+  /// The document with the members of another one in the place of its own, objects within objects as well.
+  fileprivate func merged(with other: Document) -> Document {
+    guard case .object(var members) = self, case .object(let changes) = other else { return other }
+    for change in changes.lastOfEachName {
+      if let index = members.lastIndex(where: { $0.name == change.name }) {
+        members[index].value = members[index].value.merged(with: change.value)
+      } else {
+        members.append(change)
+      }
+    }
+    return .object(members)
+  }
+}
+
+extension DocumentPath {
+  /// The path up to the first list.
+  fileprivate var memberPath: DocumentPath? {
+    let members = components.prefix { if case .member = $0 { true } else { false } }
+    return members.isEmpty ? nil : DocumentPath(Array(members))
   }
 }

@@ -8,9 +8,16 @@ package protocol ImportSource {
   mutating func rewind() throws(ModelError)
   /// The next document, or the reason why what stands there is none; nil at the end.
   mutating func next(_ wanted: WantedParts) throws(ModelError) -> ImportRow?
+  /// The columns, where the source is a table of cells, whose types are guessed; nil where its values say what they are.
+  var guessedColumns: [TableSource.Column]? { get }
+  /// Has the cells of a column read as a rule says; what they cannot be is no row.
+  mutating func follow(_ rule: ColumnRule, at path: DocumentPath)
 }
 
 extension ImportSource {
+  package var guessedColumns: [TableSource.Column]? { nil }
+  package mutating func follow(_ rule: ColumnRule, at path: DocumentPath) {}
+
   /// The next document as a whole.
   package mutating func next() throws(ModelError) -> ImportRow? { try next(.all) }
 }
@@ -41,15 +48,27 @@ package struct ImportRow: Sendable {
   package var place: SourcePlace
   /// About how many bytes it has.
   package var size: Int
+  /// Where it lies in the text of its file, with the key that it stands under, without what parts it from its neighbours; nil
+  /// of what another row cannot follow.
+  var span: Range<Int>?
+  /// Where the document itself begins, where that is behind a key.
+  var bodyStart: Int?
 
   package init(
     _ content: Content, text: [UInt8]? = nil, key: String? = nil, place: SourcePlace, size: Int = 0
+  ) {
+    self.init(content, text: text, key: key, place: place, size: size, span: nil)
+  }
+
+  init(
+    _ content: Content, text: [UInt8]? = nil, key: String? = nil, place: SourcePlace, size: Int = 0, span: Range<Int>?
   ) {
     self.content = content
     self.text = text
     self.key = key
     self.place = place
     self.size = size
+    self.span = span
   }
 }
 

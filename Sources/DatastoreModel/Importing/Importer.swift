@@ -27,6 +27,9 @@ package struct Importer {
   /// - Parameter action: the commit's name; nil: `import NAME: n records`.
   package func run(_ source: inout some ImportSource, named action: String? = nil) throws(ModelError) -> ImportReport {
     let startedAt = LocalTime.now
+    let present = try store.view(store.engine.head).ownDatastore(plan.datastore)
+    let shape = try present.map { datastore throws(ModelError) in try StoredShape(datastore) }
+    follow(shape, &source)
     let survey = try ImportSurvey(plan, &source) { count in
       let step = Activity.Step(title: Self.surveyStep, done: count, total: 0, isComplete: false)
       let reading = Activity(
@@ -43,15 +46,16 @@ package struct Importer {
           info.action, step: "write the records", total: survey.documentCount, after: [read], startedAt: startedAt,
           progress: progress, activity: activity
         ) { meter throws(ModelError) in
-          var work = try ImportWork(store: store, plan: plan, survey: survey, transaction: transaction)
+          var work = try ImportWork(
+            store: store, plan: plan, survey: survey, shape: shape, transaction: transaction)
           try work.read(&source, meter)
           report = work.report
         }
-        if plan.isDryRun || report?.isAllRejected == true { throw ModelError.cancelled }
+        if report.map(isLeftOut) == true { throw ModelError.cancelled }
       }
       report?.commit = commit
-    } catch .cancelled where report.map({ plan.isDryRun || $0.isAllRejected }) == true {
-      // A dry run does everything but commit; of a file in which every document is rejected nothing is left.
+    } catch .cancelled where report.map(isLeftOut) == true {
+      // A dry run does everything but commit; a file that brings nothing, or would take fields away, leaves nothing behind.
     } catch {
       throw error
     }
@@ -60,6 +64,28 @@ package struct Importer {
   }
 
   private static let surveyStep = "read for types"
+
+  /// Whether nothing is to be written of an import that was done.
+  private func isLeftOut(_ report: ImportReport) -> Bool {
+    let isEmpty = report.new + report.changed + report.unchanged == 0
+    return plan.isDryRun || isEmpty && (report.rejected > 0 || !plan.createsEmpty)
+      || !report.losses.isEmpty && plan.existing == .replaced
+  }
+
+  /// Has the cells of a table read as what the datastore holds, or a person says, whatever they look like. Identifiers of a new
+  /// datastore are text if one of them is no number in its shortest form, so that `1.1` and `1.10` are two.
+  private func follow(_ shape: StoredShape?, _ source: inout some ImportSource) {
+    for column in source.guessedColumns ?? [] {
+      let isIdentifier = column.path == plan.identifier
+      if let type = plan.types[column.path] {
+        source.follow(ColumnRule(type, origin: "as --type says"), at: column.path)
+      } else if let rule = shape?.rule(of: column.path, isIdentifier: isIdentifier) {
+        source.follow(rule, at: column.path)
+      } else if isIdentifier, shape == nil, column.type == .number, column.hasOddDecimal {
+        source.follow(ColumnRule(.text, origin: "as an identifier"), at: column.path)
+      }
+    }
+  }
 }
 
 /// What the first reading of a source tells.
@@ -67,18 +93,37 @@ struct ImportSurvey {
   private(set) var documentCount = 0
   private(set) var identifier = TypeGuess()
   private(set) var indexes: [TypeGuess]
+  /// The columns of a table of cells; nil of documents.
+  let columns: [DocumentPath]?
+  /// Whether the rows are lines of `export --versions`, and the greatest version that they name.
+  private(set) var hasVersions = false
+  private(set) var version: (text: String, isText: Bool)?
 
   init(
     _ plan: ImportPlan, _ source: inout some ImportSource, goesOn: (_ count: Int) -> Bool
   ) throws(ModelError) {
+    var hasTextKeys = false
     indexes = Array(repeating: TypeGuess(), count: plan.indexes.count)
-    let parts = WantedParts.parts(DocumentSelection([plan.identifier] + plan.indexes.map(\.path)))
+    columns = source.guessedColumns?.map(\.path)
+    try source.rewind()
+    if case .document(let first)? = try source.next()?.content {
+      hasVersions = columns == nil && VersionedLine(first, plan.identifier) != nil
+    }
+    let selection = DocumentSelection([plan.identifier] + plan.indexes.map(\.path))
+    let parts = hasVersions ? WantedParts.all : .parts(selection)
     try source.rewind()
     while let row = try source.next(parts) {
       documentCount += 1
       if documentCount % 256 == 0, !goesOn(documentCount) { throw .cancelled }
-      guard case .document(let document) = row.content else { continue }
-      identifier.see(plan.document(document, underKey: row.key)[plan.identifier])
+      guard case .document(var document) = row.content else { continue }
+      if hasVersions, let line = VersionedLine(document, plan.identifier) {
+        document = line.value
+        if version.map({ $0.text < line.version }) ?? true { version = (line.version, line.isText) }
+      }
+      let field = plan.document(document, underKey: row.key, asText: false)[plan.identifier]
+      identifier.see(field)
+      // Keys are all texts where one is.
+      if row.key != nil, case .string? = field { hasTextKeys = true }
       for (position, index) in plan.indexes.enumerated() {
         let field = document[index.path]
         if index.kind.hasManyValues {
@@ -88,15 +133,20 @@ struct ImportSurvey {
         }
       }
     }
+    if hasTextKeys {
+      identifier = TypeGuess()
+      identifier.see("")
+    }
     try source.rewind()
   }
 }
 
 extension ImportPlan {
   /// A document with its identifier in it, where the source only has it as the key that the document stands under.
-  func document(_ document: Document, underKey key: String?) -> Document {
+  func document(_ document: Document, underKey key: String?, asText: Bool) -> Document {
     guard let key, document[identifier] == nil else { return document }
-    let value: Document = NumberText(key).flatMap { $0.isInteger ? .number($0) : nil } ?? .string(key)
+    let number = asText ? nil : NumberText(key).flatMap { $0.isInteger && $0.canonicalText == key ? $0 : nil }
+    let value = number.map(Document.number) ?? .string(key)
     return (try? document.setting(identifier, to: value)) ?? document
   }
 
@@ -118,15 +168,20 @@ private struct ImportWork {
   private let addedIndexes: [IndexDescriptor]
   private let store: OwnStore
   private let transaction: any WriteTransaction
+  private let rows: ImportRows
   private var repeats: RepeatedIdentifiers
+  private var losses: [DocumentPath: Int] = [:]
+  /// The datastore as it was before.
+  private let before: OwnDatastore?
 
   init(
-    store: OwnStore, plan: ImportPlan, survey: ImportSurvey, transaction: any WriteTransaction
+    store: OwnStore, plan: ImportPlan, survey: ImportSurvey, shape: StoredShape?, transaction: any WriteTransaction
   ) throws(ModelError) {
     self.store = store
     self.plan = plan
     self.transaction = transaction
-    if let present = try store.baseView(of: transaction).ownDatastore(plan.datastore) {
+    before = try store.baseView(of: transaction).ownDatastore(plan.datastore)
+    if let present = before {
       addedIndexes = try Self.addedIndexes(plan, survey, present.descriptor)
       repeats = RepeatedIdentifiers(isNew: try present.count == 0)
       let base = try RecordIndexing(present)
@@ -139,6 +194,7 @@ private struct ImportWork {
       repeats = RepeatedIdentifiers(isNew: true)
       indexing = RecordIndexing(declared: descriptor, isServed: store.engine.isServed)
     }
+    rows = ImportRows(plan: plan, indexing: indexing, survey: survey, shape: shape)
     var descriptor = indexing.descriptor
     for index in addedIndexes { descriptor.setIndex(index.name, to: index) }
     report = ImportReport(descriptor: descriptor)
@@ -147,29 +203,30 @@ private struct ImportWork {
   }
 
   mutating func read(_ source: inout some ImportSource, _ meter: WorkMeter) throws(ModelError) {
-    let rows = ImportRows(plan: plan, indexing: indexing)
+    let rows = rows
     try workingAhead(by: ImportRows.batchesAhead) { queue in
       rows.prepare(from: &source, into: queue)
     } use: { queue throws(ModelError) in
       while let batch = queue.take() {
-        try write(batch, rows, meter)
+        try write(batch, meter)
         if let error = batch.error { throw error }
       }
     }
-    try findRepeats(in: &source, rows)
+    try findRepeats(in: &source)
+    try findLosses(in: &source)
     try onWriter { try writer.finish(meter) }
     for index in addedIndexes { try fill(index, meter) }
     try meter.finish()
   }
 
   /// Which rows have one identifier is only looked for where some have: the source is read once more.
-  private mutating func findRepeats(in source: inout some ImportSource, _ rows: ImportRows) throws(ModelError) {
+  private mutating func findRepeats(in source: inout some ImportSource) throws(ModelError) {
     guard !repeats.isEmpty else { return }
-    let identifier = WantedParts.parts(DocumentSelection([plan.identifier]))
+    let identifier = rows.hasVersions ? .all : WantedParts.parts(DocumentSelection([plan.identifier]))
     try source.rewind()
     while let row = try source.next(identifier) {
       guard case .document(let found) = row.content,
-        let bytes = try? rows.identifier(of: plan.document(found, underKey: row.key))
+        let bytes = try? rows.identifier(of: rows.document(found, underKey: row.key))
       else { continue }
       repeats.see(bytes, at: row.place)
     }
@@ -179,16 +236,28 @@ private struct ImportWork {
     report.repeated = repeats.found.reduce(0) { $0 + $1.count - 1 }
   }
 
-  private mutating func write(
-    _ batch: ImportRows.Batch, _ source: ImportRows, _ meter: WorkMeter
-  ) throws(ModelError) {
-    let rows =
-      switch batch.rows {
-      case .prepared(let rows): rows
-      case .read(let rows): try source.prepare(rows)
+  /// A field that records lose is missing on purpose where another document of the source has it.
+  private mutating func findLosses(in source: inout some ImportSource) throws(ModelError) {
+    if rows.columns == nil, !losses.isEmpty {
+      try source.rewind()
+      while !losses.isEmpty, let row = try source.next(.all) {
+        guard case .document(let found) = row.content else { continue }
+        let document = rows.hasVersions ? VersionedLine(found, plan.identifier)?.value ?? found : found
+        losses = losses.filter { document[$0.key] == nil }
       }
-    try foresee(rows)
-    for row in rows {
+    }
+    report.losses = losses.map { ImportReport.Loss(path: $0.key, records: $0.value) }
+      .sorted { ($1.records, $0.path.description) < ($0.records, $1.path.description) }
+  }
+
+  private mutating func write(_ batch: ImportRows.Batch, _ meter: WorkMeter) throws(ModelError) {
+    let prepared =
+      switch batch.rows {
+      case .prepared(let prepared): prepared
+      case .read(let read): try rows.prepare(read)
+      }
+    try foresee(prepared)
+    for row in prepared {
       try write(row)
       try meter.advance()
     }
@@ -202,7 +271,7 @@ private struct ImportWork {
           if case .record(let record) = row.content { (record.identifier, record.values) } else { nil }
         }
       ) { current in
-        plan.isNewOnly ? nil : try? indexing.values(of: RecordContent(stored: current.bytes))
+        plan.existing == .kept ? nil : try? indexing.values(of: RecordContent(stored: current.bytes))
       }
     }
   }
@@ -214,22 +283,42 @@ private struct ImportWork {
     case .rejected(let reason): return report.reject(row.place, reason)
     }
     let current = try onWriter { try writer.insertIfNew(record.identifier, record.bytes, values: record.values) }
+    if current == nil, let refusal = record.refusal { throw .refused(reason: "\(row.place): \(refusal)") }
     // Where identifiers that exist are rejected, a repeated one is so too.
-    if !plan.isNewOnly { repeats.note(record.identifier, isNew: current == nil) }
+    let isRepeat = plan.existing != .kept && repeats.note(record.identifier, isNew: current == nil)
     guard let current else {
       report.new += 1
       return
     }
-    if plan.isNewOnly {
+    if plan.existing == .kept {
       let key = indexing.descriptor.storedKey(record.identifier)
       return report.reject(row.place, "there is a record \(key) already")
     }
-    let oldValues = try? indexing.values(of: RecordContent(stored: current.bytes))
+    let stored = try RecordContent(stored: current.bytes)
+    let replacing: ImportRows.Record
+    do {
+      replacing = try rows.record(record, over: stored, losses: &losses)
+    } catch .refused(let reason) {
+      return report.reject(row.place, reason)
+    } catch {
+      throw error
+    }
     let outcome = try onWriter {
       try writer.put(
-        record.identifier, record.bytes, values: record.values, replacing: current, oldValues: oldValues)
+        record.identifier, replacing.bytes, values: replacing.values, replacing: current,
+        oldValues: try? indexing.values(of: stored))
     }
-    if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
+    guard isRepeat else {
+      if outcome == .unchanged { report.unchanged += 1 } else { report.changed += 1 }
+      return
+    }
+    // One record, however many rows it has: it counts as what the last of them made of what was there before.
+    guard let first = try before?.record(indexing.descriptor.storedKey(record.identifier)) else { return }
+    func isChanged(_ content: RecordContent) -> Bool { content != first.stored }
+    report.changed +=
+      (isChanged(try RecordContent(stored: Bytes(replacing.bytes))) ? 1 : 0) - (isChanged(stored) ? 1 : 0)
+    report.unchanged +=
+      (isChanged(stored) ? 1 : 0) - (isChanged(try RecordContent(stored: Bytes(replacing.bytes))) ? 1 : 0)
   }
 
   /// Fills an index that was not there before, from what the transaction now holds.
@@ -248,7 +337,9 @@ private struct ImportWork {
   private static func newDescriptor(_ plan: ImportPlan, _ survey: ImportSurvey) -> DatastoreDescriptor {
     let (encoding, swiftName) = survey.identifier.requiredEncoding
     return DatastoreDescriptor(
-      key: plan.datastore, identifierType: swiftName, identifierEncoding: encoding,
+      key: plan.datastore, version: survey.version?.text ?? plan.version ?? "1",
+      versionIsString: survey.version?.isText ?? plan.version.map { NumberText($0) == nil } ?? false,
+      identifierType: swiftName, identifierEncoding: encoding,
       identifierPath: plan.identifier.description,
       indexes: zip(plan.indexes, survey.indexes).map { plan.descriptor($0, $1) })
   }

@@ -2,21 +2,36 @@ package import Documents
 import StorageEngine
 
 extension OwnStore {
-  /// The changes that put documents into a datastore: each replaces the record of its identifier, or is a new one. The
-  /// identifier is read from the field that was named at import, or by the app's own types.
-  package func changes(putting documents: [Document], into datastore: String) throws(ModelError) -> ChangeSet {
+  /// The changes that put documents into a datastore: each replaces the record of its identifier, whose version it keeps, or is
+  /// a new one; what is there already is no change. The identifier is read from the field that was named at import, or by the
+  /// app's own types.
+  ///
+  /// - Parameter version: that of new records; nil: the newest.
+  /// - Throws: `ModelError.refused` if a new document has not the members of the newest version.
+  package func changes(
+    putting documents: [Document], into datastore: String, version: String? = nil
+  ) throws(ModelError) -> ChangeSet {
     let view = view(engine.head)
     let present = try view.requiredDatastore(datastore)
+    let descriptor = present.descriptor
     var changes = ChangeSet(base: view.commit)
     var places: [StoredKey: Int] = [:]
+    var shape: StoredShape?
     for document in documents {
-      let descriptor = present.descriptor
-      let content = RecordContent(
-        version: formats[datastore]?.version ?? descriptor.version,
-        bytes: try onDocument(descriptor.coding.encode(document)))
+      let newest = formats[datastore]?.version ?? descriptor.version
+      var content = RecordContent(
+        version: version ?? newest, bytes: try onDocument(descriptor.coding.encode(document)))
       let key = descriptor.storedKey(try identifier(of: document, content, in: descriptor))
-      let old = try present.record(key)?.stored
-      let edit = RecordEdit(datastore: datastore, identifier: key, old: old, new: content)
+      let old = try present.record(key)
+      if let old {
+        content.version = old.version
+        if try document == old.document() { content.bytes = old.content }
+      } else if version == nil {
+        let known = if let shape { shape } else { try StoredShape(present) }
+        shape = known
+        if let reason = known.refusal(of: document) { throw .refused(reason: "\(key): \(reason)") }
+      }
+      let edit = RecordEdit(datastore: datastore, identifier: key, old: old?.stored, new: content)
       if let place = places[key] {
         changes.changes[place] = edit
       } else {
@@ -24,6 +39,7 @@ extension OwnStore {
         changes.changes.append(edit)
       }
     }
+    changes.changes.removeAll { $0.old == $0.new }
     return changes
   }
 

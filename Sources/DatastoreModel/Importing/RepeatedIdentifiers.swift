@@ -16,12 +16,13 @@ struct RepeatedIdentifiers {
   /// Whether no two rows have one identifier, as far as can be told without the second reading.
   var isEmpty: Bool { suspects.isEmpty }
 
-  /// First reading: a row's identifier, and whether there was no record of it yet.
-  mutating func note(_ identifier: [UInt8], isNew isNewRecord: Bool) {
-    if isNew ? isNewRecord : seen.insert(identifier.hashValue).inserted { return }
-    guard suspects[identifier] == nil else { return }
+  /// First reading: a row's identifier, and whether there was no record of it yet. Returns whether an earlier row had it.
+  mutating func note(_ identifier: [UInt8], isNew isNewRecord: Bool) -> Bool {
+    if isNew ? isNewRecord : seen.insert(identifier.hashValue).inserted { return false }
+    guard suspects[identifier] == nil else { return true }
     suspects[identifier] = rows.count
     rows.append((identifier, [], 0))
+    return true
   }
 
   /// Second reading.

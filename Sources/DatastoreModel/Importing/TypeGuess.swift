@@ -5,6 +5,8 @@ package import Documents
 package struct TypeGuess {
   private var integers = 0
   private var otherNumbers = 0
+  /// Whether two numbers may be different and the same as doubles.
+  private var isBeyondDouble = false
   private var texts = 0
   private var flags = 0
   private var dates = 0
@@ -14,6 +16,9 @@ package struct TypeGuess {
   package init() {}
 
   package mutating func see(_ field: Document?) {
+    if case .number(let number)? = field, number.text.utf8.count > 15, number.isFinite {
+      isBeyondDouble = isBeyondDouble || NumberText(number.double) != number
+    }
     switch field {
     case .number(let number)? where number.isInteger: integers += 1
     case .number?: otherNumbers += 1
@@ -32,7 +37,9 @@ package struct TypeGuess {
     let numbers = integers + otherNumbers
     let candidates: [(Int, KeyEncoding, String)] = [
       (texts, .string, "String"),
-      (numbers, otherNumbers > 0 ? .double : .integer, otherNumbers > 0 ? "Double" : "Int"),
+      otherNumbers == 0
+        ? (numbers, .integer, "Int")
+        : isBeyondDouble ? (numbers, .decimal, "Decimal") : (numbers, .double, "Double"),
       (flags, .bool, "Bool"), (dates, .date, "Date"), (datas, .data, "Data"),
     ]
     var best = candidates[0]

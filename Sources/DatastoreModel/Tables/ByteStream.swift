@@ -14,9 +14,15 @@ final class ByteStream {
   static let partLimit = 1 << 28
 
   let name: String
+  /// How the file's text is coded; what is handed out is UTF-8.
+  private(set) var encoding = TextEncoding.utf8
+  /// What ends a line: a carriage return only in a file whose first line ends in one alone.
+  private(set) var lineEnd = UInt8(ascii: "\n")
   private var descriptor: Int32 = -1
   private var ahead: [UInt8]
   private var at = 0
+  /// How many bytes of the text lie before those in memory.
+  private var base = 0
   private var hasMore: Bool
   /// From 1.
   private(set) var line = 1
@@ -24,24 +30,51 @@ final class ByteStream {
   private var column = 1
   private var counted = 0
 
-  /// Opens a file; `-` is standard input, which is read whole, as pipes are, because it is to be read twice.
-  init(path: String) throws(ModelError) {
+  /// Opens a file; `-` is standard input, which is read whole, as pipes are, because it is to be read twice. So is a file
+  /// that is not UTF-8.
+  ///
+  /// - Parameter encoding: nil finds it by the first bytes.
+  init(path: String, encoding: TextEncoding? = nil) throws(ModelError) {
     name = path == "-" ? "standard input" : path
     ahead = []
     hasMore = true
     descriptor = path == "-" ? dup(0) : open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw Self.failure(path) }
     if lseek(descriptor, 0, SEEK_SET) != 0 {
-      while try readMore() {}
-      close(descriptor)
-      descriptor = -1
+      try readWhole()
     }
+    try decode(encoding)
   }
 
-  init(bytes: [UInt8], name: String) {
+  init(bytes: [UInt8], name: String, encoding: TextEncoding? = nil) throws(ModelError) {
     self.name = name
     ahead = bytes
     hasMore = false
+    try decode(encoding)
+  }
+
+  private func readWhole() throws(ModelError) {
+    while try readMore() {}
+    close(descriptor)
+    descriptor = -1
+  }
+
+  /// Makes UTF-8 of what is coded otherwise, and finds what ends a line.
+  private func decode(_ given: TextEncoding?) throws(ModelError) {
+    _ = try readMore()
+    encoding = if let given { given } else { try TextEncoding.find(ahead.prefix(1 << 16), of: name) }
+    if encoding != .utf8 {
+      if descriptor >= 0 { try readWhole() }
+      ahead = try encoding.text(of: ahead, of: name)
+    }
+    var isQuoted = false
+    let first = ahead.firstIndex { byte in
+      if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+      return !isQuoted && (byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r"))
+    }
+    if let first, ahead[first] == UInt8(ascii: "\r"), first + 1 < ahead.count, ahead[first + 1] != UInt8(ascii: "\n") {
+      lineEnd = UInt8(ascii: "\r")
+    }
   }
 
   deinit {
@@ -49,13 +82,19 @@ final class ByteStream {
   }
 
   func rewind() throws(ModelError) {
-    at = 0
+    (at, base) = (0, 0)
     (line, column, counted) = (1, 1, 0)
     guard descriptor >= 0 else { return }
     ahead.removeAll(keepingCapacity: true)
     hasMore = true
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw Self.failure(name) }
   }
+
+  /// How many bytes of the text lie before the next one.
+  var offset: Int { base + at }
+
+  /// Whether the file has no byte.
+  var isEmpty: Bool { base == 0 && ahead.isEmpty && !hasMore }
 
   /// Where the next byte stands.
   var place: SourcePlace {
@@ -79,6 +118,16 @@ final class ByteStream {
       guard try readMore() else { return nil }
     }
     return ahead[at + offset]
+  }
+
+  /// Where a byte of what comes next stands, which must be in memory.
+  func place(of offset: Int) -> SourcePlace {
+    let before = ahead[at..<at + offset]
+    countColumns()
+    let onLine = before.suffix(from: before.lastIndex(of: lineEnd).map { $0 + 1 } ?? at)
+    let lines = before.count { $0 == lineEnd }
+    let found = (lines == 0 ? column : 1) + onLine.count { $0 & 0xC0 != 0x80 }
+    return SourcePlace(name, line: line + lines, column: found == 1 ? nil : found)
   }
 
   /// Calls `body` with what is in memory from `offset` on, and more of it, until it answers.
@@ -113,7 +162,7 @@ final class ByteStream {
   func consume(_ count: Int) {
     let end = at + count
     ahead.withUnsafeBufferPointer { bytes in
-      while let length = Self.lineEnd(UnsafeBufferPointer(rebasing: bytes[at..<end])) {
+      while let length = lineLength(UnsafeBufferPointer(rebasing: bytes[at..<end])) {
         at += length + 1
         line += 1
         (column, counted) = (1, at)
@@ -123,8 +172,8 @@ final class ByteStream {
   }
 
   /// Where the first line of some bytes ends; nil where it does not.
-  static func lineEnd(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
-    guard let start = bytes.baseAddress, let end = memchr(start, Int32(UInt8(ascii: "\n")), bytes.count) else {
+  func lineLength(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+    guard let start = bytes.baseAddress, let end = memchr(start, Int32(lineEnd), bytes.count) else {
       return nil
     }
     return UnsafeRawPointer(end) - UnsafeRawPointer(start)
@@ -161,6 +210,7 @@ final class ByteStream {
     if at > 0 {
       countColumns()
       ahead.removeSubrange(..<at)
+      base += at
       (at, counted) = (0, 0)
     }
     let old = ahead.count

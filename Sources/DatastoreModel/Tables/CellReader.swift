@@ -22,6 +22,18 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// Reads the name of a type, as it is printed or in short: `text`, `String`, `int`, `Double`, `number`, `bool`, `json`.
+  package init?(named name: String) {
+    switch name.lowercased() {
+    case "text", "string": self = .text
+    case "int", "integer": self = .integer
+    case "double", "number", "decimal", "float": self = .number
+    case "bool", "boolean": self = .bool
+    case "json", "list", "object": self = .json
+    default: return nil
+    }
+  }
+
   /// The type of one cell: numbers are as JSON writes them, so that `007` and `+49` stay texts.
   init(cell: String) {
     guard let first = cell.utf8.first else {
@@ -51,38 +63,73 @@ package enum CellType: String, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// The value of a cell in a column of this type; an empty cell is null unless it was in quotes.
-  func value(of cell: String, isQuoted: Bool) -> Document {
+  /// The value of a cell in a column of this type, null of an empty cell unless it was in quotes; nil if the cell is none.
+  func value(of cell: String, isQuoted: Bool) -> Document? {
     if cell.isEmpty { return isQuoted && self == .text ? .string("") : .null }
     switch self {
     case .empty, .text: return .string(cell)
-    case .bool: return .bool(cell.first == "t" || cell.first == "T")
-    case .integer, .number: return NumberText(cell).map { .number($0) } ?? .string(cell)
-    case .json: return (try? JSONParser.parse(cell)) ?? .string(cell)
+    case .bool:
+      guard CellType(cell: cell) == .bool else { return nil }
+      return .bool(cell.first == "t" || cell.first == "T")
+    case .integer, .number:
+      guard let number = NumberText(cell), number.isFinite, self == .number || number.isInteger else { return nil }
+      return .number(number)
+    case .json: return try? JSONParser.parse(cell)
     }
   }
 }
 
-/// Takes rows of cells off a stream (RFC 4180, with any separator; lines may end in CR LF or LF).
+/// What a datastore has in a column, or a person says of it, whatever the cells of a file look like.
+package struct ColumnRule: Sendable, Hashable {
+  package var type: CellType
+  /// Who says so, as the end of a sentence: `in the records of City`.
+  package var origin: String
+
+  package init(_ type: CellType, origin: String) {
+    self.type = type
+    self.origin = origin
+  }
+}
+
+/// Takes rows of cells off a stream (RFC 4180, with any separator; lines may end in CR LF, LF or CR).
 struct CellReader {
   private let stream: ByteStream
-  private let separator: UInt8
+  let separator: UInt8
   private(set) var columns: [TableSource.Column] = []
+  /// Columns that are not named as their headings say, each in a sentence.
+  private(set) var notes: [String] = []
+  private var rules: [ColumnRule?] = []
+  /// Where the row of names ends in the text.
+  private(set) var namesEnd = 0
 
   /// Reads the whole stream for the types of its columns.
   static func survey(_ stream: ByteStream, separator: Character) throws(ModelError) -> CellReader {
     var reader = CellReader(stream: stream, separator: separator.asciiValue ?? UInt8(ascii: ","))
     try stream.skipByteOrderMark()
-    guard case .cells(let names)? = try reader.row()?.row else { return reader }
+    guard let row = try reader.row() else { return reader }
+    guard case .cells(let names) = row.content else {
+      guard case .unreadable(let reason, _) = row.content else { return reader }
+      throw .refused(reason: "\(stream.name):\(stream.line): the names of the columns cannot be read: \(reason)")
+    }
+    reader.namesEnd = stream.offset + row.textLength
+    stream.consume(row.length)
     var surveys = Array(repeating: ColumnSurvey(), count: names.count)
-    while let (line, row) = try reader.row() {
+    while let row = try reader.row() {
       // A row that has not as many cells as there are names is left out.
-      guard case .cells(let cells) = row, cells.count == names.count else { continue }
-      for (index, cell) in cells.enumerated() { surveys[index].see(cell.text, at: "\(stream.name):\(line)") }
+      if case .cells(let cells) = row.content, cells.count == names.count {
+        for (index, cell) in cells.enumerated() {
+          surveys[index].see(cell.text, at: "\(stream.name):\(stream.line)")
+        }
+      }
+      stream.consume(row.length)
     }
-    reader.columns = zip(paths(names.map(\.text)), surveys).map {
-      TableSource.Column(path: $0, type: $1.type, exceptions: $1.exceptions)
+    let paths: [DocumentPath]
+    (paths, reader.notes) = ColumnNames.paths(names.map(\.text))
+    reader.columns = zip(zip(names, paths), surveys).map {
+      TableSource.Column(
+        name: $0.0.text, path: $0.1, type: $1.type, exceptions: $1.exceptions, hasOddDecimal: $1.hasOddDecimal)
     }
+    reader.rules = Array(repeating: nil, count: names.count)
     return reader
   }
 
@@ -91,34 +138,65 @@ struct CellReader {
     self.separator = separator
   }
 
+  /// Has the cells of a column read as a rule says. Those that cannot be are no rows.
+  mutating func follow(_ rule: ColumnRule, at path: DocumentPath) {
+    guard let index = columns.firstIndex(where: { $0.path == path }) else { return }
+    rules[index] = rule
+    columns[index].type = rule.type
+    columns[index].exceptions = nil
+  }
+
   /// Takes the names off.
   func begin() throws(ModelError) {
     try stream.skipByteOrderMark()
-    _ = try row()
+    if let row = try row() { stream.consume(row.length) }
   }
 
   /// The next row as a document; nil at the end.
   func next() throws(ModelError) -> ImportRow? {
-    guard let (line, row) = try row() else { return nil }
-    let place = SourcePlace(stream.name, line: line)
-    switch row {
-    case .unreadable(let reason): return ImportRow(.unreadable(reason), place: place)
+    guard let row = try row() else { return nil }
+    defer { stream.consume(row.length) }
+    let start = stream.offset
+    let place = SourcePlace(stream.name, line: stream.line)
+    // What a quote swallows up to the end of the file is not a row that others may follow.
+    let span = row.isOpen ? nil : start..<start + row.textLength
+    switch row.content {
+    case .unreadable(let reason, let offset):
+      return ImportRow(.unreadable(reason), place: offset.map { stream.place(of: $0) } ?? place, span: span)
     case .cells(let cells):
       guard cells.count == columns.count else {
         return ImportRow(
-          .unreadable("\(cells.count) cell\(cells.count == 1 ? "" : "s") under \(columns.count) names"), place: place)
+          .unreadable("\(cells.count) cell\(cells.count == 1 ? "" : "s") under \(columns.count) names"), place: place,
+          span: span)
+      }
+      var values: [Document] = []
+      values.reserveCapacity(cells.count)
+      for (index, cell) in cells.enumerated() {
+        if let value = columns[index].type.value(of: cell.text, isQuoted: cell.isQuoted) {
+          values.append(value)
+        } else if rules[index] == nil {
+          values.append(.string(cell.text))
+        } else {
+          return ImportRow(
+            .unreadable(refusal(of: cell, index)), place: stream.place(of: cell.range.lowerBound), span: span)
+        }
       }
       return ImportRow(
-        .document(document(of: cells)), place: place, size: cells.reduce(0) { $0 + $1.text.utf8.count })
+        .document(document(of: values)), place: place, size: cells.reduce(0) { $0 + $1.text.utf8.count }, span: span)
     }
   }
 
-  private func document(of cells: [Cell]) -> Document {
+  private func refusal(of cell: Cell, _ index: Int) -> String {
+    let text = cell.text.count > 40 ? "\(cell.text.prefix(40))…" : cell.text
+    let (type, origin) = (columns[index].type, rules[index]?.origin ?? "")
+    return "\(columns[index].path.shortText) is “\(text)”, and it is \(type) \(origin)"
+  }
+
+  private func document(of values: [Document]) -> Document {
     var members: [Document.Member] = []
-    members.reserveCapacity(cells.count)
+    members.reserveCapacity(values.count)
     var nested: [(DocumentPath, Document)] = []
-    for (column, cell) in zip(columns, cells) {
-      let value = column.type.value(of: cell.text, isQuoted: cell.isQuoted)
+    for (column, value) in zip(columns, values) {
       if column.path.components.count == 1, case .member(let name)? = column.path.components.first {
         members.append(Document.Member(name, value))
       } else {
@@ -132,30 +210,42 @@ struct CellReader {
 
   // MARK: Rows
 
-  private struct Cell {
+  struct Cell {
     var text: String
     var isQuoted: Bool
+    /// Where it lies in its row, with its quotes.
+    var range: Range<Int>
   }
 
-  private enum Row {
-    case cells([Cell])
-    case unreadable(String)
+  private struct Row {
+    enum Content {
+      case cells([Cell])
+      /// With the place within the row where that is known.
+      case unreadable(String, at: Int?)
+    }
+
+    var content: Content
+    var length: Int
+    /// Without the line's end.
+    var textLength: Int
+    /// Whether it has a quote that does not end.
+    var isOpen = false
   }
 
-  /// The next row that is not blank, and the line on which it begins.
-  private func row() throws(ModelError) -> (line: Int, row: Row)? {
+  /// The next row that is not blank, which begins where the stream then stands and is not consumed.
+  private func row() throws(ModelError) -> Row? {
     while true {
       guard try stream.peek() != nil else { return nil }
-      let line = stream.line
       // A line's end within quotes belongs to its cell; quotes count at a cell's beginning, and doubled in quotes.
       var isQuoted = false
       var mayOpen = true
+      let lineEnd = stream.lineEnd
       let found = try stream.length(from: 0) { bytes in
         for (offset, byte) in bytes.enumerated() {
           if byte == UInt8(ascii: "\""), isQuoted || mayOpen {
             isQuoted.toggle()
             mayOpen = true
-          } else if byte == UInt8(ascii: "\n"), !isQuoted {
+          } else if byte == lineEnd, !isQuoted {
             return offset + 1
           } else {
             mayOpen = byte == separator
@@ -164,18 +254,35 @@ struct CellReader {
         return nil
       }
       let length = found ?? stream.availableCount
-      let row = isQuoted && found == nil ? .unreadable("a quote does not end") : stream.withBytes(length, split)
+      if isQuoted, found == nil {
+        return Row(
+          content: .unreadable("a quote does not end", at: nil), length: length, textLength: length, isOpen: true)
+      }
+      let (content, textLength) = stream.withBytes(length) { line in
+        let end = line.count - Self.endLength(of: line)
+        return (split(UnsafeRawBufferPointer(rebasing: line[..<end])), end)
+      }
+      if textLength > 0 { return Row(content: content, length: length, textLength: textLength) }
       stream.consume(length)
-      if let row { return (line, row) }
     }
   }
 
-  /// The cells of a line; nil of a blank one.
-  private func split(_ line: UnsafeRawBufferPointer) -> Row? {
-    var end = line.count
-    if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
-    if end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
-    guard end > 0 else { return nil }
+  private static func endLength(of line: UnsafeRawBufferPointer) -> Int {
+    switch (line.count > 1 ? line[line.count - 2] : 0, line.last) {
+    case (UInt8(ascii: "\r"), UInt8(ascii: "\n")?): 2
+    case (_, UInt8(ascii: "\n")?), (_, UInt8(ascii: "\r")?): 1
+    default: 0
+    }
+  }
+
+  /// The cells of a row without its line's end; nil if it is not as many cells as there are columns.
+  func cells(of row: [UInt8]) -> [Cell]? {
+    guard case .cells(let cells) = row.withUnsafeBytes(split), cells.count == columns.count else { return nil }
+    return cells
+  }
+
+  private func split(_ line: UnsafeRawBufferPointer) -> Row.Content {
+    let end = line.count
     var cells: [Cell] = []
     var at = 0
     while true {
@@ -184,22 +291,34 @@ struct CellReader {
       let text: String?
       if isQuoted {
         guard let (content, next) = Self.quoted(line, from: at + 1, to: end) else {
-          return .unreadable("cell \(cells.count + 1): a quote does not end")
+          return .unreadable("cell \(cells.count + 1): a quote does not end", at: nil)
         }
         text = content
         at = next
         guard at == end || line[at] == separator else {
-          return .unreadable("cell \(cells.count + 1): there is text after the closing quote")
+          return .unreadable("cell \(cells.count + 1): there is text after the closing quote", at: nil)
         }
       } else {
         while at < end, line[at] != separator { at += 1 }
         text = String(exactly: UnsafeRawBufferPointer(rebasing: line[start..<at]).bindMemory(to: UInt8.self))
       }
-      guard let text else { return .unreadable("cell \(cells.count + 1): the text is not UTF-8") }
-      cells.append(Cell(text: text, isQuoted: isQuoted))
+      guard let text else {
+        let (byte, place) = Self.firstNoUTF8(UnsafeRawBufferPointer(rebasing: line[start..<at]))
+        return .unreadable(
+          "cell \(cells.count + 1): the text is not UTF-8: byte \(byte) (--encoding latin1 takes it as that)",
+          at: start + place)
+      }
+      cells.append(Cell(text: text, isQuoted: isQuoted, range: start..<at))
       guard at < end else { return .cells(cells) }
       at += 1
     }
+  }
+
+  /// The first byte that belongs to no character.
+  private static func firstNoUTF8(_ bytes: UnsafeRawBufferPointer) -> (byte: Int, at: Int) {
+    var (decoder, source, at) = (UTF8(), bytes.makeIterator(), 0)
+    while case .scalarValue(let scalar) = decoder.decode(&source) { at += UTF8.width(scalar) }
+    return (Int(bytes[min(at, bytes.count - 1)]), at)
   }
 
   /// The content of a cell up to its closing quote, and where that ends; doubled quotes stand for one.
@@ -218,12 +337,14 @@ struct CellReader {
     }
     return nil
   }
+}
 
-  /// Where the cells of each column go: the names as paths (`dims.w` is a member of `dims`), or as they are where they
-  /// are none, each once.
-  private static func paths(_ names: [String]) -> [DocumentPath] {
+/// Where the cells of each column go: the names as paths (`dims.w` is a member of `dims`), or as they are where they are none,
+/// each once.
+enum ColumnNames {
+  static func paths(_ names: [String]) -> (paths: [DocumentPath], notes: [String]) {
     var seen: Set<DocumentPath> = []
-    return names.enumerated().map { index, name in
+    var paths = names.enumerated().map { index, name in
       let name = name.trimmingSpaces.isEmpty ? "column\(index + 1)" : name.trimmingSpaces
       var path = (try? DocumentPath(parsing: name)) ?? DocumentPath([.member(name)])
       if path.isRoot || path.components.contains(where: { if case .index = $0 { true } else { false } }) {
@@ -236,5 +357,15 @@ struct CellReader {
       }
       return path
     }
+    // A value cannot be an object as well: where `a` is a column, `a.b` is the name of another one.
+    var notes: [String] = []
+    for (index, path) in paths.enumerated() where path.components.count > 1 {
+      let above = (1..<path.components.count).map { DocumentPath(Array(path.components.prefix($0))) }
+      guard let column = above.first(where: seen.contains) else { continue }
+      paths[index] = DocumentPath([.member(names[index].trimmingSpaces)])
+      notes.append(
+        "there are columns \(column.shortText) and \(names[index]): the second is the member \(paths[index].shortText)")
+    }
+    return (paths, notes)
   }
 }

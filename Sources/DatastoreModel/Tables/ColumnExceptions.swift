@@ -28,6 +28,8 @@ package struct ColumnExceptions: Hashable, Sendable {
 /// Counts the kinds of a column's cells.
 struct ColumnSurvey {
   private(set) var type = CellType.empty
+  /// Whether a number is not in its shortest form, as `1.10` is not.
+  private(set) var hasOddDecimal = false
   private var counts: [CellType: Int] = [:]
   private var first: [CellType: [ColumnExceptions.Cell]] = [:]
 
@@ -38,6 +40,9 @@ struct ColumnSurvey {
     let kind = CellType(cell: cell)
     guard kind != .empty else { return }
     type = type.joined(with: kind)
+    if kind == .number || kind == .integer, !hasOddDecimal {
+      hasOddDecimal = NumberText(unchecked: cell).canonicalText != cell
+    }
     let count = counts[kind, default: 0]
     counts[kind] = count + 1
     guard count < Self.shown else { return }

@@ -7,6 +7,8 @@ struct JSONStream {
   private var isFirst = true
   /// Set where nothing more can be read.
   private var isOver = false
+  /// Up to where the line holds documents one after the other, each of which can be read.
+  private var checkedEnd = 0
 
   init(_ stream: ByteStream, _ format: TableSource.Format) {
     self.stream = stream
@@ -32,23 +34,50 @@ struct JSONStream {
 
   // MARK: Lines
 
-  private func nextLine(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
-    while true {
-      while try stream.peek() == UInt8(ascii: "\n") { stream.consume(1) }
-      let found = try stream.length(from: 0, ByteStream.lineEnd)
-      let length = found ?? stream.availableCount
-      guard length > 0 else { return nil }
-      let isBlank = stream.withBytes(length) { $0.allSatisfy { $0 <= 0x20 } }
-      guard !isBlank else {
-        stream.consume(length)
-        continue
-      }
-      return read(length, wanted)
+  private mutating func nextLine(_ wanted: WantedParts) throws(ModelError) -> ImportRow? {
+    try stream.skipSpace()
+    guard try stream.peek() != nil else { return nil }
+    if stream.offset < checkedEnd, let length = try JSONExtent.find(in: stream, limit: .max) {
+      return take(length, wanted)
     }
+    let line = try stream.length(from: 0, stream.lineLength) ?? stream.availableCount
+    let length = stream.withBytes(line) { line in line.count - line.reversed().prefix(while: Self.isSpace).count }
+    let row = read(length, wanted)
+    if case .unreadable = row.content, let first = try firstOfSeveral(length) {
+      checkedEnd = stream.offset + length
+      return take(first, wanted)
+    }
+    stream.consume(length)
+    return row
   }
 
-  /// Reads the next bytes as one document.
-  private func read(_ length: Int, key: String? = nil, _ wanted: WantedParts) -> ImportRow {
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
+
+  /// The length of the first document of a line that holds several, all of which can be read; nil of any other line.
+  private func firstOfSeveral(_ length: Int) throws(ModelError) -> Int? {
+    var (first, at): (Int?, Int) = (nil, 0)
+    while at < length {
+      guard let part = try JSONExtent.find(in: stream, from: at, limit: .max), part > 0, at + part <= length else {
+        return nil
+      }
+      let space: Int? = stream.withBytes(length) { line in
+        let document = UnsafeRawBufferPointer(rebasing: line[at..<at + part])
+        return (try? JSONParser.parse(document)) == nil ? nil : line[(at + part)...].prefix(while: Self.isSpace).count
+      }
+      guard let space else { return nil }
+      first = first ?? part
+      at += part + space
+    }
+    return first
+  }
+
+  private func take(_ length: Int, key: (name: String, start: Int)? = nil, _ wanted: WantedParts) -> ImportRow {
+    defer { stream.consume(length) }
+    return read(length, key: key, wanted)
+  }
+
+  /// Reads the next bytes as one document, which are not consumed.
+  private func read(_ length: Int, key: (name: String, start: Int)? = nil, _ wanted: WantedParts) -> ImportRow {
     let result = stream.withBytes(length) { bytes -> Result<(Document, text: [UInt8]?), JSONError> in
       do throws(JSONError) {
         switch wanted {
@@ -63,12 +92,17 @@ struct JSONStream {
         return .failure(error)
       }
     }
-    defer { stream.consume(length) }
+    let span = (key?.start ?? stream.offset)..<stream.offset + length
+    var row: ImportRow
     switch result {
     case .success(let (document, text)):
-      return ImportRow(.document(document), text: text, key: key, place: stream.place, size: length)
-    case .failure(let error): return ImportRow(.unreadable(error.reason), key: key, place: stream.place(of: error))
+      row = ImportRow(
+        .document(document), text: text, key: key?.name, place: stream.place, size: length, span: span)
+    case .failure(let error):
+      row = ImportRow(.unreadable(error.reason), key: key?.name, place: stream.place(of: error), span: span)
     }
+    row.bodyStart = stream.offset
+    return row
   }
 
   // MARK: Documents one after the other
@@ -82,8 +116,8 @@ struct JSONStream {
       return row
     }
     // What is no value goes with its line.
-    let line = length == 0 ? try stream.length(from: 0, ByteStream.lineEnd) : length
-    return read(line ?? stream.availableCount, wanted)
+    let line = length == 0 ? try stream.length(from: 0, stream.lineLength) : length
+    return take(line ?? stream.availableCount, wanted)
   }
 
   // MARK: Lists and objects
@@ -99,10 +133,11 @@ struct JSONStream {
       try stream.skipSpace()
     }
     isFirst = false
-    var key: String?
+    var key: (name: String, start: Int)?
     if format == .jsonObject {
+      let start = stream.offset
       guard let name = try memberName() else { return try broken("expected an identifier in quotes") }
-      key = name
+      key = (name, start)
       try stream.skipSpace()
       guard try stream.take(UInt8(ascii: ":")) else { return try broken("expected “:” after the identifier") }
       try stream.skipSpace()
@@ -111,7 +146,7 @@ struct JSONStream {
       return try broken("the document does not end")
     }
     guard length > 0 else { return try broken("a document is missing") }
-    return read(length, key: key, wanted)
+    return take(length, key: key, wanted)
   }
 
   private func memberName() throws(ModelError) -> String? {
@@ -145,21 +180,25 @@ enum JSONExtent {
   private static let escape = UInt8(ascii: "\\")
 
   /// The length of the value that comes next; nil where the end, or the limit, comes first. 0 where no value begins.
-  static func find(in stream: ByteStream, limit: Int) throws(ModelError) -> Int? {
-    switch try stream.peek() {
-    case UInt8(ascii: "{"), UInt8(ascii: "["): return try bracketed(stream, limit)
-    case quote: return try quoted(stream)
-    default: return try scalar(stream)
-    }
+  ///
+  /// - Parameter start: how many bytes ahead it begins.
+  static func find(in stream: ByteStream, from start: Int = 0, limit: Int) throws(ModelError) -> Int? {
+    let end =
+      switch try stream.byte(start) {
+      case UInt8(ascii: "{"), UInt8(ascii: "["): try bracketed(stream, start, limit)
+      case quote: try quoted(stream, start)
+      default: try scalar(stream, start)
+      }
+    return end.map { $0 - start }
   }
 
-  private static func bracketed(_ stream: ByteStream, _ limit: Int) throws(ModelError) -> Int? {
+  private static func bracketed(_ stream: ByteStream, _ start: Int, _ limit: Int) throws(ModelError) -> Int? {
     var depth = 0
     var isQuoted = false
     var isEscaped = false
     var seen = 0
     var isOverLimit = false
-    let length = try stream.length(from: 0) { bytes in
+    let length = try stream.length(from: start) { bytes in
       for (offset, byte) in bytes.enumerated() {
         if isQuoted {
           if isEscaped {
@@ -187,9 +226,9 @@ enum JSONExtent {
     return isOverLimit ? nil : length
   }
 
-  private static func quoted(_ stream: ByteStream) throws(ModelError) -> Int? {
+  private static func quoted(_ stream: ByteStream, _ start: Int) throws(ModelError) -> Int? {
     var isEscaped = false
-    return try stream.length(from: 1) { bytes in
+    return try stream.length(from: start + 1) { bytes in
       for (offset, byte) in bytes.enumerated() {
         if isEscaped {
           isEscaped = false
@@ -203,8 +242,8 @@ enum JSONExtent {
     }
   }
 
-  private static func scalar(_ stream: ByteStream) throws(ModelError) -> Int? {
-    let end = try stream.length(from: 0) { bytes in
+  private static func scalar(_ stream: ByteStream, _ start: Int) throws(ModelError) -> Int? {
+    let end = try stream.length(from: start) { bytes in
       bytes.firstIndex { $0 <= 0x20 || $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "]") || $0 == UInt8(ascii: "}") }
     }
     return end ?? stream.availableCount

@@ -15,34 +15,52 @@ package struct TableSource: ImportSource {
     case jsonObject
     /// Rows of cells, the first row being the names of the columns.
     case separated(by: Character)
+
+    package var isOfCells: Bool { if case .separated = self { true } else { false } }
   }
 
   /// A column of a table of cells and the type that was guessed for it from all its cells.
   package struct Column: Hashable, Sendable {
+    /// As the first row has it.
+    package var name: String
     package var path: DocumentPath
     package var type: CellType
     /// The few cells because of which it is text; nil where its cells are of one kind.
     package var exceptions: ColumnExceptions?
+    /// Whether a number of it is not in its shortest form, as `1.10` is not.
+    package var hasOddDecimal = false
   }
 
   package let format: Format
   /// Of a table of cells; otherwise empty.
-  package let columns: [Column]
+  package var columns: [Column] { cells?.columns ?? [] }
+  package var guessedColumns: [Column]? { cells?.columns }
+  /// What was made of the names of columns other than they say, each in a sentence.
+  package var notes: [String] { cells?.notes ?? [] }
+  /// How the text of the file is coded.
+  package var encoding: TextEncoding { stream.encoding }
+  /// Whether the file has no byte.
+  package var isEmpty: Bool { stream.isEmpty }
   private let stream: ByteStream
   private var json: JSONStream
-  private var cells: CellReader?
+  private(set) var cells: CellReader?
 
   /// Opens a file and finds its format by its beginning (a `.tsv`, `.csv` or `.jsonl` ending decides where that says
   /// nothing); a table of cells is read once for its types. `-` is standard input.
   ///
-  /// - Parameter isKeyed: whether a JSON object of objects may be one keyed by identifier; otherwise it is a document.
-  package init(path: String, isKeyed: Bool = true) throws(ModelError) {
-    try self.init(ByteStream(path: path), isKeyed: isKeyed)
+  /// - Parameters:
+  ///   - isKeyed: whether a JSON object of objects may be one keyed by identifier; otherwise it is a document.
+  ///   - encoding: nil finds it by the first bytes.
+  /// - Throws: `ModelError.refused` if it is no text.
+  package init(path: String, isKeyed: Bool = true, encoding: TextEncoding? = nil) throws(ModelError) {
+    try self.init(ByteStream(path: path, encoding: encoding), isKeyed: isKeyed)
   }
 
   /// Documents in memory; `name` stands for the file in places.
-  package init(bytes: [UInt8], name: String, isKeyed: Bool = true) throws(ModelError) {
-    try self.init(ByteStream(bytes: bytes, name: name), isKeyed: isKeyed)
+  package init(
+    bytes: [UInt8], name: String, isKeyed: Bool = true, encoding: TextEncoding? = nil
+  ) throws(ModelError) {
+    try self.init(ByteStream(bytes: bytes, name: name, encoding: encoding), isKeyed: isKeyed)
   }
 
   private init(_ stream: ByteStream, isKeyed: Bool) throws(ModelError) {
@@ -50,14 +68,30 @@ package struct TableSource: ImportSource {
     format = try TableFormat.find(in: stream, isKeyed: isKeyed)
     if case .separated(let separator) = format {
       try stream.rewind()
-      let survey = try CellReader.survey(stream, separator: separator)
-      columns = survey.columns
-      cells = survey
-    } else {
-      columns = []
+      cells = try CellReader.survey(stream, separator: separator)
     }
     json = JSONStream(stream, format)
     try rewind()
+  }
+
+  /// Has the cells of a column read as a rule says; what they cannot be is no row. Nothing of files of JSON, whose values say
+  /// what they are.
+  package mutating func follow(_ rule: ColumnRule, at path: DocumentPath) { cells?.follow(rule, at: path) }
+
+  /// The place that a name means: the column or member of exactly this name, otherwise the path that it is.
+  package mutating func path(named name: String) throws(ModelError) -> DocumentPath {
+    if let column = columns.first(where: { $0.name == name }) { return column.path }
+    if columns.isEmpty {
+      try rewind()
+      defer { try? rewind() }
+      for _ in 0..<100 {
+        guard let row = try next(.all) else { break }
+        if case .document(let document) = row.content, document[member: name] != nil {
+          return DocumentPath([.member(name)])
+        }
+      }
+    }
+    return try onDocument(DocumentPath(parsing: name))
   }
 
   package mutating func rewind() throws(ModelError) {
@@ -95,6 +129,8 @@ enum TableFormat {
     try stream.skipByteOrderMark()
     try stream.skipSpace()
     let name = stream.name.lowercased()
+    // A file that is named as lines holds a document in each.
+    let isKeyed = isKeyed && !name.hasSuffix(".jsonl") && !name.hasSuffix(".ndjson")
     if name.hasSuffix(".tsv") || name.hasSuffix(".tab") { return .separated(by: "\t") }
     if name.hasSuffix(".csv") { return .separated(by: try separator(in: stream)) }
     switch try stream.peek() {
@@ -117,11 +153,11 @@ enum TableFormat {
     guard let end = try JSONExtent.find(in: stream, limit: 1 << 20) else {
       if isKeyed, try firstMemberIsObject(stream) { return .jsonObject }
       // A line's end within a value means that values have several lines.
-      let isOneLine = stream.withBytes(stream.availableCount) { !$0.prefix(1 << 20).contains(UInt8(ascii: "\n")) }
+      let isOneLine = stream.withBytes(stream.availableCount) { !$0.prefix(1 << 20).contains(stream.lineEnd) }
       return isOneLine ? .jsonLines : .jsonDocuments
     }
     let hasMore = try valueFollows(end, in: stream)
-    let isOneLine = stream.withBytes(end) { !$0.contains(UInt8(ascii: "\n")) }
+    let isOneLine = stream.withBytes(end) { !$0.contains(stream.lineEnd) }
     if !hasMore, isKeyed {
       let firstIsObject = try firstMemberIsObject(stream)
       if stream.withBytes(end, holdsOnlyObjects) ?? firstIsObject { return .jsonObject }
@@ -166,7 +202,7 @@ enum TableFormat {
     var counts: [UInt8: Int] = [:]
     var isQuoted = false
     var offset = 0
-    while let byte = try stream.byte(offset), offset < 1 << 20, isQuoted || byte != UInt8(ascii: "\n") {
+    while let byte = try stream.byte(offset), offset < 1 << 20, isQuoted || byte != stream.lineEnd {
       if byte == UInt8(ascii: "\"") { isQuoted.toggle() } else if !isQuoted { counts[byte, default: 0] += 1 }
       offset += 1
     }

@@ -1,7 +1,7 @@
 package import Documents
 import StorageEngine
 
-/// Writes documents as JSON Lines, a JSON array or comma-separated values, one at a time.
+/// Writes documents as JSON Lines, a JSON array or values separated by commas or tabs, one at a time.
 ///
 /// ```
 /// var writer = TableWriter(.csv, columns: TableWriter.columns(of: sample))
@@ -11,20 +11,28 @@ import StorageEngine
 /// ```
 package struct TableWriter: Sendable {
   package enum Format: String, CaseIterable, Sendable {
-    case jsonl, json, csv
+    case jsonl, json, csv, tsv
+
+    /// What stands between cells; nil of JSON.
+    package var separator: UInt8? {
+      switch self {
+      case .csv: UInt8(ascii: ",")
+      case .tsv: UInt8(ascii: "\t")
+      case .json, .jsonl: nil
+      }
+    }
   }
 
   package let format: Format
-  /// Of comma-separated values.
+  /// Of rows of cells.
   package let columns: [DocumentPath]
-  /// Between cells: a comma, unless a file is written that has another.
-  package let separator: UInt8
+  private let cells: CellSelection
   private var isFirst = true
 
-  package init(_ format: Format, columns: [DocumentPath] = [], separator: UInt8 = UInt8(ascii: ",")) {
+  package init(_ format: Format, columns: [DocumentPath] = []) {
     self.format = format
     self.columns = columns
-    self.separator = separator
+    cells = CellSelection(columns)
   }
 
   /// What stands before the first row.
@@ -32,7 +40,7 @@ package struct TableWriter: Sendable {
     switch format {
     case .jsonl: []
     case .json: Array("[".utf8)
-    case .csv: line(columns.map(Self.heading))
+    case .csv, .tsv: line(columns.map(Self.heading))
     }
   }
 
@@ -42,14 +50,14 @@ package struct TableWriter: Sendable {
     return switch format {
     case .jsonl: document.json(.compact) + [UInt8(ascii: "\n")]
     case .json: Array((isFirst ? "\n" : ",\n").utf8) + document.json(.compact)
-    case .csv: line(columns.map { Self.cell(document[$0]) })
+    case .csv, .tsv: line(cells.values(of: document).map(Self.cell))
     }
   }
 
   /// Appends a record as a row, as `row` of its document: its bytes as they are, where they are what would be written.
   package mutating func append(_ record: RawRecord, to bytes: inout [UInt8]) throws(ModelError) {
     let isCopied =
-      format != .csv
+      format.separator == nil
       && record.bytes.withUnsafeBytes { content in
         guard record.coding.isCompactJSON(content) else { return false }
         if format == .json { bytes.append(contentsOf: (isFirst ? "\n" : ",\n").utf8) }
@@ -71,7 +79,7 @@ package struct TableWriter: Sendable {
   }
 
   /// The name of a column as other tools expect it, where it reads back as this path.
-  private static func heading(of path: DocumentPath) -> String {
+  static func heading(of path: DocumentPath) -> String {
     guard path.components.count == 1, case .member(let name)? = path.components.first, !name.isEmpty,
       name == name.trimmingSpaces
     else { return path.shortText }
@@ -80,7 +88,7 @@ package struct TableWriter: Sendable {
   }
 
   /// A text as it is, null as nothing, anything else as JSON.
-  private static func cell(_ value: Document?) -> String? {
+  static func cell(_ value: Document?) -> String? {
     switch value {
     case nil, .null?: nil
     case .string(let text)?: text
@@ -93,27 +101,92 @@ package struct TableWriter: Sendable {
   }
 
   private func line(_ cells: [String?]) -> [UInt8] {
+    let separator = format.separator ?? UInt8(ascii: ",")
     var line: [UInt8] = []
     for (index, cell) in cells.enumerated() {
       if index > 0 { line.append(separator) }
-      guard let cell else { continue }
-      // An empty text is told from null by its quotes.
-      let needsQuotes =
-        cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == separator || $0 == 0x0A || $0 == 0x0D }
-        || cell.utf8.first == 0x20 || cell.utf8.last == 0x20
-      guard needsQuotes else {
-        line += cell.utf8
-        continue
-      }
-      line.append(UInt8(ascii: "\""))
-      for byte in cell.utf8 {
-        if byte == UInt8(ascii: "\"") { line.append(byte) }
-        line.append(byte)
-      }
-      line.append(UInt8(ascii: "\""))
+      Self.append(cell, separator: separator, isOnly: cells.count == 1, to: &line)
     }
     line.append(UInt8(ascii: "\n"))
     return line
+  }
+
+  /// Appends a cell.
+  ///
+  /// - Parameters:
+  ///   - isQuoted: whether it has quotes even where it needs none.
+  ///   - isOnly: whether its row has no other: then nothing is two quotes, as a blank line is no row.
+  static func append(
+    _ cell: String?, separator: UInt8, isQuoted: Bool = false, isOnly: Bool, to line: inout [UInt8]
+  ) {
+    guard let cell else {
+      if isOnly { line += [UInt8](repeating: UInt8(ascii: "\""), count: 2) }
+      return
+    }
+    // An empty text is told from null by its quotes.
+    let needsQuotes =
+      isQuoted || cell.isEmpty || cell.utf8.contains { $0 == 0x22 || $0 == separator || $0 == 0x0A || $0 == 0x0D }
+      || cell.utf8.first == 0x20 || cell.utf8.last == 0x20
+    guard needsQuotes else {
+      line += cell.utf8
+      return
+    }
+    line.append(UInt8(ascii: "\""))
+    for byte in cell.utf8 {
+      if byte == UInt8(ascii: "\"") { line.append(byte) }
+      line.append(byte)
+    }
+    line.append(UInt8(ascii: "\""))
+  }
+}
+
+/// The values of many columns of a document in one walk over it, whatever their number.
+private struct CellSelection: Sendable {
+  private struct Node: Sendable {
+    var column: Int?
+    var members: [String: Int] = [:]
+    /// Columns of list elements and the like, which are looked up.
+    var others: [Int] = []
+  }
+
+  private var nodes = [Node()]
+  private let columns: [DocumentPath]
+
+  init(_ columns: [DocumentPath]) {
+    self.columns = columns
+    for (column, path) in columns.enumerated() {
+      var node = 0
+      var isPlain = true
+      for component in path.components {
+        guard case .member(let name) = component else {
+          isPlain = false
+          break
+        }
+        if let next = nodes[node].members[name] {
+          node = next
+        } else {
+          nodes[node].members[name] = nodes.count
+          node = nodes.count
+          nodes.append(Node())
+        }
+      }
+      if isPlain, nodes[node].column == nil { nodes[node].column = column } else { nodes[0].others.append(column) }
+    }
+  }
+
+  func values(of document: Document) -> [Document?] {
+    var values = [Document?](repeating: nil, count: columns.count)
+    see(document, 0, &values)
+    for column in nodes[0].others { values[column] = document[columns[column]] }
+    return values
+  }
+
+  private func see(_ value: Document, _ node: Int, _ values: inout [Document?]) {
+    if let column = nodes[node].column { values[column] = value }
+    guard case .object(let members) = value, !nodes[node].members.isEmpty else { return }
+    for member in members {
+      if let next = nodes[node].members[member.name] { see(member.value, next, &values) }
+    }
   }
 }
 
@@ -131,7 +204,9 @@ package struct TableColumns: Sendable {
 
   /// Where one document has an object in place of another's plain value, the whole is one cell.
   package var columns: [DocumentPath] {
-    leaves.filter { leaf in !leaves.contains { $0 != leaf && $0.contains(leaf) } }
+    leaves.filter { leaf in
+      !(0..<leaf.components.count).contains { seen.contains(DocumentPath(Array(leaf.components.prefix($0)))) }
+    }
   }
 
   private mutating func see(_ document: Document, at path: DocumentPath) {

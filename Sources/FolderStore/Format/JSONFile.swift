@@ -29,7 +29,7 @@ struct JSONFile {
 
   /// The value of a member; nil where it is absent or null.
   subscript(_ member: String) -> Document? {
-    switch members.first(where: { $0.name == member })?.value {
+    switch members.last(where: { $0.name == member })?.value {
     case .null?: nil
     case let value: value
     }

@@ -6,6 +6,10 @@ import TerminalKit
 enum Leaving: Sendable, Hashable {
   case asStore(path: String)
   case intoFile
+  /// The edits go into what another program has made of the file.
+  case intoChangedFile
+  /// The file stays, and the edits go into another one, as they would into it.
+  case asFile(path: String)
   case withoutSaving
 }
 
@@ -23,14 +27,49 @@ extension Browser {
       what.append("\(NumberFormat.counted(staged, "staged change")) that only staying keeps")
     }
     let store = Self.storePath(for: file.path)
+    let unread = file.report.rejected
+    let kept = unread > 0 ? ", with the \(NumberFormat.counted(unread, "row")) that could not be read" : ""
     return MenuOverlay(
       title: "\(name) is open in memory: \(what.joined(separator: ", "))",
       items: [
         .init(title: "stay", detail: "", choice: .nothing),
         .init(title: "save as a store", detail: store, choice: .leave(.asStore(path: store))),
-        .init(title: "write the file anew", detail: name, choice: .leave(.intoFile)),
+        .init(title: "write the file anew", detail: name + kept, choice: .leave(.intoFile)),
         .init(title: "leave without saving", detail: "", choice: .leave(.withoutSaving)),
       ])
+  }
+
+  /// What can be done where another program has changed the file meanwhile.
+  private mutating func offer(_ comparison: FileComparison, for file: DocumentFile) {
+    let name = DocumentFile.fileName(of: file.path)
+    let other = Self.freePath(beside: file.path)
+    let both =
+      comparison.overlaps > 0
+      ? ", of which \(NumberFormat.counted(comparison.overlaps, "field")) were changed there too" : ""
+    present(
+      MenuOverlay(
+        title: "\(name) was changed by another program: \(NumberFormat.counted(comparison.theirs, "row"))",
+        items: [
+          .init(title: "stay", detail: "", choice: .nothing),
+          .init(
+            title: "compare", detail: "as it was, as it is, and mine",
+            choice: .read(TextOverlay(title: "\(name): three sides", lines: comparison.lines))),
+          .init(
+            title: "put my edits into it", detail: NumberFormat.counted(comparison.mine, "row") + both,
+            choice: .leave(.intoChangedFile)),
+          .init(
+            title: "write another file", detail: DocumentFile.fileName(of: other),
+            choice: .leave(.asFile(path: other))),
+          .init(title: "leave without saving", detail: "", choice: .leave(.withoutSaving)),
+        ]))
+  }
+
+  /// `cities.csv` becomes `cities-2.csv`, or the first after it that is not there.
+  private static func freePath(beside path: String) -> String {
+    let end = path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex
+    let point = path[end...].lastIndex(of: ".") ?? path.endIndex
+    let names = (2...).lazy.map { "\(path[..<point])-\($0)\(path[point...])" }
+    return names.first { !BrowserFiles.none.exists($0) } ?? path
   }
 
   /// What a file was read as.
@@ -44,9 +83,11 @@ extension Browser {
         "\(column.path.shortText) is text: \(NumberFormat.count(others.others)) of \(NumberFormat.counted(others.cells, "cell")) "
           + "\(others.others == 1 ? "is" : "are") no \(others.type)\(first)")
     } else {
-      let identifier = file.isNumbered ? "rows are numbered" : "by \(file.identifier.shortText)"
-      session.say("in memory, \(identifier); the file stays as it is · I gp 5 as in a store")
+      let identifier = file.identifier.map { "by \($0.shortText)" } ?? "rows are numbered"
+      session.say(
+        "in memory, \(identifier) (--id COLUMN takes another); the file stays as it is · I gp 5 as in a store")
     }
+    if let note = file.notes.first { session.warn(note) }
   }
 
   /// `cities.csv` becomes `cities.strata`.
@@ -58,15 +99,20 @@ extension Browser {
 
   mutating func leave(_ how: Leaving) {
     guard let file = session.configuration.documentFile else { return }
-    switch how {
-    case .withoutSaving: session.emit(.quit(status: 0, farewell: nil))
-    case .asStore(let path):
-      session.start(.leave, .ask(LeaveRequest(file: file, how: how)), label: "saving as \(path)")
-    case .intoFile: session.start(.leave, .ask(LeaveRequest(file: file, how: how)), label: "writing \(file.path)")
-    }
+    let label =
+      switch how {
+      case .withoutSaving: "leaving"
+      case .asStore(let path): "saving as \(path)"
+      case .intoFile, .intoChangedFile: "writing \(file.path)"
+      case .asFile(let path): "writing \(path)"
+      }
+    session.start(.leave, .ask(LeaveRequest(file: file, how: how)), label: label)
   }
 
   mutating func hasLeft(_ reply: LeaveReply) {
+    if let comparison = reply.comparison, let file = session.configuration.documentFile {
+      return offer(comparison, for: file)
+    }
     session.left = reply.farewell
     session.emit(.quit(status: 0, farewell: reply.farewell))
   }
@@ -78,33 +124,53 @@ struct LeaveRequest: Question {
   var how: Leaving
 
   func reply(in context: WorkContext) throws(ModelError) -> LeaveReply {
+    let reply = try answer(in: context)
+    // What a hang-up would have kept was let go or is kept elsewhere.
+    if reply.comparison == nil { try context.files.save(StagedChanges()) }
+    return reply
+  }
+
+  private func answer(in context: WorkContext) throws(ModelError) -> LeaveReply {
+    guard let store = context.store as? OwnStore else { return LeaveReply() }
     switch how {
-    case .withoutSaving: return LeaveReply(farewell: nil)
+    case .withoutSaving: return LeaveReply()
     case .asStore(let path):
-      let report = try context.editable().copy(to: path, at: nil) { done, total in
+      let commits = try file.save(store, as: path) { done, total in
         context.report(Progress(done: done, total: total))
         return !context.cancellation.isCancelled
       }
-      return LeaveReply(farewell: "saved as \(path), \(NumberFormat.counted(report.commitsKept, "commit"))")
-    case .intoFile:
-      let output = try context.files.create(file.path)
-      do {
-        try file.write(context.store.head) { bytes in
-          try context.goOn()
-          _ = try output.write(bytes)
-        }
-        try output.close()
-      } catch {
-        output.discard()
-        throw error as? ModelError ?? .storage("\(error)", kind: .failed)
+      return LeaveReply(farewell: "saved as \(path), \(NumberFormat.counted(commits, "commit"))")
+    case .intoFile, .intoChangedFile:
+      switch try file.rewritten(from: store) {
+      case .bytes(let bytes): return try write(bytes, to: file.path, in: context)
+      case .changed(let comparison):
+        guard how == .intoChangedFile else { return LeaveReply(comparison: comparison) }
+        return try write(comparison.merged, to: file.path, in: context)
       }
-      return LeaveReply(farewell: "\(file.path) was written anew")
+    case .asFile(let path):
+      return try write(file.bytes(from: store), to: path, in: context)
+    }
+  }
+
+  private func write(_ bytes: [UInt8], to path: String, in context: WorkContext) throws(ModelError) -> LeaveReply {
+    let output = try context.files.create(path)
+    do throws(ModelError) {
+      try context.goOn()
+      _ = try output.write(bytes)
+      let copy = try output.close()
+      return LeaveReply(
+        farewell: "\(path) was written anew" + (copy.map { ", in its place; what it was lies at \($0)" } ?? ""))
+    } catch {
+      output.discard()
+      throw error
     }
   }
 }
 
 struct LeaveReply: Sendable {
   var farewell: String?
+  /// Nothing was written, because another program has changed the file.
+  var comparison: FileComparison?
 }
 
 extension WorkSlot {

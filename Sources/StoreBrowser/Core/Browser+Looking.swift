@@ -222,6 +222,7 @@ extension Browser {
     case .setField(let place, let path, let value): stageField(place, path, value)
     case .select(let place): select(place)
     case .leave(let how): leave(how)
+    case .read(let text): present(text)
     case .format(let format, let path): setFormat(format, of: path)
     case .filter(let datastore, let index, let range):
       noteJump()

@@ -22,7 +22,9 @@ struct ImportOverlay: ListPane {
   private var naming: TextField?
   private var identifier = 0
   private(set) var indexed: Set<Int> = []
-  private var isNewOnly = false
+  private var existing = ImportPlan.Existing.replaced
+  /// Types chosen for columns, in place of those that the datastore or the cells have.
+  private var types: [Int: CellType] = [:]
   private(set) var preview: ImportReply?
   private var problem: String?
   private var isAsked = false
@@ -57,7 +59,8 @@ struct ImportOverlay: ListPane {
         name: field.path.shortText, path: field.path, kind: field.isList ? .manyToMany : .oneToMany)
     }
     return ImportPlan(
-      datastore: datastore, identifier: survey.fields[identifier].path, indexes: indexes, isNewOnly: isNewOnly)
+      datastore: datastore, identifier: survey.fields[identifier].path, indexes: indexes, existing: existing,
+      types: Dictionary(uniqueKeysWithValues: types.map { (survey.fields[$0.key].path, $0.value) }))
   }
 
   private var dryPlan: ImportPlan? {
@@ -74,7 +77,7 @@ struct ImportOverlay: ListPane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(.survey, .ask(SurveyRequest(file: file)), label: "reading \(file)")
+    session.start(.survey, .ask(SurveyRequest(file: file, datastore: datastore)), label: "reading \(file)")
   }
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
@@ -119,7 +122,7 @@ struct ImportOverlay: ListPane {
       session.intend(.dismiss)
     case .open: open(in: &session)
     case .mark: toggle()
-    case .left, .right: if selected == .identifier { stepIdentifier(command == .right ? 1 : -1) }
+    case .left, .right: step(command == .right ? 1 : -1)
     default: return false
     }
     return true
@@ -132,6 +135,9 @@ struct ImportOverlay: ListPane {
     } else if selected == .datastore {
       naming = TextField(datastore, isSelected: true)
     } else if let current, let plan {
+      guard current.report.losses.isEmpty || existing != .replaced else {
+        return session.warn("choose at “existing” whether records lose what the file lacks (→)")
+      }
       guard current.report.new + current.report.changed > 0 else {
         return session.warn("there is nothing to import: \(current.sentence)")
       }
@@ -148,9 +154,22 @@ struct ImportOverlay: ListPane {
   private mutating func toggle() {
     switch selected {
     case .field(let position): if indexed.remove(position) == nil { indexed.insert(position) }
-    case .existing: isNewOnly.toggle()
-    case .identifier: stepIdentifier(1)
+    case .existing, .identifier: step(1)
     case .datastore, nil: break
+    }
+  }
+
+  private mutating func step(_ step: Int) {
+    switch selected {
+    case .identifier: stepIdentifier(step)
+    case .existing:
+      let all = ImportPlan.Existing.allCases
+      existing = all[((all.firstIndex(of: existing) ?? 0) + step + all.count) % all.count]
+    case .field(let position) where survey?.format.isOfCells == true:
+      // Nil stands for the type that the datastore or the cells have.
+      let all: [CellType?] = [nil, .text, .integer, .number, .bool, .json]
+      types[position] = all[((all.firstIndex(of: types[position]) ?? 0) + step + all.count) % all.count]
+    default: break
     }
   }
 
@@ -168,8 +187,8 @@ struct ImportOverlay: ListPane {
     switch command {
     case .open:
       naming != nil || selected == .datastore ? "name" : current == nil ? "preview" : "import"
-    case .mark: selected == .existing ? "replace or keep" : "index"
-    case .right: "next field"
+    case .mark: selected == .existing ? "other way" : "index"
+    case .right: selected == .identifier ? "next field" : selected == .existing ? "other way" : "other type"
     case .escape: naming != nil ? "back" : "leave it"
     default: nil
     }
@@ -194,6 +213,7 @@ struct ImportOverlay: ListPane {
     if survey.unreadableCount > 0, let first = survey.unreadable.first {
       lines.append("⚠ \(NumberFormat.counted(survey.unreadableCount, "row")) cannot be read, the first: \(first)")
     }
+    lines += survey.notes.prefix(2).map { "⚠ \($0)" }
     lines += survey.fields.compactMap { field in field.exceptions.map { "⚠ \($0.sentence(for: field.path))" } }.prefix(
       3)
     if survey.identifier == nil {
@@ -207,6 +227,10 @@ struct ImportOverlay: ListPane {
     if let problem { return "✗ \(problem)".wrapped(to: max(10, columns - 2)) }
     guard let current else { return ["Enter counts what this would do; nothing is written"] }
     var lines = [current.sentence]
+    if !current.report.losses.isEmpty {
+      let isAsked = existing == .replaced ? "; “existing” says what becomes of them" : ""
+      lines.append("⚠ the file has nothing for, and so removes: \(current.report.lossText)\(isAsked)")
+    }
     if let first = current.report.rejections.first { lines.append("⚠ left out: \(first)") }
     for repeated in current.report.repeats.prefix(2) { lines.append("⚠ \(repeated)") }
     lines.append("Enter imports, in one commit that u takes back")
@@ -268,19 +292,30 @@ struct ImportOverlay: ListPane {
       write("identifier", field.path.shortText, "\(field.typeName)  \(sample(field))")
     case .existing:
       write(
-        "existing", isNewOnly ? "stay; their rows are left out" : "are replaced",
-        "records whose identifier is there already")
+        "existing", existing.sentence, "records whose identifier is there already")
     case .field(let position):
       let field = survey.fields[position]
       let box = indexed.contains(position) ? "[x]" : "[ ]"
       write(
         "\(box) index", field.path.shortText,
-        "\(field.isList ? "list of \(field.typeName)" : field.typeName)  \(sample(field))")
+        "\(types[position].map { "as \($0)" } ?? (field.isList ? "list of \(field.typeName)" : field.typeName))  "
+          + sample(field))
     }
   }
 
   private func sample(_ field: FileSurvey.Field) -> String {
     field.sample.map { SafeText.cut(ValueText(literal: $0).text, to: 40) } ?? ""
+  }
+}
+
+extension ImportPlan.Existing {
+  fileprivate var sentence: String {
+    switch self {
+    case .replaced: "are replaced"
+    case .replacedWhole: "are replaced, and lose the fields that the file lacks"
+    case .merged: "keep the fields that the file lacks"
+    case .kept: "stay; their rows are left out"
+    }
   }
 }
 

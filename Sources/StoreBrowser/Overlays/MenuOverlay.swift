@@ -18,6 +18,7 @@ struct MenuOverlay: ListPane {
     case select(RecordPlace)
     case filter(datastore: String, index: String, range: KeyInterval)
     case leave(Leaving)
+    case read(TextOverlay)
     case format(ValueFormat, path: String)
     case export(ExportRequest)
     case exportElsewhere

@@ -1,14 +1,16 @@
+import DatastoreModel
+
 extension Verb {
   /// The browser itself: what `strata` does without a verb.
   package static let browse = Verb(
     "", [.optional("PATH"), .optional("DATASTORE"), .optional("ID")],
-    [.at, .readOnly, .plain, .ascii, .configuration, .script, .size, .dumpScreen],
+    [.at, .identifier, .encoding, .readOnly, .plain, .ascii, .configuration, .script, .size, .dumpScreen],
     summary: "Open the browser on a store.",
     details: """
       Without PATH it lists the stores of this directory, those opened lately, and the sample, on a terminal to \
       choose from, with a preview. A PATH that is \
       called like a verb is written ./info. A PATH that is a file of CSV, TSV, JSON or JSON Lines is opened as a store \
-      in memory; the file itself is only written when asked for.
+      in memory; the file itself is only written when asked for, and then only what was edited changes in it.
       """)
 
   /// Every verb, in the order of the manual.
@@ -87,7 +89,10 @@ extension Verb {
       [
         Option(
           name: "--format", value: "FORMAT", summary: "The form of the output; jsonl without it.",
-          choices: ["jsonl", "json", "csv"]),
+          choices: ["jsonl", "json", "csv", "tsv"]),
+        Option(
+          name: "--versions", value: nil,
+          summary: "Print each record with its identifier and the version that wrote it, which import reads."),
         Option(name: "--entities", value: nil, summary: "Print entities in their interchange form."),
         Option(name: "--compact", value: nil, summary: "Of entities, bare values where nothing is lost by it."),
         Option(
@@ -126,7 +131,13 @@ extension Verb {
         Option(
           name: "--interchange", value: "FILE",
           summary: "Make the datastores that export --interchange printed, in one commit."),
-        Option(name: "--id", value: "FIELD", summary: "The field that is the identifier."),
+        .identifier, .encoding, .version,
+        Option(
+          name: "--type", value: "COLUMN=TYPE",
+          summary: "Read a column of cells as text, integer, number, bool or json.", repeats: true),
+        Option(
+          name: "--merge", value: nil, summary: "Of records that exist, change only the fields that the file has."),
+        Option(name: "--replace", value: nil, summary: "Replace records that exist, also by less than they have."),
         Option(
           name: "--index", value: "NAME=FIELDPATH[:KIND]",
           summary: "An index over a field: one-to-one, one-to-many (where none is given), many-to-many or many-to-one.",
@@ -140,12 +151,16 @@ extension Verb {
       ],
       summary: "Put the documents of a file into a datastore, in one commit.",
       details: """
-        JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins. On a server --history \
+        JSON Lines, a JSON array, a JSON object keyed by identifier, CSV or TSV, as the file begins. Without --id the \
+        identifier is that of the datastore; of a new one a unique field called id, _id, uuid, guid, key, code or identifier, or \
+        ending in id. Cells are read as the types that the records of the datastore have. A record that is changed keeps its \
+        version; a new one takes the newest, which its members must fit. A file that lacks a field of the records that it would \
+        replace is refused without --merge or --replace. On a server --history \
         goes on from head, or is refused: nothing lies beside head there.
         """),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
-      [Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
+      [.version, Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
       summary: "Put JSON documents from a file or standard input, in one commit."),
     Verb(
       "delete", [.required("PATH"), .required("DATASTORE"), Verb.Operand(name: "ID", kind: .repeatedOrNone)],
@@ -246,6 +261,14 @@ extension Verb {
 }
 
 extension Verb.Option {
+  static let identifier = Self(
+    name: "--id", value: "FIELD", summary: "The field of a file that tells its documents apart.")
+  static let encoding = Self(
+    name: "--encoding", value: "NAME",
+    summary: "The encoding of a file that does not say it: latin1, utf-16le or utf-16be.",
+    choices: TextEncoding.allCases.map(\.rawValue))
+  static let version = Self(
+    name: "--version", value: "V", summary: "The version of new records; the newest without it.")
   static let json = Self(name: "--json", value: nil, summary: "Print JSON Lines instead of text for people.")
   static let filter = Self(
     name: "--where", value: "EXPR", summary: "Only records that a condition keeps, as population > 1000000.")

@@ -3,10 +3,11 @@ import DatastoreModel
 /// What a file holds that is to be imported.
 struct SurveyRequest: Question, Hashable {
   var file: String
+  var datastore: String
 
   func reply(in context: WorkContext) throws(ModelError) -> SurveyReply {
     let path = context.files.expanding(file)
-    let survey = try FileSurvey(path: path) { count in
+    let survey = try FileSurvey(path: path, datastore: datastore) { count in
       context.report(Progress(done: count, total: nil))
       return !context.cancellation.isCancelled
     }

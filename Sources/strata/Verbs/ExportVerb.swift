@@ -23,10 +23,13 @@ extension VerbRun {
   private func exportDocuments(of datastore: any ReadableDatastore, as format: TableWriter.Format) throws {
     var survey = TableColumns()
     // A field that only the last record has needs its column too.
-    if format == .csv { try forEachRecord(of: datastore) { try survey.see($0.document()) } }
+    if format.separator != nil { try forEachRecord(of: datastore) { try survey.see($0.document()) } }
     var writer = TableWriter(format, columns: survey.columns)
     try output.bytes(writer.beginning)
-    if arguments.has("--where") {
+    if arguments.has("--versions") {
+      if format.separator != nil { throw UsageError("--versions goes with JSON", verb: arguments.verb) }
+      try forEachRecord(of: datastore) { try output.bytes(writer.row(Document.record($0, in: datastore.descriptor))) }
+    } else if arguments.has("--where") {
       try forEachRecord(of: datastore) { try output.bytes(writer.row($0.document())) }
     } else {
       var records = try datastore.records()
@@ -39,7 +42,9 @@ extension VerbRun {
 
   private func exportAll(of view: any ReadableView, as format: TableWriter.Format) throws {
     if arguments.has("--where") { throw UsageError("--where needs a DATASTORE", verb: arguments.verb) }
-    if format == .csv { throw UsageError("CSV has the columns of one datastore; name it", verb: arguments.verb) }
+    if format.separator != nil {
+      throw UsageError("a table has the columns of one datastore; name it", verb: arguments.verb)
+    }
     var writer = TableWriter(format)
     try output.bytes(writer.beginning)
     for datastore in try view.datastores {

@@ -11,15 +11,17 @@ import StoreBrowser
 
 extension VerbRun {
   func importFile() throws -> Int32 {
-    let plan = try importPlan()
-    var source = try TableSource(path: required(2))
+    let file = try required(2)
+    var source = try TableSource(path: file, encoding: encoding())
     let path = try required(0)
     let isNew = !isServer(path) && !FileManager.default.fileExists(atPath: path)
     let store = try importedStore(at: path, isNew: isNew)
     defer { if isNew, store.head.commit == CommitNumber(0) { try? FileManager.default.removeItem(atPath: path) } }
+    let plan = try importPlan(&source, into: store)
     let meter = ProgressMeter("importing \(plan.datastore)")
     let report = try Importer(store, plan, progress: meter.report).run(&source, named: arguments.value("--name"))
     meter.finish()
+    for note in source.notes { complain(note) }
     for rejection in report.rejections { complain(rejection.description) }
     if report.rejected > report.rejections.count {
       complain("and \(report.rejected - report.rejections.count) more rejected")
@@ -28,7 +30,15 @@ extension VerbRun {
     for repeated in report.repeats.prefix(20) { complain(repeated.description) }
     if report.repeats.count > 20 { complain("\(report.repeated) rows in all were replaced by later ones") }
     try print(report, columns: source.columns)
-    return report.rejected == 0 ? 0 : 1
+    if !report.losses.isEmpty, plan.existing == .replaced {
+      complain(
+        "\(file) has nothing for fields of the records that it would replace: \(report.lossText); --merge keeps them, "
+          + "--replace removes them")
+      return 1
+    }
+    let isEmpty = report.new + report.changed + report.unchanged + report.rejected == 0
+    if isEmpty, !source.isEmpty { complain("\(file) holds no documents: \(source.format) without a row") }
+    return report.rejected == 0 && (!isEmpty || source.isEmpty) ? 0 : 1
   }
 
   /// The store to import into: made where there is none, except that a dry run then goes into memory.
@@ -39,26 +49,74 @@ extension VerbRun {
     return isNew ? OwnStore.memory(program: "strata", author: currentUser()) : try madeStore(at: path)
   }
 
-  private func importPlan() throws -> ImportPlan {
-    guard let identifier = arguments.value("--id") else {
-      throw UsageError("--id names the field that is the identifier", verb: arguments.verb)
-    }
+  private func importPlan(_ source: inout TableSource, into store: OwnStore) throws -> ImportPlan {
+    let key = try required(1)
     let direct = arguments.values("--direct")
-    let indexes = try arguments.values("--index").map { text in
-      var index = try importIndex(text)
+    var indexes: [ImportPlan.Index] = []
+    for text in arguments.values("--index") {
+      var index = try importIndex(text, &source)
       if direct.contains(index.name) { index.storage = .direct }
-      return index
+      indexes.append(index)
     }
     if let unknown = direct.first(where: { name in !indexes.contains { $0.name == name } }) {
       throw UsageError("--direct \(unknown): there is no --index of that name", verb: arguments.verb)
     }
+    let ways = [("--new-only", ImportPlan.Existing.kept), ("--merge", .merged), ("--replace", .replacedWhole)]
+      .filter { arguments.has($0.0) }
+    if ways.count > 1 {
+      throw UsageError("\(ways[0].0) and \(ways[1].0) exclude each other", verb: arguments.verb)
+    }
     return ImportPlan(
-      datastore: try required(1), identifier: try onDocument(DocumentPath(parsing: identifier)), indexes: indexes,
-      isNewOnly: arguments.has("--new-only"), isDryRun: arguments.has("--dry-run"))
+      datastore: key, identifier: try identifier(&source, of: key, in: store), indexes: indexes,
+      existing: ways.first?.1 ?? .replaced, types: try columnTypes(&source), version: arguments.value("--version"),
+      isDryRun: arguments.has("--dry-run"))
+  }
+
+  /// The field of the identifier: the named one, that of the datastore, or one whose name and values say so.
+  private func identifier(
+    _ source: inout TableSource, of key: String, in store: OwnStore
+  ) throws -> DocumentPath {
+    if let name = arguments.value("--id") { return try source.path(named: name) }
+    if let datastore = try store.head.datastore(key) {
+      if let path = datastore.descriptor.identifierPath { return try onDocument(DocumentPath(parsing: path)) }
+      throw UsageError("\(key) does not say which field is its identifier; --id names it", verb: arguments.verb)
+    }
+    let choice = try IdentifierChoice(&source, name: key, isLenient: true)
+    guard let path = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : choice.path else {
+      throw UsageError(
+        "no field tells the documents apart by its name and values; --id names the identifier", verb: arguments.verb)
+    }
+    complain("the identifier is \(path.shortText), by its name and values; --id names another field")
+    return path
+  }
+
+  /// `COLUMN=TYPE`, again for the next.
+  private func columnTypes(_ source: inout TableSource) throws -> [DocumentPath: CellType] {
+    var types: [DocumentPath: CellType] = [:]
+    for text in arguments.values("--type") {
+      let parts = text.split(separator: "=").map(String.init)
+      guard parts.count > 1, let type = CellType(named: parts[parts.count - 1]) else {
+        throw UsageError(
+          "--type is COLUMN=TYPE with text, integer, number, bool or json, not “\(text)”", verb: arguments.verb)
+      }
+      let path = try source.path(named: parts.dropLast().joined(separator: "="))
+      guard source.columns.contains(where: { $0.path == path }) else {
+        let reason = source.columns.isEmpty ? "JSON says what its values are" : "the file has no such column"
+        throw UsageError("--type \(text): \(reason)", verb: arguments.verb)
+      }
+      types[path] = type
+    }
+    return types
+  }
+
+  /// What `--encoding` names; nil without it.
+  func encoding() throws(UsageError) -> TextEncoding? {
+    guard let name = arguments.value("--encoding") else { return nil }
+    return TextEncoding(rawValue: name)
   }
 
   /// `NAME=FIELDPATH[:KIND]`
-  private func importIndex(_ text: String) throws -> ImportPlan.Index {
+  private func importIndex(_ text: String, _ source: inout TableSource) throws -> ImportPlan.Index {
     let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
     guard parts.count == 2 else {
       throw UsageError("--index is NAME=FIELDPATH[:KIND], not “\(text)”", verb: arguments.verb)
@@ -72,7 +130,7 @@ extension VerbRun {
       kind = named
       path = String(path[..<colon])
     }
-    return ImportPlan.Index(name: parts[0], path: try onDocument(DocumentPath(parsing: path)), kind: kind)
+    return ImportPlan.Index(name: parts[0], path: try source.path(named: path), kind: kind)
   }
 
   private func print(_ report: ImportReport, columns: [TableSource.Column]) throws {
@@ -82,6 +140,8 @@ extension VerbRun {
         "changed": .count(report.changed), "unchanged": .count(report.unchanged), "rejected": .count(report.rejected),
         "repeated": .count(report.repeated),
         "repeats": .array(report.repeats.map(Self.document)),
+        "losses": .array(
+          report.losses.map { ["path": .string($0.path.description), "records": .count($0.records)] }),
         "mixedColumns": .array(columns.compactMap(Self.document)),
       ])
     }
@@ -135,14 +195,17 @@ extension VerbRun {
       }
     }
     let key = try required(1)
-    return try printCommit(
-      onNewestState(of: own) {
-        let changes = try own.changes(putting: documents, into: key)
-        let name =
-          changes.count == 1
-          ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
-        return try own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions())
-      })
+    let commit: CommitNumber? = try onNewestState(of: own) {
+      let changes = try own.changes(putting: documents, into: key, version: arguments.value("--version"))
+      guard !changes.isEmpty else { return nil }
+      let name =
+        changes.count == 1
+        ? "put \(key) \(changes.changes[0].identifier)" : "put \(changes.count) records into \(key)"
+      return try own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions())
+    }
+    if let commit { return try printCommit(commit) }
+    if isJSON { try line(["commit": .null]) } else { try output.line("unchanged; nothing was written") }
+    return 0
   }
 
   /// Runs what reads the newest state, again where a compaction of the server has removed that meanwhile.

@@ -143,7 +143,9 @@ struct TableSourceTests {
       read == [
         "{\"a\":1,\"b\":\"2\"}", "f.csv:4: 1 cell under 2 names", "f.csv:5: 3 cells under 2 names",
         "f.csv:6: cell 1: there is text after the closing quote",
-        "{\"a\":7,\"b\":\"5\\\" pipe\"}", "f.csv:8: cell 2: the text is not UTF-8", "f.csv:9: a quote does not end",
+        "{\"a\":7,\"b\":\"5\\\" pipe\"}",
+        "f.csv:8:3: cell 2: the text is not UTF-8: byte 255 (--encoding latin1 takes it as that)",
+        "f.csv:9: a quote does not end",
       ])
   }
 
@@ -181,6 +183,74 @@ struct TableSourceTests {
     var source = try TableSource(bytes: bytes, name: "f.csv")
     guard case .document(let read)? = try source.next()?.content else { throw CancellationError() }
     #expect(read == document)
+  }
+
+  @Test("names of which one lies within another are told, and nothing is dropped")
+  func clashingNames() throws {
+    var source = try TableSource(bytes: Array("id,a.b,a,a.c.d\n1,x,y,z\n".utf8), name: "f.csv")
+    #expect(source.columns.map(\.path.description) == [".id", ".\"a.b\"", ".a", ".\"a.c.d\""])
+    #expect(source.notes.count == 2 && source.notes[0].contains("a.b"))
+    #expect(try rows(&source) == [#"{"id":1,"a.b":"x","a":"y","a.c.d":"z"}"#])
+  }
+
+  @Test("documents one after the other on a line are read, a line that is broken is not taken apart")
+  func severalOnALine() throws {
+    #expect(
+      try rows("{\"a\":1} {\"a\":2}{\"a\":3}\n{\"a\":4}\n") == ["{\"a\":1}", "{\"a\":2}", "{\"a\":3}", "{\"a\":4}"])
+    #expect(try rows("{\"a\":1}\n{\"a\":2} {\"a\":3}\n{\"a\":4}", "f.jsonl").count == 4)
+    let broken = try rows("{\"a\":1}\n{\"a\":2} {\"a\":\n{\"a\":4}", "f.jsonl")
+    #expect(broken.count == 3 && broken[1].hasPrefix("f.jsonl:2:"))
+  }
+
+  @Test("a file of JSON Lines of one line is one document, whatever it is made of")
+  func oneLine() throws {
+    #expect(try rows("{\"user\":{\"n\":1},\"meta\":{\"v\":1}}\n", "f.jsonl").count == 1)
+    #expect(try rows("{\"user\":{\"n\":1},\"meta\":{\"v\":1}}\n", "f.json").count == 2)
+  }
+
+  @Test("a carriage return alone ends lines where the first line ends in one, and only there")
+  func carriageReturns() throws {
+    #expect(
+      try rows("id,a\r1,x\r\r2\r3,\"y\rz\"\r", "f.csv") == [
+        "{\"id\":1,\"a\":\"x\"}", "f.csv:4: 1 cell under 2 names", "{\"id\":3,\"a\":\"y\\rz\"}",
+      ])
+    #expect(try rows("{\"a\":1}\r{\"a\":2}\r", "f.jsonl").count == 2)
+    #expect(try rows("id,a\n1,x\ry\n", "f.csv") == ["{\"id\":1,\"a\":\"x\\ry\"}"])
+  }
+
+  @Test("UTF-16 with its mark is read, what is no text is refused by name, Latin-1 is read when that is said")
+  func encodings() throws {
+    let text = "id,a\n1,é😀\n"
+    for (encoding, mark) in [(TextEncoding.utf16LittleEndian, [UInt8(0xFF), 0xFE]), (.utf16BigEndian, [0xFE, 0xFF])] {
+      let units = text.utf16.flatMap { unit in
+        let bytes = [UInt8(unit & 0xFF), UInt8(unit >> 8)]
+        return encoding == .utf16LittleEndian ? bytes : bytes.reversed()
+      }
+      var source = try TableSource(bytes: mark + units, name: "f.csv")
+      #expect(source.encoding == encoding)
+      #expect(try rows(&source) == [#"{"id":1,"a":"é😀"}"#])
+      #expect {
+        try TableSource(bytes: units, name: "f.csv")
+      } throws: {
+        "\($0)".contains("UTF-16 without a byte order mark") && "\($0)".contains("--encoding \(encoding.rawValue)")
+      }
+      var told = try TableSource(bytes: units, name: "f.csv", encoding: encoding)
+      #expect(try rows(&told).count == 1)
+    }
+    #expect {
+      try TableSource(bytes: [0x01, 0x00, 0x80, 0x00] + Array("SQLite format 3".utf8), name: "f.csv")
+    } throws: {
+      "\($0)".contains("binary file")
+    }
+    var latin = try TableSource(bytes: [0x61, 0x0A, 0x74, 0xE9, 0x0A], name: "f.csv", encoding: .latin1)
+    #expect(try rows(&latin) == [#"{"a":"té"}"#])
+  }
+
+  @Test("rows of a single cell that is nothing are rows")
+  func oneColumn() throws {
+    var writer = TableWriter(.csv, columns: [DocumentPath([.member("a")])])
+    #expect(String(decoding: writer.row(["b": 1]), as: UTF8.self) == "\"\"\n")
+    #expect(try rows("a\nx\n\"\"\ny\n", "f.csv").count == 3)
   }
 
   @Test("an array of nothing is one")
@@ -246,7 +316,8 @@ struct TableSourceTests {
           Bool.random(using: &random)
           ? UInt8.random(in: 0...255, using: &random) : bytes.randomElement(using: &random) ?? 0
       }
-      var source = try TableSource(bytes: bytes, name: "f")
+      // What is no text is refused.
+      guard var source = try? TableSource(bytes: bytes, name: "f") else { continue }
       var count = 0
       while try source.next() != nil { count += 1 }
       #expect(count <= bytes.count + 1)

@@ -1,0 +1,134 @@
+import Documents
+import StorageEngine
+
+/// What the records of a datastore look like, by all of them or by a sample of some thousand: the types of their fields, and the
+/// members that each version has.
+struct StoredShape: Sendable {
+  private static let sampleSize = 4_096
+
+  private struct Version: Sendable {
+    var count = 0
+    /// Of each member how many records have it, and of which types its values are.
+    var members: [String: (count: Int, types: Set<CellType>)] = [:]
+  }
+
+  /// Of fields within objects, too.
+  private var types: [DocumentPath: Set<CellType>] = [:]
+  private var versions: [String: Version] = [:]
+  private let descriptor: DatastoreDescriptor
+
+  init(_ datastore: OwnDatastore) throws(ModelError) {
+    descriptor = datastore.descriptor
+    let count = try datastore.primary.count
+    let step = max(1, count / Self.sampleSize)
+    let width = step == 1 ? Self.sampleSize : 1
+    for start in stride(from: 0, to: count, by: step * width) {
+      for entry in try datastore.primary.entries(at: start..<min(count, start + width)) {
+        guard let record = try datastore.record(entry.identifier), let document = try? record.document() else {
+          continue
+        }
+        see(document, at: .root)
+        see(document, version: record.version)
+      }
+    }
+  }
+
+  private mutating func see(_ document: Document, at path: DocumentPath) {
+    if case .object(let members) = document {
+      if !path.isRoot { types[path, default: []].insert(.json) }
+      for member in members { see(member.value, at: path.appending(member.name)) }
+    } else if let type = CellType(document) {
+      types[path, default: []].insert(type)
+    }
+  }
+
+  private mutating func see(_ document: Document, version: String) {
+    guard case .object(let members) = document else { return }
+    var shape = versions[version] ?? Version()
+    shape.count += 1
+    for member in members.lastOfEachName {
+      var known = shape.members[member.name] ?? (0, [])
+      known.count += 1
+      if let type = CellType(member.value) { known.types.insert(type) }
+      shape.members[member.name] = known
+    }
+    versions[version] = shape
+  }
+
+  /// Whether records of several versions were found.
+  var hasVersions: Bool { versions.keys.contains { $0 != descriptor.version } }
+
+  /// What a column of cells must be; nil if the records do not say.
+  func rule(of path: DocumentPath, isIdentifier: Bool) -> ColumnRule? {
+    if isIdentifier {
+      return descriptor.identifierEncoding.cellType.map {
+        ColumnRule($0, origin: "as the identifier of \(descriptor.key)")
+      }
+    }
+    guard let types = types[path], types.count == 1, let type = types.first else { return nil }
+    return ColumnRule(type, origin: "in the records of \(descriptor.key)")
+  }
+
+  /// Why a document cannot be a record of the newest version, which those of an older one are told from by their members; nil if
+  /// it can be one.
+  func refusal(of document: Document) -> String? {
+    guard hasVersions, case .object(let members) = document, let reason = mismatch(members, descriptor.version) else {
+      return nil
+    }
+    let older = versions.keys.sorted(by: >).first { mismatch(members, $0) == nil } ?? descriptor.version
+    return
+      "as a new record of \(descriptor.key) it would have the newest version \(descriptor.version), and \(reason); "
+      + "--version \(older) gives it that version"
+  }
+
+  private func mismatch(_ members: [Document.Member], _ version: String) -> String? {
+    guard let shape = versions[version] else { return "no record of that version was found to compare it with" }
+    for (name, known) in shape.members.sorted(by: { $0.key < $1.key })
+    where known.count == shape.count && !members.contains(where: { $0.name == name }) {
+      return "it lacks \(name), which those have"
+    }
+    for member in members {
+      guard let known = shape.members[member.name] else {
+        if versions.values.contains(where: { $0.members[member.name] != nil }) {
+          return "it has \(member.name), which only others have"
+        }
+        continue
+      }
+      if let type = CellType(member.value), known.types.count == 1, !known.types.contains(type) {
+        return "\(member.name) is of another type than in those"
+      }
+    }
+    return nil
+  }
+}
+
+extension CellType {
+  /// The type of a value; nil of null, and of what no cell can be.
+  fileprivate init?(_ value: Document) {
+    switch value {
+    case .string: self = .text
+    case .number: self = .number
+    case .bool: self = .bool
+    case .array, .object: self = .json
+    case .null, .date, .data: return nil
+    }
+  }
+}
+
+extension KeyEncoding {
+  /// Whether identifiers of it are texts.
+  var isOfText: Bool { cellType == .text }
+
+  /// What a cell of such keys must be; nil if any may do.
+  fileprivate var cellType: CellType? {
+    switch self {
+    case .string, .uuid: .text
+    case .integer, .unsigned: .integer
+    case .double, .float, .decimal: .number
+    case .bool: .bool
+    case .compound: .json
+    case .optional(let inner), .descending(let inner): inner.cellType
+    case .data, .date, .duration, .comparator: nil
+    }
+  }
+}

@@ -1,0 +1,155 @@
+import DatastoreModel
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+/// A file that is written anew: under another name beside it, made durable, and renamed when it is whole. It keeps its mode, its
+/// owner, and the symbolic link that leads to it.
+///
+/// Where a renamed file could not be the same (it has other names or extended attributes, its owner cannot be given, or the
+/// folder takes no files), the old file is copied aside first and then written in place.
+package final class FileOutput: Sendable {
+  /// Where the file lies, behind symbolic links.
+  private let path: String
+  private let temporary: String
+  private let descriptor: Int32
+  /// Whether the file is written in place at the end.
+  private let isInPlace: Bool
+
+  init(path: String) throws(ModelError) {
+    self.path = BrowserFiles.absolute(path)
+    var old = stat()
+    let exists = stat(self.path, &old) == 0
+    guard !exists || access(self.path, W_OK) == 0 else { throw Self.failure("cannot be written", path) }
+    let beside = "\(self.path).part-\(getpid())"
+    var file = open(beside, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    var isSame = file >= 0
+    if exists, isSame {
+      isSame = Self.canBeRenamedOver(self.path, old) && fchown(file, old.st_uid, old.st_gid) == 0
+      // After the owner, whose change takes bits away.
+      isSame = isSame && fchmod(file, old.st_mode & 0o7777) == 0
+      if !isSame {
+        _ = Self.system(close: file)
+        unlink(beside)
+      }
+    }
+    if exists, !isSame {
+      var template = Array("\(Self.temporaryFolder)/strata-part-XXXXXX".utf8CString)
+      file = mkstemp(&template)
+      temporary = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    } else {
+      temporary = beside
+    }
+    guard file >= 0 else { throw Self.failure("cannot be written", path) }
+    descriptor = file
+    isInPlace = exists && !isSame
+  }
+
+  private static var temporaryFolder: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+
+  /// Whether a new file of the name would be what the old one is to others.
+  private static func canBeRenamedOver(_ path: String, _ old: stat) -> Bool {
+    guard old.st_nlink == 1 else { return false }
+    #if canImport(Darwin)
+      return listxattr(path, nil, 0, 0) <= 0
+    #else
+      // Glibc's module leaves the header of this call out.
+      typealias List = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<CChar>?, Int) -> Int
+      guard let list = dlsym(dlopen(nil, RTLD_NOW), "listxattr") else { return true }
+      return unsafeBitCast(list, to: List.self)(path, nil, 0) <= 0
+    #endif
+  }
+
+  /// Answers the bytes written.
+  func write(_ bytes: [UInt8]) throws(ModelError) -> Int {
+    guard Self.write(bytes, to: descriptor) else { throw Self.failure("cannot be written", path) }
+    return bytes.count
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    var done = 0
+    while done < bytes.count {
+      let count = bytes.withUnsafeBytes { buffer in
+        buffer.baseAddress.map { system(write: descriptor, $0 + done, bytes.count - done) } ?? 0
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      done += count
+    }
+    return true
+  }
+
+  private static func system(write descriptor: Int32, _ base: UnsafeRawPointer, _ count: Int) -> Int {
+    #if canImport(Darwin)
+      Darwin.write(descriptor, base, count)
+    #else
+      Glibc.write(descriptor, base, count)
+    #endif
+  }
+
+  /// Puts what was written in the place of the file, durably.
+  ///
+  /// - Returns: where the old file was copied to, if it was written in place.
+  @discardableResult
+  func close() throws(ModelError) -> String? {
+    if isInPlace { return try closeInPlace() }
+    guard fsync(descriptor) == 0, Self.system(close: descriptor) == 0, rename(temporary, path) == 0 else {
+      throw Self.failure("cannot be finished", path)
+    }
+    let folder = open(path.lastIndex(of: "/").map { String(path[...$0]) } ?? ".", O_RDONLY | O_CLOEXEC)
+    if folder >= 0 {
+      // Some file systems sync no folders.
+      _ = fsync(folder)
+      _ = Self.system(close: folder)
+    }
+    return nil
+  }
+
+  private func closeInPlace() throws(ModelError) -> String {
+    let new = try FileBytes.read(temporary)
+    let copy = try copyAside(FileBytes.read(path))
+    let file = open(path, O_WRONLY | O_CLOEXEC)
+    guard file >= 0, Self.write(new, to: file), ftruncate(file, off_t(new.count)) == 0, fsync(file) == 0,
+      Self.system(close: file) == 0
+    else { throw .storage("\(path) could not be written whole; what it was lies at \(copy)", kind: .failed) }
+    discard()
+    return copy
+  }
+
+  /// Copies the old file beside itself, or where the folder takes none to that for temporary files.
+  private func copyAside(_ bytes: [UInt8]) throws(ModelError) -> String {
+    for folder in [path, "\(Self.temporaryFolder)/\(DocumentFile.fileName(of: path))"] {
+      for number in 1...1_000 {
+        let copy = "\(folder).before-\(number)"
+        let file = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if file < 0, errno == EEXIST { continue }
+        guard file >= 0 else { break }
+        defer { _ = Self.system(close: file) }
+        if Self.write(bytes, to: file), fsync(file) == 0 { return copy }
+        unlink(copy)
+        break
+      }
+    }
+    throw Self.failure("cannot be copied aside, so it is left as it is", path)
+  }
+
+  func discard() {
+    _ = Self.system(close: descriptor)
+    unlink(temporary)
+  }
+
+  private static func system(close descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      Darwin.close(descriptor)
+    #else
+      Glibc.close(descriptor)
+    #endif
+  }
+
+  private static func failure(_ what: String, _ path: String) -> ModelError {
+    .storage("\(path) \(what): \(String(cString: strerror(errno)))", kind: .failed)
+  }
+}

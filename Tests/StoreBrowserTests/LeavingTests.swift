@@ -1,0 +1,77 @@
+import DatastoreModel
+import Documents
+import FoundationEssentials
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
+@Suite("Leaving a file that was edited")
+struct LeavingTests {
+  @Test("a row that could not be read is told when leaving, and stays in the file with the link that leads to it")
+  func leavingUnreadable() throws {
+    let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    try TestFile.write("name,qty\nbolt,5\nscrew\n", to: folder + "/real.csv")
+    try #require(symlink("real.csv", folder + "/in.csv") == 0)
+    try #require(chmod(folder + "/real.csv", 0o640) == 0)
+    let (store, file) = try DocumentFile.open(folder + "/in.csv")
+    _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("q")
+    #expect(driver.shows("with the 1 row that could not be read"), "\(driver.screen)")
+    driver.press("j j Enter")
+    #expect(driver.hasQuit)
+    #expect(try TestFile.text(folder + "/real.csv") == "name,qty\nbolt,6\nscrew\n")
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder + "/in.csv") == "real.csv")
+    #expect(try TestFile.permissions(folder + "/real.csv") == 0o640)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["in.csv", "real.csv"])
+  }
+
+  @Test("a file with another name is written in place, with a copy of what it was")
+  func leavingLinked() throws {
+    let folder = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max))"
+    TestFile.makeFolder(folder)
+    defer { TestFile.remove(folder) }
+    try TestFile.write("name,qty\nbolt,5\n", to: folder + "/in.csv")
+    try #require(link(folder + "/in.csv", folder + "/other.csv") == 0)
+    let (store, file) = try DocumentFile.open(folder + "/in.csv")
+    _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
+    let driver = Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file }
+    driver.press("q j j Enter")
+    #expect(driver.hasQuit && driver.farewell?.contains("what it was lies at") == true)
+    #expect(try TestFile.text(folder + "/other.csv") == "name,qty\nbolt,6\n")
+    #expect(try TestFile.text(folder + "/in.csv.before-1") == "name,qty\nbolt,5\n")
+  }
+
+  @Test("a file that another program changed is not replaced: compare, put the edits into it, or write another one")
+  func leavingChanged() throws {
+    let path = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max)).csv"
+    defer { for name in [path, path.replacing(".csv", with: "-2.csv")] { TestFile.remove(name) } }
+    try TestFile.write("name,qty\nbolt,5\nnut,7\n", to: path)
+    let (store, file) = try DocumentFile.open(path)
+    func open() -> Driver { Driver(store, start: .init(datastore: file.datastore)) { $0.documentFile = file } }
+    _ = try Sample.change(store, file.datastore, "1", ".qty", to: 6)
+    try TestFile.write("name,qty\nbolt,5\nnut,8\n", to: path)
+    let driver = open()
+    driver.press("q j j Enter")
+    #expect(!driver.hasQuit && driver.shows("was changed by another program: 1 row"), "\(driver.screen)")
+    #expect(try TestFile.text(path) == "name,qty\nbolt,5\nnut,8\n")
+    driver.press("j Enter")
+    #expect(driver.shows("qty   was 7   in the file 8   mine 7"), "\(driver.screen)")
+    driver.press("Esc q j j Enter j j j Enter")
+    #expect(driver.hasQuit && driver.farewell?.contains("-2.csv was written") == true, "\(driver.screen)")
+    #expect(try TestFile.text(path.replacing(".csv", with: "-2.csv")) == "name,qty\nbolt,6\nnut,7\n")
+    let other = open()
+    other.press("q j j Enter j j Enter")
+    #expect(other.hasQuit)
+    #expect(try TestFile.text(path) == "name,qty\nbolt,6\nnut,8\n")
+  }
+}
