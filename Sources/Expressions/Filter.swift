@@ -18,11 +18,14 @@ package struct Filter: Hashable, Sendable {
   package let condition: Condition
   /// The parts of a document that it looks at.
   package let selection: DocumentSelection
+  /// Fields that are written as a text or a number, `"Order ID" = 1`: constants, unless records have fields of these names.
+  package let namesInQuotes: [DocumentPath]
 
   package init(parsing text: String) throws(ExpressionError) {
     self.text = text
     var parser = FilterParser(text)
     condition = try parser.filter()
+    namesInQuotes = parser.namesInQuotes
     selection = DocumentSelection(condition.paths)
   }
 

@@ -7,6 +7,8 @@ struct FilterParser {
 
   private var scanner: ExpressionScanner
   private var depth = 0
+  /// Texts and numbers that stand where only a field can.
+  private(set) var namesInQuotes: [DocumentPath] = []
 
   init(_ text: String) { scanner = ExpressionScanner(text) }
 
@@ -42,16 +44,18 @@ struct FilterParser {
   }
 
   private mutating func comparison() throws(ExpressionError) -> Filter.Condition {
+    let column = scanner.column
     let left = try operand()
     if scanner.take(word: "is") {
       let isNegative = scanner.take(word: "not")
+      let left = try field(left, column)
       guard scanner.take(word: "null") || scanner.take(word: "nil") else { throw scanner.expected("“null”") }
       return isNegative ? .not(.isNull(left)) : .isNull(left)
     }
-    if scanner.take(word: "in") { return .isOne(left, of: try list()) }
+    if scanner.take(word: "in") { return .isOne(try field(left, column), of: try list()) }
     if scanner.take(word: "not") {
       guard scanner.take(word: "in") else { throw scanner.expected("“in”") }
-      return .not(.isOne(left, of: try list()))
+      return .not(.isOne(try field(left, column), of: try list()))
     }
     if let words = try words(after: left) { return words }
     if scanner.take(word: "has") { return .has(left, try operand()) }
@@ -70,7 +74,9 @@ struct FilterParser {
       return .text(left, test, try textOperand())
     }
     for (symbol, comparison) in Self.comparisons where scanner.take(symbol) {
-      return Self.compare(left, comparison, try operand())
+      let right = try operand()
+      if case (.literal, .literal) = (left, right) { return Self.compare(try field(left, column), comparison, right) }
+      return Self.compare(left, comparison, right)
     }
     if case .path = left { return .isTrue(left) }
     if case .literal(.bool) = left { return .isTrue(left) }
@@ -136,6 +142,20 @@ struct FilterParser {
     case (_, .notEqual, _): .not(.compare(left, .equal, right))
     default: .compare(left, comparison, right)
     }
+  }
+
+  /// The field that a text or a number names where there is nothing else that it could be compared with.
+  private mutating func field(_ operand: Filter.Operand, _ column: Int) throws(ExpressionError) -> Filter.Operand {
+    let name: String
+    switch operand {
+    case .path: return operand
+    case .literal(.string(let text)): name = text
+    case .literal(.number(let number)): name = number.text
+    case .literal: throw ExpressionError("a constant is compared with a constant", column: column)
+    }
+    let path = DocumentPath([.member(name)])
+    namesInQuotes.append(path)
+    return .path(path)
   }
 
   private mutating func operand() throws(ExpressionError) -> Filter.Operand {

@@ -31,7 +31,12 @@ extension Program {
       path, identifier: run.arguments.value("--id"), encoding: run.encoding(), author: currentUser())
     var configuration = configuration
     configuration.documentFile = file
-    return .init(store: store, configuration: configuration, files: stateFiles(path))
+    let folder = BrowserFiles.folder(forStoreAt: path, environment: ["HOME", "XDG_STATE_HOME"].environment)
+    let (files, commits) = try BrowserFiles.files(in: folder, of: file, in: store)
+    if commits > 0 {
+      configuration.greeting = "\(counted(commits, "commit")) of the last time made again; q asks what becomes of them"
+    }
+    return .init(store: store, configuration: configuration, files: files)
   }
 
   /// Shows a store until the person leaves. On a terminal the first picture is there before the store is open.

@@ -219,6 +219,9 @@ extension Browser {
   @discardableResult
   mutating func adopt(head: CommitNumber, newCommits: Int = 1) -> Bool {
     session.head = head
+    if let file = session.configuration.documentFile {
+      session.start(.keptCommits, .ask(KeepCommitsRequest(file: file)))
+    }
     guard session.isFollowing, session.asOf == nil else {
       session.unseen += newCommits
       return false

@@ -126,7 +126,10 @@ struct LeaveRequest: Question {
   func reply(in context: WorkContext) throws(ModelError) -> LeaveReply {
     let reply = try answer(in: context)
     // What a hang-up would have kept was let go or is kept elsewhere.
-    if reply.comparison == nil { try context.files.save(StagedChanges()) }
+    if reply.comparison == nil {
+      try context.files.save(StagedChanges())
+      try context.files.keepCommits([])
+    }
     return reply
   }
 

@@ -67,7 +67,7 @@ package struct Browser: Sendable {
       session.warn(hidden + (more > 0 ? "; and \(more) more" : ""))
     }
     if let report = session.facts.openingReport.first { session.warn(report) }
-    if let file = session.configuration.documentFile { tell(of: file) }
+    if let file = session.configuration.documentFile, session.configuration.greeting == nil { tell(of: file) }
     if let greeting = session.configuration.greeting, session.notice == nil { session.say(greeting) }
     if session.configuration.warmsUpAtStart, session.configuration.canWarmUp {
       if session.configuration.startsAtMigration {

@@ -18,6 +18,8 @@ package struct BrowserFiles: Sendable {
   /// Where relative paths that a person types begin; nil is the working directory.
   package var base: String?
   private let staged: StagedFile?
+  /// Of a store in memory: where its commits are kept.
+  var commits: StagedFile?
   /// Why staged changes cannot be kept, if so.
   private let stagedProblem: String?
 

@@ -41,7 +41,7 @@ extension VerbRun {
   private func printVersions(of identifier: StoredKey, in datastore: String, of store: any ReadableStore) throws
     -> Int32
   {
-    let path = try arguments.value("--field").map { try onDocument(DocumentPath(parsing: $0)) }
+    let path = try arguments.value("--field").map { try fieldPath($0) }
     let limit = try arguments.count("--limit") ?? Int.max
     let versions = try store.versions(of: identifier, in: datastore, from: store.head.commit, limit: .max)
     guard !versions.isEmpty else {

@@ -9,10 +9,37 @@ extension VerbRun {
   /// The query of the arguments. Names that nothing has are told of on standard error, with those that look like them.
   func query(in datastore: any ReadableDatastore) throws -> RecordQuery {
     let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
-    let query = RecordQuery(
-      filter: filter, sort: try arguments.values("--sort").flatMap { try RecordQuery.order(parsing: $0) })
-    for name in try query.unknownNames(in: datastore) { complain(name.sentence) }
+    let query = RecordQuery(filter: filter, sort: try arguments.values("--sort").flatMap { try order($0, in: datastore) })
+    for name in try query.unknownNames(in: datastore) {
+      if filter?.namesInQuotes.contains(name.path) == true {
+        throw ModelError.refused(
+          reason: "--where compares two constants, and records have no field \(name.path)"
+            + UnknownName.question(name.nearest))
+      }
+      complain(name.sentence)
+    }
     return query
+  }
+
+  /// The fields that `--sort` names. A field whose name has spaces may stand there as it is.
+  private func order(
+    _ text: String, in datastore: any ReadableDatastore
+  ) throws -> [(path: DocumentPath, isDescending: Bool)] {
+    do {
+      return try RecordQuery.order(parsing: text)
+    } catch {
+      let whole = [(path: DocumentPath([.member(text)]), isDescending: false)]
+      guard try RecordQuery(sort: whole).unknownNames(in: datastore).isEmpty else { throw error }
+      return whole
+    }
+  }
+
+  /// The field that a text names: a path, or a name with spaces as it is.
+  func fieldPath(_ text: String) throws(ModelError) -> DocumentPath {
+    if text.contains(where: \.isWhitespace), (try? DocumentPath(parsing: text)) == nil {
+      return DocumentPath([.member(text)])
+    }
+    return try onDocument(DocumentPath(parsing: text))
   }
 
   /// Prints the answer of a query; where a limit cuts it, how to go on comes on standard error.

@@ -1,0 +1,56 @@
+package import DatastoreModel
+
+/// Keeps the commits of a store in memory on the disk, as staged changes are kept, until its file is left: a hang-up or a crash
+/// takes neither away.
+struct KeepCommitsRequest: Question {
+  var file: DocumentFile
+
+  func reply(in context: WorkContext) throws(ModelError) -> Bool {
+    guard let store = context.store as? OwnStore, let opened = file.report.commit else { return false }
+    var steps: [StagedStep] = []
+    for number in opened.rawValue..<store.head.commit.rawValue {
+      let commit = CommitNumber(number + 1)
+      let reader = try store.changes(of: commit)
+      var edits: [RecordEdit] = []
+      while true {
+        let part = try reader.next(512)
+        if part.isEmpty { break }
+        edits += part.map {
+          RecordEdit(
+            datastore: $0.datastore, identifier: $0.identifier, old: $0.old?.stored, new: $0.new?.stored)
+        }
+      }
+      if !edits.isEmpty { steps.append(StagedStep(title: try store.commit(commit).action, edits: edits)) }
+    }
+    try context.files.keepCommits(steps)
+    return true
+  }
+}
+
+extension BrowserFiles {
+  /// Files for a store in memory, whose commits are kept, too. Those that an ended browser left are made again.
+  ///
+  /// - Returns: the files, and how many commits were made again.
+  package static func files(
+    in folder: String?, of file: DocumentFile, in store: OwnStore
+  ) throws(ModelError) -> (files: BrowserFiles, commits: Int) {
+    guard let folder else { return (.none, 0) }
+    var files = BrowserFiles(folder: folder)
+    // By the bytes of the file: edits of other bytes mean nothing to these rows.
+    guard let commits = try? StagedFile(folder: "\(folder)/commits-\(String(file.digest, radix: 16))") else {
+      return (files, 0)
+    }
+    files.commits = commits
+    let steps = (try? commits.load(for: store.head))?.steps ?? []
+    for step in steps {
+      _ = try store.commit(ChangeSet(changes: step.edits), named: step.title, options: EditOptions())
+    }
+    return (files, steps.count)
+  }
+
+  func keepCommits(_ steps: [StagedStep]) throws(ModelError) { try commits?.save(StagedChanges(steps: steps)) }
+}
+
+extension WorkSlot {
+  static let keptCommits = WorkSlot("kept-commits", isKept: true)
+}
