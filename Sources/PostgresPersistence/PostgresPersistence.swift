@@ -58,11 +58,11 @@
       do {
         url = try ServerURL(parsing: text)
       } catch {
-        throw StoreError(StorageError(error))
+        throw StoreError(.server(.refused, reason: error.description))
       }
       return _StoreHandle(served: text, isReadOnly: isReadOnly) { forWriter in
         do throws(StorageError) {
-          return try ServerEngine.ofDatastores(
+          return try ServerStore.ofDatastores(
             url, creates: forWriter, isReadOnly: !forWriter,
             options: ServerOptions(
               program: ProcessInfo.processInfo.processName, author: ProcessInfo.processInfo.userName))

@@ -1,54 +1,41 @@
+import Dispatch
 import Locks
-import StorageEngine
-
-/// How a store on a server is used.
-package struct ServerOptions: Sendable {
-  /// The program and the person that commits name, unless they say otherwise.
-  package var program: String
-  package var author: String
-  /// How long a server that is gone is waited for, in seconds; the URL may say another time (`wait`).
-  package var patience: Double
-  /// Whether reads wait for it, too. Commits always do.
-  package var waitsToRead: Bool
-  /// How long a row that another session holds is waited for, in seconds.
-  package var rowPatience: Double
-  /// Hears what no call throws, a sentence each: that a server is waited for, and what cannot be kept for people with `psql`. Any thread.
-  package var notice: @Sendable (String) -> Void
-
-  package init(
-    program: String = "", author: String = "", patience: Double = 30, waitsToRead: Bool = true,
-    rowPatience: Double = 30, notice: @escaping @Sendable (String) -> Void = { _ in }
-  ) {
-    self.program = program
-    self.author = author
-    self.patience = patience
-    self.waitsToRead = waitsToRead
-    self.rowPatience = rowPatience
-    self.notice = notice
-  }
-}
+package import StorageEngine
 
 /// An open store on a database server: any number of processes read and write it at the same time.
 ///
 /// A view is a number: reading holds no transaction of the server, not across calls and not across pauses. Transactions are optimistic and
 /// go out at their end in one flush (`ServerTransaction`). Safe from any thread; calls block on the network, and say so.
-package final class ServerStore: Sendable {
+package final class ServerStore: Engine {
+  package typealias Transaction = ServerTransaction
+
+  /// Tells the tree and the key of the record that an entry of a tree refers to; nil where the key names none.
+  package typealias RecordOfEntry = @Sendable (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
+
+  /// Tells which views for people a state is to have.
+  package typealias Reporting = @Sendable (ServerView) throws -> [ReportingView]
+
   package let url: ServerURL
   package let options: ServerOptions
-  /// Why the store cannot be written, or nil where it can.
   package let readOnlyReason: String?
-  /// Which store it is: 16 bytes.
-  package let identity: [UInt8]
+  package let identity: StoreIdentity
   /// What commits that are made here name as their origin.
   package let origin: UInt64
-  /// Nanoseconds since 1970.
-  package let created: Int64
+  /// The record whose identifier ends the key of an entry that refers to one.
+  let record: RecordOfEntry
+  private let reporting: Reporting?
   let tables: Tables
   let pool: ConnectionPool
   let commits: CommitQueue
-  private let known: Mutex<Known>
+  let knownCommits = KnownCommits()
+  private let known = Mutex(Known())
   /// Touched by the threads that follow.
   let absence = Absence()
+  private let work = Mutex<Lease?>(nil)
+  /// How many questions shall not be waited for by their caller.
+  private let slowness = Atomic(0)
+  /// How many of the records that were written by themselves into a tree were new, one after the other.
+  private let insertions = Mutex<[TreeName: Int]>([:])
 
   /// The newest state that this process knows.
   private struct Known {
@@ -59,36 +46,63 @@ package final class ServerStore: Sendable {
 
   init(
     url: ServerURL, tables: Tables, pool: ConnectionPool, options: ServerOptions, readOnlyReason: String?,
-    identity: [UInt8], origin: UInt64, created: Int64
+    identity: StoreIdentity, origin: UInt64, record: @escaping RecordOfEntry, reporting: Reporting?
   ) {
-    self.url = url
-    self.tables = tables
-    self.pool = pool
-    self.options = options
-    self.readOnlyReason = readOnlyReason
-    self.identity = identity
-    self.origin = origin
-    self.created = created
+    (self.url, self.tables, self.pool, self.options) = (url, tables, pool, options)
+    (self.readOnlyReason, self.identity, self.origin) = (readOnlyReason, identity, origin)
+    (self.record, self.reporting) = (record, reporting)
     commits = CommitQueue(pool, tables, options: options)
-    known = Mutex(Known())
+  }
+
+  /// The URL, without its password.
+  package var path: String { url.description }
+  package var openingReport: OpeningReport { OpeningReport() }
+  package var isServed: Bool { true }
+
+  package var counts: WorkCounts {
+    var counts = WorkCounts()
+    counts.roundTrips = UInt64(roundTrips)
+    return counts
   }
 
   /// How often the server was waited for since the store was opened.
   package var roundTrips: Int { pool.counters.count }
 
-  /// The newest state known to this process. Asks nobody.
-  package var head: ServerView {
-    let known = known.withLock { $0 }
-    return ServerView(store: self, commit: known.head ?? .beginning(created), asOf: known.newest)
+  func requireWritable() throws(StorageError) {
+    if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }
   }
 
+  // MARK: The newest state
+
+  /// The newest state known to this process. Asks nobody.
+  package var newest: ServerView {
+    let known = known.withLock { $0 }
+    return ServerView(self, known.head ?? .beginning(identity.created), asOf: known.newest)
+  }
+
+  package var head: View { newest.view }
   var knownCatalog: ServerCatalog { known.withLock { $0.catalog } }
 
   /// Asks for the newest state: one round trip.
   @discardableResult
-  package func refresh() throws(ServerError) -> ServerView {
+  package func refreshed() throws(StorageError) -> ServerView {
     let question = question(nil)
-    return try take(pool.read(question.statements(tables)), of: question).view
+    return try take(pool.read(question.statements(tables)), of: question)
+  }
+
+  package func refresh() throws(StorageError) -> View { try refreshed().view }
+
+  package func refresh(foreseeing foresight: Foresight) throws(StorageError) -> View {
+    try refreshed(foreseeing: foresight).view.view
+  }
+
+  /// Where an answer took long, the next ones are waited for elsewhere.
+  package func ask(_ foresight: Foresight) -> (any AskedServer)? {
+    if slowness.load(ordering: .relaxed) > 0 {
+      slowness.subtract(1, ordering: .relaxed)
+      return nil
+    }
+    return ask(foresight) { [weak self] in self?.slowness.store(CommitQueue.countAfterSlow, ordering: .relaxed) }
   }
 
   /// What is asked for to hear of the newest state.
@@ -113,35 +127,146 @@ package final class ServerStore: Sendable {
     }
   }
 
-  /// Begins a transaction on a view, the newest that is known where none is given. Asks nobody.
-  package func begin(on view: ServerView? = nil) throws(ServerError) -> ServerTransaction {
-    if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }
-    return ServerTransaction(self, on: view ?? head)
-  }
+  /// Only the server knows whether others have committed.
+  package var visibleState: UInt64? { nil }
 
-  /// Makes a change and commits it; where others changed what it read, it is made anew on what there is then, `attempts` times at most.
-  package func change<R>(
-    _ info: ServerCommitInfo = ServerCommitInfo(), attempts: Int = 32,
-    _ body: (ServerTransaction) throws(ServerError) -> R
-  ) throws(ServerError) -> R {
-    var left = attempts
-    while true {
-      let transaction = try begin()
-      let result = try body(transaction)
-      do throws(ServerError) {
-        try transaction.commit(info)
-        return result
-      } catch {
-        left -= 1
-        guard case .conflict = error, left > 0 else { throw error }
-        try refresh()
+  // MARK: Others
+
+  /// Nobody has to be waited for.
+  package var writer: LockHold? { nil }
+
+  /// What the program that works under a lease says of it.
+  package var activity: [UInt8]? { (try? leases())?.first { !$0.progress.isEmpty }?.progress }
+
+  package func setActivity(_ bytes: [UInt8]?) {
+    work.withLock { lease in
+      guard let bytes else {
+        try? lease?.release()
+        lease = nil
+        return
       }
+      let isNew = lease == nil
+      if isNew { lease = (try? take("work \(origin) \(UInt64.random(in: 0 ... .max))")) ?? nil }
+      try? lease?.tell(bytes, isDueNow: isNew)
     }
   }
+
+  package func follow(_ change: @escaping @Sendable () -> Void) -> any DiskWatch { ServerFollowing(self, change) }
 
   /// Whether those who follow the store have lost the server, and not found it again.
   package var isAway: Bool { absence.isAway }
 
+  package func lease(_ what: String) throws(StorageError) -> WorkLease { try take(what).map { .taken($0) } ?? .held }
+
+  // MARK: Writing
+
+  /// Begins a transaction on a view, the newest that is known where none is given. Asks nobody.
+  package func transaction(on view: ServerView? = nil) throws(StorageError) -> ServerTransaction {
+    try requireWritable()
+    return ServerTransaction(self, on: view ?? newest)
+  }
+
+  /// It begins by asking the server for the newest state: not on a thread of the pool.
+  package nonisolated(nonsending) func begin(on base: UInt64?) async throws(StorageError) -> ServerTransaction {
+    let result = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(returning: Result { () throws(StorageError) in try self.beginBlocking(on: base) })
+      }
+    }
+    return try result.get()
+  }
+
+  package func beginBlocking(on base: UInt64?) throws(StorageError) -> ServerTransaction {
+    let view = try refreshed()
+    if let base, base != view.commit.number {
+      throw .readOnly(
+        reason: "a store on a server takes commits on its newest state only, and #\(base) is an older one")
+    }
+    return try transaction(on: view)
+  }
+
+  package func beginBlocking(foreseeing keys: [ForeseenKey]) throws(StorageError) -> ServerTransaction {
+    let (view, answer) = try refreshed(foreseeing: .keys(keys))
+    let transaction = try transaction(on: view)
+    if case .keys(let found)? = answer {
+      transaction.reads.take(found)
+      if let record = keys.first, let tree = try view.stored(record.tree),
+        let entry = found[TreeKey(tree: tree.row.tree, key: record.key)]
+      {
+        note(record.tree, isNew: entry == nil)
+      }
+    }
+    return transaction
+  }
+
+  /// A transaction on the newest state that is known, for a record that is taken to be new; nil where there is no reason for that.
+  package func beginPresuming(_ keys: [ForeseenKey]) throws(StorageError) -> ServerTransaction? {
+    let (view, catalog) = (newest, knownCatalog)
+    guard let record = keys.first, insertions.withLock({ $0[record.tree] ?? 0 }) >= 2, catalog.upTo >= view.asOf else {
+      return nil
+    }
+    var places: [TreeKey] = []
+    for key in keys {
+      guard let tree = catalog.row(key.tree, at: view.asOf) else { return nil }
+      places.append(TreeKey(tree: tree.tree, key: key.key))
+    }
+    try requireWritable()
+    let transaction = ServerTransaction(self, on: view, presuming: record.tree)
+    transaction.reads.presumeAbsent(places)
+    return transaction
+  }
+
+  /// Notes whether the last record that was looked for in a tree to be written was new. After two of them the next is taken to be so, too.
+  func note(_ tree: TreeName, isNew: Bool) { insertions.withLock { $0[tree] = isNew ? ($0[tree] ?? 0) + 1 : 0 } }
+
+  package func write<Failure: Error>(
+    _ info: CommitInfo, _ body: (any WriteTransaction) throws(Failure) -> Void
+  ) throws(StorageError) -> Result<UInt64?, Failure> {
+    var attempts = 32
+    while true {
+      let transaction = try beginBlocking(on: nil)
+      do throws(Failure) {
+        try body(transaction)
+      } catch {
+        transaction.cancel()
+        attempts -= 1
+        // What it read may have been removed from the history while it did.
+        guard attempts > 0, (try? keeps(transaction.view.asOf)) == false else { return .failure(error) }
+        continue
+      }
+      do throws(StorageError) {
+        return .success(try transaction.commit(info)?.number)
+      } catch {
+        attempts -= 1
+        guard case .conflict = error, attempts > 0 else { throw error }
+      }
+    }
+  }
+
+  static let refusalOfMerges =
+    "a store on a server has one line of states, so merges are made in a store file: strata clone URL PATH makes one, and strata "
+    + "exchange PATH brings the outcome back"
+
+  package func admitCommitsOfOthers() throws(StorageError) { throw .readOnly(reason: Self.refusalOfMerges) }
+
+  // MARK: Ending
+
+  package func releaseLock() {}
+  package func releaseMemory() {}
   /// Closes the connections that nobody uses.
   package func close() { pool.close() }
+
+  /// Makes the views for people fit the newest state, after trees of records came or went. What was written stays written: where a view
+  /// cannot be kept, a notice says so.
+  package func keepReporting() {
+    guard let reporting, readOnlyReason == nil else { return }
+    do {
+      try setReportingViews(reporting(newest)).forEach(options.notice)
+    } catch {
+      options.notice("the views for people with psql were not kept: \(error)")
+    }
+  }
 }
+
+extension ServerFollowing: DiskWatch {}
+extension Lease: HeldWork {}

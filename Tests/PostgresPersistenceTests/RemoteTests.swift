@@ -22,7 +22,7 @@ struct ServerRemoteTests {
 
   /// The store on the server, as one that is edited there.
   private func there(creates: Bool = true) throws -> ExchangedStore {
-    let engine = try ServerEngine.open(
+    let engine = try ServerStore.open(
       ServerURL(parsing: url), creates: creates, options: ServerOptions(program: "test", author: "server"),
       record: { $0.recordOfEntry($1) })
     return ExchangedStore(OwnStore(engine, path: "team", program: "test"))
@@ -257,7 +257,7 @@ struct ServerRemoteTests {
       [commit], of: laptop.own.engine, from: HistoryAppend.Place(number: number - 1, identity: before),
       to: HistoryAppend.Place(number: number, identity: laptop.head), identity: { graph.identity(of: $0) },
       known: { known.number(of: $0) })
-    #expect(try append.run(on: #require(team.own.engine as? ServerEngine).server))
+    #expect(try append.run(on: #require(team.own.engine as? ServerStore)))
     _ = try team.own.refresh()
     let head = team.own.engine.head.commit
     #expect(head.identity == laptop.head && head.undoes == nil)

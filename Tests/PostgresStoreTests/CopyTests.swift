@@ -8,7 +8,7 @@ struct CopyTests {
   private static let entries = TreeName([2])
 
   /// The key of an entry ends with the record's.
-  private static func record(_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])? {
+  @Sendable private static func record(_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])? {
     (records, Array(key.dropFirst(1)))
   }
 
@@ -123,23 +123,23 @@ struct CopyTests {
     arguments: [1, 2, 3, 4] as [UInt64])
   func roundTrip(_ seed: UInt64) throws {
     let source = try history(seed)
-    let server = try TestServer.store()
+    let server = try TestServer.store(record: Self.record)
     let report = try HistoryUpload.run(from: source, to: server)
     #expect(report.commits == Int(source.commitCount))
     // On the server every commit of the past has its states.
     let expected = try seen(source)
     try source.forEachCommit { commit, _ throws(StorageError) in
       do {
-        let there = try server.view(at: commit.number)
+        let there = try server.state(at: commit.number)
         let here = try source.view(at: commit.number)
         #expect(try there.trees() == here.trees())
         #expect(there.commit.identity == commit.identity && there.commit.date == commit.date)
         for name in try here.trees() {
-          let (tree, other) = (try #require(try here.tree(name)), try #require(try there.tree(name)))
-          #expect(try other.count() == (try tree.count))
+          let (tree, other) = (try #require(try here.tree(name)), try #require(try there.served(name)))
+          #expect(try other.count == (try tree.count))
           var cursor = tree.cursor()
           try cursor.seekToStart()
-          for entry in try other.page(limit: 1_000) {
+          for entry in try other.entries(limit: 1_000) {
             #expect(entry.key == cursor.current?.key.array)
             if let reference = cursor.current?.payload.record, tree.kind == .records {
               #expect(entry.payload == .bytes(try tree.value(of: reference).array))
@@ -153,9 +153,9 @@ struct CopyTests {
       return true
     }
     #expect(server.head.commit.identity == source.head.commit.identity)
-    #expect(try server.names() == source.names)
+    #expect(try server.names == source.names)
     let back = FileStore.memory(options: StoreOptions(program: "other"))
-    try HistoryDownload.run(from: server, to: back, record: Self.record)
+    try HistoryDownload.run(from: server, to: back)
     let found = try seen(back)
     #expect(found.count == expected.count)
     for (found, expected) in zip(found, expected) { #expect(found == expected) }
@@ -164,12 +164,12 @@ struct CopyTests {
       try back.names.mapValues { try back.commit($0).identity }
         == source.names.mapValues { try source.commit($0).identity })
     // What is written to the server afterwards stands on head, and goes back too.
-    try server.change(ServerCommitInfo(action: "later")) { transaction throws(ServerError) in
+    try server.change(CommitInfo(action: "later")) { transaction throws(StorageError) in
       try transaction.put(.key(99), [9], in: Self.records)
     }
     #expect(server.head.commit.parents == [source.head.commit.number])
     let again = FileStore.memory()
-    try HistoryDownload.run(from: server, to: again, record: Self.record)
+    try HistoryDownload.run(from: server, to: again)
     #expect(again.head.commit.action == "later")
     #expect(try again.head.tree(Self.records)?.count == (source.head.tree(Self.records)?.count ?? 0) + 1)
   }
@@ -178,10 +178,10 @@ struct CopyTests {
   func compacted() throws {
     let source = try history(9)
     _ = try source.compact(.last(10))
-    let server = try TestServer.store()
+    let server = try TestServer.store(record: Self.record)
     try HistoryUpload.run(from: source, to: server)
     let back = FileStore.memory()
-    try HistoryDownload.run(from: server, to: back, record: Self.record)
+    try HistoryDownload.run(from: server, to: back)
     #expect(try seen(back).map(\.identity) == seen(source).map(\.identity))
     #expect(try seen(back).map(\.trees) == seen(source).map(\.trees))
     func pedigrees(_ store: FileStore) throws -> [Pedigree?] {
@@ -200,13 +200,13 @@ struct CopyTests {
   func refused() throws {
     let source = FileStore.memory()
     try source.make { transaction in try transaction.createTree(Self.records, kind: .records, order: .caller) }
-    let server = try TestServer.store()
-    let error = try #require(#expect(throws: ServerError.self) { try HistoryUpload.run(from: source, to: server) })
+    let server = try TestServer.store(record: Self.record)
+    let error = try #require(#expect(throws: StorageError.self) { try HistoryUpload.run(from: source, to: server) })
     #expect("\(error)".contains("OrderedKey"))
     #expect(try server.refresh().commit.number == 0)
     let other = try history(5)
     try HistoryUpload.run(from: other, to: server)
-    let twice = try #require(#expect(throws: ServerError.self) { try HistoryUpload.run(from: other, to: server) })
+    let twice = try #require(#expect(throws: StorageError.self) { try HistoryUpload.run(from: other, to: server) })
     #expect("\(twice)".contains("empty"))
   }
 }

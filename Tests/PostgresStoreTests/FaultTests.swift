@@ -13,7 +13,7 @@ struct FaultTests {
     let server = try #require(Self.breakable)
     let store = try ServerStore.open(
       server.url(folder: folder), creates: true, options: ServerOptions(program: "tests", author: "ada", patience: 60))
-    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    try store.change { transaction throws(StorageError) in try transaction.createTree(Self.records, kind: .records) }
     return store
   }
 
@@ -26,9 +26,10 @@ struct FaultTests {
     defer { proxy.close() }
     let store = try filled(proxy.folder)
     func commit(_ number: Int) throws -> ServerCommit {
-      let transaction = try store.begin()
-      try transaction.put(.key(number), [UInt8(number & 255)], in: Self.records)
-      return try #require(try transaction.commit(ServerCommitInfo(action: "\(number)")))
+      let transaction = try store.transaction()
+      try transaction.set(.key(number), [UInt8(number & 255)], in: Self.records)
+      let made = try #require(try transaction.commit(CommitInfo(action: "\(number)"))).number
+      return try store.state(at: made).commit
     }
     // A commit sends some 1,500 bytes and is answered in some 700; beyond its end the cut comes with the next one.
     let step = ProcessInfo.processInfo.environment["STRATA_SOAK"] == nil ? (isToServer ? 23 : 11) : 1
@@ -46,9 +47,9 @@ struct FaultTests {
     }
     #expect(proxy.cutCount > 40)
     let direct = try ServerStore.open(server.url(store.url.schema))
-    let commits = try direct.commits(upTo: direct.head.asOf, limit: 10_000)
+    let commits = try direct.commits(upTo: direct.newest.asOf, limit: 10_000)
     #expect(commits.dropLast().reversed().map(\.action) == (0..<number).map { "\($0)" })
-    #expect(try direct.head.tree(Self.records)?.count() == UInt64(number))
+    #expect(try direct.newest.served(Self.records)?.count == UInt64(number))
   }
 
   @Test(
@@ -67,9 +68,9 @@ struct FaultTests {
           let number = step * 4 + worker
           step += 1
           do {
-            let transaction = try store.begin()
-            try transaction.put(.key(number), [1], in: Self.records)
-            if try transaction.commit(ServerCommitInfo(action: "\(number)")) != nil {
+            let transaction = try store.transaction()
+            try transaction.set(.key(number), [1], in: Self.records)
+            if try transaction.commit(CommitInfo(action: "\(number)")) != nil {
               acknowledged.change { $0.append(number) }
             }
           } catch {
@@ -101,13 +102,13 @@ struct FaultTests {
     done.wait()
     var isBack = false
     for _ in 0..<100 where !isBack {
-      isBack = (try? store.refresh()) != nil
+      isBack = (try? store.refreshed()) != nil
       if !isBack { usleep(100_000) }
     }
-    let actions = try store.commits(upTo: store.refresh().asOf, limit: 1_000_000).map(\.action).filter { !$0.isEmpty }
+    let actions = try store.commits(upTo: store.refreshed().asOf, limit: 1_000_000).map(\.action).filter { !$0.isEmpty }
     #expect(Set(actions).count == actions.count, "one is there twice")
     #expect(Set(actions) == Set(acknowledged.value.map { "\($0)" }))
-    #expect(try store.head.tree(Self.records)?.count() == UInt64(actions.count))
+    #expect(try store.newest.served(Self.records)?.count == UInt64(actions.count))
   }
 
   @Test("who follows a store hears that its server is gone, and that it is back, and of what was committed meanwhile")
@@ -118,19 +119,19 @@ struct FaultTests {
     let (stirs, stirred) = AsyncStream<Void>.makeStream()
     let following = store.follow { stirred.yield() }
     // It has a connection when it has told of a commit.
-    try other.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
+    try other.change { transaction throws(StorageError) in try transaction.set([1], [1], in: Self.records) }
     for await _ in stirs { break }
     #expect(!store.isAway)
     #expect(server.stopImmediately())
     for await _ in stirs { if store.isAway { break } }
-    #expect(throws: ServerError.self) { try store.refresh() }
+    #expect(throws: StorageError.self) { try store.refreshed() }
     #expect(server.start())
     for await _ in stirs { if !store.isAway { break } }
-    #expect(try store.refresh().commit.number == 2)
+    #expect(try store.refreshed().commit.number == 2)
     // And it goes on to follow.
-    try other.change { transaction throws(ServerError) in try transaction.put([1], [2], in: Self.records) }
+    try other.change { transaction throws(StorageError) in try transaction.set([1], [2], in: Self.records) }
     for await _ in stirs { break }
-    #expect(try store.refresh().commit.number == 3)
+    #expect(try store.refreshed().commit.number == 3)
     withExtendedLifetime(following) {}
   }
 
@@ -146,7 +147,7 @@ struct FaultTests {
       })
     let store = try ServerStore.open(server.url(), creates: true, options: options)
     #expect(server.stopImmediately())
-    #expect(try store.refresh().commit.number == 0)
+    #expect(try store.refreshed().commit.number == 0)
     #expect(told.value.count == 1 && told.value.first?.contains("waited for") == true)
   }
 
@@ -155,32 +156,25 @@ struct FaultTests {
     let server = try #require(TestServer.shared)
     let url = try server.url()
     let store = try ServerStore.open(url, creates: true, options: ServerOptions(program: "tests", rowPatience: 0.2))
-    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    try store.change { transaction throws(StorageError) in try transaction.createTree(Self.records, kind: .records) }
     let holder = try store.pool.connect()
     try holder.exchange([Statement("begin"), store.tables.statement("select one from {store} for update")])
-    let transaction = try store.begin()
-    try transaction.put([1], [1], in: Self.records)
-    let error = try #require(#expect(throws: ServerError.self) { try transaction.commit() })
-    guard case .held(table: "store", by: let session?) = error else {
-      Issue.record("another error: \(error)")
-      return
-    }
-    #expect(session.contains("strata") && error.description.contains(session))
+    let transaction = try store.transaction()
+    try transaction.set([1], [1], in: Self.records)
+    let error = try #require(#expect(throws: StorageError.self) { try transaction.commit() })
+    #expect(error.description.contains("a row of table “store”: process ") && error.description.contains("strata"))
     // The number of a new tree is in that row, too.
-    #expect(throws: ServerError.self) { try store.begin().createTree(TreeName([2]), kind: .records) }
+    #expect(throws: StorageError.self) { try store.transaction().createTree(TreeName([2]), kind: .records) }
     try holder.exchange([Statement("rollback")])
     // And one of the entries.
-    try store.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
+    try store.change { transaction throws(StorageError) in try transaction.set([1], [1], in: Self.records) }
     try holder.exchange([Statement("begin"), store.tables.statement("select key from {current} for update")])
-    let second = try store.begin()
+    let second = try store.transaction()
     try second.put([1], [2], in: Self.records)
-    let other = try #require(#expect(throws: ServerError.self) { try second.commit() })
-    guard case .held(table: "current", by: _) = other else {
-      Issue.record("another error: \(other)")
-      return
-    }
+    let other = try #require(#expect(throws: StorageError.self) { try second.commit() })
+    #expect(other.description.contains("a row of table “current”"))
     try holder.exchange([Statement("rollback")])
-    #expect(try store.refresh().tree(Self.records)?.find([1])?.payload == .bytes([1]))
+    #expect(try store.refreshed().served(Self.records)?.look(for: [1])?.payload == .bytes([1]))
   }
 
   @Test(
@@ -190,7 +184,7 @@ struct FaultTests {
     let server = try #require(TestServer.shared)
     let url = try server.url()
     let store = try ServerStore.open(url, creates: true)
-    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    try store.change { transaction throws(StorageError) in try transaction.createTree(Self.records, kind: .records) }
     // Each first try of a commit ends so; a sequence is not rolled back with it.
     let made = server.psql(
       """
@@ -205,15 +199,16 @@ struct FaultTests {
       """)
     #expect(made == 0)
     for number in 0..<5 {
-      let transaction = try store.begin()
-      try transaction.put(.key(number), [1], in: Self.records)
-      #expect(try transaction.commit(ServerCommitInfo(action: "\(number)"))?.action == "\(number)")
+      let transaction = try store.transaction()
+      try transaction.set(.key(number), [1], in: Self.records)
+      let made = try #require(try transaction.commit(CommitInfo(action: "\(number)"))).number
+      #expect(try store.state(at: made).commit.action == "\(number)")
     }
     #expect(server.query("select last_value from \(url.schema).tries") == ["10"])
     let direct = try ServerStore.open(url)
-    let actions = try direct.commits(upTo: direct.head.asOf, limit: 100).map(\.action)
+    let actions = try direct.commits(upTo: direct.newest.asOf, limit: 100).map(\.action)
     #expect(actions.dropLast().reversed() == (0..<5).map { "\($0)" })
-    #expect(try direct.head.tree(Self.records)?.count() == 5)
+    #expect(try direct.newest.served(Self.records)?.count == 5)
   }
 
   @Test("a server that is gone for longer than it is waited for is told of in a sentence, and nothing is written")
@@ -222,19 +217,19 @@ struct FaultTests {
     let proxy = try #require(CuttingProxy(to: server))
     let url = try server.url(folder: proxy.folder)
     let store = try ServerStore.open(url, creates: true, options: ServerOptions(patience: 0.3))
-    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
-    let transaction = try store.begin()
-    try transaction.put([1], [1], in: Self.records)
+    try store.change { transaction throws(StorageError) in try transaction.createTree(Self.records, kind: .records) }
+    let transaction = try store.transaction()
+    try transaction.set([1], [1], in: Self.records)
     proxy.arm(CuttingProxy.Cut(isToServer: true, bytes: 10))
     proxy.close()
-    let error = try #require(#expect(throws: ServerError.self) { try transaction.commit() })
+    let error = try #require(#expect(throws: StorageError.self) { try transaction.commit() })
     // A notification of the commit before may have met the cut: then nothing of this one was sent.
     switch error {
-    case .unknownOutcome, .unreachable, .connectionLost: break
+    case .server(.outcomeUnknown, _), .server(.unreachable, _): break
     default: Issue.record("another error: \(error)")
     }
     #expect(!error.description.contains("\n"))
     let direct = try ServerStore.open(server.url(url.schema))
-    #expect(try direct.head.tree(Self.records)?.count() == 0)
+    #expect(try direct.newest.served(Self.records)?.count == 0)
   }
 }

@@ -9,7 +9,7 @@ struct KeepingTests {
 
   private func filled() throws -> ServerStore {
     let store = try TestServer.store()
-    try store.change { transaction throws(ServerError) in try transaction.createTree(Self.records, kind: .records) }
+    try store.change { transaction throws(StorageError) in try transaction.createTree(Self.records, kind: .records) }
     return store
   }
 
@@ -17,30 +17,31 @@ struct KeepingTests {
   func leases() throws {
     let store = try filled()
     let other = try ServerStore.open(store.url, options: ServerOptions(program: "other"))
-    let lease = try #require(try store.lease("warm-up City"))
-    #expect(try other.lease("warm-up City") == nil)
+    let lease = try #require(try store.take("warm-up City"))
+    #expect(try other.take("warm-up City") == nil)
     try lease.tell(Array("7 of 9".utf8), isDueNow: true)
     let holder = try #require(try other.leases().first)
     #expect(holder.program == "tests" && holder.progress == Array("7 of 9".utf8))
-    let transaction = try store.begin()
-    try transaction.requires(lease)
-    try transaction.put([1], [1], in: Self.records)
-    try transaction.commit()
+    let transaction = try store.transaction()
+    try transaction.require(lease)
+    try transaction.set([1], [1], in: Self.records)
+    _ = try transaction.commit()
     // Ten seconds pass for the server.
-    let late = try store.begin()
-    try late.requires(lease)
+    let late = try store.transaction()
+    try late.require(lease)
     try late.put([1], [2], in: Self.records)
     let server = try #require(TestServer.shared)
     var taken: Lease?
     for _ in 0..<20 where taken == nil {
       server.psql("update \(store.url.schema).lease set heartbeat = heartbeat - interval '11 seconds'")
-      taken = try other.lease("warm-up City")
+      taken = try other.take("warm-up City")
     }
     #expect(taken != nil)
-    #expect(throws: ServerError.leaseLost(what: "warm-up City")) { try late.commit() }
+    let error = #expect(throws: StorageError.self) { try late.commit() }
+    #expect(error?.description.contains("“warm-up City” was taken over") == true)
     #expect(try lease.beat() == false)
     #expect(lease.isLost)
-    #expect(try store.refresh().tree(Self.records)?.find([1])?.payload == .bytes([1]))
+    #expect(try store.refreshed().served(Self.records)?.look(for: [1])?.payload == .bytes([1]))
     try taken?.release()
     #expect(try store.leases().isEmpty)
   }
@@ -51,9 +52,9 @@ struct KeepingTests {
     let (changes, told) = AsyncStream<Void>.makeStream()
     let following = store.follow { told.yield() }
     let other = try ServerStore.open(store.url)
-    try other.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
+    try other.change { transaction throws(StorageError) in try transaction.set([1], [1], in: Self.records) }
     for await _ in changes { break }
-    #expect(try store.refresh().commit.number == 2)
+    #expect(try store.refreshed().commit.number == 2)
     withExtendedLifetime(following) {}
   }
 
@@ -62,100 +63,102 @@ struct KeepingTests {
     let store = try filled()
     let big = [UInt8](repeating: 7, count: 5_000)
     for number in 0..<10 {
-      let transaction = try store.begin()
-      try transaction.put([1], big + [UInt8(number)], in: Self.records)
-      try transaction.put(.key(number), [1], in: Self.records)
+      let transaction = try store.transaction()
+      try transaction.set([1], big + [UInt8(number)], in: Self.records)
+      try transaction.set(.key(number), [1], in: Self.records)
       if number > 0 { try transaction.delete(.key(number - 1), in: Self.records) }
-      try transaction.commit(ServerCommitInfo(names: number == 3 ? ["kept": 0] : [:]))
+      _ = try transaction.commit(CommitInfo(names: number == 3 ? ["kept": 0] : [:]))
     }
-    let named = try #require(try store.names()["kept"])
-    let newest = store.head.commit.number
-    let oldView = try store.view(at: newest - 4)
-    let keptView = try store.view(at: named)
+    let named = try #require(try store.names["kept"])
+    let newest = store.newest.commit.number
+    let oldView = try store.state(at: newest - 4)
+    let keptView = try store.state(at: named)
     let pruned = try store.prune(before: newest - 2)
     #expect(pruned.commits == Int(newest) - 4)
     #expect(pruned.values == 6)
-    #expect(throws: ServerError.prunedCommit(number: newest - 4, oldest: newest - 2)) {
-      try oldView.tree(Self.records)?.find([1])
+    #expect(throws: StorageError.prunedCommit(number: newest - 4, nearest: newest - 2)) {
+      try oldView.served(Self.records)?.look(for: [1])
     }
-    #expect(throws: ServerError.prunedCommit(number: newest - 4, oldest: newest - 2)) { try store.view(at: newest - 4) }
-    #expect(try keptView.tree(Self.records)?.find([1])?.payload == .bytes(big + [3]))
+    #expect(throws: StorageError.prunedCommit(number: newest - 4, nearest: newest - 2)) {
+      try store.state(at: newest - 4)
+    }
+    #expect(try keptView.served(Self.records)?.look(for: [1])?.payload == .bytes(big + [3]))
     #expect(
-      try keptView.tree(Self.records)?.page(limit: 10).map(\.key)
+      try keptView.served(Self.records)?.entries(limit: 10).map(\.key)
         == [.key(3), [1]].sorted { $0.lexicographicallyPrecedes($1) })
     for number in (newest - 2)...newest {
       let value = UInt8(number - (newest - 9))
-      #expect(try store.view(at: number).tree(Self.records)?.find([1])?.payload == .bytes(big + [value]))
+      #expect(try store.state(at: number).served(Self.records)?.look(for: [1])?.payload == .bytes(big + [value]))
     }
-    #expect(try store.commitCount() == 4)
+    #expect(try store.commitCount == 4)
   }
 
   @Test("a commit that pruning has passed cannot be named, also while its entries are still being taken away")
   func namingMeanwhile() throws {
     let store = try filled()
     for number in 0..<4 {
-      try store.change { transaction throws(ServerError) in
-        try transaction.put([1], [UInt8(number)], in: Self.records)
+      try store.change { transaction throws(StorageError) in
+        try transaction.set([1], [UInt8(number)], in: Self.records)
       }
     }
     let other = try ServerStore.open(store.url)
-    let newest = store.head.commit.number
+    let newest = store.newest.commit.number
     // Whoever names it looked at it before.
-    let naming = try other.begin()
-    let late = try naming.sealed(ServerCommitInfo(names: ["late": newest - 2]))
+    let naming = try other.transaction()
+    let late = try naming.sealed(CommitInfo(names: ["late": newest - 2]))
     // What is deleted is held up here.
     let holder = try store.pool.open()
     try holder.exchange([Statement("begin"), store.tables.statement("lock table {history} in share mode")])
-    let pruned = Box<Result<ServerStore.Pruned, ServerError>?>(nil)
+    let pruned = Box<Result<ServerStore.Pruned, StorageError>?>(nil)
     let isDone = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-      let result = Result { () throws(ServerError) in try store.prune(before: newest) }
+      let result = Result { () throws(StorageError) in try store.prune(before: newest) }
       pruned.change { $0 = result }
       isDone.signal()
     }
     let server = try #require(TestServer.shared)
     while server.query("select oldest from \(store.url.schema).store") != ["\(newest)"] { usleep(1_000) }
-    #expect(throws: ServerError.prunedCommit(number: newest - 1, oldest: newest)) {
-      try other.begin().commit(ServerCommitInfo(names: ["pin": newest - 1]))
+    #expect(throws: StorageError.prunedCommit(number: newest - 1, nearest: newest)) {
+      try other.transaction().commit(CommitInfo(names: ["pin": newest - 1]))
     }
     guard case .failure(.conflict) = other.commits.commit(try #require(late), of: other) else {
       Issue.record("a name was given to a commit that is being taken away")
       return
     }
-    try other.begin().commit(ServerCommitInfo(names: ["head of then": newest]))
+    _ = try other.transaction().commit(CommitInfo(names: ["head of then": newest]))
     try holder.exchange([Statement("commit")])
     isDone.wait()
     #expect(try pruned.value?.get().commits == Int(newest) - 1)
-    #expect(try store.names() == ["head of then": newest])
+    #expect(try store.names == ["head of then": newest])
     #expect(try store.faultsOfNames().isEmpty)
   }
 
   @Test("a flush whose view is older than what pruning has left is a conflict: a deleted record does not come back")
   func flushOfThePruned() throws {
     let store = try filled()
-    try store.change { transaction throws(ServerError) in try transaction.put([1], [1], in: Self.records) }
-    let edit = try store.begin()
-    #expect(try edit.find([1], in: Self.records) != nil)
-    try edit.put([1], [2], in: Self.records)
+    try store.change { transaction throws(StorageError) in try transaction.set([1], [1], in: Self.records) }
+    let edit = try store.transaction()
+    #expect(try edit.look(for: [1], in: Self.records) != nil)
+    try edit.set([1], [2], in: Self.records)
     let other = try ServerStore.open(store.url)
-    try other.change { transaction throws(ServerError) in try transaction.delete([1], in: Self.records) }
-    #expect(try other.prune(before: other.head.commit.number).entries == 1)
-    let error = #expect(throws: ServerError.self) { try edit.commit() }
+    try other.change { transaction throws(StorageError) in try transaction.delete([1], in: Self.records) }
+    #expect(try other.prune(before: other.newest.commit.number).entries == 1)
+    let error = #expect(throws: StorageError.self) { try edit.commit() }
     guard case .conflict? = error else {
       Issue.record("another outcome: \(String(describing: error))")
       return
     }
-    #expect(try store.refresh().tree(Self.records)?.find([1]) == nil)
+    #expect(try store.refreshed().served(Self.records)?.look(for: [1]) == nil)
   }
 
   @Test("a commit with a name that lacks what it had is found")
   func faultsOfNames() throws {
     let store = try filled()
-    try store.change(ServerCommitInfo(names: ["pin": 0])) { transaction throws(ServerError) in
-      for number in 0..<5 { try transaction.put(.key(number), [1], in: Self.records) }
+    try store.change(CommitInfo(names: ["pin": 0])) { transaction throws(StorageError) in
+      for number in 0..<5 { try transaction.set(.key(number), [1], in: Self.records) }
     }
-    try store.change { transaction throws(ServerError) in
-      for number in 0..<3 { try transaction.put(.key(number), [2], in: Self.records) }
+    try store.change { transaction throws(StorageError) in
+      for number in 0..<3 { try transaction.set(.key(number), [2], in: Self.records) }
       try transaction.delete(.key(3), in: Self.records)
     }
     #expect(try store.faultsOfNames().isEmpty)
@@ -170,32 +173,32 @@ struct KeepingTests {
   func interruptedPruning() throws {
     let store = try filled()
     for number in 0..<4 {
-      try store.change { transaction throws(ServerError) in
-        try transaction.put([1], [UInt8(number)], in: Self.records)
+      try store.change { transaction throws(StorageError) in
+        try transaction.set([1], [UInt8(number)], in: Self.records)
       }
     }
-    let newest = store.head.commit.number
+    let newest = store.newest.commit.number
     let server = try #require(TestServer.shared)
     server.psql("update \(store.url.schema).store set oldest = \(newest)")
     let pruned = try store.prune(before: newest)
     #expect(pruned.commits == Int(newest) - 1 && pruned.entries == 3)
-    #expect(try store.commitCount() == 1)
+    #expect(try store.commitCount == 1)
   }
 
   @Test("people with psql read a datastore's records as documents")
   func reportingViews() throws {
     let store = try filled()
-    try store.change { transaction throws(ServerError) in
+    try store.change { transaction throws(StorageError) in
       // As Int 300, −1, −70000 and 0 lie in keys, and version "1".
       for (key, text) in [
         ([0x16, 0x01, 0x2C], #"{"name":"London"}"#), ([0x13, 0xFE], #"{"name":"below"}"#),
         ([0x11, 0xFE, 0xEE, 0x8F], #"{"name":"far"}"#), ([0x14], #"{"name":"zero"}"#),
       ] as [([UInt8], String)] {
-        try transaction.put(key, [1, 0x31] + Array(text.utf8), in: Self.records)
+        try transaction.set(key, [1, 0x31] + Array(text.utf8), in: Self.records)
       }
     }
-    let tree = try #require(try store.head.tree(Self.records))
-    let view = ReportingView(name: "City", tree: tree.identifier, identifier: .integer, isJSON: true)
+    let tree = try #require(try store.newest.served(Self.records))
+    let view = ReportingView(name: "City", tree: tree.number, identifier: .integer, isJSON: true)
     try store.setReportingViews([view])
     try store.setReportingViews([view])
     let server = try #require(TestServer.shared)
@@ -207,12 +210,12 @@ struct KeepingTests {
     try reader.exchange([Statement("begin"), store.tables.statement("select identifier from {City}")])
     #expect(try store.setReportingViews([view]).isEmpty)
     // What must be made anew is not waited for for ever, and says so.
-    let other = ReportingView(name: "City", tree: tree.identifier + 1, identifier: .integer, isJSON: true)
+    let other = ReportingView(name: "City", tree: tree.number + 1, identifier: .integer, isJSON: true)
     #expect(try store.setReportingViews([other]).first?.contains("“City”") == true)
     try reader.exchange([Statement("commit")])
     #expect(try store.setReportingViews([other]).isEmpty)
     // The store is one still.
-    #expect(try ServerStore.open(store.url).head.commit == store.head.commit)
+    #expect(try ServerStore.open(store.url).newest.commit == store.newest.commit)
   }
 
   @Test("views that people made stay, also those like ours and on ours; what an earlier version made is known as ours")
@@ -220,7 +223,7 @@ struct KeepingTests {
     let store = try filled()
     let server = try #require(TestServer.shared)
     let schema = store.url.schema
-    let tree = try #require(try store.head.tree(Self.records)).identifier
+    let tree = try #require(try store.newest.served(Self.records)).number
     func view(_ name: String, _ identifier: ReportingView.Identifier = .integer) -> ReportingView {
       ReportingView(name: name, tree: tree, identifier: identifier, isJSON: true)
     }

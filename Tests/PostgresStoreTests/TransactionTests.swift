@@ -9,9 +9,9 @@ struct TransactionTests {
 
   private func filled(_ count: Int = 0) throws -> ServerStore {
     let store = try TestServer.store()
-    try store.change { transaction throws(ServerError) in
+    try store.change { transaction throws(StorageError) in
       try transaction.createTree(Self.records, kind: .records)
-      for number in 0..<count { try transaction.put(.key(number), [0], in: Self.records) }
+      for number in 0..<count { try transaction.set(.key(number), [0], in: Self.records) }
     }
     return store
   }
@@ -19,9 +19,9 @@ struct TransactionTests {
   @Test("a transaction sees its own changes, and nobody else does before it is committed")
   func ownChanges() throws {
     let store = try filled(10)
-    let transaction = try store.begin()
-    try transaction.put(.key(3), [3], in: Self.records)
-    try transaction.put(.key(20), [20], in: Self.records)
+    let transaction = try store.transaction()
+    try transaction.set(.key(3), [3], in: Self.records)
+    try transaction.set(.key(20), [20], in: Self.records)
     try transaction.delete(.key(5), in: Self.records)
     let savepoint = try transaction.savepoint()
     try transaction.delete(.key(0), in: Self.records)
@@ -30,25 +30,27 @@ struct TransactionTests {
     #expect(page.map(\.key) == [0, 1, 2, 3, 4, 6, 7, 8, 9, 20].map { .key($0) })
     #expect(page[3].payload == .bytes([3]))
     #expect(
-      try transaction.page(limit: 3, isReversed: true, in: Self.records).map(\.key) == [20, 9, 8].map { .key($0) })
+      try transaction.page(limit: 3, isReversed: true, in: Self.records).map(\.key)
+        == [20, 9, 8].map { .key($0) })
     #expect(
-      try transaction.page(KeyRange(from: .key(4)), limit: 2, in: Self.records).map(\.key) == [4, 6].map { .key($0) })
+      try transaction.page(KeyRange(from: .key(4)), limit: 2, in: Self.records).map(\.key)
+        == [4, 6].map { .key($0) })
     #expect(try transaction.count(in: Self.records) == 10)
     #expect(try transaction.rank(of: .key(6), in: Self.records) == 5)
-    #expect(try transaction.find(.key(5), in: Self.records) == nil)
-    #expect(try store.refresh().tree(Self.records)?.count() == 10)
-    #expect(try store.head.tree(Self.records)?.find(.key(20)) == nil)
-    try transaction.commit(ServerCommitInfo(action: "three", names: ["one": 0]))
-    #expect(try store.head.tree(Self.records)?.find(.key(20)) != nil)
-    #expect(throws: ServerError.transactionEnded) { try transaction.put([1], [1], in: Self.records) }
-    let commit = store.head.commit
+    #expect(try transaction.look(for: .key(5), in: Self.records) == nil)
+    #expect(try store.refreshed().served(Self.records)?.count == 10)
+    #expect(try store.newest.served(Self.records)?.look(for: .key(20)) == nil)
+    _ = try transaction.commit(CommitInfo(action: "three", names: ["one": 0]))
+    #expect(try store.newest.served(Self.records)?.look(for: .key(20)) != nil)
+    #expect(throws: StorageError.transactionEnded) { try transaction.set([1], [1], in: Self.records) }
+    let commit = store.newest.commit
     #expect(commit.action == "three" && commit.author == "ada" && commit.program == "tests")
     #expect(commit.parents == [commit.number - 1])
-    #expect(try store.names() == ["one": commit.number])
+    #expect(try store.names == ["one": commit.number])
     let counts = try #require(try store.details(of: [commit]).counts[commit.number]?.first)
     #expect(counts.inserted == 1 && counts.updated == 1 && counts.deleted == 1)
     // A change of nothing is no commit.
-    #expect(try store.begin().commit() == nil)
+    #expect(try store.transaction().commit() == nil)
   }
 
   @Test("what was read and then changed by somebody else is a conflict, and what was not read is none")
@@ -56,60 +58,61 @@ struct TransactionTests {
     let store = try filled(100)
     let other = try ServerStore.open(store.url)
     func collides(
-      reading: (ServerTransaction) throws -> Void, writing: @escaping (ServerTransaction) throws(ServerError) -> Void
+      reading: (ServerTransaction) throws -> Void, writing: @escaping (ServerTransaction) throws(StorageError) -> Void
     ) throws -> TransactionConflict? {
-      let transaction = try store.begin(on: store.refresh())
+      let transaction = try store.transaction(on: store.refreshed())
       try reading(transaction)
-      try transaction.put(.key(200), [1], in: Self.records)
-      try other.refresh()
-      try other.change(ServerCommitInfo(), writing)
+      try transaction.set(.key(200), [1], in: Self.records)
+      try other.refreshed()
+      try other.change(CommitInfo(), writing)
       do {
-        try transaction.commit()
+        _ = try transaction.commit()
         return nil
-      } catch ServerError.conflict(let conflict) {
+      } catch StorageError.conflict(let conflict) {
         return conflict
       }
     }
-    let updatesTen = { (other: ServerTransaction) throws(ServerError) in try other.put(.key(10), [9], in: Self.records)
+    let updatesTen = { (other: ServerTransaction) throws(StorageError) in try other.set(.key(10), [9], in: Self.records)
     }
-    let found = try collides(reading: { _ = try $0.find(.key(10), in: Self.records) }, writing: updatesTen)
+    let found = try collides(reading: { _ = try $0.look(for: .key(10), in: Self.records) }, writing: updatesTen)
     #expect(found?.places.first?.key == .key(10))
-    #expect(try collides(reading: { _ = try $0.find(.key(11), in: Self.records) }, writing: updatesTen) == nil)
+    #expect(try collides(reading: { _ = try $0.look(for: .key(11), in: Self.records) }, writing: updatesTen) == nil)
     // What was not there when it was looked for, and is written by both.
     let inserted = try collides(
       reading: {
-        #expect(try $0.find(.key(250), in: Self.records) == nil)
+        #expect(try $0.look(for: .key(250), in: Self.records) == nil)
         try $0.put(.key(250), [7], in: Self.records)
       },
-      writing: { other throws(ServerError) in try other.put(.key(250), [8], in: Self.records) })
+      writing: { other throws(StorageError) in try other.set(.key(250), [8], in: Self.records) })
     #expect(inserted?.places.map(\.key) == [.key(250)])
-    #expect(value(try store.refresh().tree(Self.records)?.find(.key(250))) == 8)
+    #expect(value(try store.refreshed().served(Self.records)?.look(for: .key(250))) == 8)
     // A range: an update in it, an insertion, a deletion; and one beside it.
     let range = KeyRange(from: .key(20), to: .key(30))
     for (write, isConflict) in [
-      ({ (other: ServerTransaction) throws(ServerError) in try other.put(.key(25), [8], in: Self.records) }, true),
-      ({ other throws(ServerError) in try other.put(.key(25) + [1], [8], in: Self.records) }, true),
-      ({ other throws(ServerError) in try other.delete(.key(29), in: Self.records) }, true),
-      ({ other throws(ServerError) in try other.delete(.key(30), in: Self.records) }, false),
-      ({ other throws(ServerError) in try other.put(.key(19), [8], in: Self.records) }, false),
+      ({ (other: ServerTransaction) throws(StorageError) in try other.set(.key(25), [8], in: Self.records) }, true),
+      ({ other throws(StorageError) in try other.set(.key(25) + [1], [8], in: Self.records) }, true),
+      ({ other throws(StorageError) in try other.delete(.key(29), in: Self.records) }, true),
+      ({ other throws(StorageError) in try other.delete(.key(30), in: Self.records) }, false),
+      ({ other throws(StorageError) in try other.set(.key(19), [8], in: Self.records) }, false),
     ] {
-      let conflict = try collides(reading: { _ = try $0.page(range, limit: 100, in: Self.records) }, writing: write)
+      let conflict = try collides(
+        reading: { _ = try $0.page(range, limit: 100, in: Self.records) }, writing: write)
       #expect((conflict != nil) == isConflict)
     }
     // Only as much of a range counts as was looked at.
     let partial = try collides(
       reading: { _ = try $0.page(KeyRange(from: .key(40)), limit: 5, in: Self.records) },
-      writing: { other throws(ServerError) in try other.put(.key(50), [8], in: Self.records) })
+      writing: { other throws(StorageError) in try other.set(.key(50), [8], in: Self.records) })
     #expect(partial == nil)
     // A count goes by what is there and is not.
     let count = try collides(
       reading: { _ = try $0.count(in: Self.records) },
-      writing: { other throws(ServerError) in try other.put(.key(300), [8], in: Self.records) })
+      writing: { other throws(StorageError) in try other.set(.key(300), [8], in: Self.records) })
     #expect(count != nil)
     // The tree itself.
     let tree = try collides(
-      reading: { _ = try $0.tree(Self.records) },
-      writing: { other throws(ServerError) in try other.setAttributes([5], of: Self.records) })
+      reading: { _ = try $0.served(Self.records) },
+      writing: { other throws(StorageError) in try other.setAttributes([5], of: Self.records) })
     #expect(tree?.places.first?.key == nil && tree?.places.isEmpty == false)
   }
 
@@ -141,9 +144,9 @@ struct TransactionTests {
       let range = start..<(start + dice.roll(6))
       let target = dice.roll(40)
       let deletes = dice.roll(6) == 0
-      let transaction = try own.begin(on: own.refresh())
+      let transaction = try own.transaction(on: own.refreshed())
       var sum = 0
-      for key in keys { sum += value(try transaction.find(.key(key), in: records)) }
+      for key in keys { sum += value(try transaction.look(for: .key(key), in: records)) }
       for entry in try transaction.page(
         KeyRange(from: .key(range.lowerBound), to: .key(range.upperBound)), limit: 100, in: records)
       {
@@ -154,7 +157,7 @@ struct TransactionTests {
         try transaction.delete(.key(target), in: records)
         sum = -1
       } else {
-        try transaction.put(.key(target), bytes(sum), in: records)
+        try transaction.set(.key(target), bytes(sum), in: records)
       }
       return (transaction, Done(keys: keys, range: range, target: target, sum: sum))
     }
@@ -167,7 +170,7 @@ struct TransactionTests {
           var step = step
           step.number = commit.number
           report.done.append(step)
-        } catch ServerError.conflict {
+        } catch StorageError.conflict {
           report.conflicts += 1
         }
       }
@@ -211,7 +214,7 @@ struct TransactionTests {
       #expect(workers.contains(step.sum), "commit \(step.number) read something else")
       model[step.target] = step.sum
     }
-    let final = try #require(try store.refresh().tree(Self.records)).page(limit: 100)
+    let final = try #require(try store.refreshed().served(Self.records)).entries(limit: 100)
     #expect(final.map { value($0) } == model.keys.sorted().map { model[$0] ?? -1 })
   }
 
@@ -224,15 +227,15 @@ struct TransactionTests {
         group.addTask {
           for step in 0..<5 {
             while true {
-              let transaction = try store.begin()
+              let transaction = try store.transaction()
               let key = [UInt8].key((task + step) % 4)
-              let old = value(try transaction.find(key, in: Self.records))
-              try transaction.put(key, bytes(old + 1), in: Self.records)
+              let old = value(try transaction.look(for: key, in: Self.records))
+              try transaction.set(key, bytes(old + 1), in: Self.records)
               do {
-                try await transaction.commitAsync()
+                _ = try await transaction.commitAsync(CommitInfo())
                 break
-              } catch ServerError.conflict {
-                try store.refresh()
+              } catch StorageError.conflict {
+                try store.refreshed()
               }
             }
           }
@@ -240,7 +243,7 @@ struct TransactionTests {
       }
       try await group.waitForAll()
     }
-    let sum = try #require(try store.refresh().tree(Self.records)).page(limit: 10).reduce(0) { $0 + value($1) }
+    let sum = try #require(try store.refreshed().served(Self.records)).entries(limit: 10).reduce(0) { $0 + value($1) }
     #expect(sum == 80)
     // Those that have nothing to do with each other go together: one by one they would take a round trip each.
     let before = store.roundTrips
@@ -248,19 +251,19 @@ struct TransactionTests {
       for task in 0..<64 {
         group.addTask {
           for step in 0..<4 {
-            let transaction = try store.begin()
-            try transaction.put(.key(1_000 + task * 4 + step), [1], in: Self.records)
-            try await transaction.commitAsync()
+            let transaction = try store.transaction()
+            try transaction.set(.key(1_000 + task * 4 + step), [1], in: Self.records)
+            _ = try await transaction.commitAsync(CommitInfo())
           }
         }
       }
       try await group.waitForAll()
     }
     #expect(store.roundTrips - before < 192)
-    #expect(try store.refresh().tree(Self.records)?.count() == 4 + 256)
+    #expect(try store.refreshed().served(Self.records)?.count == 4 + 256)
     #expect(before > count)
     // Each of them is a commit of its own, made on the one before.
-    let commits = try store.commits(upTo: store.head.asOf, limit: 300)
+    let commits = try store.commits(upTo: store.newest.asOf, limit: 300)
     #expect(commits.count == 300 || commits.last?.number == 1)
     for (commit, parent) in zip(commits, commits.dropFirst()) { #expect(commit.parents == [parent.number]) }
   }

@@ -10,7 +10,7 @@
   /// moves its head or does nothing.
   package final class ServerPeer: Peer {
     package let name: String
-    private let engine: ServerEngine
+    private let engine: ServerStore
     private let store: OwnStore
     private let exchange: StoreExchange
     private let peer: StorePeer
@@ -20,7 +20,7 @@
     /// Opens the store of a URL; it must be there.
     package init(_ url: ServerURL, name: String, client: ServerRemotes.Client) throws(StorageError) {
       self.name = name
-      engine = try ServerEngine.ofDatastores(
+      engine = try ServerStore.ofDatastores(
         url, options: ServerOptions(program: client.program, author: client.author))
       store = OwnStore(
         engine, path: engine.path, access: engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite,
@@ -30,7 +30,7 @@
     }
 
     /// How often the server was waited for.
-    package var roundTrips: Int { engine.server.roundTrips }
+    package var roundTrips: Int { engine.roundTrips }
 
     package func heads() throws -> [CommitIdentity] {
       let heads = try explaining { try peer.heads() }
@@ -72,7 +72,7 @@
         let append = HistoryAppend(
           missing, of: source, from: from, to: head, identity: { graph.identity(of: $0) },
           known: { there.number(of: $0) })
-        guard try append.run(on: engine.server, progress: { commits.progress?($0, $1) ?? true }) else { return false }
+        guard try append.run(on: engine, progress: { commits.progress?($0, $1) ?? true }) else { return false }
         told = commits.head
         engine.keepReporting()
         return true
@@ -89,8 +89,6 @@
         return try body()
       } catch StorageError.cancelled {
         throw ModelError.cancelled
-      } catch let error as ServerError {
-        throw ModelError(StorageError(error))
       } catch let error as StorageError {
         throw ModelError(error)
       }
@@ -101,7 +99,7 @@
     /// By libpq.
     package static let postgres = ServerRemotes(
       check: { text throws(ExchangeError) in
-        do throws(ServerError) {
+        do throws(InvalidServerURL) {
           _ = try ServerURL(parsing: text)
         } catch {
           throw .invalidRemote("postgres://…", reason: error.description)
@@ -110,7 +108,7 @@
       open: { text, name, client in
         do {
           return try ServerPeer(ServerURL(parsing: text), name: name, client: client)
-        } catch let error as ServerError {
+        } catch let error as InvalidServerURL {
           throw ExchangeError.invalidRemote("postgres://…", reason: error.description)
         } catch let error as StorageError {
           throw ModelError(error)

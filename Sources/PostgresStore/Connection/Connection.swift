@@ -1,4 +1,5 @@
 import CLibPQ
+import StorageEngine
 
 #if canImport(Darwin)
   import Darwin
@@ -17,17 +18,19 @@ final class Connection: @unchecked Sendable {
   private let counters: RoundTrips
   private var prepared: Set<String> = []
   private(set) var isLost = false
+  /// What the server said in the last exchange, where it refused that.
+  var refusal: SQLError?
   /// Bytes of a copy that libpq holds, at most.
   private var unsent = 0
   private static let mostUnsent = 1 << 20
 
   /// Connects; takes at most as long as `connect_timeout` says for each host.
-  init(_ url: ServerURL, program: String, counters: RoundTrips) throws(ServerError) {
+  init(_ url: ServerURL, program: String, counters: RoundTrips) throws(StorageError) {
     self.url = url
     self.counters = counters
     guard let opened = Self.withWords(url.words(program: program), { PQconnectdbParams($0, $1, 0) }) else {
       let reason = strata_libpq_failure().map { String(cString: $0) }
-      throw .unreachable(server: url.description, reason: reason ?? "no memory")
+      throw .noConnection(to: url, reason ?? "no memory")
     }
     handle = opened
     guard PQstatus(handle) == CONNECTION_OK else {
@@ -35,12 +38,12 @@ final class Connection: @unchecked Sendable {
       if PQconnectionNeedsPassword(handle) == 1, let file = url.openPasswordFile {
         reason += "; the password file \(file) is not read, because others may read it: chmod 600 \(file)"
       }
-      throw .unreachable(server: url.description, reason: reason)
+      throw .noConnection(to: url, reason)
     }
     // What libpq would print of notices goes nowhere: the terminal is not its own.
     PQsetNoticeProcessor(handle, { _, _ in }, nil)
     guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
-      throw .unreachable(server: url.description, reason: Self.message(of: handle, url))
+      throw .noConnection(to: url, Self.message(of: handle, url))
     }
     // A statement is planned once for a connection: to plan it anew for each set of parameters was three fifths of what the server
     // did for a load. Such a plan must stay good when the tables grow, and each statement has indexes that serve it: it is one loop
@@ -77,18 +80,18 @@ final class Connection: @unchecked Sendable {
 
   /// Sends statements in one flush and answers what each answered: one round trip.
   ///
-  /// - Throws: `refused` with the first statement that failed, after which none of the others was run; `connectionLost`, after which
-  ///   nobody knows what was, and the connection is of no use any more.
+  /// - Throws: What the server said of the first statement that failed (`refusal`), after which none of the others was run; where the
+  ///   connection `isLost`, nobody knows what was, and it is of no use any more.
   ///
   /// - Parameter isCounted: false for what nobody waits for.
   @discardableResult
-  func exchange(_ statements: [Statement], isCounted: Bool = true) throws(ServerError) -> [Rows] {
+  func exchange(_ statements: [Statement], isCounted: Bool = true) throws(StorageError) -> [Rows] {
     if isCounted { counters.add() }
     return try receive(send(statements))
   }
 
   /// Sends statements in one flush, for whose answers nobody waits yet.
-  func begin(_ statements: [Statement]) throws(ServerError) -> [Expected] {
+  func begin(_ statements: [Statement]) throws(StorageError) -> [Expected] {
     counters.add()
     let expected = try send(statements)
     guard PQflush(handle) >= 0 else { throw lost() }
@@ -102,8 +105,9 @@ final class Connection: @unchecked Sendable {
     return poll(&poller, 1, 1) > 0
   }
 
-  private func send(_ statements: [Statement]) throws(ServerError) -> [Expected] {
+  private func send(_ statements: [Statement]) throws(StorageError) -> [Expected] {
     guard !isLost else { throw lost("it was lost before") }
+    refusal = nil
     var expected: [Expected] = []
     for (place, statement) in statements.enumerated() {
       if let name = statement.name, url.prepares {
@@ -130,7 +134,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Reads the answers up to the mark that ends the exchange.
-  func receive(_ expected: [Expected]) throws(ServerError) -> [Rows] {
+  func receive(_ expected: [Expected]) throws(StorageError) -> [Rows] {
     var rows: [Rows] = []
     var failure: SQLError?
     for answer in expected {
@@ -167,7 +171,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// The next result, or nil at the end of an answer; sends meanwhile what has not been sent.
-  private func nextResult() throws(ServerError) -> OpaquePointer? {
+  private func nextResult() throws(StorageError) -> OpaquePointer? {
     while PQisBusy(handle) == 1 {
       let unsent = PQflush(handle)
       guard unsent >= 0 else { throw lost() }
@@ -179,7 +183,7 @@ final class Connection: @unchecked Sendable {
 
   /// Waits until something can be read, or also written; false when the time is over.
   @discardableResult
-  private func wait(forWriting: Bool, milliseconds: Int32) throws(ServerError) -> Bool {
+  private func wait(forWriting: Bool, milliseconds: Int32) throws(StorageError) -> Bool {
     var poller = pollfd(fd: PQsocket(handle), events: Int16(POLLIN | (forWriting ? POLLOUT : 0)), revents: 0)
     while true {
       let ready = poll(&poller, 1, milliseconds)
@@ -188,19 +192,19 @@ final class Connection: @unchecked Sendable {
     }
   }
 
-  private func sendPrepare(_ statement: Statement, _ name: String) throws(ServerError) {
+  private func sendPrepare(_ statement: Statement, _ name: String) throws(StorageError) {
     var types = statement.parameters.map { Oid($0.type.rawValue) }
     guard PQsendPrepare(handle, name, statement.sql, Int32(types.count), &types) == 1 else { throw lost() }
   }
 
-  private func sendPrepared(_ statement: Statement, _ name: String) throws(ServerError) {
+  private func sendPrepared(_ statement: Statement, _ name: String) throws(StorageError) {
     let sent = Self.withParameters(statement.parameters) { values, lengths, formats, count in
       PQsendQueryPrepared(handle, name, count, values, lengths, formats, 1)
     }
     guard sent == 1 else { throw lost() }
   }
 
-  private func send(_ statement: Statement) throws(ServerError) {
+  private func send(_ statement: Statement) throws(StorageError) {
     let types = statement.parameters.map { Oid($0.type.rawValue) }
     let sent = Self.withParameters(statement.parameters) { values, lengths, formats, count in
       PQsendQueryParams(handle, statement.sql, count, types, values, lengths, formats, 1)
@@ -212,7 +216,7 @@ final class Connection: @unchecked Sendable {
 
   /// Begins to copy rows into a table; the columns and the table stand in `sql`, which ends with `(format binary)`. The rows follow with
   /// `put`, and `endCopy` ends it. Nothing else may be asked meanwhile.
-  func beginCopy(_ sql: String) throws(ServerError) {
+  func beginCopy(_ sql: String) throws(StorageError) {
     guard !isLost else { throw lost("it was lost before") }
     counters.add()
     // COPY is not for pipelines.
@@ -230,7 +234,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Ends a copy, and waits until all of it is there.
-  func endCopy() throws(ServerError) {
+  func endCopy() throws(StorageError) {
     try put([0xFF, 0xFF])
     while true {
       let ended = PQputCopyEnd(handle, nil)
@@ -242,7 +246,7 @@ final class Connection: @unchecked Sendable {
     try finishCopy(nil)
   }
 
-  private func finishCopy(_ failure: SQLError?) throws(ServerError) {
+  private func finishCopy(_ failure: SQLError?) throws(StorageError) {
     var failure = failure
     while let result = try nextResult() {
       if PQresultStatus(result) != PGRES_COMMAND_OK, failure == nil { failure = error(result, statement: 0) }
@@ -254,7 +258,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Sends whole rows: the count of fields, then each field's length and bytes. Waits only where much is under way already.
-  func put(_ bytes: [UInt8]) throws(ServerError) {
+  func put(_ bytes: [UInt8]) throws(StorageError) {
     while true {
       let put = bytes.withUnsafeBytes { bytes in
         PQputCopyData(handle, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(bytes.count))
@@ -270,7 +274,7 @@ final class Connection: @unchecked Sendable {
   }
 
   /// Sends what libpq holds, and takes in what the server says meanwhile, or both would wait for each other.
-  private func drain() throws(ServerError) {
+  private func drain() throws(StorageError) {
     while true {
       let unsent = PQflush(handle)
       guard unsent >= 0 else { throw lost() }
@@ -286,7 +290,7 @@ final class Connection: @unchecked Sendable {
   // MARK: Notifications
 
   /// Waits for a notification; whether one came before the time was over.
-  func waitForNotification(milliseconds: Int32) throws(ServerError) -> Bool {
+  func waitForNotification(milliseconds: Int32) throws(StorageError) -> Bool {
     guard !isLost else { throw lost("it was lost before") }
     if takeNotifications() { return true }
     guard try wait(forWriting: false, milliseconds: milliseconds) else { return false }
@@ -305,10 +309,10 @@ final class Connection: @unchecked Sendable {
 
   // MARK: Errors
 
-  private func lost(_ reason: String? = nil) -> ServerError {
+  private func lost(_ reason: String? = nil) -> StorageError {
     isLost = true
     let said = Self.message(of: handle, url)
-    return .connectionLost(server: url.description, reason: reason ?? (said.isEmpty ? "the server is gone" : said))
+    return .lostConnection(to: url, reason ?? (said.isEmpty ? "the server is gone" : said))
   }
 
   private func error(_ result: OpaquePointer, statement: Int) -> SQLError {
@@ -323,20 +327,19 @@ final class Connection: @unchecked Sendable {
       context: field("W"))
   }
 
-  private func translate(_ error: SQLError) -> ServerError {
+  /// The one place where what a server says becomes an error of the engine.
+  private func translate(_ error: SQLError) -> StorageError {
+    refusal = error
     switch error.state {
-    case "42501": return .noRights(reason: error.message)
+    case "42501": return .refused("the role lacks a right: \(error.message)")
     case "25006": return .readOnly(reason: error.message)
-    case "53100": return .full(reason: error.message)
-    case "55P03": return .held(table: Tables.names.first { error.context.contains("\"\($0)\"") } ?? "", by: nil)
+    case SQLError.full: return .refused("there is no room on the server (\(error.message)); nothing was written")
+    case SQLError.held: return error.heldRow(by: nil)
     case "26000", "42P05":
-      var error = error
-      error.message += "; behind a pooler that hands connections on between transactions, add prepared=no to the URL"
-      return .refused(error)
-    case let state where state.hasPrefix("08") || state.hasPrefix("57P"):
-      isLost = true
-      return .connectionLost(server: url.description, reason: error.message)
-    default: return .refused(error)
+      let remedy = "behind a pooler that hands connections on between transactions, add prepared=no to the URL"
+      return .refused("the server says: \(error.message) (\(error.state)); \(remedy)")
+    case let state where state.hasPrefix("08") || state.hasPrefix("57P"): return lost(error.message)
+    default: return .refused("the server says: \(error.message) (\(error.state))")
     }
   }
 

@@ -1,4 +1,5 @@
 import Locks
+import StorageEngine
 
 /// The connections of one store: an exchange takes one that is idle, or a new one.
 final class ConnectionPool: Sendable {
@@ -15,16 +16,16 @@ final class ConnectionPool: Sendable {
   }
 
   /// Makes a connection, or says at once why there is none.
-  func connect() throws(ServerError) -> Connection {
+  func connect() throws(StorageError) -> Connection {
     try Connection(url, program: options.program, counters: counters)
   }
 
   /// Makes a connection. A server that is gone is waited for, where reads do; one that is there and lets nobody in is not.
-  func open(until deadline: Int64? = nil) throws(ServerError) -> Connection {
+  func open(until deadline: Int64? = nil) throws(StorageError) -> Connection {
     let deadline = deadline ?? self.deadline
     var isTold = false
     while true {
-      do throws(ServerError) {
+      do throws(StorageError) {
         return try connect()
       } catch {
         guard error.isWorthWaiting, Clock.monotonic < deadline,
@@ -43,19 +44,19 @@ final class ConnectionPool: Sendable {
 
   /// Runs statements that may run twice, such as those that only read: where a connection turns out to be gone, they are tried on
   /// another one.
-  func read(_ statements: [Statement]) throws(ServerError) -> [Rows] {
+  func read(_ statements: [Statement]) throws(StorageError) -> [Rows] {
     let deadline = deadline
     while true {
       let known = takeIdle()
       let connection: Connection
       if let known { connection = known } else { connection = try open(until: deadline) }
-      do throws(ServerError) {
+      do throws(StorageError) {
         let rows = try connection.exchange(statements)
         keep(connection)
         return rows
       } catch {
         keep(connection)
-        guard case .connectionLost = error, known != nil || Clock.monotonic < deadline else { throw error }
+        guard connection.isLost, known != nil || Clock.monotonic < deadline else { throw error }
       }
     }
   }
@@ -67,7 +68,7 @@ final class ConnectionPool: Sendable {
   }
 
   /// Calls `body` with a connection that is its own for the time. Nothing is tried again.
-  func with<R>(_ body: (Connection) throws(ServerError) -> R) throws(ServerError) -> R {
+  func with<R>(_ body: (Connection) throws(StorageError) -> R) throws(StorageError) -> R {
     let connection: Connection
     if let known = takeIdle() { connection = known } else { connection = try open() }
     defer { keep(connection) }
@@ -76,9 +77,9 @@ final class ConnectionPool: Sendable {
 
   /// Runs statements as one transaction: all of them, or none. Nothing is tried again.
   @discardableResult
-  func inTransaction(_ statements: [Statement]) throws(ServerError) -> [Rows] {
-    try with { connection throws(ServerError) in
-      do throws(ServerError) {
+  func inTransaction(_ statements: [Statement]) throws(StorageError) -> [Rows] {
+    try with { connection throws(StorageError) in
+      do throws(StorageError) {
         return try connection.exchange([Statement("begin")] + statements + [Statement("commit")])
       } catch {
         if !connection.isLost { try connection.exchange([Statement("rollback")]) }
@@ -114,13 +115,14 @@ final class AskedExchange: Sendable {
   func isAnswered() -> Bool { connection.isAnswered() }
 
   /// Waits for the answers; nil where they were taken already, or the connection was lost, so that they are to be asked for again.
-  func take() throws(ServerError) -> [Rows]? {
+  func take() throws(StorageError) -> [Rows]? {
     guard let expected = expected.withLock({ $0.take() }) else { return nil }
     defer { giveBack() }
-    do throws(ServerError) {
+    do throws(StorageError) {
       return try connection.receive(expected)
-    } catch .connectionLost {
-      return nil
+    } catch {
+      if connection.isLost { return nil }
+      throw error
     }
   }
 }

@@ -11,6 +11,10 @@ enum SQLValue: Sendable {
   case byteArrays([[UInt8]?])
   case texts([String?])
 
+  /// A number of ours that is never negative.
+  static func number(_ value: UInt64) -> SQLValue { .int(Int64(bitPattern: value)) }
+  static func numbers(_ values: some Sequence<UInt64>) -> SQLValue { .ints(values.map { Int64(bitPattern: $0) }) }
+
   var type: SQLType {
     switch self {
     case .null(let type): type

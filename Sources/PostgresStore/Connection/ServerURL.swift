@@ -6,6 +6,13 @@ import CLibPQ
   import Glibc
 #endif
 
+/// A text that is no URL of a server.
+package struct InvalidServerURL: Error, Hashable, Sendable, CustomStringConvertible {
+  package var reason: String
+
+  package var description: String { "this is no URL of a server: \(reason)" }
+}
+
 /// Where a store lies on a server: `postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE?schema=NAME&PARAMETER=VALUE`.
 ///
 /// Everything may be left out; what is, libpq takes from its environment, its service file and its password file. `schema` is ours (“strata”
@@ -31,12 +38,12 @@ package struct ServerURL: Hashable, Sendable {
   /// Whether a text is meant as such a URL.
   package static func isMeant(by text: String) -> Bool { schemes.contains { text.hasPrefix($0) } }
 
-  /// - Throws: `ServerError.invalidURL`, which tells what part is wrong and quotes neither user nor password.
-  package init(parsing text: String) throws(ServerError) {
+  /// - Throws: What tells what part is wrong and quotes neither user nor password.
+  package init(parsing text: String) throws(InvalidServerURL) {
     guard let scheme = Self.schemes.first(where: { text.hasPrefix($0) }) else {
-      throw .invalidURL(reason: "it begins with postgres://")
+      throw InvalidServerURL(reason: "it begins with postgres://")
     }
-    guard !text.utf8.contains(0) else { throw .invalidURL(reason: "it holds a zero character") }
+    guard !text.utf8.contains(0) else { throw InvalidServerURL(reason: "it holds a zero character") }
     var rest = text.dropFirst(scheme.count)
     var query: Substring = ""
     if let mark = rest.firstIndex(of: "?") {
@@ -44,7 +51,7 @@ package struct ServerURL: Hashable, Sendable {
       rest = rest[..<mark]
     }
     if rest.contains("#") || query.contains("#") {
-      throw .invalidURL(reason: "a “#” in it must be written %23")
+      throw InvalidServerURL(reason: "a “#” in it must be written %23")
     }
     var database: Substring = ""
     if let slash = rest.firstIndex(of: "/") {
@@ -52,12 +59,13 @@ package struct ServerURL: Hashable, Sendable {
       rest = rest[..<slash]
     }
     if database.contains("@") || database.contains("/") {
-      throw .invalidURL(reason: "an “@” or “/” in the user, the password or the database must be written %40 or %2F")
+      throw InvalidServerURL(
+        reason: "an “@” or “/” in the user, the password or the database must be written %40 or %2F")
     }
     if let at = rest.lastIndex(of: "@") {
       let user = rest[..<at]
       rest = rest[rest.index(after: at)...]
-      if user.contains("@") { throw .invalidURL(reason: "an “@” in the user or the password must be written %40") }
+      if user.contains("@") { throw InvalidServerURL(reason: "an “@” in the user or the password must be written %40") }
       let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       if !parts[0].isEmpty { parameters.append(Parameter(name: "user", value: try Self.decode(parts[0], "user"))) }
       if parts.count > 1 {
@@ -71,7 +79,7 @@ package struct ServerURL: Hashable, Sendable {
     for pair in query.split(separator: "&") { try take(pair) }
   }
 
-  private mutating func takeHosts(_ text: Substring) throws(ServerError) {
+  private mutating func takeHosts(_ text: Substring) throws(InvalidServerURL) {
     guard !text.isEmpty else { return }
     var hosts: [String] = []
     var ports: [String] = []
@@ -79,11 +87,13 @@ package struct ServerURL: Hashable, Sendable {
       var name = host
       var port: Substring = ""
       if host.hasPrefix("[") {
-        guard let end = host.firstIndex(of: "]") else { throw .invalidURL(reason: "an address in brackets has no end") }
+        guard let end = host.firstIndex(of: "]") else {
+          throw InvalidServerURL(reason: "an address in brackets has no end")
+        }
         name = host[host.index(after: host.startIndex)..<end]
         let behind = host[host.index(after: end)...]
         guard behind.isEmpty || behind.hasPrefix(":") else {
-          throw .invalidURL(reason: "behind an address in brackets comes “:” and the port")
+          throw InvalidServerURL(reason: "behind an address in brackets comes “:” and the port")
         }
         port = behind.dropFirst()
       } else if let colon = host.firstIndex(of: ":") {
@@ -91,7 +101,7 @@ package struct ServerURL: Hashable, Sendable {
         port = host[host.index(after: colon)...]
       }
       guard port.isEmpty || (1...65_535).contains(Int(port) ?? 0) else {
-        throw .invalidURL(reason: "a port is a number from 1 to 65535")
+        throw InvalidServerURL(reason: "a port is a number from 1 to 65535")
       }
       hosts.append(try Self.decode(name, "host"))
       ports.append(String(port))
@@ -102,36 +112,36 @@ package struct ServerURL: Hashable, Sendable {
     }
   }
 
-  private mutating func take(_ pair: Substring) throws(ServerError) {
+  private mutating func take(_ pair: Substring) throws(InvalidServerURL) {
     let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = try Self.decode(parts[0], "name of a parameter")
-    guard parts.count == 2 else { throw .invalidURL(reason: "the parameter “\(name)” has no value") }
+    guard parts.count == 2 else { throw InvalidServerURL(reason: "the parameter “\(name)” has no value") }
     let value = try Self.decode(parts[1], "parameter “\(name)”")
     switch name {
     case "schema":
       guard !value.isEmpty, value.utf8.count <= 63 else {
-        throw .invalidURL(reason: "a schema's name has 1 to 63 bytes")
+        throw InvalidServerURL(reason: "a schema's name has 1 to 63 bytes")
       }
       schema = value
     case "prepared":
-      guard value == "yes" || value == "no" else { throw .invalidURL(reason: "prepared is yes or no") }
+      guard value == "yes" || value == "no" else { throw InvalidServerURL(reason: "prepared is yes or no") }
       prepares = value == "yes"
     case "wait":
       guard let seconds = Double(value), (0...86_400).contains(seconds) else {
-        throw .invalidURL(reason: "wait is a number of seconds")
+        throw InvalidServerURL(reason: "wait is a number of seconds")
       }
       patience = seconds
     default:
       // Where libpq cannot be loaded, connecting says so.
       guard Self.words.isEmpty || Self.words.contains(name) else {
-        throw .invalidURL(reason: "there is no parameter “\(name)”")
+        throw InvalidServerURL(reason: "there is no parameter “\(name)”")
       }
       parameters.removeAll { $0.name == name }
       parameters.append(Parameter(name: name, value: value))
     }
   }
 
-  private static func decode(_ text: Substring, _ what: String) throws(ServerError) -> String {
+  private static func decode(_ text: Substring, _ what: String) throws(InvalidServerURL) -> String {
     var bytes: [UInt8] = []
     var rest = text.utf8
     while let byte = rest.popFirst() {
@@ -140,12 +150,14 @@ package struct ServerURL: Hashable, Sendable {
         continue
       }
       guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16), value > 0
-      else { throw .invalidURL(reason: "in the \(what), “%” is not followed by two hexadecimal digits; a “%” is %25") }
+      else {
+        throw InvalidServerURL(reason: "in the \(what), “%” is not followed by two hexadecimal digits; a “%” is %25")
+      }
       rest = rest.dropFirst(2)
       bytes.append(value)
     }
     guard let decoded = String(validating: bytes, as: UTF8.self) else {
-      throw .invalidURL(reason: "the \(what) is no UTF-8")
+      throw InvalidServerURL(reason: "the \(what) is no UTF-8")
     }
     return decoded
   }

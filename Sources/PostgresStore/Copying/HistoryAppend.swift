@@ -65,19 +65,18 @@ package struct HistoryAppend {
   ///
   /// - Parameter progress: is told of commits done and in all; where it answers false, nothing is written.
   /// - Returns: Whether head is there now; false where it had moved meanwhile, and nothing was written.
-  /// - Throws: `ServerError`, `StorageError`. Where the connection was lost at the end, the server was asked whether it is all there.
+  /// - Throws: `StorageError`. Where the connection was lost at the end, the server was asked whether it is all there.
   package func run(
     on target: ServerStore, progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> Bool {
-    if let reason = target.readOnlyReason { throw ServerError.readOnly(reason: reason) }
+    try target.requireWritable()
     do {
       return try append(to: target, progress)
-    } catch let error as ServerError {
-      guard case .connectionLost = error else { throw error }
+    } catch let error as StorageError where error.isWorthWaiting {
       // What was under way has taken the lock of the row or never will: who has the lock now sees how it ended.
       guard let isThere = try? isDone(on: target) else {
-        throw ServerError.connectionLost(
-          server: target.url.description, reason: "whether the commits are there the next exchange finds out")
+        throw StorageError.lostConnection(
+          to: target.url, "whether the commits are there the next exchange finds out")
       }
       if isThere { return true }
       throw error
@@ -102,7 +101,7 @@ package struct HistoryAppend {
       guard state.head == from?.identity else { return false }
       let names = try from.map { try source.view(at: $0.number).trees() } ?? []
       guard Set(names) == Set(state.trees.keys) else {
-        throw ServerError.damaged(what: "the trees at its head are not those of the same commit in \(source.path)")
+        throw StorageError.damagedOnServer("the trees at its head are not those of the same commit in \(source.path)")
       }
       (upload.trees, upload.nextTree) = (state.trees, state.nextTree)
       try write(to: &upload, after: state.newest, without: try pruned(upload))
@@ -130,7 +129,7 @@ package struct HistoryAppend {
         "select c.origin, c.origin_number from {store} s join {commit} c on c.number = s.head where s.one"),
       tables.statement("select t.name, t.tree from {tree} t where t.died = \(Tables.never)"),
     ])
-    guard rows[0].count == 1 else { throw ServerError.damaged(what: "the row of the store is missing") }
+    guard rows[0].count == 1 else { throw StorageError.withoutStoreRow }
     var state = State(newest: rows[0].number(0, 0), nextTree: Int32(truncatingIfNeeded: rows[0].int(0, 1)))
     if rows[1].count == 1 { state.head = CommitIdentity(origin: rows[1].number(0, 0), number: rows[1].number(0, 1)) }
     for row in 0..<rows[2].count {
@@ -149,7 +148,7 @@ package struct HistoryAppend {
         """
         select c.number from {commit} c, {store} s
         where s.one and c.number = any ($1) and \(Tables.isKept("c.number", oldest: "s.oldest"))
-        """, [.ints(named.map { Int64(bitPattern: $0) })])
+        """, [.numbers(named)])
     ])[0]
     return named.subtracting((0..<there.count).map { there.number($0, 0) })
   }
@@ -185,7 +184,7 @@ package struct HistoryAppend {
     upload.waiting.append(
       upload.tables.statement(
         "update {store} set newest = $1, head = $2, next_tree = $3 where one",
-        [.int(Int64(bitPattern: number)), .int(Int64(bitPattern: headNumber)), .int32(upload.nextTree)]))
+        [.number(number), .number(headNumber), .int32(upload.nextTree)]))
   }
 
   /// What the server calls the commits of the source.
@@ -243,7 +242,7 @@ extension HistoryUpload {
         tables.statement(
           "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, $4, $5)",
           [
-            .int(Int64(bitPattern: number)), .int32(own), .int(counts.inserted), .int(counts.updated),
+            .number(number), .int32(own), .int(counts.inserted), .int(counts.updated),
             .int(counts.deleted),
           ]))
     }

@@ -7,39 +7,24 @@ package import StorageEngine
 package struct HistoryDownload {
   private let source: ServerStore
   private let target: any Engine
-  /// The record that an entry's key names, for entries that refer to one.
-  private let record: (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
 
   /// Commits of the server by their numbers in the file.
   private var numbers: [UInt64: UInt64] = [0: 0]
   private var last: PendingCommit?
 
-  /// - Parameters:
-  ///   - record: the tree and the key of the record whose identifier ends an entry's key.
-  ///   - progress: is told of commits done and in all; where it answers false, the copy ends with `cancelled`.
+  /// - Parameter progress: is told of commits done and in all; where it answers false, the copy ends with `cancelled`.
   @discardableResult
   package static func run(
-    from source: ServerStore, to target: any Engine,
-    record: @escaping (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?,
-    progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
+    from source: ServerStore, to target: any Engine, progress: (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> HistoryUpload.Report {
     try target.admitCommitsOfOthers()
-    var download = HistoryDownload(source: source, target: target, record: record)
+    var download = HistoryDownload(source: source, target: target)
     return try download.copy(progress)
   }
 
-  private init(
-    source: ServerStore, target: any Engine,
-    record: @escaping (_ tree: TreeName, _ key: [UInt8]) -> (tree: TreeName, key: [UInt8])?
-  ) {
-    self.source = source
-    self.target = target
-    self.record = record
-  }
-
   private mutating func copy(_ progress: (_ done: Int, _ total: Int) -> Bool) throws -> HistoryUpload.Report {
-    let head = try source.refresh()
-    let total = Int(try source.commitCount())
+    let head = try source.refreshed()
+    let total = Int(source.commitCount)
     let names = try source.nameChanges()
     var report = HistoryUpload.Report()
     var after: UInt64 = 0
@@ -88,37 +73,37 @@ package struct HistoryDownload {
 
   /// A tree of a commit, and the state of it that what is written is told against: nil where it is new.
   private struct TreePlan {
-    var tree: ServerTree
+    var tree: StoredTree
     var base: UInt64?
     var attributes: [UInt8]?
     var isRestored = false
   }
 
   private func write(_ commit: ServerCommit, from base: UInt64, _ transaction: any WriteTransaction) throws {
-    let old = ServerView(store: source, commit: commit, asOf: base)
-    let new = ServerView(store: source, commit: commit, asOf: commit.number)
+    let old = ServerView(source, commit, asOf: base)
+    let new = ServerView(source, commit, asOf: commit.number)
     let names = (old: base == 0 ? [] : try old.trees(), new: try new.trees())
     var plans: [TreePlan] = []
     var dropped = Set(names.old).subtracting(names.new)
     for name in names.new {
-      guard let after = try new.tree(name) else { continue }
-      let before = base == 0 ? nil : try old.tree(name)
-      let isSame = before.map { $0.identifier == after.identifier } ?? false
+      guard let after = try new.stored(name) else { continue }
+      let before = base == 0 ? nil : try old.stored(name)
+      let isSame = before.map { $0.row.tree == after.row.tree } ?? false
       if before != nil, !isSame { dropped.insert(name) }
-      plans.append(TreePlan(tree: after, base: isSame ? base : nil, attributes: isSame ? before?.attributes : nil))
+      plans.append(TreePlan(tree: after, base: isSame ? base : nil, attributes: isSame ? before?.row.attributes : nil))
     }
     try restore(commit, &plans, transaction)
-    let restored = Set(plans.filter(\.isRestored).map(\.tree.name))
+    let restored = Set(plans.filter(\.isRestored).map(\.tree.row.name))
     for name in dropped.sorted() where !restored.contains(name) { try transaction.dropTree(name) }
     for plan in plans {
       if plan.base == nil {
-        try transaction.createTree(plan.tree.name, kind: plan.tree.kind, attributes: plan.tree.attributes)
-      } else if plan.attributes != plan.tree.attributes {
-        try transaction.setAttributes(plan.tree.attributes, of: plan.tree.name)
+        try transaction.createTree(plan.tree.row.name, kind: plan.tree.row.kind, attributes: plan.tree.row.attributes)
+      } else if plan.attributes != plan.tree.row.attributes {
+        try transaction.setAttributes(plan.tree.row.attributes, of: plan.tree.row.name)
       }
     }
     for kind in [TreeKind.records, .entries] {
-      for plan in plans where plan.tree.kind == kind {
+      for plan in plans where plan.tree.row.kind == kind {
         try forEachDifference(plan.tree, from: plan.base) { key, entry in
           try write(key, entry, in: plan.tree, commit.number, transaction)
         }
@@ -130,17 +115,17 @@ package struct HistoryDownload {
   /// made on. What differs from that state is written on top.
   private func restore(_ commit: ServerCommit, _ plans: inout [TreePlan], _ transaction: any WriteTransaction) throws {
     guard let number = commit.restores, let kept = numbers[number] else { return }
-    let state = ServerView(store: source, commit: commit, asOf: number)
+    let state = ServerView(source, commit, asOf: number)
     var unchanged: Int?
     for place in plans.indices {
       let tree = plans[place].tree
-      guard let there = try state.tree(tree.name), there.identifier == tree.identifier else { continue }
+      guard let there = try state.stored(tree.row.name), there.row.tree == tree.row.tree else { continue }
       let toState = try differences(tree, from: number)
       let toBase = try plans[place].base.map { try differences(tree, from: $0) } ?? .max
       if toBase > 0, toState <= toBase {
         plans[place].isRestored = true
         plans[place].base = number
-        plans[place].attributes = there.attributes
+        plans[place].attributes = there.row.attributes
       } else if toBase == 0, toState == 0 {
         unchanged = place
       }
@@ -148,28 +133,26 @@ package struct HistoryDownload {
     // The commit says what it restored, also where nothing differed.
     if !plans.contains(where: \.isRestored), let unchanged {
       plans[unchanged].isRestored = true
-      plans[unchanged].attributes = try state.tree(plans[unchanged].tree.name)?.attributes
+      plans[unchanged].attributes = try state.stored(plans[unchanged].tree.row.name)?.row.attributes
     }
-    let names = plans.filter(\.isRestored).map(\.tree.name)
+    let names = plans.filter(\.isRestored).map(\.tree.row.name)
     if !names.isEmpty { try transaction.restore(names.sorted(), from: target.view(at: kept)) }
   }
 
   /// How many entries of a tree differ from another state of it, counted up to 10,000.
-  private func differences(_ tree: ServerTree, from state: UInt64) throws -> Int {
-    var cursor = ServerDifferenceCursor(store: source, tree: tree.row, from: state, to: tree.asOf, page: 2_000)
-    var count = 0
-    while count < 10_000, try cursor.next() != nil { count += 1 }
+  private func differences(_ tree: StoredTree, from state: UInt64) throws -> Int {
+    var (count, next) = (0, [] as [UInt8]?)
+    while count < 10_000, let key = next {
+      let page = try tree.differences(from: state, key: key)
+      (count, next) = (count + page.differences.count, page.next)
+    }
     return count
   }
 
   private func forEachDifference(
-    _ tree: ServerTree, from base: UInt64?, _ body: ([UInt8], ServerEntry?) throws -> Void
+    _ tree: StoredTree, from base: UInt64?, _ body: ([UInt8], ServerEntry?) throws -> Void
   ) throws {
-    if let base {
-      var cursor = ServerDifferenceCursor(store: source, tree: tree.row, from: base, to: tree.asOf, page: 2_000)
-      while let next = try cursor.next() { try body(next.key, next.new) }
-      return
-    }
+    if let base { return try tree.forEachDifference(from: base) { try body($0.key, $0.new) } }
     var range = KeyRange()
     while true {
       let page = try tree.page(range, limit: 2_000)
@@ -180,51 +163,47 @@ package struct HistoryDownload {
   }
 
   private func write(
-    _ key: [UInt8], _ entry: ServerEntry?, in tree: ServerTree, _ commit: UInt64, _ transaction: any WriteTransaction
+    _ key: [UInt8], _ entry: ServerEntry?, in tree: StoredTree, _ commit: UInt64, _ transaction: any WriteTransaction
   ) throws {
     guard let entry else {
-      if tree.kind == .records {
-        try transaction.delete(key, in: tree.name)
+      if tree.row.kind == .records {
+        try transaction.delete(key, in: tree.row.name)
       } else {
-        try transaction.remove(key, in: tree.name)
+        try transaction.remove(key, in: tree.row.name)
       }
       return
     }
     switch entry.payload {
-    case .bytes(let bytes) where tree.kind == .records:
+    case .bytes(let bytes) where tree.row.kind == .records:
       // What an older commit wrote lies in the file, and its versions go on there.
       if entry.written != commit, let number = numbers[entry.written],
-        try transaction.adopt(key, in: tree.name, from: target.view(at: number))
+        try transaction.adopt(key, in: tree.row.name, from: target.view(at: number))
       {
         return
       }
-      try transaction.put(key, bytes, in: tree.name)
-    case .bytes(let bytes): try transaction.insert(key, .bytes(Bytes(bytes)), in: tree.name)
-    case .none: try transaction.insert(key, in: tree.name)
+      try transaction.put(key, bytes, in: tree.row.name)
+    case .bytes(let bytes): try transaction.insert(key, .bytes(Bytes(bytes)), in: tree.row.name)
+    case .none: try transaction.insert(key, in: tree.row.name)
     case .record:
-      guard let place = record(tree.name, key),
+      guard let place = source.record(tree.row.name, key),
         let reference = try transaction.currentReference(of: place.key, in: place.tree)
-      else { throw ServerError.damaged(what: "an entry of \(tree.name) refers to no record") }
-      try transaction.insert(key, .record(reference), in: tree.name)
+      else { throw StorageError.damagedOnServer("an entry of \(tree.row.name) refers to no record") }
+      try transaction.insert(key, .record(reference), in: tree.row.name)
     }
   }
 }
 
 extension ServerStore {
-  /// Commits after a number, oldest first, those that keep book among them.
-  func commits(after number: UInt64, upTo newest: UInt64, limit: Int) throws(ServerError) -> [ServerCommit] {
-    let rows = try pool.read([
-      tables.statement(
-        "select \(ServerCommit.columns) from {commit} c where c.number > $1 and c.number <= $2 order by c.number limit $3",
-        [.int(Int64(bitPattern: number)), .int(Int64(bitPattern: newest)), .int(Int64(limit))])
-    ])
-    return (0..<rows[0].count).map { ServerCommit(rows[0], $0) }
-  }
-
   /// Names set, moved and taken away, by the commit that did it.
-  func nameChanges() throws(ServerError) -> [UInt64: [NameChange]] {
-    let rows = try pool.read([tables.statement("select n.name, n.born, n.died, n.number from {name} n order by n.born")]
-    )[0]
+  func nameChanges() throws(StorageError) -> [UInt64: [NameChange]] {
+    NameChange.byCommit(
+      try pool.read([tables.statement("select n.name, n.born, n.died, n.number from {name} n order by n.born")])[0])
+  }
+}
+
+extension NameChange {
+  /// Of rows of names: what each is, from which commit on, up to which, and which one it names.
+  static func byCommit(_ rows: Rows) -> [UInt64: [NameChange]] {
     var changes: [UInt64: [NameChange]] = [:]
     var born: Set<[String]> = []
     for row in 0..<rows.count {

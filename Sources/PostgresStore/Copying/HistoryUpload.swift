@@ -34,7 +34,7 @@ package struct HistoryUpload {
     from source: any Engine, to target: ServerStore,
     progress: @escaping (_ done: Int, _ total: Int) -> Bool = { _, _ in true }
   ) throws -> Report {
-    if let reason = target.readOnlyReason { throw ServerError.readOnly(reason: reason) }
+    try target.requireWritable()
     let upload = HistoryUpload(
       source: source, target: target, connection: try target.pool.open(), progress: progress)
     let report = try upload.inTransaction { upload in try upload.copy() }
@@ -52,7 +52,7 @@ package struct HistoryUpload {
       let result = try body(&upload)
       try upload.send()
       try connection.exchange([Statement("commit")])
-      try target.refresh()
+      try target.refreshed()
       return result
     } catch {
       if !connection.isLost { _ = try? connection.exchange([Statement("rollback")]) }
@@ -76,7 +76,8 @@ package struct HistoryUpload {
       tables.statement("update {store} set newest = newest where one and newest = 0 and next_tree = 1")
     ])
     guard began[0].changed == 1 else {
-      throw ServerError.readOnly(reason: "schema “\(target.url.schema)” has commits already; a copy needs an empty one")
+      throw StorageError.readOnly(
+        reason: "schema “\(target.url.schema)” has commits already; a copy needs an empty one")
     }
     let head = source.head
     var commits: [(record: CommitRecord, pedigree: Pedigree?)] = []
@@ -109,7 +110,7 @@ package struct HistoryUpload {
       tables.statement(
         "update {store} set newest = $1, head = $2, oldest = $3, next_tree = $4 where one",
         [
-          .int(Int64(bitPattern: newest)), .int(Int64(bitPattern: head.commit.number)),
+          .number(newest), .number(head.commit.number),
           .int(first > 1 ? Int64(bitPattern: first) : 0), .int32(nextTree),
         ]))
     return Report(commits: commits.count, head: head.commit.number)
@@ -133,7 +134,7 @@ package struct HistoryUpload {
   }
 
   mutating func insert(_ commit: ServerCommit) throws {
-    let number = SQLValue.int(Int64(bitPattern: commit.number))
+    let number = SQLValue.number(commit.number)
     waiting.append(tables.statement("copyNumber", "update {store} set newest = $1 where one", [number]))
     waiting.append(
       tables.statement(
@@ -143,12 +144,12 @@ package struct HistoryUpload {
           bytes, pedigree) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
         """,
         [
-          number, .int(Int64(bitPattern: commit.origin)), .int(Int64(bitPattern: commit.originNumber)),
-          .ints(commit.parents.map { Int64(bitPattern: $0) }), .int(commit.date),
+          number, .number(commit.origin), .number(commit.originNumber),
+          .numbers(commit.parents), .int(commit.date),
           .text(try Flush.text(commit.action, "action")), .text(try Flush.text(commit.program, "program")),
           .text(try Flush.text(commit.author, "author")), .int32(Int32(bitPattern: commit.flags.rawValue)),
-          .int(Int64(bitPattern: commit.undoes ?? 0)), .int(Int64(bitPattern: commit.restores ?? 0)),
-          .int(Int64(bitPattern: commit.bytes)), .text(commit.pedigree?.text ?? ""),
+          .number(commit.undoes ?? 0), .number(commit.restores ?? 0),
+          .number(commit.bytes), .text(commit.pedigree?.text ?? ""),
         ]))
     try sendIfMuch()
   }
@@ -156,7 +157,7 @@ package struct HistoryUpload {
   private mutating func write(_ names: [NameChange]) throws {
     var draft = CommitDraft()
     for name in names {
-      guard !name.name.utf8.contains(0) else { throw ServerError.invalidText(what: "name of a commit") }
+      guard !name.name.utf8.contains(0) else { throw StorageError.invalidText("name of a commit") }
       draft.info.names.updateValue(name.commit, forKey: name.name)
       applied[name.name] = name.commit
     }
@@ -174,7 +175,7 @@ package struct HistoryUpload {
     var dropped = Set(names.old).subtracting(names.new)
     for name in names.new {
       guard let after = try new.tree(name) else { continue }
-      guard after.order == .bytes else { throw ServerError.unordered(name: name.description) }
+      guard after.order == .bytes else { throw StorageError.unordered(name) }
       if let before = try old?.tree(name) {
         if before.kind == after.kind, before.identifier == after.identifier {
           if before.attributes != after.attributes, let number = trees[name] {
@@ -192,7 +193,7 @@ package struct HistoryUpload {
     }
     for tree in fresh {
       guard tree.name.bytes.count <= ServerLimits.key else {
-        throw ServerError.keyTooLong(count: tree.name.bytes.count, limit: ServerLimits.key)
+        throw StorageError.keyTooLong(tree.name.bytes.count)
       }
       trees[tree.name] = nextTree
       draft.treeChanges.append(.create(nextTree, tree.name, tree.kind, attributes: tree.attributes.array))
@@ -224,8 +225,8 @@ package struct HistoryUpload {
     try sendIfMuch()
   }
 
-  private func check(_ key: [UInt8]) throws(ServerError) {
-    guard key.count <= ServerLimits.key else { throw .keyTooLong(count: key.count, limit: ServerLimits.key) }
+  private func check(_ key: [UInt8]) throws(StorageError) {
+    guard key.count <= ServerLimits.key else { throw .keyTooLong(key.count) }
   }
 
   private func write(_ payload: Payload, in tree: Tree) throws -> KeyWrite {
@@ -238,7 +239,7 @@ package struct HistoryUpload {
       guard tree.kind == .records else { return KeyWrite(payload: .record(writtenBy: writer)) }
       let value = try tree.value(of: reference)
       guard value.count <= ServerLimits.value else {
-        throw ServerError.valueTooLong(count: value.count, limit: ServerLimits.value)
+        throw StorageError.valueTooLong(value.count)
       }
       return KeyWrite(payload: .bytes(value.array), written: writer)
     case .served(let record): return KeyWrite(payload: .record(writtenBy: record.commit))
@@ -276,16 +277,16 @@ package struct HistoryUpload {
     waiting.append(
       tables.statement(
         "insert into {change} (number, tree, inserted, updated, deleted) values ($1, $2, $3, 0, 0)",
-        [.int(Int64(bitPattern: number)), .int32(target), .int(Int64(bitPattern: try tree.count))]))
+        [.number(number), .int32(target), .number(try tree.count)]))
   }
 
   // MARK: Sending
 
-  private mutating func sendIfMuch() throws(ServerError) {
+  private mutating func sendIfMuch() throws(StorageError) {
     if waiting.count >= 400 || waitingBytes >= 4 << 20 { try send() }
   }
 
-  private mutating func send() throws(ServerError) {
+  private mutating func send() throws(StorageError) {
     guard !waiting.isEmpty else { return }
     try connection.exchange(waiting)
     waiting = []

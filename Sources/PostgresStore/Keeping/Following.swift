@@ -1,5 +1,6 @@
 import Dispatch
 import Locks
+import StorageEngine
 
 /// Calls back after each commit of any process until it is let go, and where what somebody is busy with has changed; several may be told as
 /// one.
@@ -14,7 +15,7 @@ package final class ServerFollowing: Sendable {
     let thread = DispatchQueue(label: "strata.following")
     let pool = store.pool
     let tables = store.tables
-    let known = store.head.asOf
+    let known = store.newest.asOf
     let absence = store.absence
     thread.async { Self.work(pool, tables, known, absence, isOver, change) }
   }
@@ -83,10 +84,10 @@ package final class ServerFollowing: Sendable {
     case none
   }
 
-  private static func listening(_ pool: ConnectionPool, _ tables: Tables) throws(ServerError) -> Connection {
+  private static func listening(_ pool: ConnectionPool, _ tables: Tables) throws(StorageError) -> Connection {
     let connection = try pool.connect()
     // A pooler that hands connections on after each transaction passes nothing on: then it is asking alone.
-    do throws(ServerError) {
+    do throws(StorageError) {
       try connection.exchange([Statement("listen \(tables.channel)")])
     } catch {
       if connection.isLost { throw error }
@@ -102,9 +103,4 @@ final class Absence: Sendable {
   var isAway: Bool { count.load(ordering: .acquiring) > 0 }
   func begin() { count.add(1, ordering: .acquiringAndReleasing) }
   func end() { count.subtract(1, ordering: .acquiringAndReleasing) }
-}
-
-extension ServerStore {
-  /// Calls `change` from another thread after each commit, of any process, until the answer is let go.
-  package func follow(_ change: @escaping @Sendable () -> Void) -> ServerFollowing { ServerFollowing(self, change) }
 }

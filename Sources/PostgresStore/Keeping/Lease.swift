@@ -1,5 +1,6 @@
 import Dispatch
 import Locks
+package import StorageEngine
 
 /// Long work that one program does for all: warm-up, building an index. The others see that it is being done, by whom, and how far it is.
 ///
@@ -52,14 +53,14 @@ package final class Lease: Sendable {
   }
 
   /// Says how far the work is; others read it with the next heartbeat, or at once where `isDueNow`.
-  package func tell(_ progress: [UInt8], isDueNow: Bool = false) throws(ServerError) {
+  package func tell(_ progress: [UInt8], isDueNow: Bool = false) throws(StorageError) {
     state.withLock { $0.progress = progress }
     if isDueNow { try beat() }
   }
 
   /// Says that the holder is there; false where somebody else holds the lease by now.
   @discardableResult
-  package func beat() throws(ServerError) -> Bool {
+  package func beat() throws(StorageError) -> Bool {
     let progress = state.withLock { $0.progress }
     let rows = try store.pool.read([
       store.tables.statement(
@@ -77,7 +78,7 @@ package final class Lease: Sendable {
   package var isLost: Bool { state.withLock { $0.isLost } }
 
   /// Gives the lease back.
-  package func release() throws(ServerError) {
+  package func release() throws(StorageError) {
     timer.cancel()
     _ = try store.pool.read([
       store.tables.statement(
@@ -89,8 +90,8 @@ package final class Lease: Sendable {
 
 extension ServerStore {
   /// Takes a lease; nil where another program holds it. One round trip.
-  package func lease(_ what: String) throws(ServerError) -> Lease? {
-    if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }
+  package func take(_ what: String) throws(StorageError) -> Lease? {
+    try requireWritable()
     let claim = Lease.Claim(what: what, holder: CommitToken.random().bytes)
     // It may run twice, and then finds itself the holder.
     let rows = try pool.read([
@@ -107,7 +108,7 @@ extension ServerStore {
   }
 
   /// The leases that are held, by anybody whose heart beats.
-  package func leases() throws(ServerError) -> [Lease.Holder] {
+  package func leases() throws(StorageError) -> [Lease.Holder] {
     let rows = try pool.read([
       tables.statement(
         """

@@ -1,4 +1,4 @@
-import StorageEngine
+package import StorageEngine
 
 extension ServerStore {
   /// What pruning took away.
@@ -14,19 +14,19 @@ extension ServerStore {
   /// `prunedCommit`, never an incomplete answer, for every read looks at the bound after it has read; a flush of an older view is a
   /// conflict; and a commit before the bound can be named only while it has a name. So what is deleted afterwards, in transactions that
   /// no writer waits for, is what nobody can ask for. What an interrupted pruning has left, the next one takes.
-  package func prune(before oldest: UInt64) throws(ServerError) -> Pruned {
-    if let readOnlyReason { throw .readOnly(reason: readOnlyReason) }
-    let moved = try pool.with { connection throws(ServerError) in
+  package func prune(before oldest: UInt64) throws(StorageError) -> Pruned {
+    try requireWritable()
+    let moved = try pool.with { connection throws(StorageError) in
       try connection.exchange([
         tables.statement(
           "update {store} set oldest = greatest(oldest, $1) where one and head >= $1 returning oldest",
-          [.int(Int64(bitPattern: oldest))])
+          [.number(oldest)])
       ])[0]
     }
     guard moved.count == 1 else { return Pruned() }
     let bound = SQLValue.int(moved.int(0, 0))
     var pruned = Pruned()
-    try pool.with { connection throws(ServerError) in
+    try pool.with { connection throws(StorageError) in
       pruned.entries = try inSteps(
         """
         delete from {history} h using (
@@ -62,7 +62,7 @@ extension ServerStore {
   /// Deletes until nothing is left to be deleted; how many rows there were.
   private func inSteps(
     _ text: String, _ parameters: [SQLValue], _ connection: Connection
-  ) throws(ServerError) -> Int {
+  ) throws(StorageError) -> Int {
     var count = 0
     while true {
       let changed = try connection.exchange([tables.statement(text, parameters)])[0].changed
@@ -75,9 +75,9 @@ extension ServerStore {
   ///
   /// A commit that is made meanwhile refers to none of them: its flush, or its push, looks at the bound. Another pruning waits for the
   /// row of a lease that nobody ever sees.
-  private func removeCommits(before bound: SQLValue, _ connection: Connection) throws(ServerError) -> Int {
+  private func removeCommits(before bound: SQLValue, _ connection: Connection) throws(StorageError) -> Int {
     let goes = "not \(Tables.isKept("c.number", oldest: "$1"))"
-    do throws(ServerError) {
+    do throws(StorageError) {
       let rows = try connection.exchange([
         Statement("begin"),
         tables.statement(
@@ -109,7 +109,7 @@ extension ServerStore {
           tables.statement(
             "tell", "update {commit} set parents = $2, pedigree = $3 where number = $1",
             [
-              .int(Int64(bitPattern: commit.number)), .ints(told.parents.map { Int64(bitPattern: $0) }),
+              .number(commit.number), .numbers(told.parents),
               .text(told.pedigree.text),
             ]))
       }
@@ -175,7 +175,7 @@ private struct Skeleton {
 extension ServerStore {
   /// What is wrong with the commits that have a name, a sentence each: that they can be read is what a name promises. An entry that is there
   /// now, or was later, and came before such a commit has a state as of it. Costs a look at every entry for each name.
-  package func faultsOfNames() throws(ServerError) -> [String] {
+  package func faultsOfNames() throws(StorageError) -> [String] {
     let rows = try pool.read([
       tables.statement(
         """

@@ -1,3 +1,5 @@
+package import StorageEngine
+
 /// A view of the database for people with `psql` and for reporting tools: one for each datastore, as of the newest commit. Nothing of ours
 /// reads it.
 package struct ReportingView: Hashable, Sendable {
@@ -82,7 +84,7 @@ extension ServerStore {
   ///
   /// - Returns: a sentence for each view that could not be kept, and why.
   @discardableResult
-  package func setReportingViews(_ views: [ReportingView]) throws(ServerError) -> [String] {
+  package func setReportingViews(_ views: [ReportingView]) throws(StorageError) -> [String] {
     let (mayMake, found) = try presentViews()
     guard mayMake else { return [] }
     var present: [String: PresentView] = [:]
@@ -92,12 +94,11 @@ extension ServerStore {
     }
     var failures: [String] = []
     func change(_ name: String, _ what: String, _ statements: [Statement], again: [Statement] = []) {
-      do throws(ServerError) {
+      do throws(StorageError) {
         try pool.inTransaction([tables.lockTimeout(seconds: 2)] + statements)
-      } catch .refused(let refusal) where refusal.state == "42P16" && !again.isEmpty {
-        // Of another shape than before.
-        change(name, what, again)
       } catch {
+        // Of another shape than before.
+        if !again.isEmpty, "\(error)".contains("(42P16)") { return change(name, what, again) }
         failures.append("the view “\(name)” for people with psql was not \(what): \(error)")
       }
     }
@@ -122,7 +123,7 @@ extension ServerStore {
   }
 
   /// Whether the role may make views, and those that are there.
-  private func presentViews() throws(ServerError) -> (mayMake: Bool, views: [PresentView]) {
+  private func presentViews() throws(StorageError) -> (mayMake: Bool, views: [PresentView]) {
     let rows = try pool.read([
       Statement(
         """

@@ -39,7 +39,7 @@ struct ReadAhead: Sendable {
   ///
   /// - Parameter newest: the newest state that is known. Of another one the head comes along with keys: `news` tells it.
   func statement(_ tables: Tables, known newest: UInt64) -> Statement {
-    let newest = SQLValue.int(Int64(bitPattern: newest))
+    let newest = SQLValue.number(newest)
     switch question {
     case .keys(let places) where places.count == 1:
       return tables.statement(
@@ -65,7 +65,7 @@ struct ReadAhead: Sendable {
       var (columns, join) = (ServerEntry.columns("e"), "")
       if let records {
         columns = KeyWithRecord.columns("e", "r")
-        join = "left join {current} r on r.tree = $5 and r.key = \(ServerTree.endOfKey("e"))"
+        join = "left join {current} r on r.tree = $5 and r.key = \(StoredTree.endOfKey("e"))"
         parameters.append(.int32(records))
       }
       // The order of the answer is seen to here: the server would sort what its index has sorted.
@@ -166,7 +166,7 @@ final class AskedState: AskedServer {
     return false
   }
 
-  func take() throws(ServerError) -> [Rows]? { try exchange.take() }
+  func take() throws(StorageError) -> [Rows]? { try exchange.take() }
 }
 
 /// The question for the newest state, which tells what is read of it by the way.
@@ -178,7 +178,7 @@ struct NewestQuestion: Sendable {
   let catalog: ServerCatalog
 
   func statements(_ tables: Tables) -> [Statement] {
-    let known = SQLValue.int(Int64(bitPattern: newest))
+    let known = SQLValue.number(newest)
     let news = tables.statement("news", "select \(News.columns) from {store} s where s.one", [known])
     // After the news: it may tell of more trees than belong to them, never of fewer.
     guard let ahead else { return [news, catalog.missing(tables)] }
@@ -190,14 +190,16 @@ struct NewestQuestion: Sendable {
 extension ServerStore {
   /// Asks for the newest state, and along with it for what will be read of it: one round trip. No answer comes where somebody committed
   /// between the two.
-  func refresh(foreseeing foresight: Foresight) throws(ServerError) -> (view: ServerView, answer: ReadAhead.Answer?) {
+  func refreshed(
+    foreseeing foresight: Foresight
+  ) throws(StorageError) -> (view: ServerView, answer: ReadAhead.Answer?) {
     var foresight = foresight
     if case .asked(let asked as AskedState) = foresight {
-      if let rows = try asked.take() { return try take(rows, of: asked.question) }
+      if let rows = try asked.take() { return try read(rows, of: asked.question) }
       foresight = asked.foresight
     }
     let question = question(ReadAhead(foresight, knownCatalog))
-    return try take(pool.read(question.statements(tables)), of: question)
+    return try read(pool.read(question.statements(tables)), of: question)
   }
 
   /// Asks for the same without waiting; nil where nothing can be asked at once.
@@ -207,18 +209,26 @@ extension ServerStore {
     return pool.ask(question.statements(tables)).map { AskedState($0, question, foresight, isSlow: isSlow) }
   }
 
-  func take(
+  private func read(
     _ rows: [Rows], of question: NewestQuestion
-  ) throws(ServerError) -> (view: ServerView, answer: ReadAhead.Answer?) {
-    guard rows[0].count > 0 else { throw .damaged(what: "the row of the store is missing") }
+  ) throws(StorageError) -> (view: ServerView, answer: ReadAhead.Answer?) {
+    let view = try take(rows, of: question)
+    guard let ahead = question.ahead, let answer = ahead.answer(rows[rows.count - 1], asOf: view.asOf) else {
+      return (view, nil)
+    }
+    return (ServerView(self, view.commit, asOf: view.asOf, foreseen: answer), answer)
+  }
+
+  /// The newest state, of the answer to a question for it.
+  func take(_ rows: [Rows], of question: NewestQuestion) throws(StorageError) -> ServerView {
+    guard rows[0].count > 0 else { throw .withoutStoreRow }
     let news = News(rows[0])
     let head = news.newest == question.newest ? question.head : news.head
-    guard let ahead = question.ahead else {
+    if question.ahead == nil {
       take(head: head, newest: news.newest, trees: rows[1], since: question.catalog.upTo)
-      return (self.head, nil)
+    } else {
+      take(head: head, newest: news.newest, treesChangedAt: news.trees)
     }
-    take(head: head, newest: news.newest, treesChangedAt: news.trees)
-    let view = self.head
-    return (view, ahead.answer(rows[rows.count - 1], asOf: view.asOf))
+    return newest
   }
 }

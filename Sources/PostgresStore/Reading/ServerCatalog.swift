@@ -28,7 +28,7 @@ struct ServerCatalog: Sendable {
       select \(Self.columns) from {store} s
         join {tree} t on t.born > $1 or (t.died > $1 and t.died < \(Tables.never)) or $1 = 0
       where s.one and s.trees > $1
-      """, [.int(Int64(bitPattern: upTo))])
+      """, [.number(upTo)])
   }
 
   /// Takes what `missing` answered, which told of everything up to a commit.

@@ -70,35 +70,13 @@ extension ServerCommit {
   }
 }
 
-/// What the caller says about a commit.
-package struct ServerCommitInfo: Sendable {
-  /// Nanoseconds since 1970; nil: now. Never earlier than the parents' in the end.
-  package var date: Int64?
-  package var action: String
-  package var program: String?
-  package var author: String?
-  package var flags: CommitFlags
-  package var undoes: UInt64?
-  /// The commit whose state this one brings back.
-  package var restores: UInt64?
-  /// Names to set, move, or (with nil) remove; 0 stands for this commit.
-  package var names: [String: UInt64?]
-
-  /// Other commits that it names, which must be kept for that.
-  var namedCommits: [UInt64] { (names.values.map(\.self) + [undoes, restores]).compactMap(\.self).filter { $0 > 0 } }
-
-  package init(
-    date: Int64? = nil, action: String = "", program: String? = nil, author: String? = nil, flags: CommitFlags = [],
-    undoes: UInt64? = nil, restores: UInt64? = nil, names: [String: UInt64?] = [:]
-  ) {
-    self.date = date
-    self.action = action
-    self.program = program
-    self.author = author
-    self.flags = flags
-    self.undoes = undoes
-    self.restores = restores
-    self.names = names
+extension CommitRecord {
+  /// Without its counts and names, which lie in tables of their own.
+  init(_ commit: ServerCommit) {
+    self.init(
+      number: commit.number, identity: commit.identity, parents: commit.parents, date: commit.date,
+      program: commit.program, author: commit.author, action: commit.action, flags: commit.flags,
+      undoes: commit.undoes, restores: commit.restores, names: [], counts: [], bytes: commit.bytes)
   }
 }
 

@@ -1,301 +1,333 @@
+import Locks
 package import StorageEngine
 
-/// What an entry holds beside its key.
-package enum ServerPayload: Hashable, Sendable {
-  case none
-  case bytes([UInt8])
-  /// The record whose identifier ends the key, as this commit wrote it.
-  case record(writtenBy: UInt64)
-}
-
-/// One entry of a tree.
-package struct ServerEntry: Hashable, Sendable {
-  package var key: [UInt8]
-  package var payload: ServerPayload
-  /// The commit at which it came to be so.
-  package var born: UInt64
-  /// The commit that wrote the value: an older one where a restore brought it back.
-  package var written: UInt64
-}
-
-extension ServerEntry {
-  /// The columns of an entry alias, from its kind on.
-  static func columns(_ alias: String) -> String {
-    "\(alias).key, \(alias).kind, \(payload(alias)), \(alias).born, \(alias).written"
-  }
-
-  /// What an entry alias holds, wherever that lies.
-  static func payload(_ alias: String) -> String {
-    "case when \(alias).value is null then \(alias).payload else (select v.bytes from {value} v where v.number = \(alias).value) end"
-  }
-
-  static let columnCount = 5
-
-  /// Nil where the columns are null.
-  init?(_ rows: Rows, _ row: Int, at column: Int = 0, key: [UInt8]? = nil) {
-    guard !rows.isNull(row, column + 1) else { return nil }
-    self.key = key ?? rows.bytes(row, column) ?? []
-    born = rows.number(row, column + 3)
-    written = rows.number(row, column + 4)
-    switch rows.int(row, column + 1) {
-    case 0: payload = .none
-    case 2: payload = .record(writtenBy: written)
-    default: payload = .bytes(rows.bytes(row, column + 2) ?? [])
-    }
-  }
-}
-
-/// A key of an index with the record that its end names, and no more of either than is looked at.
-struct KeyWithRecord: Sendable {
-  var key: [UInt8]
-  /// Nil where there is none.
-  var record: (value: Bytes, written: UInt64)?
-
-  static func columns(_ entry: String, _ record: String) -> String {
-    "\(entry).key, \(record).written, \(ServerEntry.payload(record))"
-  }
-
-  init(key: [UInt8], record: (value: Bytes, written: UInt64)?) { (self.key, self.record) = (key, record) }
-
-  /// Nil where the columns are null.
-  init?(_ rows: Rows, _ row: Int, at column: Int) {
-    guard let key = rows.bytes(row, column) else { return nil }
-    self.key = key
-    if let value = rows.bytes(row, column + 2) { record = (Bytes(value), rows.number(row, column + 1)) }
-  }
-}
-
-/// A range of keys, from the lower bound on, up to the upper one and without it.
-package struct KeyRange: Hashable, Sendable {
-  package var lower: [UInt8]
-  /// Nil: to the end.
-  package var upper: [UInt8]?
-
-  package init(from lower: [UInt8] = [], to upper: [UInt8]? = nil) {
-    self.lower = lower
-    self.upper = upper
-  }
-
-  /// The one key.
-  package static func only(_ key: [UInt8]) -> KeyRange { KeyRange(from: key, to: key + [0]) }
-
-  package func contains(_ key: [UInt8]) -> Bool {
-    !key.precedes(lower) && (upper.map { key.precedes($0) } ?? true)
-  }
-
-  /// No key of a store is as great.
-  static let beyond = [UInt8](repeating: 0xFF, count: ServerLimits.key + 1)
-
-  var parameters: [SQLValue] { [.bytes(lower), .bytes(upper ?? Self.beyond)] }
-}
-
-/// A tree as of one commit: byte keys in their order. Immutable and safe from any thread; each call is one round trip.
-package struct ServerTree: Sendable {
-  package let store: ServerStore
-  let row: ServerCatalog.Row
-  package let asOf: UInt64
-
-  init(store: ServerStore, row: ServerCatalog.Row, asOf: UInt64) {
-    self.store = store
-    self.row = row
-    self.asOf = asOf
-  }
-
-  package var name: TreeName { row.name }
-  package var kind: TreeKind { row.kind }
-  package var attributes: [UInt8] { row.attributes }
+/// A tree on a server: as of a commit, or as a transaction had it at one moment, which is what its view has and what was written over that.
+/// What it shows never changes. Safe from any thread.
+package final class ServerTree: ServedTree {
+  package let name: TreeName
   /// The lasting number of the tree.
-  package var identifier: Int32 { row.tree }
+  package let number: Int32
+  package let kind: TreeKind
+  package let attributes: [UInt8]
+  let store: ServerStore
+  /// What the view has; nil where the transaction has made the tree.
+  let stored: StoredTree?
+  private let draft: Draft?
+  /// What the server said along with the view.
+  private let foreseen: ReadAhead.Answer?
+  /// Another tree of the same moment.
+  private let sibling: @Sendable (TreeName) throws(StorageError) -> ServerTree?
+  private let known = Mutex(Known())
 
-  private var number: SQLValue { .int32(row.tree) }
-  private var commit: SQLValue { .int(Int64(bitPattern: asOf)) }
+  /// What a transaction wrote, and where what it reads of its view is remembered.
+  struct Draft: Sendable {
+    var writes: SortedWrites
+    var reads: RememberedReads
+  }
 
-  // MARK: Entries
+  /// What was counted once.
+  private struct Known {
+    var count: UInt64?
+    /// Bounds by the number of entries before them: who asks for ranks goes there next.
+    var bounds: [UInt64: [UInt8]] = [:]
+    /// The least and the greatest bound that was counted to.
+    var span: (lower: [UInt8], upper: [UInt8])?
+  }
+
+  /// As a view has it.
+  init(
+    _ stored: StoredTree, foreseen: ReadAhead.Answer? = nil,
+    sibling: @escaping @Sendable (TreeName) throws(StorageError) -> ServerTree?
+  ) {
+    (store, name, number) = (stored.store, stored.row.name, stored.row.tree)
+    (kind, attributes) = (stored.row.kind, stored.row.attributes)
+    (self.stored, self.foreseen, self.sibling) = (stored, foreseen, sibling)
+    draft = nil
+  }
+
+  /// As a transaction has it.
+  init(
+    _ tree: ServerTransaction.TreeDraft, _ name: TreeName, _ stored: StoredTree?, _ draft: Draft, of store: ServerStore,
+    sibling: @escaping @Sendable (TreeName) throws(StorageError) -> ServerTree?
+  ) {
+    (self.store, self.name, number) = (store, name, tree.tree)
+    (kind, attributes) = (tree.kind, tree.attributes)
+    (self.stored, self.draft, self.sibling) = (stored, draft, sibling)
+    foreseen = nil
+  }
+
+  /// As the layers above know it.
+  var tree: Tree {
+    Tree(
+      name: name, identifier: UInt32(bitPattern: number), kind: kind, attributes: Bytes(attributes), served: self)
+  }
+
+  // MARK: Entries as they lie there
 
   /// The entry of a key, or nil.
-  package func find(_ key: [UInt8]) throws(ServerError) -> ServerEntry? { try find([key])[0] }
+  package func look(for key: [UInt8]) throws(StorageError) -> ServerEntry? { try look(for: [key])[0] }
 
-  /// The entries of keys, each in the place of its key; nil where there is none. One round trip for all.
-  package func find(_ keys: [[UInt8]]) throws(ServerError) -> [ServerEntry?] {
-    let statement: Statement
-    if keys.count == 1 {
-      statement = store.tables.statement(
-        "find", "select 1, \(ServerEntry.columns("e")) from \(Self.alive("$1", "$2", "$3")) e",
-        [number, .bytes(keys[0]), commit])
-    } else {
-      statement = store.tables.statement(
-        "findAll",
-        """
-        select k.place::integer, \(ServerEntry.columns("e"))
-        from unnest($2::bytea[]) with ordinality k (key, place), lateral \(Self.alive("$1", "k.key", "$3")) e
-        """, [number, .byteArrays(keys), commit])
-    }
-    let rows = try store.read(statement, asOf: asOf)
+  /// The entries of keys, each in the place of its key. At most one round trip.
+  package func look(for keys: [[UInt8]]) throws(StorageError) -> [ServerEntry?] {
+    guard let draft else { return try stored?.find(keys) ?? [] }
     var found = [ServerEntry?](repeating: nil, count: keys.count)
-    for row in 0..<rows.count {
-      let place = Int(rows.int(row, 0)) - 1
-      if found.indices.contains(place) { found[place] = ServerEntry(rows, row, at: 1) }
+    var asked: [Int] = []
+    for (place, key) in keys.enumerated() {
+      if let write = draft.writes[key] { found[place] = Self.entry(key, write) } else { asked.append(place) }
+    }
+    guard let stored, !asked.isEmpty else { return found }
+    let places = asked.map { TreeKey(tree: number, key: keys[$0]) }
+    for (place, answer) in zip(asked, try draft.reads.find(places, in: store, asOf: stored.asOf)) {
+      found[place] = answer
     }
     return found
   }
 
-  /// The entry of a key that was alive at a commit, as a table in SQL. Of many versions only the last before the commit is looked at.
-  static func alive(_ tree: String, _ key: String, _ commit: String) -> String {
-    """
-    (select c.key, c.kind, c.payload, c.value, c.born, c.written
-       from {current} c where c.tree = \(tree) and c.key = \(key) and c.born <= \(commit)
-     union all
-     select h.key, h.kind, h.payload, h.value, h.born, h.written from
-       (select * from {history} a where a.tree = \(tree) and a.key = \(key) and a.born <= \(commit)
-        order by a.born desc limit 1) h where h.died > \(commit))
-    """
+  private static func entry(_ key: [UInt8], _ write: KeyWrite) -> ServerEntry? {
+    write.payload.map { ServerEntry(key: key, payload: $0, born: 0, written: write.written ?? 0) }
   }
 
-  /// The first entries of a range, in order; from its end on, in falling order, where `isReversed`. At most `limit` of them: fewer are all.
-  package func page(_ range: KeyRange = KeyRange(), limit: Int, isReversed: Bool = false) throws(ServerError)
-    -> [ServerEntry]
-  {
-    let rows = try store.read(
-      store.tables.statement(
-        isReversed ? "pageBack" : "page",
-        Self.page(
-          lower: "$3", isReversed: isReversed), [number, commit] + range.parameters + [.int(Int64(limit))]), asOf: asOf)
-    return (0..<rows.count).compactMap { ServerEntry(rows, $0) }
-  }
-
-  /// The keys of a page, each with the record of another tree that its end names.
-  func page(
-    _ range: KeyRange, limit: Int, isReversed: Bool, records: Int32
-  ) throws(ServerError) -> [KeyWithRecord] {
-    let rows = try store.read(
-      store.tables.statement(
-        isReversed ? "pageBackWithRecords" : "pageWithRecords",
-        Self.page(lower: "$3", isReversed: isReversed, records: "$6"),
-        [number, commit] + range.parameters + [.int(Int64(limit)), .int32(records)]), asOf: asOf)
-    return (0..<rows.count).compactMap { KeyWithRecord(rows, $0, at: 0) }
-  }
-
-  /// The identifier that ends the key of an index's entry, with its length in the last two bytes; null where there is none.
-  static func endOfKey(_ alias: String) -> String {
-    let count = "length(\(alias).key)"
-    let length = "(get_byte(\(alias).key, \(count) - 2) * 256 + get_byte(\(alias).key, \(count) - 1))"
-    return """
-      case when \(count) >= 2 then
-        case when \(length) <= \(count) - 2 then substr(\(alias).key, \(count) - 1 - \(length), \(length)) end end
-      """
-  }
-
-  /// The same of a key that is here.
-  static func endOfKey(_ key: [UInt8]) -> ArraySlice<UInt8>? {
-    guard key.count >= 2 else { return nil }
-    let length = Int(key[key.count - 2]) << 8 | Int(key[key.count - 1])
-    return length <= key.count - 2 ? key[(key.count - 2 - length)..<(key.count - 2)] : nil
-  }
-
-  /// Entries from a rank on, in order.
-  package func page(rank: UInt64, limit: Int) throws(ServerError) -> [ServerEntry] {
-    guard rank < UInt64(Int64.max) else { return [] }
-    let rows = try store.read(
-      store.tables.statement(
-        "pageAtRank", Self.page(lower: "(select r.key from \(Self.keyAtRank) r)", isReversed: false),
-        [
-          number, commit, .int(Int64(rank)), .bytes(KeyRange.beyond), .int(Int64(limit)),
-        ]), asOf: asOf)
-    return (0..<rows.count).compactMap { ServerEntry(rows, $0) }
-  }
-
-  /// Whether anything of the tree died after the commit: where nothing did, `current` alone tells its state, and `history` is not read.
-  private static let hasDeaths = "exists (select 1 from {history} g where g.tree = $1 and g.died > $2)"
-
-  /// $1 tree, $2 commit, $4 upper bound, $5 limit. Each branch is read by its own index, and `history` no further than `current` was.
-  ///
-  /// - Parameter records: the number of a tree of records that come along, as it stands in the statement.
-  private static func page(lower: String, isReversed: Bool, records: String? = nil) -> String {
-    let order = isReversed ? "desc" : "asc"
-    let bound =
-      isReversed
-      ? "h.key >= coalesce((select c.key from c order by c.key desc offset $5 - 1 limit 1), ''::bytea)"
-      : "h.key <= coalesce((select c.key from c order by c.key offset $5 - 1 limit 1), $4)"
-    let all = "(select * from c union all select * from h)"
-    let end =
-      if let records {
-        """
-        select \(KeyWithRecord.columns("e", "r"))
-        from (select u.* from \(all) u order by u.key \(order) limit $5) e
-          left join lateral \(alive(records, endOfKey("e"), "$2")) r on true
-        order by e.key \(order)
-        """
+  /// The first entries of a range, or the last in falling order. One round trip, or a few where much in the range was deleted by the
+  /// transaction.
+  package func entries(
+    _ range: KeyRange = KeyRange(), limit: Int, isReversed: Bool = false
+  ) throws(StorageError) -> [ServerEntry] {
+    guard let draft else { return try stored?.page(range, limit: limit, isReversed: isReversed) ?? [] }
+    /// What is left of a range behind the last of its entries that were answered, and what lies before that.
+    func cut(_ range: KeyRange, behind last: ServerEntry) -> (before: KeyRange, rest: KeyRange) {
+      var (before, rest) = (range, range)
+      if isReversed {
+        (before.lower, rest.upper) = (last.key, last.key)
       } else {
-        "select \(ServerEntry.columns("e")) from \(all) e order by e.key \(order) limit $5"
+        (before.upper, rest.lower) = (last.key + [0], last.key + [0])
       }
-    return """
-      with c as (
-        select c.key, c.kind, c.payload, c.value, c.born, c.written from {current} c
-        where c.tree = $1 and c.key >= \(lower) and c.key < $4 and c.born <= $2 order by c.key \(order) limit $5),
-      h as (
-        select h.key, h.kind, h.payload, h.value, h.born, h.written from {history} h
-        where h.tree = $1 and h.key >= \(lower) and h.key < $4 and \(bound) and h.born <= $2 and h.died > $2
-          and \(hasDeaths) order by h.key \(order) limit $5)
-      \(end)
-      """
+      return (before, rest)
+    }
+    var entries: [ServerEntry] = []
+    var rest = range
+    while entries.count < limit {
+      let base = try stored?.page(rest, limit: limit, isReversed: isReversed) ?? []
+      guard base.count == limit, let last = base.last else {
+        merge(base, rest, draft.writes, into: &entries, limit: limit, isReversed: isReversed)
+        break
+      }
+      let parts = cut(rest, behind: last)
+      merge(base, parts.before, draft.writes, into: &entries, limit: limit, isReversed: isReversed)
+      rest = parts.rest
+    }
+    // What was gone by: as far as the entries that are answered, or all of it where there are no more.
+    remember(entries.count == limit ? entries.last.map { cut(range, behind: $0).before } ?? range : range)
+    return entries
   }
 
-  /// The key at rank $3: at the newest state by an index alone.
-  private static let keyAtRank = """
-    (select * from (
-       select c.key from {current} c where c.tree = $1 and not \(hasDeaths)
-         and not exists (select 1 from {current} i where i.tree = $1 and \(Tables.isInserted("i", after: "$2")))
-       order by c.key offset $3 limit 1) a
-     union all
-     select * from (
-       select u.key from (
-         select c.key from {current} c where c.tree = $1 and c.born <= $2
-         union all
-         select h.key from {history} h where h.tree = $1 and h.born <= $2 and h.died > $2) u
-       where \(hasDeaths) or exists (select 1 from {current} i where i.tree = $1 and \(Tables.isInserted("i", after: "$2")))
-       order by u.key offset $3 limit 1) b)
-    """
-
-  // MARK: Counting
-
-  /// How many entries there are in a range, counted by the server over indexes alone.
-  package func count(_ range: KeyRange = KeyRange()) throws(ServerError) -> UInt64 {
-    let rows = try store.read(
-      store.tables.statement(
-        "count",
-        """
-        select (select count(*) from {current} c where c.tree = $1 and c.key >= $3 and c.key < $4)
-          - (select count(*) from {current} c where c.tree = $1 and \(Tables.isInserted("c", after: "$2"))
-              and \(Tables.unindexed("c")) >= $3 and \(Tables.unindexed("c")) < $4)
-          + (select count(*) from {history} h
-             where h.tree = $1 and h.died > $2 and h.born <= $2
-               and \(Tables.unindexed("h")) >= $3 and \(Tables.unindexed("h")) < $4
-               and not exists (
-                 select 1 from {current} c where c.tree = h.tree and c.key = h.key and c.inserted = h.inserted))
-        """, [number, commit] + range.parameters), asOf: asOf)
-    return rows.number(0, 0)
+  private func merge(
+    _ base: [ServerEntry], _ range: KeyRange, _ writes: SortedWrites, into entries: inout [ServerEntry], limit: Int,
+    isReversed: Bool
+  ) {
+    var own = writes.walk(range, isReversed: isReversed)
+    var stored = base[...]
+    while entries.count < limit {
+      guard let write = own.current else {
+        entries += stored.prefix(limit - entries.count)
+        return
+      }
+      if let first = stored.first, first.key != write.key, first.key.precedes(write.key) != isReversed {
+        entries.append(stored.removeFirst())
+        continue
+      }
+      if stored.first?.key == write.key { stored.removeFirst() }
+      if let entry = Self.entry(write.key, write.write) { entries.append(entry) }
+      own.next()
+    }
   }
 
-  /// How many entries lie before a key.
-  package func rank(of key: [UInt8]) throws(ServerError) -> UInt64 { try count(KeyRange(to: key)) }
+  /// How many entries there are in a range.
+  package func count(_ range: KeyRange) throws(StorageError) -> UInt64 {
+    let count = try counted(range)
+    remember(range)
+    return count
+  }
 
-  /// A cursor that stands nowhere yet.
-  ///
-  /// - Parameter page: how many entries it reads at a time.
-  package func cursor(page: Int = 100) -> ServerCursor { ServerCursor(tree: self, page: page) }
-}
+  /// The same for who does not go by it.
+  private func counted(_ range: KeyRange) throws(StorageError) -> UInt64 {
+    var count = try stored?.count(range) ?? 0
+    guard var own = draft?.writes.walk(range, isReversed: false) else { return count }
+    var keys: [[UInt8]] = []
+    while let write = own.current {
+      keys.append(write.key)
+      if write.write.payload != nil { count += 1 }
+      own.next()
+    }
+    if let stored, !keys.isEmpty { count -= UInt64(try stored.find(keys).count { $0 != nil }) }
+    return count
+  }
 
-extension ServerStore {
-  /// Runs one statement that reads as of a commit, and looks afterwards, in the same round trip, whether that commit is still kept.
-  func read(_ statement: Statement, asOf: UInt64) throws(ServerError) -> Rows {
-    let kept = tables.statement(
-      "kept",
-      """
-      select s.oldest, \(Tables.isKept("$1", oldest: "s.oldest")) from {store} s where s.one
-      """, [.int(Int64(bitPattern: asOf))])
-    let rows = try pool.read([statement, kept])
-    guard rows[1].count == 1 else { throw .damaged(what: "the row of the store is missing") }
-    guard rows[1].bool(0, 1) else { throw .prunedCommit(number: asOf, oldest: rows[1].number(0, 0)) }
-    return rows[0]
+  /// Notes that somebody goes by what lies in a range.
+  private func remember(_ range: KeyRange) {
+    if stored != nil { draft?.reads.remember(range, of: number) }
+  }
+
+  // MARK: Entries as the layers above know them
+
+  package var count: UInt64 {
+    get throws(StorageError) {
+      if let count = known.withLock({ $0.count }) { return count }
+      let count = try count(KeyRange())
+      known.withLock { $0.count = count }
+      return count
+    }
+  }
+
+  package func find(_ keys: [[UInt8]]) throws(StorageError) -> [Entry?] {
+    if case .keys(let known)? = foreseen {
+      let found = keys.compactMap { known[TreeKey(tree: number, key: $0)] }
+      if found.count == keys.count { return found.map { $0.map { entry($0) } } }
+    }
+    return try look(for: keys).map { $0.map { entry($0) } }
+  }
+
+  package func rank(of key: [UInt8]) throws(StorageError) -> UInt64 {
+    if key.isEmpty { return 0 }
+    let rank = try counted(KeyRange(to: key))
+    // A rank alone is a place to go to, and what is read there is remembered; two of them tell how much lies between.
+    let span = known.withLock { known in
+      let span = known.span ?? (key, key)
+      let wider = (
+        lower: key.precedes(span.lower) ? key : span.lower, upper: span.upper.precedes(key) ? key : span.upper
+      )
+      known.span = wider
+      if known.bounds.count > 1_000 { known.bounds.removeAll() }
+      known.bounds[rank] = key
+      return wider
+    }
+    if span.lower != span.upper { remember(KeyRange(from: span.lower, to: span.upper)) }
+    return rank
+  }
+
+  /// Entries with the values that they refer to: one more round trip where they refer to records of another tree.
+  package func page(
+    from lower: [UInt8], to upper: [UInt8]?, limit: Int, isReversed: Bool
+  ) throws(StorageError) -> [Entry] {
+    let page = try entries(KeyRange(from: lower, to: upper), limit: limit, isReversed: isReversed)
+    let places = page.map { entry -> (tree: TreeName, key: [UInt8])? in
+      if case .record = entry.payload { store.record(name, entry.key) } else { nil }
+    }
+    guard let tree = places.lazy.compactMap({ $0?.tree }).first, let records = try sibling(tree) else {
+      return page.map { entry($0) }
+    }
+    let wanted = places.indices.filter { places[$0]?.tree == tree }
+    let found = try records.look(for: wanted.compactMap { places[$0]?.key })
+    var values = [Bytes?](repeating: nil, count: page.count)
+    for (place, record) in zip(wanted, found) {
+      if case .bytes(let bytes)? = record?.payload { values[place] = Bytes(bytes) }
+    }
+    return zip(page, values).map { entry($0, value: $1) }
+  }
+
+  package func page(_ request: PageRequest) throws(StorageError) -> [PageRow] {
+    let (range, limit, isReversed) = (
+      KeyRange(from: request.lower, to: request.upper), request.limit, request.isReversed
+    )
+    guard let name = request.records else {
+      let page: [ServerEntry]
+      if case .page(request, tree: number, let known)? = foreseen {
+        page = known
+      } else {
+        page = try entries(range, limit: limit, isReversed: isReversed)
+      }
+      return page.map { entry($0) }.map { PageRow(key: $0.key, record: $0.payload.record) }
+    }
+    guard let records = try sibling(name) else { return [] }
+    let page: [KeyWithRecord]
+    if case .pageWithRecords(request, tree: number, records: records.number, let known)? = foreseen {
+      page = known
+    } else if draft == nil, let stored {
+      page = try stored.page(range, limit: limit, isReversed: isReversed, records: records.number)
+    } else {
+      page = try entries(range, limit: limit, isReversed: isReversed).map { KeyWithRecord(key: $0.key, record: nil) }
+    }
+    return try rows(page, in: records)
+  }
+
+  /// The rows of a page of an index. Records that did not come along are asked for.
+  private func rows(_ page: [KeyWithRecord], in records: ServerTree) throws(StorageError) -> [PageRow] {
+    var missing: [(place: Int, key: [UInt8])] = []
+    var rows: [PageRow] = []
+    rows.reserveCapacity(page.count)
+    for (place, row) in page.enumerated() {
+      rows.append(PageRow(key: Bytes(row.key), record: nil))
+      guard let key = store.record(name, row.key)?.key else { continue }
+      // What came along is the record of the key's end, as the server finds that.
+      guard let record = row.record, StoredTree.endOfKey(row.key)?.elementsEqual(key) == true else {
+        missing.append((place, key))
+        continue
+      }
+      rows[place].record = records.reference(to: Bytes(key), writtenBy: record.written) { record.value }
+    }
+    guard !missing.isEmpty else { return rows }
+    for (place, record) in zip(missing.map(\.place), try records.look(for: missing.map(\.key))) {
+      if let record { rows[place].record = records.entry(record).payload.record }
+    }
+    return rows
+  }
+
+  package func bound(atRank rank: UInt64) throws(StorageError) -> [UInt8]? {
+    let (own, next, count) = known.withLock { ($0.bounds[rank], $0.bounds[rank + 1], $0.count) }
+    if let own { return own }
+    if let count, rank >= count { return nil }
+    // The one before a known bound.
+    if let next { return try entries(KeyRange(to: next), limit: 1, isReversed: true).first?.key }
+    if let count, rank == count - 1 { return try entries(limit: 1, isReversed: true).first?.key }
+    if draft?.writes.isEmpty ?? true, let stored {
+      guard let key = try stored.page(rank: rank, limit: 1).first?.key else { return nil }
+      remember(KeyRange(to: key + [0]))
+      return key
+    }
+    var (range, left) = (KeyRange(), rank)
+    while true {
+      let page = try entries(range, limit: 2_000)
+      if left < UInt64(page.count) { return page[Int(left)].key }
+      left -= UInt64(page.count)
+      guard page.count == 2_000, let last = page.last else { return nil }
+      range.lower = last.key + [0]
+    }
+  }
+
+  // MARK: Records
+
+  /// - Parameter value: the value of the record that the entry refers to, where it was asked for already.
+  func entry(_ entry: ServerEntry, value: Bytes? = nil) -> Entry {
+    let key = Bytes(entry.key)
+    switch entry.payload {
+    case .none: return Entry(key: key, payload: .none)
+    case .bytes(let bytes) where kind == .records:
+      let value = Bytes(bytes)
+      return Entry(key: key, payload: .record(reference(to: key, writtenBy: entry.written) { value }))
+    case .bytes(let bytes): return Entry(key: key, payload: .bytes(Bytes(bytes)))
+    case .record(let commit):
+      return Entry(key: key, payload: .record(reference(of: entry.key, writtenBy: commit, value)))
+    }
+  }
+
+  private func reference(
+    to key: Bytes, writtenBy commit: UInt64, value: @escaping @Sendable () throws(StorageError) -> Bytes
+  ) -> RecordReference {
+    ServedRecord(tree: UInt32(bitPattern: number), key: key, commit: commit, value: value).reference
+  }
+
+  /// The record that an entry of an index refers to.
+  private func reference(of key: [UInt8], writtenBy commit: UInt64, _ value: Bytes?) -> RecordReference {
+    guard let place = store.record(name, key) else { return RecordReference(place: commit, length: 0, check: 0) }
+    let number = (try? sibling(place.tree))?.number ?? 0
+    return ServedRecord(
+      tree: UInt32(bitPattern: number), key: Bytes(place.key), commit: commit,
+      value: { [name, sibling] () throws(StorageError) in
+        if let value { return value }
+        guard case .bytes(let bytes)? = try sibling(place.tree)?.look(for: place.key)?.payload else {
+          throw .server(.damaged, reason: "an entry of \(name) refers to no record")
+        }
+        return Bytes(bytes)
+      }
+    ).reference
   }
 }

@@ -28,9 +28,9 @@ extension ServerView {
   /// - Parameter before: the commit of the version that was told last; nil begins with the view's own state.
   /// - Complexity: One round trip for each `limit` states. Where the key was deleted or brought back, one more that costs what commits lie
   ///   between: whose doing it was is found along what each was made on.
-  package func versions(
+  package func states(
     of key: [UInt8], in name: TreeName, before: UInt64? = nil, limit: Int = 100
-  ) throws(ServerError) -> [ServerVersion] {
+  ) throws(StorageError) -> [ServerVersion] {
     var walk = try VersionWalk(self, key, name, from: before ?? commit.number, page: limit)
     return try walk.versions(isTold: before != nil, limit: limit)
   }
@@ -59,7 +59,7 @@ private struct VersionWalk {
     var second: UInt64?
   }
 
-  init(_ view: ServerView, _ key: [UInt8], _ name: TreeName, from first: UInt64, page: Int) throws(ServerError) {
+  init(_ view: ServerView, _ key: [UInt8], _ name: TreeName, from first: UInt64, page: Int) throws(StorageError) {
     self.view = view
     self.key = key
     self.name = name
@@ -69,7 +69,7 @@ private struct VersionWalk {
   }
 
   /// - Parameter isTold: whether the version of the first commit was told already.
-  mutating func versions(isTold: Bool, limit: Int) throws(ServerError) -> [ServerVersion] {
+  mutating func versions(isTold: Bool, limit: Int) throws(StorageError) -> [ServerVersion] {
     var versions: [ServerVersion] = []
     var (place, isTold) = (first, isTold)
     while versions.count < limit, let state = try self.state(at: place) {
@@ -116,7 +116,7 @@ private struct VersionWalk {
 
   /// The state as of a commit; nil where the tree, or the key in it, is not known to have been there. What the first commit has is also
   /// told where the tree was taken out: all in it was deleted with it.
-  private mutating func state(at commit: UInt64) throws(ServerError) -> ServerVersion? {
+  private mutating func state(at commit: UInt64) throws(StorageError) -> ServerVersion? {
     let row = catalog.row(name, at: commit) ?? (commit == first ? catalog.latest(name, upTo: commit) : nil)
     guard let tree = row?.tree else { return nil }
     while true {
@@ -126,7 +126,7 @@ private struct VersionWalk {
   }
 
   /// The commit that brought a state about on the side of a commit that has it; nil where that is not known.
-  private mutating func origin(of state: ServerVersion, at place: UInt64) throws(ServerError) -> Step? {
+  private mutating func origin(of state: ServerVersion, at place: UInt64) throws(StorageError) -> Step? {
     if line == nil { line = try steps(from: place) }
     for step in line ?? [] where step.commit <= place {
       let before = try step.parent > 0 ? self.state(at: step.parent) : nil
@@ -137,7 +137,7 @@ private struct VersionWalk {
   }
 
   /// One round trip, and those for all states.
-  private mutating func steps(from commit: UInt64) throws(ServerError) -> [Step] {
+  private mutating func steps(from commit: UInt64) throws(StorageError) -> [Step] {
     while try readOn() {}
     let rows = try view.store.pool.read([
       view.store.tables.statement(
@@ -153,7 +153,7 @@ private struct VersionWalk {
         order by l.number desc
         """,
         [
-          .int(Int64(bitPattern: commit)), .int(Int64(bitPattern: states.last?.commit ?? commit)),
+          .number(commit), .number(states.last?.commit ?? commit),
           .ints(states.map { Int64(bitPattern: $0.commit) }),
         ])
     ])[0]
@@ -165,7 +165,7 @@ private struct VersionWalk {
   }
 
   /// Asks for older states, in the trees that have had the name; false where there are none.
-  private mutating func readOn() throws(ServerError) -> Bool {
+  private mutating func readOn() throws(StorageError) -> Bool {
     if isAtEnd { return false }
     let trees = catalog.trees(name, upTo: first)
     // A row stands for its birth and, where none was born as it died, for a delete: so many rows tell of as many states at least.
@@ -187,7 +187,7 @@ private struct VersionWalk {
         order by e.born desc limit $5
         """,
         [
-          .int32s(trees), .bytes(key), .int(Int64(bitPattern: first)),
+          .int32s(trees), .bytes(key), .number(first),
           .int(states.last.map { Int64(bitPattern: $0.commit) } ?? Tables.never), .int(Int64(page)),
         ]), asOf: view.asOf)
     isAtEnd = rows.count < page

@@ -1,20 +1,88 @@
 package import StorageEngine
 
 /// The whole store as of one commit: a number. It holds nothing on the server, and stays readable until its commit is pruned.
-package struct ServerView: Sendable {
+package final class ServerView: ServedView {
   package let store: ServerStore
   package let commit: ServerCommit
   /// The state that is read: that of the commit, or a later one that keeps book beside it and changed nothing.
   package let asOf: UInt64
+  /// What the server said along with the view.
+  private let foreseen: ReadAhead.Answer?
 
-  /// A tree, or nil where this view has none of that name. Asks the server only where it has not told of the trees yet.
-  package func tree(_ name: TreeName) throws(ServerError) -> ServerTree? {
-    guard let row = try store.catalog(upTo: asOf).row(name, at: asOf) else { return nil }
-    return ServerTree(store: store, row: row, asOf: asOf)
+  init(_ store: ServerStore, _ commit: ServerCommit, asOf: UInt64, foreseen: ReadAhead.Answer? = nil) {
+    (self.store, self.commit, self.asOf, self.foreseen) = (store, commit, asOf, foreseen)
   }
 
+  /// As the layers above know it.
+  var view: View { View(commit: CommitRecord(commit), served: self) }
+
+  /// A tree, or nil where this view has none of that name. Asks the server only where it has not told of the trees yet.
+  package func served(_ name: TreeName) throws(StorageError) -> ServerTree? {
+    guard let stored = try stored(name) else { return nil }
+    return ServerTree(stored, foreseen: foreseen) { [self] name throws(StorageError) in try served(name) }
+  }
+
+  func stored(_ name: TreeName) throws(StorageError) -> StoredTree? {
+    try store.catalog(upTo: asOf).row(name, at: asOf).map { StoredTree(store: store, row: $0, asOf: asOf) }
+  }
+
+  package func tree(_ name: TreeName) throws(StorageError) -> Tree? { try served(name)?.tree }
+
   /// The names of the trees that begin with `prefix`, in their order.
-  package func trees(prefix: [UInt8] = []) throws(ServerError) -> [TreeName] {
+  package func trees(prefix: [UInt8] = []) throws(StorageError) -> [TreeName] {
     try store.catalog(upTo: asOf).names(prefix: prefix, at: asOf)
+  }
+
+  package func versions(
+    of key: [UInt8], in name: TreeName, before: UInt64?, limit: Int
+  ) throws(StorageError) -> [Version] {
+    guard let tree = try store.catalog(upTo: asOf).latest(name, upTo: asOf) else { return [] }
+    // One more, which the last of them replaced.
+    let found = try states(of: key, in: name, before: before, limit: limit + 1)
+    var versions: [Version] = []
+    var older: ServedRecord?
+    for version in found.reversed() {
+      let record = ServedRecord(version, key: key, tree: tree.tree, replaced: older)
+      versions.append(Version(commit: version.commit, isRestored: version.isRestored, change: record.change))
+      // A chain of all versions would keep all of their values.
+      older = ServedRecord(version, key: key, tree: tree.tree, replaced: nil)
+    }
+    return Array(versions.reversed().prefix(limit))
+  }
+
+  package func differences(
+    to newer: any ServedView, in name: TreeName, from key: [UInt8]
+  ) throws(StorageError) -> ServedDifferencePage {
+    guard let newer = newer as? ServerView else { throw .refused("the two states are not of the same kind of store") }
+    let (before, after) = (try served(name), try newer.served(name))
+    if let before, let after, before.number == after.number, let tree = after.stored {
+      let page = try tree.differences(from: asOf, key: key)
+      return ServedDifferencePage(
+        differences: page.differences.map { found in
+          Difference(
+            key: Bytes(found.key), old: found.old.map { before.entry($0) }, new: found.new.map { after.entry($0) })
+        }, next: page.next)
+    }
+    // Two trees that share nothing, or one alone.
+    let (limit, range) = (1_000, KeyRange(from: key))
+    let (old, new) = (try before?.entries(range, limit: limit) ?? [], try after?.entries(range, limit: limit) ?? [])
+    let end = [old, new].compactMap { $0.count == limit ? $0.last?.key : nil }.min { $0.precedes($1) }
+    var differences: [[UInt8]: Difference] = [:]
+    for (tree, page, side) in [(before, old, \Difference.old), (after, new, \Difference.new)] {
+      for entry in page where end.map({ !$0.precedes(entry.key) }) ?? true {
+        differences[entry.key, default: Difference(key: Bytes(entry.key), old: nil, new: nil)][keyPath: side] =
+          tree?.entry(entry)
+      }
+    }
+    return ServedDifferencePage(differences: differences.values.sorted { $0.key < $1.key }, next: end.map { $0 + [0] })
+  }
+}
+
+extension ServedRecord {
+  convenience init(_ version: ServerVersion, key: [UInt8], tree: Int32, replaced: ServedRecord?) {
+    let bytes: Bytes = if case .bytes(let value)? = version.entry?.payload { Bytes(value) } else { Bytes() }
+    self.init(
+      tree: UInt32(bitPattern: tree), key: Bytes(key), commit: version.entry?.written ?? version.commit,
+      kind: version.entry == nil ? .delete : .put, replaced: replaced, value: { bytes })
   }
 }

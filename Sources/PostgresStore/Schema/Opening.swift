@@ -1,3 +1,5 @@
+package import StorageEngine
+
 /// What a schema holds, and what the role may do there.
 struct SchemaSurvey {
   var exists = false
@@ -10,7 +12,7 @@ struct SchemaSurvey {
   var isStore: Bool { Set(Tables.names).isSubset(of: tables) }
 
   /// Looks, in one round trip.
-  init(_ tables: Tables, _ pool: ConnectionPool) throws(ServerError) {
+  init(_ tables: Tables, _ pool: ConnectionPool) throws(StorageError) {
     let names = Tables.names.map { "'\($0)'" }.joined(separator: ", ")
     let rows = try pool.read([
       Statement(
@@ -54,30 +56,40 @@ extension ServerStore {
   ///   - creates: makes the schema and its tables where there are none.
   ///   - isReadOnly: refuses every change; a role without rights to write makes the store read-only by itself.
   package static func open(
-    _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions = ServerOptions()
-  ) throws(ServerError) -> ServerStore {
+    _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions = ServerOptions(),
+    record: @escaping RecordOfEntry = { _, _ in nil }, reporting: Reporting? = nil
+  ) throws(StorageError) -> ServerStore {
     var options = options
     options.patience = url.patience ?? options.patience
     let tables = Tables(schema: url.schema, rowPatience: options.rowPatience)
     let pool = ConnectionPool(url, options)
     var survey = try SchemaSurvey(tables, pool)
     if !survey.isStore {
-      guard survey.tables.isEmpty else { throw .notAStore(schema: url.schema, tables: survey.tables.sorted()) }
-      guard creates, !isReadOnly else { throw .noStore(schema: url.schema) }
+      guard survey.tables.isEmpty else { throw .notOurs(url.schema, survey.tables) }
+      guard creates, !isReadOnly else {
+        throw .refused("there is no store in schema “\(url.schema)”; strata copy PATH URL puts one there")
+      }
       if survey.isReadOnlyServer { throw .readOnly(reason: "the server takes no changes") }
       try create(tables, pool, schemaExists: survey.exists)
       survey = try SchemaSurvey(tables, pool)
     }
-    guard survey.mayRead else { throw .noRights(reason: "it may not read schema “\(url.schema)”") }
+    guard survey.mayRead else { throw .refused("the role lacks a right: it may not read schema “\(url.schema)”") }
     let rows = try pool.read([
       tables.statement("select magic, format, features, identity, origin, created from {store}")
     ])
     guard rows[0].count == 1, rows[0].text(0, 0) == magic else {
-      throw .notAStore(schema: url.schema, tables: survey.tables.sorted())
+      throw .notOurs(url.schema, survey.tables)
     }
     let (format, features) = (rows[0].int(0, 1), rows[0].number(0, 2))
-    guard format <= Self.format, features == 0 else { throw .newerFormat(version: Int(format), features: features) }
-    guard format == Self.format else { throw .olderFormat(version: Int(format)) }
+    guard format <= Self.format, features == 0 else {
+      throw .newerFormat(version: UInt32(clamping: format), requiredFeatures: features)
+    }
+    guard format == Self.format else {
+      throw .server(
+        .damaged,
+        reason: "the store has format version \(format), which this program no longer reads: "
+          + "strata copy URL PATH of the program that made it, and strata copy PATH URL of this one, bring it here")
+    }
     var reason: String?
     if isReadOnly {
       reason = "it was opened for reading only"
@@ -86,15 +98,19 @@ extension ServerStore {
     } else if !survey.mayWrite {
       reason = "the role may not write schema “\(url.schema)”"
     }
+    let identity = rows[0].bytes(0, 3) ?? []
+    func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
     let store = ServerStore(
       url: url, tables: tables, pool: pool, options: options, readOnlyReason: reason,
-      identity: rows[0].bytes(0, 3) ?? [], origin: rows[0].number(0, 4), created: rows[0].int(0, 5))
-    try store.refresh()
+      identity: StoreIdentity(
+        high: number(identity.prefix(8)), low: number(identity.dropFirst(8).prefix(8)), generation: 0,
+        created: rows[0].int(0, 5)), origin: rows[0].number(0, 4), record: record, reporting: reporting)
+    try store.refreshed()
     return store
   }
 
   /// Makes the tables of an empty store, all of them or none.
-  private static func create(_ tables: Tables, _ pool: ConnectionPool, schemaExists: Bool) throws(ServerError) {
+  private static func create(_ tables: Tables, _ pool: ConnectionPool, schemaExists: Bool) throws(StorageError) {
     var statements: [Statement] = []
     if !schemaExists { statements.append(Statement("create schema \(tables.quotedSchema)")) }
     statements += Tables.definitions.map { tables.statement($0) }
@@ -108,13 +124,21 @@ extension ServerStore {
           .text(magic), .int32(Int32(format)), .bytes(CommitToken.random().bytes),
           .int(Int64.random(in: 1...Int64.max)), .int(Clock.now),
         ]))
-    do throws(ServerError) {
+    do throws(StorageError) {
       try pool.inTransaction(statements)
     } catch {
       // Somebody else makes the same at the same time: theirs is as good.
-      guard case .refused(let refusal) = error, ["42P06", "42P07", "23505", "40001"].contains(refusal.state) else {
-        throw error
-      }
+      if (try? SchemaSurvey(tables, pool))?.isStore != true { throw error }
     }
+  }
+}
+
+extension StorageError {
+  /// A schema of something else.
+  fileprivate static func notOurs(_ schema: String, _ tables: Set<String>) -> StorageError {
+    let tables = tables.sorted()
+    return .refused(
+      "schema “\(schema)” holds something else (\(tables.prefix(4).joined(separator: ", "))\(tables.count > 4 ? ", …" : "")); "
+        + "give another one with ?schema=NAME")
   }
 }

@@ -57,7 +57,14 @@ struct CommitDraft: Sendable {
   var treesAgain: Set<Int32> = []
   var writes: [DraftWrite] = []
   var lease: Lease.Claim?
-  var info = ServerCommitInfo()
+  var info = CommitInfo()
+  /// The commit whose state it brings back.
+  var restores: UInt64?
+
+  /// Other commits that it names, which must be kept for that.
+  var namedCommits: [UInt64] {
+    (info.names.values.map(\.self) + [info.undoes, restores]).compactMap(\.self).filter { $0 > 0 }
+  }
 
   var bytes: Int {
     writes.reduce(0) { sum, write in

@@ -8,7 +8,7 @@ import StorageEngine
 /// come gather; the next one takes all of them that have nothing to do with each other. One that read or writes what another of the same flush writes waits for the next, where the
 /// server tells whether that was a conflict.
 final class CommitQueue: Sendable {
-  typealias Outcome = Result<ServerCommit, ServerError>
+  typealias Outcome = Result<ServerCommit, StorageError>
 
   private struct Waiting {
     var draft: CommitDraft

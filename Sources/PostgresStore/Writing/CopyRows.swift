@@ -46,7 +46,7 @@ struct CopyRows {
   /// Sends them over a copy that is open, or opens one; values that lie in a table of their own go ahead.
   ///
   /// - Parameter copies: whether one is open.
-  mutating func send(over connection: Connection, _ tables: Tables, copies: inout Bool) throws(ServerError) {
+  mutating func send(over connection: Connection, _ tables: Tables, copies: inout Bool) throws(StorageError) {
     if let part = values.part {
       if copies { try connection.endCopy() }
       copies = false
@@ -109,7 +109,7 @@ extension Flush {
   }
 
   /// Fills the new trees, as commit `number` makes them. The transaction of the server was begun, and stays open.
-  func copy(over connection: Connection, number: UInt64) throws(ServerError) {
+  func copy(over connection: Connection, number: UInt64) throws(StorageError) {
     let copied = copiedTrees
     let known = drafts[0].treesAgain
     var rows = CopyRows()

@@ -38,7 +38,7 @@ struct Flush {
   /// All of it.
   ///
   /// - Parameter isBegun: whether `beginning` was sent before, and the trees were copied that are to be.
-  func statements(isBegun: Bool = false) throws(ServerError) -> Statements {
+  func statements(isBegun: Bool = false) throws(StorageError) -> Statements {
     var statements = isBegun ? Statements() : beginning()
     let chunks = chunks(leavingOut: isBegun ? copiedTrees : [])
     for chunk in chunks.dropLast() {
@@ -114,10 +114,10 @@ struct Flush {
     }
     var checks: [StatementPart] = []
     // They were looked at before the lock was taken: what has been pruned since has nothing left to be named.
-    let named = Set(drafts.flatMap(\.info.namedCommits)).sorted()
+    let named = Set(drafts.flatMap(\.namedCommits)).sorted()
     if !named.isEmpty {
       checks.append(
-        StatementPart("kept", [.ints(named.map { Int64(bitPattern: $0) })]) { p in
+        StatementPart("kept", [.numbers(named)]) { p in
           """
           exists (select 1 from n, unnest(\(p(1))::bigint[]) as r (number)
             where not exists (select 1 from {commit} c where c.number = r.number)
@@ -155,7 +155,7 @@ struct Flush {
       """
       select 1 / case when exists (
         select 1 from {tree} t where t.born > $1 or (t.died > $1 and t.died < \(Tables.never))) then 0 else 1 end
-      """, [.int(Int64(bitPattern: draft.asOf))])
+      """, [.number(draft.asOf)])
   }
 
   /// Keys that changed since they were read, as a table in SQL; where they were not read (`since` is negative), those that are there. Of a
@@ -284,7 +284,7 @@ struct Flush {
             """
             insert into {name} (name, born, died, number)
             select $1, s.newest, \(Tables.never), case when $2 = 0 then s.newest else $2 end from {store} s where s.one
-            """, [.text(name), .int(Int64(bitPattern: number))]))
+            """, [.text(name), .number(number)]))
       }
       return statements
     }
@@ -295,7 +295,7 @@ struct Flush {
   /// The rows of the commits and of their token, with some parts that write before them, where nothing has changed that was read.
   private func commits(
     _ parts: [StatementPart], conditions: [StatementPart]
-  ) throws(ServerError) -> Statement {
+  ) throws(StorageError) -> Statement {
     let token = StatementPart("token", [.bytes(token.bytes)]) { p in
       "insert into {token} (token, number, count, at) select \(p(1)), n.newest, $1, current_timestamp from n"
     }
@@ -316,15 +316,15 @@ struct Flush {
   private static let firstParents = "case when n.parent = 0 then array[]::bigint[] else array[n.parent] end"
 
   /// One commit: without arrays it takes half as long.
-  private func commit(_ draft: CommitDraft) throws(ServerError) -> StatementPart {
+  private func commit(_ draft: CommitDraft) throws(StorageError) -> StatementPart {
     let texts = try texts(draft)
     let info = draft.info
     return StatementPart(
       "one",
       [
         .int(info.date ?? Clock.now), .text(texts.action), .text(texts.program), .text(texts.author),
-        .int32(Int32(bitPattern: info.flags.rawValue)), .int(Int64(bitPattern: info.undoes ?? 0)),
-        .int(Int64(bitPattern: info.restores ?? 0)), .int(Int64(draft.bytes)),
+        .int32(Int32(bitPattern: info.flags.rawValue)), .number(info.undoes ?? 0),
+        .number(draft.restores ?? 0), .int(Int64(draft.bytes)),
       ]
     ) { p in
       """
@@ -335,7 +335,7 @@ struct Flush {
     }
   }
 
-  private func commitRows() throws(ServerError) -> StatementPart {
+  private func commitRows() throws(StorageError) -> StatementPart {
     var dates: [Int64] = []
     var texts: [(action: String, program: String, author: String)] = []
     for draft in drafts {
@@ -348,7 +348,7 @@ struct Flush {
         .ints(dates), .texts(texts.map(\.action)), .texts(texts.map(\.program)), .texts(texts.map(\.author)),
         .int32s(drafts.map { Int32(bitPattern: $0.info.flags.rawValue) }),
         .ints(drafts.map { Int64(bitPattern: $0.info.undoes ?? 0) }),
-        .ints(drafts.map { Int64(bitPattern: $0.info.restores ?? 0) }), .ints(drafts.map { Int64($0.bytes) }),
+        .ints(drafts.map { Int64(bitPattern: $0.restores ?? 0) }), .ints(drafts.map { Int64($0.bytes) }),
         .int32s(drafts.indices.map { Int32($0 + 1) }),
       ]
     ) { p in
@@ -365,9 +365,9 @@ struct Flush {
   }
 
   /// The commits, of what was answered.
-  func commits(_ rows: Rows, origin: UInt64) throws(ServerError) -> [ServerCommit] {
+  func commits(_ rows: Rows, origin: UInt64) throws(StorageError) -> [ServerCommit] {
     let places = (0..<rows.count).sorted { rows.number($0, 0) < rows.number($1, 0) }
-    guard places.count == drafts.count else { throw .damaged(what: "the row of the store is missing") }
+    guard places.count == drafts.count else { throw .withoutStoreRow }
     var commits: [ServerCommit] = []
     for (draft, row) in zip(drafts, places) {
       let (texts, info, number) = (try texts(draft), draft.info, rows.number(row, 0))
@@ -376,12 +376,12 @@ struct Flush {
           number: number, origin: origin, originNumber: number,
           parents: rows.ints(row, 2).map { UInt64(bitPattern: $0) }, date: rows.int(row, 1), action: texts.action,
           program: texts.program, author: texts.author, flags: info.flags, undoes: info.undoes,
-          restores: info.restores, bytes: UInt64(draft.bytes), pedigree: nil))
+          restores: draft.restores, bytes: UInt64(draft.bytes), pedigree: nil))
     }
     return commits
   }
 
-  private func texts(_ draft: CommitDraft) throws(ServerError) -> (action: String, program: String, author: String) {
+  private func texts(_ draft: CommitDraft) throws(StorageError) -> (action: String, program: String, author: String) {
     let info = draft.info
     return (
       try Self.text(info.action, "action"), try Self.text(info.program ?? options.program, "program"),
@@ -389,8 +389,8 @@ struct Flush {
     )
   }
 
-  static func text(_ text: String, _ what: String) throws(ServerError) -> String {
-    guard text.utf8.count <= Limits.text, !text.utf8.contains(0) else { throw .invalidText(what: what) }
+  static func text(_ text: String, _ what: String) throws(StorageError) -> String {
+    guard text.utf8.count <= Limits.text, !text.utf8.contains(0) else { throw .invalidText(what) }
     return text
   }
 }

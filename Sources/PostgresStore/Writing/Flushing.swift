@@ -6,7 +6,7 @@ struct SentFlush: Sendable {
   fileprivate let statements: Flush.Statements
   fileprivate let connection: Connection
   /// A failure here is no failure of the flush: all of it may have arrived.
-  fileprivate let expected: Result<[Connection.Expected], ServerError>
+  fileprivate let expected: Result<[Connection.Expected], StorageError>
 
   /// Whether its answer comes within a millisecond. For who has sent it.
   func isAnswered() -> Bool { connection.isAnswered() }
@@ -36,13 +36,13 @@ final class Flushing: @unchecked Sendable {
   ///
   /// - Parameter sent: what `send` answered for them.
   func run(_ drafts: [CommitDraft], for store: ServerStore, sent: SentFlush? = nil) -> [CommitQueue.Outcome] {
-    do throws(ServerError) {
+    do throws(StorageError) {
       let commits = try flush(drafts, for: store, sent: sent)
       owesNotification = true
       return commits.map { .success($0) }
     } catch {
-      // One that fails must not take others with it.
-      if drafts.count > 1, !error.isAboutTheServer {
+      // One that fails must not take others with it, where it is not the server that fails.
+      if drafts.count > 1, !isOfServer(error) {
         return drafts.map { run([$0], for: store)[0] }
       }
       return drafts.map { _ in .failure(error) }
@@ -54,7 +54,7 @@ final class Flushing: @unchecked Sendable {
     guard !owesRollback, let connection, !connection.isLost else { return nil }
     let flush = flush([draft], for: store)
     guard flush.copiedTrees.isEmpty, let statements = try? flush.statements() else { return nil }
-    let expected = Result { () throws(ServerError) in try connection.begin(statements.all) }
+    let expected = Result { () throws(StorageError) in try connection.begin(statements.all) }
     return SentFlush(flush: flush, statements: statements, connection: connection, expected: expected)
   }
 
@@ -65,7 +65,7 @@ final class Flushing: @unchecked Sendable {
   /// - Parameter sent: what was sent of it already.
   private func flush(
     _ drafts: [CommitDraft], for store: ServerStore, sent begun: SentFlush?
-  ) throws(ServerError) -> [ServerCommit] {
+  ) throws(StorageError) -> [ServerCommit] {
     let deadline = Clock.monotonic + Int64(options.patience * 1_000_000_000)
     var repeats = 0
     var begun = begun
@@ -77,14 +77,14 @@ final class Flushing: @unchecked Sendable {
       if let under { statements = under.statements } else { statements = try flush.statements(isBegun: copies) }
       var sent = statements
       let connection: Connection
-      do throws(ServerError) {
+      do throws(StorageError) {
         if let under { connection = under.connection } else { connection = try connected() }
       } catch {
         guard Clock.monotonic < deadline, error.isWorthWaiting else { throw error }
         Clock.sleep(milliseconds: 100)
         continue
       }
-      do throws(ServerError) {
+      do throws(StorageError) {
         if copies {
           sent = flush.beginning()
           let number = try exchange(sent.all, over: connection)[sent.take].number(0, 0)
@@ -98,44 +98,51 @@ final class Flushing: @unchecked Sendable {
           answers = try exchange(statements.all, over: connection)
         }
         return try take(answers, statements, flush, store)
-      } catch .connectionLost(_, let reason) {
-        if try claim(flush.token, reason: reason, until: deadline) {
-          return try committed(flush.token, drafts.count, store)
-        }
-        guard Clock.monotonic < deadline else {
-          throw .connectionLost(server: pool.url.description, reason: reason)
-        }
-      } catch .refused(let refusal) {
+      } catch {
         owesRollback = true
+        if connection.isLost {
+          if try claim(flush.token, after: error, until: deadline) {
+            return try committed(flush.token, drafts.count, store)
+          }
+          guard Clock.monotonic < deadline else { throw error }
+          continue
+        }
+        guard let refusal = connection.refusal else { throw error }
         switch refusal.state {
         case "22012" where sent.lease == refusal.statement:
-          throw .leaseLost(what: drafts.compactMap(\.lease).first?.what ?? "")
+          throw .refused(
+            "“\(drafts.compactMap(\.lease).first?.what ?? "")” was taken over by another program meanwhile; nothing was written"
+          )
         case "22012" where sent.checks.contains(refusal.statement),
           // What was not there when it was looked for is there.
           "23505" where sent.writes.contains(refusal.statement) && ["", "current"].contains(refusal.table):
           throw .conflict(collisions(of: drafts))
         case "40003":
-          if try claim(flush.token, reason: refusal.message, until: deadline) {
+          if try claim(flush.token, after: error, until: deadline) {
             return try committed(flush.token, drafts.count, store)
           }
         case "40001", "40P01":
           // Engines that find conflicts by themselves: ours is found by the checks, so the flush is made again.
           repeats += 1
           guard repeats < 16 else { throw .conflict(TransactionConflict(asOf: drafts[0].asOf, places: [])) }
-        default: throw .refused(refusal)
+        case SQLError.held: throw refusal.heldRow(by: holder(of: refusal))
+        default: throw error
         }
-      } catch .held(let table, _) {
-        owesRollback = true
-        throw .held(table: table, by: holder(of: table))
-      } catch {
-        owesRollback = true
-        throw error
       }
     }
   }
 
-  /// The session that holds a row of a table, for people; nil where none is found.
-  private func holder(of table: String) -> String? {
+  /// Whether an error tells of the server, and not of what was asked of it.
+  private func isOfServer(_ error: StorageError) -> Bool {
+    switch error {
+    case .server(.unreachable, _), .server(.outcomeUnknown, _), .readOnly: true
+    default: [SQLError.full, SQLError.held].contains(connection?.refusal?.state ?? "")
+    }
+  }
+
+  /// The session that holds a row, for people; nil where none is found.
+  private func holder(of refusal: SQLError) -> String? {
+    guard let table = refusal.heldTable else { return nil }
     let rows = try? pool.read([
       tables.statement(
         """
@@ -148,7 +155,7 @@ final class Flushing: @unchecked Sendable {
     return rows.flatMap { $0.count > 0 ? $0.text(0, 0) : nil }
   }
 
-  private func connected() throws(ServerError) -> Connection {
+  private func connected() throws(StorageError) -> Connection {
     if let connection, !connection.isLost { return connection }
     let new = try pool.connect()
     connection = new
@@ -158,21 +165,21 @@ final class Flushing: @unchecked Sendable {
 
   private func exchange(
     _ statements: [Statement], over connection: Connection, isCounted: Bool = true
-  ) throws(ServerError) -> [Rows] {
+  ) throws(StorageError) -> [Rows] {
     guard owesRollback else { return try connection.exchange(statements, isCounted: isCounted) }
-    do throws(ServerError) {
+    do throws(StorageError) {
       let rows = try connection.exchange([Statement("rollback", name: "rollback")] + statements, isCounted: isCounted)
       owesRollback = false
       return Array(rows.dropFirst())
-    } catch .refused(var refusal) {
-      refusal.statement -= 1
-      throw .refused(refusal)
+    } catch {
+      connection.refusal?.statement -= 1
+      throw error
     }
   }
 
   private func take(
     _ answers: [Rows], _ statements: Flush.Statements, _ flush: Flush, _ store: ServerStore
-  ) throws(ServerError) -> [ServerCommit] {
+  ) throws(StorageError) -> [ServerCommit] {
     let rows = answers[statements.commits]
     let commits = try flush.commits(rows, origin: store.origin)
     guard let last = commits.last else { return [] }
@@ -190,10 +197,12 @@ final class Flushing: @unchecked Sendable {
   ///
   /// The token is not looked up, for the flush may still be under way: it is taken. That waits for the one under way and sees it, or wins,
   /// and makes a late one fail.
-  private func claim(_ token: CommitToken, reason: String, until deadline: Int64) throws(ServerError) -> Bool {
+  private func claim(
+    _ token: CommitToken, after loss: StorageError, until deadline: Int64
+  ) throws(StorageError) -> Bool {
     connection = nil
     while true {
-      do throws(ServerError) {
+      do throws(StorageError) {
         let connection = try connected()
         let answers = try connection.exchange([
           tables.statement(
@@ -203,7 +212,7 @@ final class Flushing: @unchecked Sendable {
             """, [.bytes(token.bytes)]),
           tables.statement("select t.number from {token} t where t.token = $1", [.bytes(token.bytes)]),
         ])
-        guard answers[1].count == 1 else { throw .damaged(what: "a token that was written is missing") }
+        guard answers[1].count == 1 else { throw .damagedOnServer("a token that was written is missing") }
         let isCommitted = !answers[1].isNull(0, 0)
         // Written after it, and answered when it is durable, so that a standby that has this has the commit too.
         if isCommitted {
@@ -213,8 +222,13 @@ final class Flushing: @unchecked Sendable {
         }
         return isCommitted
       } catch {
-        guard error.isWorthWaiting else { throw .unknownOutcome(token: token, reason: "\(error)") }
-        guard Clock.monotonic < deadline else { throw .unknownOutcome(token: token, reason: reason) }
+        guard error.isWorthWaiting, Clock.monotonic < deadline else {
+          throw .server(
+            .outcomeUnknown,
+            reason:
+              "the connection was lost during a commit and the server did not come back (\(error.isWorthWaiting ? loss : error)); "
+              + "whether the commit is kept is found out when it can be reached again")
+        }
         connection = nil
         Clock.sleep(milliseconds: 100)
       }
@@ -224,7 +238,7 @@ final class Flushing: @unchecked Sendable {
   /// The commits of a flush that turned out to be there.
   private func committed(
     _ token: CommitToken, _ count: Int, _ store: ServerStore
-  ) throws(ServerError) -> [ServerCommit] {
+  ) throws(StorageError) -> [ServerCommit] {
     let rows = try pool.read([
       tables.statement(
         """
@@ -233,9 +247,9 @@ final class Flushing: @unchecked Sendable {
         where t.token = $1 order by c.number
         """, [.bytes(token.bytes)])
     ])
-    guard rows[0].count == count else { throw .damaged(what: "the commits of a token are missing") }
+    guard rows[0].count == count else { throw .damagedOnServer("the commits of a token are missing") }
     let commits = (0..<count).map { ServerCommit(rows[0], $0) }
-    _ = try? store.refresh()
+    _ = try? store.refreshed()
     return commits
   }
 
@@ -305,24 +319,6 @@ final class Flushing: @unchecked Sendable {
     lastNotification = Clock.monotonic
     owesNotification = false
     _ = try? exchange([Statement("notify \(tables.channel)")], over: connection, isCounted: false)
-  }
-}
-
-extension ServerError {
-  /// Whether it tells of the server, and not of what was asked of it.
-  var isAboutTheServer: Bool {
-    switch self {
-    case .connectionLost, .unreachable, .unknownOutcome, .full, .held, .readOnly: true
-    default: false
-    }
-  }
-
-  /// Whether the server may come back.
-  var isWorthWaiting: Bool {
-    switch self {
-    case .connectionLost, .unreachable: true
-    default: false
-    }
   }
 }
 

@@ -21,7 +21,7 @@ final class RememberedReads: Sendable {
   var ranges: [TreeRange] { state.withLock { $0.ranges } }
 
   /// What the view has for keys, of which those are asked for that are not known. At most one round trip.
-  func find(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(ServerError) -> [ServerEntry?] {
+  func find(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(StorageError) -> [ServerEntry?] {
     try fetch(places, in: store, asOf: asOf)
     return state.withLock { state in
       places.map { place in
@@ -32,10 +32,10 @@ final class RememberedReads: Sendable {
   }
 
   /// Asks for what will be looked at later.
-  func fetch(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(ServerError) {
+  func fetch(_ places: [TreeKey], in store: ServerStore, asOf: UInt64) throws(StorageError) {
     let unknown = state.withLock { state in places.filter { state.keys[$0] == nil } }
     guard !unknown.isEmpty else { return }
-    let found = try store.find(unknown, asOf: asOf)
+    let found = try store.find(unknown, asOf: asOf, isOfTransaction: true)
     state.withLock { state in
       for (place, entry) in zip(unknown, found) { state.keys.updateValue(entry, forKey: place) }
     }
@@ -66,26 +66,5 @@ final class RememberedReads: Sendable {
       let range = TreeRange(tree: tree, keys: range)
       if state.ranges.last != range { state.ranges.append(range) }
     }
-  }
-}
-
-extension ServerStore {
-  /// The entries of keys of any trees, each in the place of its key. One round trip for all.
-  func find(_ places: [TreeKey], asOf: UInt64) throws(ServerError) -> [ServerEntry?] {
-    let rows = try read(
-      tables.statement(
-        "findPlaces",
-        """
-        select k.place::integer, \(ServerEntry.columns("e"))
-        from unnest($1::integer[], $2::bytea[]) with ordinality k (tree, key, place),
-          lateral \(ServerTree.alive("k.tree", "k.key", "$3")) e
-        """,
-        [.int32s(places.map(\.tree)), .byteArrays(places.map(\.key)), .int(Int64(bitPattern: asOf))]), asOf: asOf)
-    var found = [ServerEntry?](repeating: nil, count: places.count)
-    for row in 0..<rows.count {
-      let place = Int(rows.int(row, 0)) - 1
-      if found.indices.contains(place) { found[place] = ServerEntry(rows, row, at: 1) }
-    }
-    return found
   }
 }

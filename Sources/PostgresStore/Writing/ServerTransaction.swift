@@ -6,18 +6,33 @@ package import StorageEngine
 /// It reads as of the view that it was begun on, and sees its own changes; what it read is remembered. Nothing is sent but reads until
 /// `commit`, which sends everything in one flush, and throws `conflict` where somebody else has committed a change of what was
 /// read. Several transactions of one process may be open at the same time; nothing is locked. Safe from any thread.
-package final class ServerTransaction: Sendable {
+///
+/// It reads before it changes, to say what was there; who knows ahead which keys it will touch says so (`foresee`), and all of them are
+/// asked for in one round trip.
+package final class ServerTransaction: WriteTransaction {
   package let view: ServerView
   let store: ServerStore
-  private let state: Mutex<State>
   let reads = RememberedReads()
+  let state = Mutex(State())
+  /// The tree of a record that is taken to be new.
+  let presumed: TreeName?
 
   struct State: Sendable {
     var trees: [TreeName: TreeDraft] = [:]
     var treesRead: Set<TreeName> = []
     var readsCatalog = false
     var lease: Lease.Claim?
+    /// The commit whose state was brought back.
+    var restores: UInt64?
+    /// Whether a tree of records came or went.
+    var hasOtherRecords = false
     var hasEnded = false
+
+    var hasChanges: Bool {
+      trees.values.contains { tree in
+        !tree.writes.isEmpty || (tree.stored == nil) != tree.isGone || tree.dropped != nil || tree.hasNewAttributes
+      }
+    }
   }
 
   /// A tree as the transaction has it.
@@ -37,14 +52,18 @@ package final class ServerTransaction: Sendable {
     var hasNewAttributes: Bool { stored.map { $0.attributes != attributes } ?? false }
   }
 
-  init(_ store: ServerStore, on view: ServerView) {
-    self.store = store
-    self.view = view
-    state = Mutex(State())
+  init(_ store: ServerStore, on view: ServerView, presuming presumed: TreeName? = nil) {
+    (self.store, self.view, self.presumed) = (store, view, presumed)
   }
 
-  private func locked<R>(_ body: (inout State) throws(ServerError) -> R) throws(ServerError) -> R {
-    try state.withLock { state throws(ServerError) in
+  deinit { cancel() }
+
+  package var base: CommitRecord { CommitRecord(view.commit) }
+  package var headNumber: UInt64 { view.commit.number }
+  package var origin: UInt64 { store.origin }
+
+  func locked<R>(_ body: (inout State) throws(StorageError) -> R) throws(StorageError) -> R {
+    try state.withLock { state throws(StorageError) in
       guard !state.hasEnded else { throw .transactionEnded }
       return try body(&state)
     }
@@ -52,15 +71,32 @@ package final class ServerTransaction: Sendable {
 
   // MARK: Trees
 
-  /// The kind and attributes of a tree with the changes so far, or nil where there is none.
-  package func tree(_ name: TreeName) throws(ServerError) -> (kind: TreeKind, attributes: [UInt8])? {
-    try load(name).map { ($0.kind, $0.attributes) }
+  package func tree(_ name: TreeName) throws(StorageError) -> Tree? { try served(name)?.tree }
+
+  /// A tree as it is at this moment, or nil where there is none.
+  package func served(_ name: TreeName) throws(StorageError) -> ServerTree? {
+    guard let tree = try load(name) else { return nil }
+    return served(tree, name, try locked { $0.trees })
   }
 
-  /// The names of the trees that begin with `prefix`, in their order.
-  package func trees(prefix: [UInt8] = []) throws(ServerError) -> [TreeName] {
+  private func served(_ tree: TreeDraft, _ name: TreeName, _ moment: [TreeName: TreeDraft]) -> ServerTree {
+    let stored = tree.stored.map { StoredTree(store: store, row: $0, asOf: view.asOf, isOfTransaction: true) }
+    return ServerTree(tree, name, stored, .init(writes: tree.writes, reads: reads), of: store) {
+      [self] name throws(StorageError) in
+      // Whatever was written since, and after the transaction has ended. What the moment lacks was not written to by then.
+      if let known = moment[name] { return known.isGone ? nil : served(known, name, moment) }
+      return try unwritten(name).map { served($0, name, moment) }
+    }
+  }
+
+  private func existing(_ name: TreeName) throws(StorageError) -> ServerTree {
+    guard let tree = try served(name) else { throw .noSuchTree(name) }
+    return tree
+  }
+
+  package func trees(prefix: [UInt8]) throws(StorageError) -> [TreeName] {
     var names = Set(try view.trees(prefix: prefix))
-    try locked { state throws(ServerError) in
+    try locked { state throws(StorageError) in
       state.readsCatalog = true
       for (name, tree) in state.trees where name.hasPrefix(prefix) {
         if tree.isGone { names.remove(name) } else { names.insert(name) }
@@ -69,55 +105,49 @@ package final class ServerTransaction: Sendable {
     return names.sorted()
   }
 
-  /// Makes an empty tree. One round trip, for its number.
+  /// One round trip, for its number.
   ///
   /// - Parameter order: `caller` is refused: a server orders bytes.
   package func createTree(
-    _ name: TreeName, kind: TreeKind, order: TreeOrder = .bytes, attributes: [UInt8] = []
-  ) throws(ServerError) {
-    guard order == .bytes else { throw .unordered(name: name.description) }
-    guard !name.bytes.isEmpty, name.bytes.count <= ServerLimits.key else {
-      throw .keyTooLong(count: name.bytes.count, limit: ServerLimits.key)
-    }
-    let known = try load(name)
-    guard known == nil else { throw .treeExists(name: name.description) }
-    let number = try store.newTreeNumber()
-    try locked { state throws(ServerError) in
+    _ name: TreeName, kind: TreeKind, order: TreeOrder, attributes: [UInt8]
+  ) throws(StorageError) {
+    guard order == .bytes else { throw .unordered(name) }
+    guard !name.bytes.isEmpty, name.bytes.count <= ServerLimits.key else { throw .keyTooLong(name.bytes.count) }
+    guard try load(name) == nil else { throw .treeExists(name) }
+    try create(name, TreeDraft(tree: try store.newTreeNumber(), kind: kind, attributes: attributes))
+    if kind == .records { try locked { $0.hasOtherRecords = true } }
+  }
+
+  func create(_ name: TreeName, _ tree: TreeDraft) throws(StorageError) {
+    try locked { state throws(StorageError) in
       let before = state.trees[name]
-      state.trees[name] = TreeDraft(
-        tree: number, kind: kind, attributes: attributes, stored: nil, dropped: before?.stored?.tree ?? before?.dropped)
+      state.trees[name] = tree
+      state.trees[name]?.dropped = before?.stored?.tree ?? before?.dropped
     }
   }
 
-  /// Makes an empty tree in the place of one that was there before, under its number: it is the same one again.
-  func createTree(_ name: TreeName, again tree: ServerTree) throws(ServerError) {
-    try locked { state throws(ServerError) in
-      let before = state.trees[name]
-      state.trees[name] = TreeDraft(
-        tree: tree.identifier, kind: tree.kind, attributes: tree.attributes, stored: nil, isAgain: true,
-        dropped: before?.stored?.tree ?? before?.dropped)
+  package func dropTree(_ name: TreeName) throws(StorageError) {
+    try change(name) { tree in (tree.isGone, tree.writes) = (true, SortedWrites()) }
+    try locked { $0.hasOtherRecords = true }
+  }
+
+  package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(StorageError) {
+    try change(name) { $0.attributes = attributes }
+  }
+
+  private func change(_ name: TreeName, _ body: (inout TreeDraft) -> Void) throws(StorageError) {
+    guard try load(name) != nil else { throw .noSuchTree(name) }
+    try locked { state throws(StorageError) in
+      guard var tree = state.trees.removeValue(forKey: name) else { return }
+      body(&tree)
+      state.trees[name] = tree
     }
   }
 
-  /// Takes a tree and all its entries out. Earlier commits keep it.
-  package func dropTree(_ name: TreeName) throws(ServerError) {
-    _ = try existing(name)
-    try locked { state throws(ServerError) in
-      state.trees[name]?.isGone = true
-      state.trees[name]?.writes = SortedWrites()
-    }
-  }
-
-  /// Replaces what the module above keeps with a tree.
-  package func setAttributes(_ attributes: [UInt8], of name: TreeName) throws(ServerError) {
-    _ = try existing(name)
-    try locked { state throws(ServerError) in state.trees[name]?.attributes = attributes }
-  }
-
-  private func load(_ name: TreeName) throws(ServerError) -> TreeDraft? {
+  func load(_ name: TreeName) throws(StorageError) -> TreeDraft? {
     if let known = try locked({ $0.trees[name] }) { return known.isGone ? nil : known }
     let draft = try unwritten(name)
-    return try locked { state throws(ServerError) in
+    return try locked { state throws(StorageError) in
       state.treesRead.insert(name)
       if let draft { state.trees[name] = draft }
       return draft
@@ -125,67 +155,160 @@ package final class ServerTransaction: Sendable {
   }
 
   /// A tree as the view has it.
-  private func unwritten(_ name: TreeName) throws(ServerError) -> TreeDraft? {
-    try view.tree(name).map { stored in
-      TreeDraft(tree: stored.identifier, kind: stored.kind, attributes: stored.attributes, stored: stored.row)
+  private func unwritten(_ name: TreeName) throws(StorageError) -> TreeDraft? {
+    try view.stored(name).map { stored in
+      TreeDraft(tree: stored.row.tree, kind: stored.row.kind, attributes: stored.row.attributes, stored: stored.row)
     }
   }
 
-  private func existing(_ name: TreeName, kind: TreeKind? = nil) throws(ServerError) -> TreeDraft {
-    guard let tree = try load(name) else { throw .noSuchTree(name: name.description) }
-    if let kind, tree.kind != kind {
-      throw .wrongTree(
-        name: name.description,
-        reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
+  // MARK: Records
+
+  package func put(
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
+  ) throws(StorageError) -> RecordReference? {
+    let replaced = try currentReference(of: key, in: name, probe: probe)
+    try set(key, to: .bytes(value), in: name, kind: .records)
+    return replaced
+  }
+
+  package func put(
+    _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in name: TreeName, probe: KeyProbe?
+  ) throws(StorageError) -> RecordReference? {
+    try put(Array(key), Array(value), in: name, probe: probe)
+  }
+
+  package func put(
+    _ key: [UInt8], count: UInt64, in name: TreeName, probe: KeyProbe?,
+    piece: (_ position: UInt64, _ count: Int) throws(StorageError) -> [UInt8]
+  ) throws(StorageError) -> RecordReference? {
+    guard count <= UInt64(ServerLimits.value) else { throw .valueTooLong(count) }
+    var value: [UInt8] = []
+    value.reserveCapacity(Int(count))
+    while UInt64(value.count) < count {
+      let wanted = min(1 << 20, Int(count) - value.count)
+      let bytes = try piece(UInt64(value.count), wanted)
+      guard bytes.count == wanted else { throw .valueTooLong(count: UInt64(bytes.count), limit: UInt64(wanted)) }
+      value += bytes
     }
-    return tree
+    return try put(key, value, in: name, probe: probe)
   }
 
-  /// A tree as it is at this moment, or nil where there is none.
-  func draft(of name: TreeName) throws(ServerError) -> DraftTree? { try load(name).map { draft($0, name) } }
-
-  private func draft(_ tree: TreeDraft, _ name: TreeName) -> DraftTree {
-    DraftTree(
-      name: name, number: tree.tree, kind: tree.kind, attributes: tree.attributes,
-      stored: tree.stored.map { ServerTree(store: store, row: $0, asOf: view.asOf) }, writes: tree.writes, reads: reads)
+  package func putIfNew(
+    _ key: [UInt8], _ value: [UInt8], in name: TreeName, probe: KeyProbe?
+  ) throws(StorageError) -> RecordReference? {
+    if let found = try currentReference(of: key, in: name, probe: probe) { return found }
+    try set(key, to: .bytes(value), in: name, kind: .records)
+    return nil
   }
 
-  /// A tree as it was at a moment, whatever was written since, and after the transaction has ended.
-  func draft(of name: TreeName, at moment: Savepoint) throws(ServerError) -> DraftTree? {
-    if let known = moment.trees[name] { return known.isGone ? nil : draft(known, name) }
-    // By then nothing of it was written.
-    return try unwritten(name).map { draft($0, name) }
+  package func delete(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> RecordReference? {
+    guard let found = try currentReference(of: key, in: name, probe: probe) else { return nil }
+    try set(key, to: nil, in: name, kind: .records)
+    return found
   }
 
-  private func existingDraft(of name: TreeName) throws(ServerError) -> DraftTree {
-    guard let tree = try draft(of: name) else { throw .noSuchTree(name: name.description) }
-    return tree
-  }
-
-  // MARK: Reading
-
-  /// The entries of keys, each in the place of its key, with the changes so far. At most one round trip.
-  package func find(_ keys: [[UInt8]], in name: TreeName) throws(ServerError) -> [ServerEntry?] {
-    try existingDraft(of: name).find(keys)
+  package func currentReference(
+    of key: [UInt8], in name: TreeName, probe: KeyProbe?
+  ) throws(StorageError) -> RecordReference? {
+    try find(key, in: name, probe)?.payload.record
   }
 
   /// The entry of a key, with the changes so far.
-  package func find(_ key: [UInt8], in name: TreeName) throws(ServerError) -> ServerEntry? {
-    try find([key], in: name)[0]
+  private func find(
+    _ key: [UInt8], in name: TreeName, _ probe: KeyProbe?
+  ) throws(StorageError) -> Entry? {
+    if case .compare? = probe { throw .wrongTree(TreeName([]), reason: "its order is that of bytes") }
+    return try existing(name).find([key])[0]
   }
 
-  /// Asks for keys of any trees that will be looked at: one round trip for all of them that are not known.
-  func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(ServerError) {
-    var places: [TreeKey] = []
-    for (name, key) in keys {
-      guard let tree = try load(name), tree.stored != nil, tree.writes[key] == nil else { continue }
-      places.append(TreeKey(tree: tree.tree, key: key))
+  // MARK: Entries
+
+  package func insert(
+    _ key: [UInt8], _ payload: Payload, in name: TreeName, probe: KeyProbe?
+  ) throws(StorageError) -> Bool {
+    let payload: ServerPayload =
+      switch payload {
+      case .none: .none
+      case .bytes(let bytes): .bytes(bytes.array)
+      // The entry leads to the record of its key's end, whichever commit wrote that.
+      case .served(let record): .record(writtenBy: record.commit)
+      case .entry(let reference): .record(writtenBy: reference.offset.bytes)
+      }
+    try Self.check(key, payload, kind: .entries)
+    // In a tree that the transaction has made itself nobody has to be asked.
+    let isNew = try locked { state throws(StorageError) -> Bool? in
+      // No copy of the tree may live while it is written to.
+      let isOwn = state.trees[name].map { $0.stored == nil && !$0.isGone && $0.kind == .entries }
+      guard isOwn == true else { return nil }
+      return state.trees[name]?.writes.set(KeyWrite(payload: payload), for: key)?.payload == nil
     }
-    try reads.fetch(places, in: store, asOf: view.asOf)
+    if let isNew { return isNew }
+    if case .compare? = probe { throw .wrongTree(name, reason: "its order is that of bytes") }
+    let old = try existing(name).look(for: key)
+    if old?.payload != payload { try set(key, to: payload, in: name, kind: .entries) }
+    return old == nil
   }
 
-  /// Whether writing some keys asks no server: it is known that none of them is there, or the transaction has made their trees itself.
-  func asksNobody(writing keys: [ForeseenKey]) -> Bool {
+  package func insert(
+    _ key: UnsafeRawBufferPointer, _ payload: Payload, in name: TreeName, probe: KeyProbe?
+  ) throws(StorageError) -> Bool {
+    try insert(Array(key), payload, in: name, probe: probe)
+  }
+
+  package func remove(_ key: [UInt8], in name: TreeName, probe: KeyProbe?) throws(StorageError) -> Bool {
+    guard try find(key, in: name, probe) != nil else { return false }
+    try set(key, to: nil, in: name, kind: .entries)
+    return true
+  }
+
+  package func adopt(
+    _ key: [UInt8], in name: TreeName, from view: View, probe: KeyProbe?
+  ) throws(StorageError) -> Bool {
+    throw .readOnly(reason: "a store on a server takes no merges yet: copy it to a file, merge there, and copy it back")
+  }
+
+  // MARK: Writing
+
+  private static func check(_ key: [UInt8], _ payload: ServerPayload?, kind: TreeKind) throws(StorageError) {
+    guard key.count <= ServerLimits.key else { throw .keyTooLong(key.count) }
+    guard case .bytes(let bytes)? = payload else { return }
+    let limit = kind == .records ? ServerLimits.value : Limits.payload
+    guard bytes.count <= limit else { throw .valueTooLong(count: UInt64(bytes.count), limit: UInt64(limit)) }
+  }
+
+  /// Sets what a key has, or takes it out, without a look at what is there.
+  ///
+  /// - Parameter written: the commit that wrote the value, where it is brought back; nil: this one.
+  package func set(
+    _ key: [UInt8], to payload: ServerPayload?, writtenBy written: UInt64? = nil, in name: TreeName, kind: TreeKind
+  ) throws(StorageError) {
+    try Self.check(key, payload, kind: kind)
+    guard let tree = try load(name) else { throw .noSuchTree(name) }
+    guard tree.kind == kind else {
+      throw .wrongTree(
+        name, reason: kind == .records ? "it holds entries, not records" : "it holds records, not entries")
+    }
+    // What never was there and is taken out again is no change.
+    let isNothing = payload == nil && (tree.stored == nil || reads.had(TreeKey(tree: tree.tree, key: key)) == false)
+    try locked { state throws(StorageError) in
+      if isNothing {
+        state.trees[name]?.writes.remove(key)
+      } else {
+        state.trees[name]?.writes.set(KeyWrite(payload: payload, written: written), for: key)
+      }
+    }
+  }
+
+  // MARK: Bulk
+
+  package func require(_ work: any HeldWork) throws(StorageError) {
+    guard let lease = work as? Lease else { return }
+    try locked { $0.lease = lease.claim }
+  }
+
+  package var asksServer: Bool { true }
+
+  package func asksNobody(writing keys: [ForeseenKey]) -> Bool {
     state.withLock { state in
       keys.allSatisfy { key in
         guard let tree = state.trees[key.tree], !tree.isGone else { return false }
@@ -195,206 +318,28 @@ package final class ServerTransaction: Sendable {
     }
   }
 
-  /// The first entries of a range, or the last in falling order, with the changes so far. One round trip, or a few where much in the
-  /// range was deleted by this transaction.
-  package func page(
-    _ range: KeyRange = KeyRange(), limit: Int, isReversed: Bool = false, in name: TreeName
-  ) throws(ServerError) -> [ServerEntry] {
-    try existingDraft(of: name).page(range, limit: limit, isReversed: isReversed)
-  }
-
-  /// How many entries there are in a range, with the changes so far.
-  package func count(_ range: KeyRange = KeyRange(), in name: TreeName) throws(ServerError) -> UInt64 {
-    try existingDraft(of: name).count(range)
-  }
-
-  /// How many entries lie before a key.
-  package func rank(of key: [UInt8], in name: TreeName) throws(ServerError) -> UInt64 {
-    try count(KeyRange(to: key), in: name)
-  }
-
-  // MARK: Writing
-
-  /// Sets the value of a record.
-  package func put(_ key: [UInt8], _ value: [UInt8], in name: TreeName) throws(ServerError) {
-    guard value.count <= ServerLimits.value else {
-      throw .valueTooLong(count: value.count, limit: ServerLimits.value)
+  package func foresee(_ keys: [(tree: TreeName, key: [UInt8])]) throws(StorageError) {
+    var places: [TreeKey] = []
+    for (name, key) in keys {
+      guard let tree = try load(name), tree.stored != nil, tree.writes[key] == nil else { continue }
+      places.append(TreeKey(tree: tree.tree, key: key))
     }
-    try write(key, KeyWrite(payload: .bytes(value)), in: name, kind: .records)
+    try reads.fetch(places, in: store, asOf: view.asOf)
   }
 
-  /// Deletes a record; one that is not there stays so.
-  package func delete(_ key: [UInt8], in name: TreeName) throws(ServerError) {
-    try write(key, KeyWrite(), in: name, kind: .records)
-  }
+  package func settle(_ name: TreeName) throws(StorageError) {}
 
-  /// Sets the payload of an entry. A record that this transaction writes is `.record(writtenBy: 0)`.
-  package func insert(_ key: [UInt8], _ payload: ServerPayload = .none, in name: TreeName) throws(ServerError) {
-    try Self.check(key, payload)
-    try write(key, KeyWrite(payload: payload), in: name, kind: .entries)
-  }
-
-  private static func check(_ key: [UInt8], _ payload: ServerPayload) throws(ServerError) {
-    guard key.count <= ServerLimits.key else { throw .keyTooLong(count: key.count, limit: ServerLimits.key) }
-    if case .bytes(let bytes) = payload, bytes.count > Limits.payload {
-      throw .valueTooLong(count: bytes.count, limit: Limits.payload)
-    }
-  }
-
-  /// The same in a tree that the transaction has made itself, where nobody has to be asked: whether the key was not there. Nil in any other
-  /// tree, in which nothing is done.
-  func insertIfOwn(
-    _ key: [UInt8], _ payload: ServerPayload, in name: TreeName
-  ) throws(ServerError) -> Bool? {
-    try Self.check(key, payload)
-    return try locked { state throws(ServerError) in
-      // No copy of the tree may live while it is written to.
-      let isOwn = state.trees[name].map { $0.stored == nil && !$0.isGone && $0.kind == .entries }
-      guard isOwn == true else { return nil }
-      return state.trees[name]?.writes.set(KeyWrite(payload: payload), for: key)?.payload == nil
-    }
-  }
-
-  /// Takes an entry out; one that is not there stays so.
-  package func remove(_ key: [UInt8], in name: TreeName) throws(ServerError) {
-    try write(key, KeyWrite(), in: name, kind: .entries)
-  }
-
-  /// Gives a key the state that an older commit has for it: nothing is written but that it is back.
-  package func restore(_ key: [UInt8], to entry: ServerEntry?, in name: TreeName) throws(ServerError) {
-    try write(key, KeyWrite(payload: entry?.payload, written: entry?.written), in: name, kind: nil)
-  }
-
-  private func write(
-    _ key: [UInt8], _ write: KeyWrite, in name: TreeName, kind: TreeKind?
-  ) throws(ServerError) {
-    guard key.count <= ServerLimits.key else { throw .keyTooLong(count: key.count, limit: ServerLimits.key) }
-    let tree = try existing(name, kind: kind)
-    // What never was there and is taken out again is no change.
-    let isNothing =
-      write.payload == nil && (tree.stored == nil || reads.had(TreeKey(tree: tree.tree, key: key)) == false)
-    try locked { state throws(ServerError) in
-      if isNothing {
-        state.trees[name]?.writes.remove(key)
-      } else {
-        state.trees[name]?.writes.set(write, for: key)
-      }
-    }
-  }
-
-  // MARK: Savepoints and leases
-
-  /// A moment to go back to.
-  package struct Savepoint: Sendable {
-    let trees: [TreeName: TreeDraft]
-  }
-
-  package func savepoint() throws(ServerError) -> Savepoint { try locked { Savepoint(trees: $0.trees) } }
-
-  /// Undoes every change since the savepoint. What was read since stays remembered: the caller may have gone by it.
-  package func rollback(to savepoint: Savepoint) throws(ServerError) { try locked { $0.trees = savepoint.trees } }
-
-  /// What the changes so far add up to in each tree of records, as far as what was there before is known.
-  var changeCounts: [ChangeCounts] {
-    state.withLock { $0.trees }.compactMap { name, tree in
-      guard tree.kind == .records, !tree.isGone, !tree.writes.isEmpty else { return nil }
-      var counts = ChangeCounts(
-        tree: name, inserted: 0, updated: 0, deleted: 0, identifier: UInt32(bitPattern: tree.tree))
-      tree.writes.forEach { key, write in
-        let was = tree.stored != nil && reads.had(TreeKey(tree: tree.tree, key: key)) ?? true
-        switch (was, write.payload != nil) {
-        case (false, true): counts.inserted += 1
-        case (true, true): counts.updated += 1
-        case (true, false): counts.deleted += 1
-        case (false, false): break
-        }
-      }
-      return counts
-    }
-  }
-
-  /// Commits only while a lease is still held.
-  package func requires(_ lease: Lease) throws(ServerError) { try locked { $0.lease = lease.claim } }
-
-  // MARK: Ending
-
-  private static func hasChanges(_ state: State) -> Bool {
-    state.trees.values.contains { tree in
-      !tree.writes.isEmpty || (tree.stored == nil) != tree.isGone || tree.dropped != nil || tree.hasNewAttributes
-    }
-  }
-
-  /// Forgets all changes.
-  package func cancel() { state.withLock { $0.hasEnded = true } }
-
-  /// Commits, holding the thread until the commit is durable. Nil where nothing was changed.
-  @discardableResult
-  package func commit(_ info: ServerCommitInfo = ServerCommitInfo()) throws(ServerError) -> ServerCommit? {
-    guard let draft = try sealed(info) else { return nil }
-    return try store.commits.commit(draft, of: store).get()
-  }
-
-  /// Commits, holding the thread for a millisecond at most.
-  @discardableResult
-  package nonisolated(nonsending) func commitAsync(
-    _ info: ServerCommitInfo = ServerCommitInfo()
-  ) async throws(ServerError) -> ServerCommit? {
-    guard let draft = try sealed(info) else { return nil }
-    return try await store.commits.commitAsync(draft, of: store).get()
-  }
-
-  /// Ends the transaction: what is to be flushed, or nil where nothing was changed.
-  func sealed(_ info: ServerCommitInfo) throws(ServerError) -> CommitDraft? {
-    for (name, number) in info.names {
-      guard !name.isEmpty, name != "head", name.utf8.count <= Limits.name, !name.utf8.contains(0) else {
-        throw .invalidText(what: "name of a commit")
-      }
-      if let number, number > 0 { _ = try store.commit(number) }
-    }
-    return try locked { state throws(ServerError) in
-      state.hasEnded = true
-      guard Self.hasChanges(state) || !info.names.isEmpty || info.restores != nil else { return nil }
-      return draft(state, info)
-    }
-  }
-
-  private func draft(_ state: State, _ info: ServerCommitInfo) -> CommitDraft {
-    let keys = reads.keys
-    var draft = CommitDraft(
-      asOf: view.asOf, keysRead: keys, keysPresumed: reads.presumed, rangesRead: reads.ranges,
-      treesRead: state.treesRead, readsCatalog: state.readsCatalog, lease: state.lease, info: info)
-    // In the order in which they lie in the table.
-    for (name, tree) in state.trees.sorted(by: { $0.value.tree < $1.value.tree }) {
-      if let dropped = tree.dropped { draft.treeChanges.append(.drop(dropped)) }
-      if tree.isGone {
-        if let stored = tree.stored { draft.treeChanges.append(.drop(stored.tree)) }
-        continue
-      }
-      if tree.stored == nil {
-        draft.treeChanges.append(.create(tree.tree, name, tree.kind, attributes: tree.attributes))
-        if tree.isAgain { draft.treesAgain.insert(tree.tree) }
-      } else if tree.hasNewAttributes {
-        draft.treeChanges.append(.setAttributes(tree.tree, name, tree.kind, tree.attributes))
-      }
-      tree.writes.forEach { key, write in
-        let place = TreeKey(tree: tree.tree, key: key)
-        // What was looked at is proved to be so still.
-        let was = tree.stored == nil ? false : keys.contains(place) ? reads.had(place) : nil
-        draft.writes.append(DraftWrite(place, write, isRecord: tree.kind == .records, was: was))
-      }
-    }
-    return draft
-  }
+  package func scratchFile() throws(StorageError) -> ScratchFile { try ScratchFile(in: "/tmp", SystemDisk()) }
 }
 
 extension ServerStore {
   /// A number for a tree. One that is not used in the end stays unused.
-  func newTreeNumber() throws(ServerError) -> Int32 {
+  fileprivate func newTreeNumber() throws(StorageError) -> Int32 {
     let rows = try pool.read([
       tables.statement(
         "update {store} set next_tree = next_tree + 1 where one and \(tables.boundsWaiting) returning next_tree - 1")
     ])
-    guard rows[0].count == 1 else { throw .damaged(what: "the row of the store is missing") }
+    guard rows[0].count == 1 else { throw .withoutStoreRow }
     return Int32(truncatingIfNeeded: rows[0].int(0, 0))
   }
 }

@@ -43,13 +43,13 @@ func openServer(
 ) throws(ModelError) -> any ReadableStore {
   #if PostgreSQL
     let url: ServerURL
-    do throws(ServerError) {
+    do throws(InvalidServerURL) {
       url = try ServerURL(parsing: text)
     } catch {
       throw .invalid(text: "", column: nil, reason: error.description)
     }
     let engine = try onStorage { () throws(StorageError) in
-      try ServerEngine.ofDatastores(
+      try ServerStore.ofDatastores(
         url, creates: creates, isReadOnly: readOnly, options: serverOptions(waits: waits))
     }
     let access: StoreAccess = engine.readOnlyReason.map { .readOnly(reason: $0) } ?? .readWrite
@@ -76,12 +76,7 @@ func openServer(
 
   /// What is wrong with the pins of a store on a server, a sentence each.
   func faultsOfPins(of store: OwnStore) throws(ModelError) -> [String] {
-    guard let engine = store.engine as? ServerEngine else { return [] }
-    do throws(ServerError) {
-      return try engine.server.faultsOfNames()
-    } catch {
-      throw ModelError(StorageError(error))
-    }
+    try onStorage { () throws(StorageError) in try (store.engine as? ServerStore)?.faultsOfNames() ?? [] }
   }
 #else
   func faultsOfPins(of store: OwnStore) throws(ModelError) -> [String] { [] }
@@ -98,9 +93,8 @@ extension VerbRun {
       let report: HistoryUpload.Report
       do {
         report = try copy(from, to, meter)
-      } catch let error as ServerError {
-        if case .invalidURL = error { throw ModelError.invalid(text: "", column: nil, reason: error.description) }
-        throw ModelError(StorageError(error))
+      } catch let error as InvalidServerURL {
+        throw ModelError.invalid(text: "", column: nil, reason: error.description)
       } catch let error as StorageError {
         throw ModelError(error)
       }
@@ -125,7 +119,7 @@ extension VerbRun {
     private func copy(_ from: String, _ to: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
       guard isServer(from) else { return try upload(ownStore(store()).engine, to, meter) }
       // What cannot be read leaves nothing behind.
-      let server = try ServerStore.open(
+      let server = try ServerStore.ofDatastores(
         ServerURL(parsing: from), isReadOnly: true, options: serverOptions())
       if isServer(to) {
         let store = OwnStore.memory(program: "strata", author: currentUser())
@@ -141,19 +135,17 @@ extension VerbRun {
     }
 
     private func upload(_ source: any Engine, _ url: String, _ meter: ProgressMeter) throws -> HistoryUpload.Report {
-      let server = try ServerStore.open(
+      let server = try ServerStore.ofDatastores(
         ServerURL(parsing: url), creates: true, options: serverOptions())
       let report = try HistoryUpload.run(from: source, to: server) { meter.report($0, $1) }
-      for failure in try server.setReportingViews(ReportingView.all(of: server.head)) { complain(failure) }
+      for failure in try server.setReportingViews(ReportingView.all(of: server.newest)) { complain(failure) }
       return report
     }
 
     private func download(
       _ server: ServerStore, _ target: any Engine, _ meter: ProgressMeter
     ) throws -> HistoryUpload.Report {
-      try HistoryDownload.run(
-        from: server, to: target,
-        record: { $0.recordOfEntry($1) }, progress: { meter.report($0, $1) })
+      try HistoryDownload.run(from: server, to: target) { meter.report($0, $1) }
     }
   }
 #endif

@@ -4,14 +4,14 @@
   package import PostgresStore
   package import StorageEngine
 
-  extension ServerEngine {
+  extension ServerStore {
     /// Opens the store that a URL names as one of datastores: which record an entry leads to is known, and people with `psql` have a view
     /// of each.
     ///
     /// - Parameter creates: makes its tables where there are none.
     package static func ofDatastores(
       _ url: ServerURL, creates: Bool = false, isReadOnly: Bool = false, options: ServerOptions
-    ) throws(StorageError) -> ServerEngine {
+    ) throws(StorageError) -> ServerStore {
       try open(
         url, creates: creates, isReadOnly: isReadOnly, options: options, record: { $0.recordOfEntry($1) },
         reporting: { try ReportingView.all(of: $0) })
@@ -20,15 +20,15 @@
 
   extension ReportingView {
     /// One for each datastore of a view.
-    package static func all(of view: ServerView) throws(ServerError) -> [ReportingView] {
+    package static func all(of view: ServerView) throws(StorageError) -> [ReportingView] {
       var views: [ReportingView] = []
       for name in try view.trees(prefix: TreeName.records(of: "").bytes) {
-        guard let tree = try view.tree(name), let descriptor = try? DatastoreDescriptor(bytes: tree.attributes) else {
+        guard let tree = try view.served(name), let descriptor = try? DatastoreDescriptor(bytes: tree.attributes) else {
           continue
         }
         views.append(
           ReportingView(
-            name: descriptor.key, tree: tree.identifier, identifier: Identifier(descriptor.identifierType),
+            name: descriptor.key, tree: tree.number, identifier: Identifier(descriptor.identifierType),
             isJSON: descriptor.coding == .json))
       }
       return views

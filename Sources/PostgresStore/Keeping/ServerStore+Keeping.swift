@@ -1,0 +1,82 @@
+package import StorageEngine
+
+extension ServerStore {
+  /// Prunes what only older commits have. A server has no bytes to tell of: what its tables need shrinks when they are vacuumed.
+  package func compact(
+    _ retention: Retention, progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) -> CompactionReport {
+    let before = (bytes: fileBytes, commits: commitCount)
+    if let oldest = try oldestKept(retention), oldest > 1 {
+      _ = try prune(before: oldest)
+      knownCommits.forget()
+    }
+    let after = (bytes: fileBytes, commits: commitCount)
+    return CompactionReport(
+      bytesBefore: before.bytes, bytesAfter: after.bytes, commitsKept: Int(clamping: after.commits),
+      commitsPruned: Int(clamping: before.commits.subtractingReportingOverflow(after.commits).partialValue))
+  }
+
+  package func compactionEstimate(_ retention: Retention) throws(StorageError) -> CompactionReport {
+    let (bytes, count) = (fileBytes, commitCount)
+    var kept = 0
+    if let oldest = try oldestKept(retention) {
+      try forEachCommit { commit, _ throws(StorageError) in
+        kept += 1
+        return commit.number > oldest
+      }
+    } else {
+      kept = Int(clamping: count)
+    }
+    return CompactionReport(
+      bytesBefore: bytes, bytesAfter: bytes, commitsKept: kept, commitsPruned: max(0, Int(clamping: count) - kept))
+  }
+
+  /// The oldest commit that a rule keeps; nil where it keeps all.
+  private func oldestKept(_ retention: Retention) throws(StorageError) -> UInt64? {
+    var oldest = newest.commit.number
+    switch retention {
+    case .all: return nil
+    case .last(let count):
+      var left = count
+      try forEachCommit { commit, _ throws(StorageError) in
+        guard left > 0 else { return false }
+        oldest = min(oldest, commit.number)
+        if !commit.changesNoRecord { left -= 1 }
+        return true
+      }
+    case .younger(let age):
+      let now = Clock.now
+      try forEachCommit { commit, _ throws(StorageError) in
+        guard now - commit.date < age else { return false }
+        oldest = min(oldest, commit.number)
+        return true
+      }
+    }
+    return oldest
+  }
+
+  package func copy(
+    to folder: String, at commit: UInt64?, onto target: (any Disk)?, progress: (CompactionProgress) -> Bool
+  ) throws(StorageError) -> CompactionReport {
+    guard commit == nil else {
+      throw .refused("a copy of a store on a server has the whole history: leave the commit out")
+    }
+    let disk = target ?? SystemDisk()
+    let draft = try StoreDraft(at: folder, on: disk)
+    do {
+      let file = try FileStore.create(
+        at: draft.workPath, options: StoreOptions(program: options.program, author: options.author), disk: disk)
+      let report = try HistoryDownload.run(from: self, to: file) { done, total in
+        progress(CompactionProgress(commitsDone: done, commitsToDo: total, bytesWritten: 0))
+      }
+      try file.close()
+      try draft.finish()
+      return CompactionReport(
+        bytesBefore: fileBytes, bytesAfter: file.fileBytes, commitsKept: report.commits, commitsPruned: 0)
+    } catch {
+      draft.cancel()
+      guard let error = error as? StorageError else { throw .refused("\(error)") }
+      throw error
+    }
+  }
+}
