@@ -88,7 +88,7 @@ screenshots: build ## takes the README's pictures from the real program
 matrix: ## lists each user need and each command with the test that proves it; fails if one has none
 	@Tests/matrix
 
-.PHONY: soak mutation fuzz thread address clients
+.PHONY: soak cluster mutation fuzz thread address clients
 
 # These targets run long computations, so they build with optimisation.
 CHECKED = -c release -Xswiftc -enable-testing
@@ -101,6 +101,11 @@ soak: requirements ## runs the long random tests; STRATA_SOAK=SECONDS for the en
 	  --filter "SoakTests|StorageEngineTests.MemoryTests|ForgedCountsTests|MonkeyTests"
 	STRATA_WALKS=500 $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter RandomWalkTests
 	for seed in 1 2 3 4 5 6 7 8; do STRATA=$$PWD/.build/checked/release/strata Scripts/exchange-soak $$seed || exit 1; done
+
+# A quarter of an hour. Tests/Cluster/run tells what it does, and takes how often, how many writers and how long they wait.
+cluster: build ## ends the leader of three PostgreSQL nodes under Patroni ten times under 32 writers, and compares what is there
+	@Scripts/require postgresql patroni etcd tmux
+	Tests/Cluster/run --program $(RELEASE)/strata
 
 # One build, then up to half a minute for each of some 140 mutations.
 mutation: ## leaves out each sync, rename and check once and demands that a test fails; ONLY=WORD tries the lines with that word

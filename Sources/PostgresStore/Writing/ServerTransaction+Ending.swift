@@ -139,7 +139,7 @@ extension ServerTransaction {
       asOf: view.asOf, keysRead: keys, keysPresumed: reads.presumed, rangesRead: reads.ranges,
       treesRead: state.treesRead, readsCatalog: state.readsCatalog, lease: state.lease, info: info,
       restores: state.restores)
-    draft.info.action = info.action.withoutZeros
+    draft.info.action = info.writtenAction.withoutZeros
     (draft.info.program, draft.info.author) = (info.program?.withoutZeros, info.author?.withoutZeros)
     if info.undoes != nil { draft.info.flags.insert(.undo) }
     if state.restores != nil { draft.info.flags.insert(.restore) }
