@@ -107,7 +107,8 @@ final class Flushing: @unchecked Sendable {
           guard Clock.monotonic < deadline else { throw error }
           continue
         }
-        guard let refusal = connection.refusal else { throw error }
+        guard var refusal = connection.refusal else { throw error }
+        if refusal.statement == sent.take, refusal.heldTable == nil { refusal.context = "\"store\"" }
         switch refusal.state {
         case "22012" where sent.lease == refusal.statement:
           throw .refused(
