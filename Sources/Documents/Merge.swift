@@ -22,16 +22,18 @@ package struct DocumentMerge: Hashable, Sendable {
     }
   }
 
-  /// Puts the changes from `base` to `mine` and those from `base` to `theirs` together, field by field. Lists are merged
-  /// element by element where neither edit changed their length, and otherwise are one field. Members stand in the order
-  /// of `theirs`, then those that only mine has.
+  /// Puts the changes from `base` to `mine` and those from `base` to `theirs` together, field by field. Members stand in
+  /// the order of `theirs`, then those that only mine has.
   ///
-  /// `rules`: how lists and other values are merged that both changed, where not as above.
+  /// A list is one field, whatever its length: a position does not tell which element it is. The exception are objects with
+  /// a member `id` that names each of them once, if all three versions have the same ones: they are merged by it.
+  ///
+  /// - Parameter rules: How lists and other values are merged that both changed, if not as above.
   package init(base: Document, mine: Document, theirs: Document, rules: MergeRules = MergeRules()) {
     self.rules = rules
     overlaps = []
     merged = mine
-    merged = merge(base, mine, theirs, at: .root) ?? .null
+    merged = merge(rules.normalized(base), rules.normalized(mine), rules.normalized(theirs), at: .root) ?? .null
   }
 
   /// The merge with one overlap decided: the value there, or nil for none.
@@ -58,14 +60,26 @@ package struct DocumentMerge: Hashable, Sendable {
     }
     switch (base, mine, theirs) {
     case (.object(let base)?, .object(let mine)?, .object(let theirs)?): return merge(base, mine, theirs, at: path)
-    case (.array(let base)?, .array(let mine)?, .array(let theirs)?)
-    where base.count == mine.count && base.count == theirs.count:
-      return .array(
-        base.indices.compactMap { merge(base[$0], mine[$0], theirs[$0], at: path.appending($0)) })
-    default:
-      overlaps.append(Overlap(path: path, base: base, mine: mine, theirs: theirs))
-      return mine
+    case (.array(let before)?, .array(let here)?, .array(let there)?):
+      if let elements = merge(before, here, there, at: path) { return .array(elements) }
+    default: break
     }
+    overlaps.append(Overlap(path: path, base: base, mine: mine, theirs: theirs))
+    return mine
+  }
+
+  private static let name = DocumentPath.root.appending("id")
+
+  /// Merges lists of objects that have the same members `id` in all versions; nil for all other lists.
+  private mutating func merge(
+    _ base: [Document], _ mine: [Document], _ theirs: [Document], at path: DocumentPath
+  ) -> [Document]? {
+    guard let before = MergeRule.names(of: base, by: Self.name), let here = MergeRule.names(of: mine, by: Self.name),
+      let there = MergeRule.names(of: theirs, by: Self.name), Set(before) == Set(here), Set(before) == Set(there)
+    else { return nil }
+    // Only if nobody moved an element does a place in the list mean the same one in all versions.
+    guard before == here, before == there else { return MergeRule.list(base, mine, theirs, by: Self.name) }
+    return base.indices.compactMap { merge(base[$0], mine[$0], theirs[$0], at: path.appending($0)) }
   }
 
   private mutating func merge(

@@ -1,18 +1,51 @@
 /// How values are merged that two sides changed, by the paths that a datastore declares: a list is one value without a rule.
 package struct MergeRules: Hashable, Sendable {
   private var rules: [DocumentPath: MergeRule] = [:]
+  /// Lists without an order, by the names that lead there: a place within a list is none of them.
+  private var unordered: [[String]: MergeRule] = [:]
 
   package init() {}
 
-  /// - Parameter texts: by paths, as a descriptor keeps them; what is no path and no rule is left out.
-  package init(_ texts: [String: String]) {
+  /// - Parameters:
+  ///   - texts: by paths, as a descriptor keeps them; what is no path and no rule is left out.
+  ///   - unordered: the same for lists that are written in any order: `set` and `pairs`.
+  package init(_ texts: [String: String], unordered: [String: String] = [:]) {
     for (path, text) in texts {
       guard let path = try? DocumentPath(parsing: path), let rule = MergeRule(text) else { continue }
       rules[path] = rule
     }
+    for (path, text) in unordered {
+      guard let path = try? DocumentPath(parsing: path), let rule = MergeRule(text) else { continue }
+      self.unordered[path.names] = rule
+    }
   }
 
-  func rule(at path: DocumentPath) -> MergeRule? { rules.isEmpty ? nil : rules[path] }
+  func rule(at path: DocumentPath) -> MergeRule? {
+    rules[path] ?? (unordered.isEmpty ? nil : unordered[path.names])
+  }
+
+  /// Whether some list is written in any order, so that documents are compared as `normalized` has them.
+  package var hasUnordered: Bool { !unordered.isEmpty }
+
+  /// The document with each list that is written in any order sorted: documents of equal values are equal then.
+  package func normalized(_ document: Document) -> Document {
+    unordered.isEmpty ? document : normalized(document, at: [])
+  }
+
+  private func normalized(_ document: Document, at names: [String]) -> Document {
+    switch document {
+    case .object(let members):
+      return .object(members.map { .init($0.name, normalized($0.value, at: names + [$0.name])) })
+    case .array(let elements):
+      let elements = elements.map { normalized($0, at: names) }
+      switch unordered[names] {
+      case .pairs: return .array(MergeRule.pairs(of: elements).map { MergeRule.list(of: $0.sorted()) } ?? elements)
+      case nil: return .array(elements)
+      default: return .array(elements.sorted())
+      }
+    default: return document
+    }
+  }
 }
 
 /// How one value is merged that both sides changed.
@@ -21,6 +54,8 @@ package enum MergeRule: Hashable, Sendable {
   case set
   /// A list of objects that are told apart by a member: merged element by element.
   case list(by: DocumentPath)
+  /// A list of keys and their values by turns, as a dictionary is written whose keys are no texts: merged key by key.
+  case pairs
   /// A list with an order: changes at different places are put together.
   case sequence
   /// A text: changes of different lines are put together.
@@ -30,10 +65,11 @@ package enum MergeRule: Hashable, Sendable {
   /// A number or a text (as a date) that only grows: the greater one.
   case maximum
 
-  /// Reads `set`, `list by .id`, `sequence`, `text`, `counter`, `maximum`; nil where the text is none of them.
+  /// Reads `set`, `list by .id`, `pairs`, `sequence`, `text`, `counter`, `maximum`; nil where the text is none of them.
   package init?(_ text: String) {
     switch text {
     case "set": self = .set
+    case "pairs": self = .pairs
     case "sequence": self = .sequence
     case "text": self = .text
     case "counter": self = .counter
@@ -50,6 +86,7 @@ package enum MergeRule: Hashable, Sendable {
     switch self {
     case .set: "set"
     case .list(let path): "list by \(path)"
+    case .pairs: "pairs"
     case .sequence: "sequence"
     case .text: "text"
     case .counter: "counter"
@@ -62,9 +99,18 @@ package enum MergeRule: Hashable, Sendable {
     guard let mine, let theirs else { return nil }
     switch (self, mine, theirs) {
     case (.set, .array(let mine), .array(let theirs)):
-      return .array(Self.set(base?.elements ?? [], mine, theirs))
+      let base = base?.elements ?? []
+      // Keys and values by turns are no set.
+      let kinds = Set((base + mine + theirs).map { Mirror(reflecting: $0).children.first?.label })
+      guard kinds.count <= 1 else { return nil }
+      return .array(Self.set(base, mine, theirs))
     case (.list(let path), .array(let mine), .array(let theirs)):
       return Self.list(base?.elements ?? [], mine, theirs, by: path).map { .array($0) }
+    case (.pairs, .array(let mine), .array(let theirs)):
+      guard let base = Self.pairs(of: base?.elements ?? []), let mine = Self.pairs(of: mine),
+        let theirs = Self.pairs(of: theirs)
+      else { return nil }
+      return Self.list(base, mine, theirs, by: Self.key).map { .array(Self.list(of: $0)) }
     case (.sequence, .array(let mine), .array(let theirs)):
       guard case .array(let base)? = base else { return nil }
       return SequenceMerge(base: base, mine: mine, theirs: theirs).merged.map { .array($0) }
@@ -103,22 +149,24 @@ package enum MergeRule: Hashable, Sendable {
     return merged
   }
 
-  /// Nil where an element has no name, or two have the same, or one was changed on both sides in ways that overlap.
-  private static func list(
-    _ base: [Document], _ mine: [Document], _ theirs: [Document], by path: DocumentPath
-  ) -> [Document]? {
+  /// The members that name the elements of a list; nil if an element has none, or two have the same.
+  static func names(of elements: [Document], by path: DocumentPath) -> [Document]? {
+    let names = elements.compactMap { $0[path] }
+    return names.count == elements.count && Set(names).count == names.count ? names : nil
+  }
+
+  /// Merges lists by the names of their elements. If one side alone moved elements, its order stays.
+  ///
+  /// - Returns: Nil if an element has no name of its own, if both sides moved elements, or if both changed one in ways that overlap.
+  static func list(_ base: [Document], _ mine: [Document], _ theirs: [Document], by path: DocumentPath) -> [Document]? {
     func named(_ elements: [Document]) -> (names: [Document], values: [Document: Document])? {
-      var names: [Document] = []
-      var values: [Document: Document] = [:]
-      for element in elements {
-        guard let name = element[path], values.updateValue(element, forKey: name) == nil else { return nil }
-        names.append(name)
-      }
-      return (names, values)
+      names(of: elements, by: path).map { ($0, Dictionary(zip($0, elements)) { first, _ in first }) }
     }
-    guard let before = named(base), let here = named(mine), let there = named(theirs) else { return nil }
+    guard let before = named(base), let here = named(mine), let there = named(theirs),
+      let names = order(before.names, here.names, there.names)
+    else { return nil }
     var merged: [Document] = []
-    for name in there.names + here.names.filter({ there.values[$0] == nil }) {
+    for name in names {
       let (old, left, right) = (before.values[name], here.values[name], there.values[name])
       if left == right || old == left {
         if let right { merged.append(right) }
@@ -132,6 +180,34 @@ package enum MergeRule: Hashable, Sendable {
       }
     }
     return merged
+  }
+
+  /// The names of both sides, in the order of the side that moved them; nil if both did, and not to the same.
+  private static func order(_ base: [Document], _ mine: [Document], _ theirs: [Document]) -> [Document]? {
+    let common = Set(base).intersection(mine).intersection(theirs)
+    let (before, here, there) = (
+      base.filter(common.contains), mine.filter(common.contains), theirs.filter(common.contains)
+    )
+    guard before == here || before == there || here == there else { return nil }
+    let (first, second) = before == here ? (theirs, mine) : (mine, theirs)
+    let known = Set(first)
+    return first + second.filter { !known.contains($0) }
+  }
+
+  // MARK: Keys and values by turns
+
+  private static let key = DocumentPath.root.appending("key")
+
+  /// Each key with its value as an object; nil if a key has no value.
+  fileprivate static func pairs(of elements: [Document]) -> [Document]? {
+    guard elements.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: elements.count, by: 2).map {
+      .object([.init("key", elements[$0]), .init("value", elements[$0 + 1])])
+    }
+  }
+
+  fileprivate static func list(of pairs: [Document]) -> [Document] {
+    pairs.flatMap { pair in [pair[member: "key"], pair[member: "value"]].compactMap { $0 } }
   }
 }
 
@@ -196,6 +272,21 @@ private struct SequenceMerge<Element: Hashable> {
 extension Document {
   fileprivate var elements: [Document]? {
     if case .array(let elements) = self { elements } else { nil }
+  }
+}
+
+extension [Document] {
+  /// In an order that equal elements have in common, whatever order they came in.
+  fileprivate func sorted() -> [Document] {
+    map { (text: $0.json(.canonical), element: $0) }.sorted { $0.text.lexicographicallyPrecedes($1.text) }.map(
+      \.element)
+  }
+}
+
+extension DocumentPath {
+  /// The path without places in lists.
+  fileprivate var names: [String] {
+    components.compactMap { if case .member(let name) = $0 { name } else { nil } }
   }
 }
 

@@ -73,6 +73,15 @@ extension StoreExchange {
     }
     fetched.heads = graph.newest(of: heads.filter { graph.number(of: $0) != nil })
     fetched.notes = try clockNotes(fetched.heads, graph, peer.name)
+    if heads == [store.engine.head.commit.identity], let there = try peer.headCheck() {
+      let (here, there) = (try headCheck().split(separator: "\n"), there.split(separator: "\n"))
+      if zip(here, there).contains(where: { $0 != $1 }) {
+        fetched.notes.append(
+          "\(peer.name): both stores have the head \(heads[0].text), and not the same records (here \(here[0]), there \(there[0])): "
+            + "earlier programs merged differently. Write the records anew in the store that has them right, and exchange again"
+        )
+      }
+    }
     fetched.pins = try note(remote, fetched.heads, graph, pins: theirPins)
     try (peer as? FolderPeer)?.sign(graph, reader: store.identity, now: now)
     return fetched
@@ -86,17 +95,40 @@ extension StoreExchange {
     if let folder = peer as? FolderPeer {
       return try folder.fetch(
         announce: { try meter.announce($0) },
-        into: { lines in
-          try receive(&graph, &fetched) { receiver in
-            while let line = try lines.next() { try meter.take(line, receiver) }
-          }
-        }, isKnown: { graph.number(of: $0) != nil })
+        read: { try read($0, requiresParents: $1, &graph, &fetched, meter) },
+        received: { fetched.received }, isKnown: { graph.number(of: $0) != nil })
     }
     try Self.asking { wants in
       let haves = try haves(graph)
       let missing = tips.filter { graph.number(of: $0) == nil }
       try receive(&graph, &fetched) { receiver in
         try peer.fetch(haves: haves, wants: wants, of: missing) { try meter.take($0, receiver) }
+      }
+    }
+  }
+
+  /// Reads a file of a folder on.
+  private func read(
+    _ stream: FolderPeer.Stream, requiresParents: Bool, _ graph: inout CommitGraph, _ fetched: inout Fetched,
+    _ meter: TransferMeter
+  ) throws {
+    let receiver = stream.receiver ?? CommitReceiver(store, graph, now: now)
+    stream.receiver = receiver
+    receiver.goOn(with: graph, requiresParents: requiresParents)
+    let before = receiver.received.count
+    defer {
+      fetched.received += receiver.received.count - before
+      graph = receiver.graph
+    }
+    try Self.read(receiver) {
+      while let line = try stream.next() {
+        do {
+          try meter.take(line, receiver)
+        } catch let error as ExchangeError {
+          if case .missing = error { stream.putBack(line) }
+          throw error
+        }
+        receiver.goOn(with: nil, requiresParents: true)
       }
     }
   }
@@ -272,6 +304,14 @@ extension StoreExchange {
   }
 }
 
+extension Int {
+  /// The sum, or the greatest number: what a stream says of itself may be any.
+  func addingClamped(_ other: Int) -> Int {
+    let (sum, isTooMuch) = addingReportingOverflow(other)
+    return isTooMuch ? .max : sum
+  }
+}
+
 /// Tells who watches a transfer how many commits have come and how many are to come, over all the streams that it consists of.
 private final class TransferMeter {
   private let progress: WorkProgress?
@@ -280,6 +320,8 @@ private final class TransferMeter {
   private var announced = 0
   private weak var stream: CommitReceiver?
   private var endedOfStream = 0
+  /// What had ended of the stream before it went on.
+  private var before = 0
 
   init(_ progress: WorkProgress?) { self.progress = progress }
 
@@ -293,12 +335,12 @@ private final class TransferMeter {
   func take(_ line: [UInt8], _ receiver: CommitReceiver) throws {
     if receiver !== stream {
       ended += endedOfStream
-      (stream, endedOfStream) = (receiver, 0)
+      (stream, endedOfStream, before) = (receiver, 0, receiver.ended)
     }
     try receiver.take(line)
-    guard receiver.ended != endedOfStream || receiver.line % 1_024 == 0 else { return }
-    endedOfStream = receiver.ended
-    try tell(ended + endedOfStream, of: ended + (receiver.announced ?? 0))
+    guard receiver.ended - before != endedOfStream || receiver.line % 1_024 == 0 else { return }
+    endedOfStream = receiver.ended - before
+    try tell(ended + endedOfStream, of: (ended - before).addingClamped(receiver.announced ?? 0))
   }
 
   private func tell(_ done: Int, of total: Int) throws {

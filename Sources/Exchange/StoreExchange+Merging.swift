@@ -105,8 +105,8 @@ extension StoreExchange {
     case .nothing: return store.head.commit
     case .fastForward: return try moveHead(to: plan.theirs) ? store.head.commit : nil
     case .twin:
-      if let ours = plan.ours, plan.theirs < ours, try !moveHead(to: plan.theirs) { return nil }
-      return store.head.commit
+      let isReplaced = try plan.ours.map { try MergePlanner(store, graph()).replaces(plan.theirs, $0) } ?? false
+      return try isReplaced && !moveHead(to: plan.theirs) ? nil : store.head.commit
     case .merge: return try commitMerge(plan, named: action, options: options)
     }
   }
@@ -122,14 +122,14 @@ extension StoreExchange {
       }
       info = CommitInfo(
         date: max(dates.0, dates.1), action: "Merge", program: "strata", author: "",
-        identity: Self.identity(of: parents))
+        identity: Self.identity(of: parents, plan.outcome))
     }
     return try store.commit(plan.changes, info, options: options)
   }
 
-  /// Who a merge is that nobody had to settle: whoever makes it of the same parents makes the same commit.
-  private static func identity(of parents: [CommitIdentity]) -> CommitIdentity {
-    let digest = SHA256.digest(of: Array("merge \(parents.map(\.text).joined(separator: " "))".utf8))
+  /// Who a merge is that nobody had to settle: whoever makes the same of the same parents makes the same commit.
+  private static func identity(of parents: [CommitIdentity], _ outcome: [UInt8]) -> CommitIdentity {
+    let digest = SHA256.digest(of: Array("merge \(parents.map(\.text).joined(separator: " "))".utf8) + outcome)
     return CommitIdentity(origin: digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) } | 1, number: 1)
   }
 
@@ -168,7 +168,7 @@ extension StoreExchange {
     guard let identity = graph.identity(of: commit.rawValue) else { return true }
     let heads = try store.pins.filter { $0.name.hasPrefix("remotes/") }
       .compactMap { graph.identity(of: $0.commit.rawValue) }
-    return graph.ancestry(of: heads).contains(identity)
+    return heads.contains { graph.contains(identity, in: $0) }
   }
 
   /// Puts head back to the first parent of a merge that no other copy has, as far as it is known here. The merge stays in the file beside
@@ -188,5 +188,12 @@ extension StoreExchange {
       throw ModelError.refused(reason: "\(merge) is not the newest commit any more")
     }
     return store.head.commit
+  }
+}
+
+extension CommitRecord {
+  /// Whether it is a merge that nobody had to settle, as `commit` makes them.
+  var isMechanicalMerge: Bool {
+    parents.count == 2 && identity.number == 1 && action == "Merge" && program == "strata" && author.isEmpty
   }
 }

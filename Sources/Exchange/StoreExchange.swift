@@ -89,7 +89,7 @@ package struct StoreExchange {
   /// Whether head may become another commit: one that was made on it, or the lower one of two that are the same.
   func isReplacing(_ head: CommitIdentity, by commit: CommitIdentity, _ graph: CommitGraph) throws -> Bool {
     if graph.contains(head, in: commit) { return true }
-    return try commit < head && MergePlanner(store, graph).areTwins(head, commit)
+    return try MergePlanner(store, graph).replaces(commit, head)
   }
 
   /// Moves head whatever is lost of its history by that; false where it is not the commit any more that it was.
@@ -147,6 +147,32 @@ package struct StoreExchange {
     }
     return known
   }
+
+  /// What two stores compare that have one head: how many records each datastore has, and on a second line, of a merge with few changes, a
+  /// check of what it made of its lower parent. Programs of old made one commit of merges that came out differently, which no exchange
+  /// finds otherwise.
+  func headCheck() throws -> String {
+    let (head, graph) = (store.engine.head.commit, try graph())
+    if head.number == 0 { return "" }
+    let datastores = try store.view(at: CommitNumber(head.number)).datastores
+    let counts = try datastores.map { "\($0.descriptor.key) \(try $0.count)" }.sorted().joined(separator: ", ")
+    guard head.isMechanicalMerge, let base = graph[head.identity]?.parents.min().flatMap({ graph.number(of: $0) }) else {
+      return counts
+    }
+    let reader = try store.changes(from: CommitNumber(base), to: CommitNumber(head.number))
+    var (check, count): (UInt32, Int) = (0, 0)
+    while case let changes = try reader.next(512), !changes.isEmpty {
+      count += changes.count
+      if count > Self.mostCheckedChanges { return counts }
+      for change in changes {
+        check = crc32c(check, Array(change.datastore.utf8) + change.identifier.bytes)
+        check = crc32c(check, change.new.map { Array($0.version.utf8) + $0.content } ?? [])
+      }
+    }
+    return "\(counts)\n\(check)"
+  }
+
+  private static let mostCheckedChanges = 10_000
 
   /// The name that a remote's head has here; those of a folder with several have `/2`, `/3` and so on behind it.
   package static func name(of remote: String) -> String { "remotes/\(remote)" }

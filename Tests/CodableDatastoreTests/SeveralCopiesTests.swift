@@ -89,6 +89,75 @@ struct SeveralCopiesTests {
     }
   }
 
+  struct Tagged: Codable, Hashable, Identifiable, Sendable {
+    struct Part: Codable, Hashable, Sendable { var marks: Set<Int> }
+
+    var id: Int
+    var tags: Set<String>
+    var counts: [UUID: Int]
+    var titles: [String: Int] = ["a": 1]
+    var part: Part?
+    var list = [1, 2, 3]
+    var title = ""
+
+    /// The same value, of which the lists are written in another order.
+    var reordered: Self {
+      var other = self
+      other.tags = Set(minimumCapacity: 4_096)
+      other.tags.formUnion(tags)
+      other.counts = Dictionary(minimumCapacity: 4_096)
+      for (key, value) in counts { other.counts[key] = value }
+      return other
+    }
+  }
+
+  struct TaggedFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case first = 1 }
+    typealias Instance = Tagged
+    static let defaultKey: DatastoreKey = "Tagged"
+    static let currentVersion = Version.first
+  }
+
+  @Test("a set, and a dictionary that is written as a list, have no order: equal ones are no change, and others merge")
+  func unordered() async throws {
+    let (here, there) = (try DiskPersistence(readWriteURL: ours.url), try DiskPersistence(readWriteURL: theirs.url))
+    let (mine, copies) = (here.datastore(TaggedFormat.self), there.datastore(TaggedFormat.self))
+    let keys = (0..<12).map { _ in UUID() }
+    let first = Tagged(
+      id: 1, tags: Set((0..<12).map { "tag \($0)" }), counts: Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }),
+      part: .init(marks: Set(0..<12)))
+    #expect(Array(first.tags) != Array(first.reordered.tags) && Array(first.counts.keys) != Array(first.reordered.counts.keys))
+    try await mine.persist(first)
+    let head = try await here.head.id
+    try await mine.persist(first.reordered)
+    #expect(try await here.head.id == head, "an equal value was written again")
+    try await there.addRemote(RemoteStore(name: "desk", location: ours.url.path(percentEncoded: false)))
+    try await there.exchange(with: "desk")
+    // Both write all in another order, and change one thing each.
+    var (left, right) = (first, first.reordered)
+    left.title = "left"
+    left.tags.insert("more")
+    left.counts[keys[0]] = 5
+    right.tags.remove("tag 3")
+    right.counts[keys[1]] = 7
+    right.part?.marks.insert(99)
+    try await mine.persist(left)
+    try await copies.persist(right)
+    #expect(try await there.exchange(with: "desk").conflicts.isEmpty)
+    var merged = left
+    merged.tags.remove("tag 3")
+    merged.counts[keys[1]] = 7
+    merged.part?.marks.insert(99)
+    for datastore in [mine, copies] { #expect(try await datastore.load(1) == merged) }
+    // A list keeps its order.
+    var (up, down) = (merged, merged)
+    up.list = [3, 1, 2]
+    down.list = [2, 1, 3]
+    try await mine.persist(up)
+    try await copies.persist(down)
+    #expect(try await there.exchange(with: "desk").conflicts.map(\.fields) == [[".list"]])
+  }
+
   /// A page of an app's first and second version: the second splits the title off.
   struct OldNote: Codable, Identifiable, Sendable {
     var id: Int

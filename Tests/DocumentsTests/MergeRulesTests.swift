@@ -64,6 +64,93 @@ struct MergeRulesTests {
     expect("maximum", "2026-01-01", "2026-03-01", "2026-02-01", "2026-03-01")
   }
 
+  private func merge(_ base: Document, _ mine: Document, _ theirs: Document) -> DocumentMerge {
+    DocumentMerge(base: ["l": base], mine: ["l": mine], theirs: ["l": theirs])
+  }
+
+  @Test("a list that both sides changed is one value, whatever its length: nothing lands on another element")
+  func lists() {
+    let cases: [(Document, Document, Document)] = [
+      (
+        [["name": "bread", "done": false], ["name": "wine", "done": false]],
+        [["name": "wine", "done": false], ["name": "bread", "done": false]],
+        [["name": "bread", "done": true], ["name": "wine", "done": false]]
+      ),
+      (["red", 1, "green", 1], ["green", 1, "red", 1], ["red", 9, "green", 1]), ([1, 2], [1, 3], [4, 2]),
+      ([[1, 2], [3]], [[1, 5], [3]], [[4, 2], [3]]),
+    ]
+    for (base, mine, theirs) in cases {
+      for (left, right) in [(mine, theirs), (theirs, mine)] {
+        let merge = merge(base, left, right)
+        #expect(
+          merge.overlaps == [.init(path: DocumentPath.root.appending("l"), base: base, mine: left, theirs: right)])
+        #expect(merge.merged == ["l": left])
+      }
+    }
+  }
+
+  @Test("objects that all versions have by the same ids merge by them, in the order of the side that moved them")
+  func identities() throws {
+    let base: Document = [["id": 1, "n": 0], ["id": 2, "n": 0]]
+    let ticked: Document = [["id": 1, "n": 5], ["id": 2, "n": 0]]
+    let moved: Document = [["id": 2, "n": 0], ["id": 1, "n": 0]]
+    for (left, right) in [(ticked, moved), (moved, ticked)] {
+      #expect(merge(base, left, right).merged == ["l": [["id": 2, "n": 0], ["id": 1, "n": 5]]])
+      #expect(merge(base, left, right).overlaps.isEmpty)
+    }
+    // Where nobody moved an element, the fields of one conflict by themselves.
+    let field = merge(base, ticked, [["id": 1, "n": 7], ["id": 2, "n": 1]])
+    #expect(field.overlaps.map(\.path.description) == [".l[0].n"])
+    #expect(field.merged == ["l": [["id": 1, "n": 5], ["id": 2, "n": 1]]])
+    let three: Document = [["id": 1], ["id": 2], ["id": 3]]
+    for (left, right) in [
+      ([["id": 3], ["id": 1], ["id": 2]], [["id": 2], ["id": 1], ["id": 3]]),
+      ([["id": 1], ["id": 2]], [["id": 1, "x": 1], ["id": 2], ["id": 3]]),
+      ([["id": 1], ["id": 1], ["id": 3]], [["id": 1, "x": 1], ["id": 2], ["id": 3]]),
+      ([["id": 1], ["id": 2], ["n": 3]], [["id": 1, "x": 1], ["id": 2], ["id": 3]]),
+    ] as [(Document, Document)] {
+      #expect(merge(three, left, right).overlaps.map(\.path.description) == [".l"])
+    }
+  }
+
+  @Test("a declared list keeps the order of the side that moved its elements; moved on both sides it is a conflict")
+  func order() {
+    let (one, two, three): (Document, Document, Document) = (["k": 1], ["k": 2], ["k": 3])
+    let merge = merged("list by .k", [one, two, three], [three, one, two], [one, two, three, ["k": 4]])
+    #expect(merge.overlaps.isEmpty)
+    #expect(merge.merged[member: "f"] == [three, one, two, ["k": 4]])
+    expect("list by .k", [one, two, three], [three, one, two], [two, one, three], nil)
+  }
+
+  @Test("a stored set whose lists mix kinds is ignored")
+  func mixed() {
+    expect("set", ["red", 1, "green", 1], ["green", 1, "red", 1], ["red", 9, "green", 1], nil)
+    expect("set", [1], [1, .null], [1, 2], nil)
+  }
+
+  @Test("lists that are written in any order are compared and merged without it")
+  func unordered() {
+    let rules = MergeRules([:], unordered: [".tags": "set", ".colors": "pairs", ".parts.tags": "set"])
+    func record(_ tags: Document, _ colors: Document) -> Document {
+      ["tags": tags, "colors": colors, "parts": [["tags": tags]]]
+    }
+    let base = record(["a", "b", "c"], ["red", 1, "green", 1])
+    #expect(base != record(["c", "a", "b"], ["green", 1, "red", 1]))
+    #expect(rules.normalized(base) == rules.normalized(record(["c", "a", "b"], ["green", 1, "red", 1])))
+    #expect(rules.normalized(base) != rules.normalized(record(["c", "a"], ["green", 1, "red", 1])))
+    #expect(rules.normalized(base) != rules.normalized(record(["a", "b", "c"], ["red", "green", 1, 1])))
+    let (mine, theirs): (Document, Document) = (
+      ["tags": ["c", "b", "a", "d"], "colors": ["green", 1, "red", 9]], ["tags": ["b", "c"], "colors": ["red", 1]]
+    )
+    let merge = DocumentMerge(
+      base: ["tags": ["a", "b", "c"], "colors": ["red", 1, "green", 1]], mine: mine, theirs: theirs, rules: rules)
+    #expect(merge.overlaps.isEmpty)
+    #expect(rules.normalized(merge.merged) == rules.normalized(["tags": ["b", "c", "d"], "colors": ["red", 9]]))
+    let clash = DocumentMerge(
+      base: ["colors": ["red", 1]], mine: ["colors": ["red", 2]], theirs: ["colors": ["red", 3]], rules: rules)
+    #expect(clash.overlaps.map(\.path.description) == [".colors"])
+  }
+
   @Test("without a rule, or with one that does not fit, the value is a conflict")
   func none() {
     expect("shuffle", ["a"], ["a", "b"], ["a", "c", "d"], nil)

@@ -86,6 +86,18 @@ extension ExchangedStore {
   }
 }
 
+extension CommitGraph {
+  /// Commits and all that they were made on, as far as it is known; each commit of a run by itself.
+  func ancestry(of commits: [CommitIdentity]) -> Set<CommitIdentity> {
+    var (seen, open): (Set<CommitIdentity>, [CommitIdentity]) = ([], commits)
+    while let next = open.popLast() {
+      guard let node = self[next], seen.insert(next).inserted else { continue }
+      open += node.parents
+    }
+    return seen
+  }
+}
+
 /// Numbers that a seed gives again.
 struct Xorshift {
   private var state: UInt64

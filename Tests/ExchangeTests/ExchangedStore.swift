@@ -35,12 +35,12 @@ struct ExchangedStore {
 
   /// Puts a record with exactly these bytes.
   @discardableResult
-  func put(_ identifier: Int64, bytes text: String) throws -> CommitNumber {
+  func put(_ identifier: Int64, version: String = "1", bytes text: String) throws -> CommitNumber {
     let datastore = try #require(try own.head.datastore("City"))
     let key = try datastore.identifier(parsing: "\(identifier)")
     let edit = RecordEdit(
       datastore: "City", identifier: key, old: try datastore.record(key)?.stored,
-      new: RecordContent(version: "1", bytes: Array(text.utf8)))
+      new: RecordContent(version: version, bytes: Array(text.utf8)))
     return try own.commit(ChangeSet(changes: [edit]), named: "put", options: EditOptions())
   }
 

@@ -270,6 +270,65 @@ struct MergeTests {
     }
   }
 
+  @Test("an index whose parts both define otherwise keeps this side's entries, though name, kind and encoding are the same")
+  func tiers() throws {
+    func add(_ store: ExchangedStore, _ path: String) throws {
+      _ = try store.own.addIndex(
+        IndexDescriptor(
+          name: "c", kind: .oneToMany, encoding: .compound([.string, .optional(.integer)]), valueType: "String, Int?",
+          tiers: [
+            IndexTier(valueType: "String", rule: ".name"), IndexTier(valueType: "Int?", rule: path),
+          ]), to: "City", options: EditOptions())
+    }
+    let (ours, theirs) = try Self.pair(#"{"id":1,"name":"a","n":1,"m":2}"#)
+    try add(ours, ".n")
+    try add(theirs, ".m")
+    try ours.put(#"{"id":2,"name":"b","n":7,"m":8}"#)
+    try theirs.put(#"{"id":3,"name":"c","n":7,"m":8}"#)
+    try ours.fetch(theirs)
+    try ours.merge(theirs.head)
+    let index = try #require(try ours.own.head.datastore("City")?.descriptor.index("c"))
+    #expect(index.tiers.last?.rule == ".n" && !index.isStale)
+    try ours.expectSound()
+  }
+
+  @Test("an index that one side made unique is no other one: what only the other side changed is taken as it lies there")
+  func uniqueOnOneSide() throws {
+    let (ours, theirs) = try Self.pair(#"{"id":1,"name":"a"}"#)
+    try ours.own.engine.change { transaction in
+      var descriptor = ExchangedStore.descriptor
+      descriptor.indexes[0].isUnique = true
+      try DatastoreWriter.store(descriptor, in: transaction)
+    }
+    try theirs.put(#"{"id":2,"name":"b"}"#)
+    try ours.fetchAndMerge(theirs)
+    #expect(try ours.own.head.datastore("City")?.descriptor.indexes[0].isUnique == true)
+    try ours.expectSound()
+    try theirs.put(#"{"id":3,"name":"b"}"#)
+    try ours.fetch(theirs)
+    #expect(try ours.merge(theirs.head, .theirs).plan.open.map(\.isCollision) == [true])
+  }
+
+  @Test("what the ancestors of a criss-cross have in common is found once, however many records are merged")
+  func searches() throws {
+    let (ours, theirs) = try Self.pair(#"{"id":1,"name":"b","n":0}"#, #"{"id":2,"name":"two"}"#)
+    for id in 3...9 as ClosedRange<Int64> { try ours.put(id, bytes: #"{"id":\#(id),"name":"n"}"#) }
+    try theirs.put(#"{"id":2,"name":"zwei"}"#)
+    let (a, b) = (ours.head, theirs.head)
+    try ours.fetch(theirs)
+    try theirs.fetch(ours)
+    try ours.mergeByHand(b)
+    try theirs.mergeByHand(a)
+    try ours.fetch(theirs)
+    let graph = try ours.graph
+    let bases = graph.nearestCommonAncestors(ours.head, theirs.head)
+    #expect(bases == [a, b].sorted())
+    let base = MergeBase(ours.own, graph, "City", ExchangedStore.descriptor, bases)
+    let datastore = try #require(try ours.own.head.datastore("City"))
+    for id in 1...9 { #expect(try base.content(of: datastore.identifier(parsing: "\(id)")) != nil) }
+    #expect(base.searches == 1)
+  }
+
   @Test("unrelated stores merge only when asked to")
   func unrelated() throws {
     let (ours, theirs) = (try ExchangedStore("ada"), try ExchangedStore("bob"))

@@ -154,8 +154,16 @@ struct PlanTests {
     let conflict = try #require(plan.open.first)
     #expect(plan.open.count == 1 && plan.cleanCount == 1)
     #expect(conflict.sentence.contains("1 and 2") && conflict.sentence.contains("same"))
-    // As it stands it cannot be written, whoever is asked.
-    #expect(throws: ModelError.self) { try ours.merge(theirs.head, .theirs) }
+    // Either side alone would lose a record, so that no policy settles it, and no choice of a side.
+    #expect(conflict.collision?.rivals.map(\.place.identifier.description) == ["1"])
+    #expect(conflict.collision.map { String(decoding: $0.content.bytes, as: UTF8.self) } == #"{"id":2,"name":"same"}"#)
+    for policy in MergePolicy.allCases {
+      let merged = try ours.merge(theirs.head, policy)
+      #expect(merged.head == nil && merged.plan.open.map(\.isCollision) == [true], "\(policy)")
+    }
+    try ours.exchange.settle(&plan, by: .ours)
+    plan.conflicts[0].choose(.mine)
+    #expect(plan.open.count == 1)
     #expect(ours.own.head.commit == head)
     plan.conflicts[0].choose(
       content: RecordContent(version: "1", bytes: Array(#"{"id":2,"name":"renamed"}"#.utf8)))
@@ -164,6 +172,36 @@ struct PlanTests {
     try ours.expectSound()
     try theirs.fetchAndMerge(ours)
     #expect(try theirs.contents() == ours.contents())
+  }
+
+  @Test(
+    "a value that a policy makes two records share is a collision, and what was left as it was may collide in its turn")
+  func collisionOfSettled() throws {
+    let ours = try ExchangedStore("ada", isEmpty: true)
+    var descriptor = ExchangedStore.descriptor
+    descriptor.indexes[0].isUnique = true
+    let unique = descriptor
+    try ours.own.engine.change { try DatastoreWriter.create(unique, in: $0) }
+    try ours.put(#"{"id":1,"name":"a"}"#, #"{"id":2,"name":"b"}"#, #"{"id":3,"name":"c"}"#)
+    let theirs = try ExchangedStore("bob", isEmpty: true)
+    try theirs.fetchAndMerge(ours)
+    // Here 9 takes d; there 1 takes d, 2 takes a, 3 takes b: none of them can go on where 1 stays.
+    try ours.put(#"{"id":9,"name":"d"}"#)
+    try theirs.put(#"{"id":1,"name":"d"}"#)
+    try theirs.put(#"{"id":2,"name":"a"}"#)
+    try theirs.put(#"{"id":3,"name":"b"}"#)
+    try ours.fetch(theirs)
+    let plan = try ours.exchange.planMerge(theirs.head, policy: .theirs)
+    #expect(plan.open.map(\.place.identifier.description).sorted() == ["1", "2", "3"])
+    // A field that both changed, and that the policy settles to a value that another record has.
+    let (left, right) = (try ExchangedStore("left", isEmpty: true), try ExchangedStore("right", isEmpty: true))
+    for store in [left, right] { try store.fetchAndMerge(ours) }
+    try left.put(#"{"id":1,"name":"x"}"#, #"{"id":4,"name":"y"}"#)
+    try right.put(#"{"id":1,"name":"y"}"#)
+    try left.fetch(right)
+    #expect(try left.exchange.planMerge(right.head, policy: .theirs).open.map(\.isCollision) == [true])
+    #expect(try left.merge(right.head, .ours).head != nil)
+    try left.expectSound()
   }
 
   @Test("references that would name what is gone are told, and keep nothing from being merged")

@@ -355,9 +355,9 @@ struct ServerRemoteTests {
     for store in files + [team] {
       #expect(store.head == team.head, "seed \(seed)")
       #expect(try store.contents() == team.contents(), "seed \(seed)")
-      let ancestry = try store.graph.ancestry(of: [store.head])
+      let graph = try store.graph
       for edit in acknowledged {
-        #expect(ancestry.contains(edit), "seed \(seed): \(store.own.path) lacks \(edit.text)")
+        #expect(graph.contains(edit, in: store.head), "seed \(seed): \(store.own.path) lacks \(edit.text)")
       }
       try store.expectHeadSound("seed \(seed)")
     }

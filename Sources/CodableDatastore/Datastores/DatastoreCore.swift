@@ -45,6 +45,8 @@ final class DatastoreCore<Format: DatastoreFormat>: DeclaredDatastore {
   let fitting = Mutex<Bytes?>(nil)
   /// Such attributes that also carry the declaration's version, as after a write.
   let written = Mutex<Bytes?>(nil)
+  /// Which properties are written in any order, as the first instance that was written tells; nil before.
+  let unordered = Mutex<UnorderedProperties?>(nil)
   /// Whether all records lie under the identifiers that they name as their own, by the attributes that say it.
   let owned = Mutex<(attributes: Bytes, isOwn: Bool)?>(nil)
   /// Which indexes can be read, where the store does not fit (a datastore that only reads does not change that).

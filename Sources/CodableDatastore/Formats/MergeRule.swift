@@ -19,7 +19,11 @@ public struct MergeRule<Instance>: Sendable {
   }
 
   /// A list without order: what one side added is in, what one side took out is out.
-  public static func set<S: Sequence>(_ property: KeyPath<Instance, S>) -> Self { Self(property, "set") }
+  ///
+  /// A dictionary is no such list. A `Set` needs no rule, nor does a dictionary that is written as a list: both are merged so anyway.
+  public static func set<S: Sequence>(_ property: KeyPath<Instance, S>) -> Self where S.Element: Hashable {
+    Self(property, "set")
+  }
 
   /// A list whose elements are told apart by a property: merged element by element.
   public static func list<S: Sequence, Name>(

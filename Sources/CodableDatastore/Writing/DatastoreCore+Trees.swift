@@ -22,6 +22,7 @@ extension DatastoreCore {
       instanceType: declaration.instanceType, identifierType: declaration.identifierType,
       identifierEncoding: identifiers.encoding, coding: coding, indexes: indexes.map { self.descriptor(of: $0) })
     descriptor.setMergeRules(Format.storedMergeRules)
+    unordered.withLock { $0 }?.mark(in: &descriptor)
     return descriptor
   }
 
@@ -73,6 +74,7 @@ extension DatastoreCore {
     descriptor.versionIsString = VersionTag<Format>.isString
     descriptor.instanceType = declaration.instanceType
     descriptor.setMergeRules(Format.storedMergeRules)
+    unordered.withLock { $0 }?.mark(in: &descriptor)
     for place in descriptor.indexes.indices
     where VersionTag<Format>.isNewer(descriptor.indexes[place].version, than: coder.version) {
       descriptor.indexes[place].version = coder.tag

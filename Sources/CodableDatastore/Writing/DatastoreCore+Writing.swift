@@ -1,5 +1,6 @@
 import DatastoreModel
 import Documents
+import Locks
 import StorageEngine
 
 extension DatastoreCore {
@@ -46,9 +47,18 @@ extension DatastoreCore {
     guard let record = try await coder.record(of: instance) else {
       throw EmptyContentError(datastore: DatastoreKey(self.key))
     }
+    noteUnorderedProperties(of: instance)
     return PreparedRecord(
       identifier: identifier, key: key, record: record, values: values,
       isForeign: ownIdentifier.map { instance[keyPath: $0] != identifier } ?? false)
+  }
+
+  /// Finds out once which properties are written in any order, so that the next write tells it to the descriptor.
+  private func noteUnorderedProperties(of instance: Instance) {
+    guard unordered.withLock({ $0 == nil }) else { return }
+    let found = UnorderedProperties(of: instance)
+    unordered.withLock { $0 = found }
+    written.withLock { $0 = nil }
   }
 
   /// Writes a prepared record. The caller has the turn of the scope.

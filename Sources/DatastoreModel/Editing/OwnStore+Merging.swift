@@ -141,13 +141,13 @@ private struct MergeApplication {
   }
 
   static func hasSameIndexes(_ left: DatastoreDescriptor, _ right: DatastoreDescriptor) -> Bool {
-    func shape(_ descriptor: DatastoreDescriptor) -> [String] {
-      // Of two rules entries may look alike, and are those of other values.
-      descriptor.indexes.map {
-        "\($0.name) \($0.kind) \($0.storage) \($0.encoding) \($0.isStale) \($0.rule ?? "") \($0.keyPathName ?? "")"
-      }
+    // Neither the version of the app that evaluated an index nor uniqueness, which the writer checks, changes an entry.
+    func shape(_ index: IndexDescriptor) -> IndexDescriptor {
+      var shape = index
+      (shape.version, shape.isUnique) = ("", false)
+      return shape
     }
-    return shape(left) == shape(right) && left.identifierEncoding == right.identifierEncoding
+    return left.indexes.map(shape) == right.indexes.map(shape) && left.identifierEncoding == right.identifierEncoding
   }
 
   /// Takes records as they lie in the other parent, with the entries that they have in its indexes: no rule is asked.

@@ -91,8 +91,9 @@ extension OwnStore {
       let now = try? descriptor.coding(of: present.bytes).document(of: present.bytes)
     else { return present }
     // Where both changed a field, `mine` is kept by a merge: here that is the later edit.
-    let merge = DocumentMerge(base: new, mine: now, theirs: old)
-    guard merge.merged != now,
+    let rules = descriptor.mergeRules
+    let merge = DocumentMerge(base: new, mine: now, theirs: old, rules: rules)
+    guard merge.merged != rules.normalized(now),
       let bytes = try? descriptor.coding(of: present.bytes).encode(merge.merged, keeping: present.bytes)
     else { return present }
     return RecordContent(version: present.version, bytes: bytes)

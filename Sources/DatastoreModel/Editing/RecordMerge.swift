@@ -92,7 +92,8 @@ package struct RecordMerge {
     guard left.version == right.version else { return false }
     if left.bytes == right.bytes { return true }
     guard let left = document(left), let right = document(right) else { return false }
-    return left == right
+    let rules = descriptor.mergeRules
+    return rules.normalized(left) == rules.normalized(right)
   }
 
   /// Field by field; nil where one side has no record, where an app's other version wrote one, or where one does not parse.
@@ -137,12 +138,24 @@ extension FieldConflict {
 extension DatastoreDescriptor {
   /// How fields are merged that both sides changed, as the app declares it.
   package var mergeRules: MergeRules {
-    guard case .object(let members)? = unknown["mergeRules"] else { return MergeRules() }
-    return MergeRules(members.compactMapValues { if case .string(let rule) = $0 { rule } else { nil } })
+    MergeRules(rules(in: "mergeRules"), unordered: unorderedFields)
   }
 
   /// - Parameter rules: by the paths of fields; none takes the declaration away.
-  package mutating func setMergeRules(_ rules: [String: String]) {
-    unknown["mergeRules"] = rules.isEmpty ? nil : .object(rules.mapValues { .string($0) })
+  package mutating func setMergeRules(_ rules: [String: String]) { set(rules, in: "mergeRules") }
+
+  /// Fields that are lists in any order, by their paths: `set`, or `pairs` for a dictionary whose keys are no texts.
+  package var unorderedFields: [String: String] {
+    get { rules(in: "unordered") }
+    set { set(newValue, in: "unordered") }
+  }
+
+  private func rules(in member: String) -> [String: String] {
+    guard case .object(let members)? = unknown[member] else { return [:] }
+    return members.compactMapValues { if case .string(let rule) = $0 { rule } else { nil } }
+  }
+
+  private mutating func set(_ rules: [String: String], in member: String) {
+    unknown[member] = rules.isEmpty ? nil : .object(rules.mapValues { .string($0) })
   }
 }

@@ -1,3 +1,4 @@
+import Documents
 package import StorageEngine
 
 /// Puts and deletes records of one datastore together with their index entries, inside a transaction.
@@ -36,6 +37,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   let recordOrder: KeyOrder
   private var indexes: [IndexWriter]
   private let hasDirectIndexes: Bool
+  private let rules: MergeRules
   /// Whether there is a list of left-out records; nil where that was not looked up yet.
   private var hasLeftOut: Bool?
   /// How many index entries were not where the old values said, so far.
@@ -63,6 +65,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     records = .records(of: descriptor.key)
     indexes = descriptor.indexes.map { IndexWriter($0, of: descriptor.key, order: order($0.name)) }
     hasDirectIndexes = indexes.contains(where: \.isDirect)
+    rules = descriptor.mergeRules
   }
 
   /// Holds the entries of empty indexes back until `finish()`, which writes them in order. For bulk work, whose transaction nobody
@@ -294,7 +297,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   private func isUnchanged(
     _ identifier: [UInt8], _ record: [UInt8], _ values: [[[UInt8]]], _ current: Current, _ oldValues: [[[UInt8]]]
   ) throws -> Bool {
-    guard RecordSameness.isSame(current.bytes, record, coding: descriptor.coding) else { return false }
+    guard RecordSameness.isSame(current.bytes, record, coding: descriptor.coding, rules: rules) else { return false }
     for position in indexes.indices where !indexes[position].isStale {
       let new = position < values.count ? values[position] : []
       let old = position < oldValues.count ? oldValues[position] : []

@@ -6,8 +6,12 @@ package import StorageEngine
 /// Equal bytes are the usual case and cost a comparison. Where they differ, both are parsed only if one could be the
 /// other with members in another order or other white space; everything else is told apart by counting bytes.
 package enum RecordSameness {
-  /// - Parameter coding: what both contents are; `.opaque` where only equal bytes say the same.
-  package static func isSame(_ old: Bytes, _ new: [UInt8], coding: RecordCoding) -> Bool {
+  /// - Parameters:
+  ///   - coding: what both contents are; `.opaque` where only equal bytes say the same.
+  ///   - rules: which lists are written in any order.
+  package static func isSame(
+    _ old: Bytes, _ new: [UInt8], coding: RecordCoding, rules: MergeRules = MergeRules()
+  ) -> Bool {
     old.withUnsafeBytes { old in
       new.withUnsafeBytes { new in
         if old.count == new.count && compareKeys(old, new) == 0 { return true }
@@ -19,7 +23,7 @@ package enum RecordSameness {
         guard couldBeSame(before, after, coding: coding) else { return false }
         guard let before = try? coding.document(of: Array(before)), let after = try? coding.document(of: Array(after))
         else { return false }
-        return before == after
+        return rules.normalized(before) == rules.normalized(after)
       }
     }
   }

@@ -6,6 +6,7 @@ struct OwnDatastore: ReadableDatastore {
   let view: OwnView
   let descriptor: DatastoreDescriptor
   let tree: Tree
+  private let rules: MergeRules
   /// Whether few of its records are read, which lie far apart.
   private var isReadSparsely = false
 
@@ -13,6 +14,7 @@ struct OwnDatastore: ReadableDatastore {
     self.view = view
     self.descriptor = descriptor
     self.tree = tree
+    rules = descriptor.mergeRules
   }
 
   /// The same for who reads few of its records, which lie far apart.
@@ -67,7 +69,9 @@ struct OwnDatastore: ReadableDatastore {
     let bytes = try onStorage { () throws(StorageError) in
       isReadSparsely ? try tree.copiedValue(of: reference) : try tree.value(of: reference)
     }
-    return try descriptor.record(key, bytes)
+    var record = try descriptor.record(key, bytes)
+    record.rules = rules
+    return record
   }
 
   func entry(_ identifier: [UInt8]) throws(ModelError) -> Entry? {

@@ -179,7 +179,7 @@ final class DifferenceReader: ChangeReader {
     let key = datastore.descriptor.storedKey(difference.key.array)
     let old = try walk.old?.record(key, of: difference.old)
     let new = try walk.new?.record(key, of: difference.new)
-    if let old, let new, old.stored == new.stored { return nil }
+    if let old, let new, old.isSame(as: new) { return nil }
     return RecordChange(datastore: datastore.descriptor.key, identifier: key, old: old, new: new)
   }
 }

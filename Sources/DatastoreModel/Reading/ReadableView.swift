@@ -141,6 +141,8 @@ package struct Record: Sendable, Equatable {
   /// The bytes as the app's coder made them.
   package var content: [UInt8]
   package var coding: RecordCoding
+  /// Which of its lists are written in any order.
+  var rules = MergeRules()
 
   package init(identifier: StoredKey, version: String, content: [UInt8], coding: RecordCoding) {
     self.identifier = identifier
@@ -149,8 +151,17 @@ package struct Record: Sendable, Equatable {
     self.coding = coding
   }
 
-  /// The content as a document; opaque content gives `.data`. Costs a parse each time.
-  package func document() throws(ModelError) -> Document { try onDocument(coding.document(of: content)) }
+  /// The content as a document, lists that are written in any order sorted; opaque content gives `.data`. Costs a parse each time.
+  package func document() throws(ModelError) -> Document {
+    rules.normalized(try onDocument(coding.document(of: content)))
+  }
+
+  /// Whether another state of the record is no change: the same bytes, or the same value with lists in another order.
+  func isSame(as other: Record) -> Bool {
+    if stored == other.stored { return true }
+    guard rules.hasUnordered, version == other.version, let document = try? document() else { return false }
+    return document == (try? other.document())
+  }
 
   /// The parts of the document that are selected.
   package func document(at selection: DocumentSelection) throws(ModelError) -> Document {

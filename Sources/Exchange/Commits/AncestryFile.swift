@@ -10,8 +10,8 @@ struct AncestryFile {
   private let path: String
 
   private static let magic = Array("Ancestry".utf8)
-  private static let form: UInt32 = 1
-  private static let headerSize = 88
+  private static let form: UInt32 = 2
+  private static let headerSize = 92
   /// A longer one is nobody's.
   private static let limit = 1 << 30
 
@@ -62,14 +62,14 @@ struct AncestryFile {
 
   /// Which file of data it belongs to, and up to where.
   private struct Header: Equatable {
-    var store: (UInt64, UInt64)
+    var store: [UInt64]
     var generation: UInt64
     var newest: UInt64
     var identity: CommitIdentity
     var date: Int64
 
     init(of store: StoreIdentity, _ newest: CommitRecord) {
-      self.store = (store.high, store.low)
+      self.store = [store.high, store.low]
       generation = store.generation
       self.newest = newest.number
       identity = newest.identity
@@ -77,7 +77,7 @@ struct AncestryFile {
     }
 
     init(_ reader: inout ByteReader) throws {
-      store = (try reader.fixed(), try reader.fixed())
+      store = [try reader.fixed(), try reader.fixed()]
       generation = try reader.fixed()
       newest = try reader.fixed()
       identity = try reader.identity()
@@ -85,32 +85,33 @@ struct AncestryFile {
     }
 
     func encode(into bytes: inout [UInt8]) {
-      bytes.append(store.0)
-      bytes.append(store.1)
+      for part in store { bytes.append(part) }
       bytes.append(generation)
       bytes.append(newest)
       bytes.append(identity)
       bytes.append(date)
     }
-
-    static func == (left: Header, right: Header) -> Bool {
-      left.store == right.store && left.generation == right.generation && left.newest == right.newest
-        && left.identity == right.identity && left.date == right.date
-    }
   }
 }
 
 extension CommitGraph {
-  var encodedSize: Int { 16 + entries.count * 36 + placesOfNumbers.count * 4 + undone.count * 20 + squashed.count * 64 }
+  var encodedSize: Int { 20 + entries.count * 36 + placesOfNumbers.count * 4 + undone.count * 20 + squashed.count * 64 }
 
   func encode(into bytes: inout [UInt8]) {
-    for count in [entries.count, placesOfNumbers.count, undone.count, squashed.count] { bytes.append(UInt32(count)) }
+    let runs = entries.indices.filter { entries[$0].first < entries[$0].identity.number }
+    for count in [entries.count, runs.count, placesOfNumbers.count, undone.count, squashed.count] {
+      bytes.append(UInt32(count))
+    }
     for entry in entries {
       bytes.append(entry.identity)
       bytes.append(entry.number)
       bytes.append(entry.parents.0)
       bytes.append(entry.parents.1)
       bytes.append(UInt32(entry.isKnown ? 1 : 0))
+    }
+    for place in runs {
+      bytes.append(Place(place))
+      bytes.append(entries[place].first)
     }
     for place in placesOfNumbers { bytes.append(place) }
     for (place, identity) in undone {
@@ -130,19 +131,31 @@ extension CommitGraph {
   }
 
   fileprivate init(_ reader: inout ByteReader, generation: UInt64, newest: UInt64) throws {
-    let (entryCount, numberCount) = (try reader.count(of: 36), try reader.count(of: 4))
+    let (entryCount, runCount, numberCount) = (
+      try reader.count(of: 36), try reader.count(of: 12), try reader.count(of: 4)
+    )
     let (undoneCount, squashedCount) = (try reader.count(of: 20), try reader.count(of: 8))
     self.init(generation: generation, newest: newest)
     entries.reserveCapacity(entryCount)
     places.reserveCapacity(entryCount)
     let all = 0..<Place(entryCount)
     for place in all {
+      let identity = try reader.identity()
       let entry = Entry(
-        identity: try reader.identity(), number: try reader.fixed(),
+        identity: identity, first: identity.number, number: try reader.fixed(),
         parents: (try reader.place(in: -1..<all.upperBound), try reader.place(in: -1..<all.upperBound)),
         isKnown: try reader.fixed(UInt32.self) == 1)
       entries.append(entry)
       places[entry.identity] = place
+      origins[identity.origin, default: []].append(place)
+    }
+    for origin in origins.keys {
+      origins[origin]?.sort { entries[Int($0)].identity.number < entries[Int($1)].identity.number }
+    }
+    for _ in 0..<runCount {
+      let place = Int(try reader.place(in: all))
+      entries[place].first = try reader.fixed()
+      guard entries[place].first < entries[place].identity.number else { throw reader.damage }
     }
     for _ in 0..<numberCount {
       let place = try reader.place(in: all)

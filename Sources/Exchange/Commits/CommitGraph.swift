@@ -17,10 +17,16 @@ package struct CommitGraph: Sendable {
   /// A commit by its place in the lists here.
   typealias Place = Int32
 
+  /// A commit, or a run of commits that were left out: each but the first was made on the one before, and nothing else was made on any but
+  /// the last. So a run costs the same whatever its length.
   struct Entry {
+    /// Of the last.
     var identity: CommitIdentity
+    /// The number of the first one of the run, in its origin.
+    var first: UInt64
     /// 0 where it does not lie in the file.
     var number: UInt64 = 0
+    /// Of the first.
     var parents: (Place, Place) = (-1, -1)
     /// Whether it is more than a parent that was named and never seen.
     var isKnown = false
@@ -29,6 +35,8 @@ package struct CommitGraph: Sendable {
   // Set here and by `AncestryFile` alone.
   var entries: [Entry] = []
   var places: [CommitIdentity: Place] = [:]
+  /// The entries of each origin by their numbers there.
+  var origins: [UInt64: [Place]] = [:]
   /// What few commits have.
   var undone: [Place: CommitIdentity] = [:]
   var squashed: [Place: [Pedigree.Run]] = [:]
@@ -94,19 +102,34 @@ package struct CommitGraph: Sendable {
     placesOfNumbers.append(place)
     guard let runs = commit.pedigree?.squashed, !runs.isEmpty else { return }
     squashed[place] = runs
-    for run in runs {
-      var parents = placed(run.parents)
-      for number in run.numbers {
-        let identity = CommitIdentity(origin: run.origin, number: number)
-        // What was sent again since lies in the file.
-        parents = (knows(identity) ? placed(identity) : add(identity, parents), -1)
-      }
-    }
+    for run in runs { add(run) }
   }
 
+  /// Takes a run of commits that were left out, but for those of them that are known already: what was sent again since lies in the file.
+  private mutating func add(_ run: Pedigree.Run) {
+    var parents = placed(run.parents)
+    var next = run.numbers.lowerBound
+    func identity(_ number: UInt64) -> CommitIdentity { CommitIdentity(origin: run.origin, number: number) }
+    let all = origins[run.origin] ?? []
+    for place in all[all.partitionIndex { entries[Int($0)].identity.number >= next }...] {
+      let entry = entries[Int(place)]
+      guard entry.first <= run.numbers.upperBound else { break }
+      if entry.first > next { parents = (add(identity(entry.first - 1), parents, from: next), -1) }
+      if !entry.isKnown { add(entry.identity, parents, from: entry.first) }
+      parents = (place, -1)
+      guard entry.identity.number < run.numbers.upperBound else { return }
+      next = entry.identity.number + 1
+    }
+    add(identity(run.numbers.upperBound), parents, from: next)
+  }
+
+  /// - Parameter first: the number of the first commit of a run; nil: it is one commit.
   @discardableResult
-  private mutating func add(_ identity: CommitIdentity, _ parents: (Place, Place)) -> Place {
+  private mutating func add(_ identity: CommitIdentity, _ parents: (Place, Place), from first: UInt64? = nil) -> Place {
     let place = placed(identity)
+    let first = first ?? identity.number
+    if entries[Int(place)].first < first { _ = split(place, after: first - 1) }
+    entries[Int(place)].first = first
     entries[Int(place)].parents = parents
     entries[Int(place)].isKnown = true
     return place
@@ -121,27 +144,57 @@ package struct CommitGraph: Sendable {
 
   private mutating func placed(_ identity: CommitIdentity) -> Place {
     if let place = places[identity] { return place }
+    if let place = run(with: identity) { return split(place, after: identity.number) }
+    return append(Entry(identity: identity, first: identity.number))
+  }
+
+  /// Makes two runs of one; the place of the first of them. The other keeps the place, which is that of its last commit.
+  private mutating func split(_ place: Place, after number: UInt64) -> Place {
+    var lower = entries[Int(place)]
+    lower.identity.number = number
+    let lowerPlace = append(lower)
+    entries[Int(place)].first = number + 1
+    entries[Int(place)].parents = (lowerPlace, -1)
+    return lowerPlace
+  }
+
+  private mutating func append(_ entry: Entry) -> Place {
     let place = Place(entries.count)
-    entries.append(Entry(identity: identity))
-    places[identity] = place
+    entries.append(entry)
+    places[entry.identity] = place
+    let (origin, number) = (entry.identity.origin, entry.identity.number)
+    // Nearly all come in their order. Nothing else may hold the list, which would be copied then.
+    let isLast = origins[origin]?.last.map { entries[Int($0)].identity.number < number } ?? true
+    let index = isLast ? nil : origins[origin]?.partitionIndex { entries[Int($0)].identity.number > number }
+    origins[origin, default: []].insert(place, at: index ?? origins[origin]?.count ?? 0)
     return place
+  }
+
+  /// The run that a commit is in, which is not its last one.
+  private func run(with identity: CommitIdentity) -> Place? {
+    guard let own = origins[identity.origin] else { return nil }
+    let index = own.partitionIndex { entries[Int($0)].identity.number >= identity.number }
+    guard index < own.count, entries[Int(own[index])].first <= identity.number else { return nil }
+    return own[index]
   }
 
   // MARK: Asking
 
   private func known(_ identity: CommitIdentity) -> Place? {
-    guard let place = places[identity], entries[Int(place)].isKnown else { return nil }
+    guard let place = places[identity] ?? run(with: identity), entries[Int(place)].isKnown else { return nil }
     return place
   }
 
-  /// All commits that are known, in no order.
+  /// All commits that are known, of a run the last one, in no order.
   package var identities: [CommitIdentity] { entries.filter(\.isKnown).map(\.identity) }
 
   package subscript(identity: CommitIdentity) -> Node? {
     guard let place = known(identity) else { return nil }
     let entry = entries[Int(place)]
+    let before = CommitIdentity(origin: identity.origin, number: identity.number &- 1)
     return Node(
-      number: entry.number == 0 ? nil : entry.number, parents: identities(entry.parents), undoes: undone[place])
+      number: entry.number == 0 ? nil : entry.number,
+      parents: identity.number > entry.first ? [before] : identities(entry.parents), undoes: undone[place])
   }
 
   private func identities(_ parents: (Place, Place)) -> [CommitIdentity] {
@@ -182,12 +235,6 @@ package struct CommitGraph: Sendable {
   }
 
   private func reach(_ commits: [CommitIdentity]) -> [Bool] { reach(commits.compactMap { known($0) }) }
-
-  /// Commits and all that they were made on, as far as it is known here.
-  package func ancestry(of commits: [CommitIdentity]) -> Set<CommitIdentity> {
-    let reached = reach(commits)
-    return Set(entries.indices.lazy.filter { reached[$0] }.map { entries[$0].identity })
-  }
 
   /// Numbers of the commits in the file that one history has and the other lacks; ascending, each after its parents.
   package func numbers(in heads: [CommitIdentity], butNotIn known: [CommitIdentity]) -> [UInt64] {
@@ -235,7 +282,10 @@ package struct CommitGraph: Sendable {
     while let next = open.popLast() {
       guard next >= 0, case let entry = entries[Int(next)], entry.isKnown, entry.number == 0, seen.insert(next).inserted
       else { continue }
-      left.append(Pedigree.Run(entry.identity, parents: identities(entry.parents)))
+      left.append(
+        Pedigree.Run(
+          origin: entry.identity.origin, numbers: entry.first...entry.identity.number,
+          parents: identities(entry.parents)))
       open += [entry.parents.0, entry.parents.1]
     }
     return Pedigree.runs(left)
@@ -277,6 +327,16 @@ package struct CommitGraph: Sendable {
       if let first = nearest.first { open += nearest.dropFirst().map { (first, $0) } }
     }
     return bases
+  }
+
+  /// Other merges of the commits that a merge was made of.
+  func mergesOfTheSame(as commit: CommitIdentity) -> [CommitIdentity] {
+    guard let place = known(commit), case let parents = entries[Int(place)].parents, parents.1 >= 0 else { return [] }
+    return entries.indices.filter { other in
+      let (first, second) = entries[other].parents
+      return Place(other) != place && ((first, second) == parents || (second, first) == parents)
+    }
+    .map { entries[$0].identity }
   }
 
   /// Whether all that only one of two histories has are merges.

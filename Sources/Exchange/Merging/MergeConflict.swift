@@ -12,11 +12,19 @@ package struct MergeConflict: Sendable {
   package let fields: [FieldConflict]
   /// Why it is one, where the records themselves do not tell: a value that a unique index has already, as a sentence.
   package let reason: String?
+  /// What the record would become if another did not have its value of a unique index; nil for all other conflicts.
+  package internal(set) var collision: Collision?
   /// What was chosen for fields.
   package private(set) var choices: [DocumentPath: FieldChoice] = [:]
   private var whole: Whole?
   private let merge: RecordMerge
   private let isOursFirst: Bool
+
+  /// A record that would have a value of a unique index that other records have.
+  package struct Collision: Sendable {
+    package var content: RecordContent
+    package var rivals: [(place: RecordPlace, content: RecordContent)]
+  }
 
   private enum Whole: Sendable, Hashable {
     case side(MergeSide)
@@ -40,8 +48,9 @@ package struct MergeConflict: Sendable {
   // MARK: Choosing
 
   /// Takes one side for all that conflicts: every field that both changed, what one side alone changed staying as it is; or the record as a
-  /// whole, where there are no such fields. `mine` is ours.
+  /// whole, where there are no such fields. `mine` is ours. A collision stays open: only another value settles it.
   package mutating func choose(_ side: MergeSide) {
+    if isCollision { return }
     whole = nil
     choices = Dictionary(fields.map { ($0.path, .side(side)) }) { first, _ in first }
     if fields.isEmpty || result == nil { whole = .side(side) }
@@ -74,6 +83,9 @@ package struct MergeConflict: Sendable {
   /// Whether it is settled as it is there, and nothing but its record tells whether that can be: then it is taken over as it lies there.
   /// Where values belong to one record alone, the writer of all edits looks at them together.
   var isTakenOver: Bool { isSettled && result == theirs && !merge.hasUniqueIndex }
+
+  /// Whether it would have a value of a unique index that another record has: either side alone would lose one of them.
+  package var isCollision: Bool { collision != nil }
 
   package var isSettled: Bool { whole != nil || !fields.isEmpty && fields.allSatisfy { choices[$0.path] != nil } }
 

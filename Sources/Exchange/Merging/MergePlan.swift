@@ -10,7 +10,8 @@ package struct MergePlan: Sendable {
     case nothing
     /// Head is in the history of what is to be merged: it moves there, without a commit.
     case fastForward
-    /// Both heads hold the same, and differ in nothing but merges of the same commits: both stores go on from the lower of the two.
+    /// Both heads hold the same, and differ in nothing but merges of the same commits: both stores go on from the lower of the two. Or two
+    /// versions of an app merged the same commits differently: both stores go on from what the newer version made.
     case twin
     case merge
   }
@@ -24,6 +25,8 @@ package struct MergePlan: Sendable {
   package var isTwoWay = false
   /// What is changed without a conflict.
   var clean: MergedChanges
+  /// What became of the records that both sides changed, whichever side merges: two versions of an app may make it differently.
+  private(set) var outcome: [UInt8] = []
   /// Records that were changed by one side alone, or that both changed without conflict.
   package var cleanCount = 0
   package var conflicts: [MergeConflict] = []
@@ -85,6 +88,36 @@ package struct MergePlan: Sendable {
       }
     }
     return changes
+  }
+
+  /// Notes what a record becomes that both sides changed, without a conflict.
+  mutating func become(
+    _ place: RecordPlace, _ result: RecordContent?, ours: RecordContent?, theirs: RecordContent?
+  ) {
+    let parts = [Array(place.datastore.utf8), place.identifier.bytes, Array((result?.version ?? "").utf8)]
+    let head = parts.flatMap { Array("\($0.count):".utf8) + $0 }
+    outcome += SHA256.digest(of: head + (result.map { Array("=".utf8) + $0.bytes } ?? [])).prefix(16)
+    if result == ours { return }
+    if result == theirs {
+      clean.adopted[place.datastore, default: []].insert(place.identifier)
+    } else {
+      clean.edits.changes.append(
+        RecordEdit(datastore: place.datastore, identifier: place.identifier, old: ours, new: result))
+    }
+  }
+
+  /// Leaves a record as the first side has it; answers whether it was to be another.
+  mutating func takeOut(_ place: RecordPlace) -> Bool {
+    if let position = conflicts.firstIndex(where: { $0.place == place }) {
+      conflicts.remove(at: position)
+      return true
+    }
+    if clean.adopted[place.datastore]?.remove(place.identifier) == nil {
+      guard let position = clean.edits.changes.firstIndex(where: { $0.place == place }) else { return false }
+      clean.edits.changes.remove(at: position)
+    }
+    cleanCount -= 1
+    return true
   }
 
   /// Whether two stores that make it at once make the same commit of it: nobody chose anything.

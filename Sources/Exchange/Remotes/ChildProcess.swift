@@ -16,8 +16,17 @@ final class ChildProcess {
   private var hasEnded = false
   private var isInputOpen = true
 
-  /// - Parameter words: the program, found along PATH, and its arguments.
-  init(_ words: [String]) throws {
+  /// `POSIX_SPAWN_SETSID`; Glibc's header shows it to programs alone that ask for GNU's extensions.
+  #if canImport(Darwin)
+    private static let ownSession = Int16(POSIX_SPAWN_SETSID)
+  #else
+    private static let ownSession: Int16 = 0x80
+  #endif
+
+  /// - Parameters:
+  ///   - words: the program, found along PATH, and its arguments.
+  ///   - keepsTerminal: leaves it the terminal of this process, where it may ask; else it has none.
+  init(_ words: [String], keepsTerminal: Bool = true) throws {
     var toChild: [Int32] = [0, 0]
     var fromChild: [Int32] = [0, 0]
     let name = "/tmp/strata-ssh-XXXXXX"
@@ -30,9 +39,14 @@ final class ChildProcess {
     for descriptor in toChild + fromChild + [kept] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
     #else
       var actions = posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
     #endif
+    posix_spawnattr_init(&attributes)
+    if !keepsTerminal { posix_spawnattr_setflags(&attributes, Self.ownSession) }
+    defer { posix_spawnattr_destroy(&attributes) }
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
     posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
@@ -42,7 +56,7 @@ final class ChildProcess {
     arguments.append(nil)
     defer { for argument in arguments { free(argument) } }
     var child: pid_t = 0
-    let code = posix_spawnp(&child, words[0], &actions, nil, arguments, environ)
+    let code = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environ)
     close(toChild[0])
     close(fromChild[1])
     guard code == 0 else {

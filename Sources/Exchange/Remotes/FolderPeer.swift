@@ -37,7 +37,7 @@ package final class FolderPeer: Peer {
 
   package func heads() throws -> [CommitIdentity] { Array(Set(try files().map(\.head))).sorted() }
 
-  private struct File {
+  fileprivate struct File {
     var head: CommitIdentity
     var path: String
     var name: String
@@ -70,34 +70,84 @@ package final class FolderPeer: Peer {
     throw ExchangeError.peer(name: name, reason: "a folder is read file by file")
   }
 
-  /// Has the files read that lead to heads that are not known yet, each after those that it builds on. A file that cannot be read to its end
-  /// is left for the next time, where others can; the first error is thrown in the end where nothing came of any.
+  /// A file that is read as far as the parents of its commits have come, and then waits for others.
+  final class Stream {
+    fileprivate let file: File
+    /// The heads that it builds on, by what it says of itself.
+    fileprivate let since: [CommitIdentity]
+    fileprivate var lines: LineReader?
+    private var pending: [UInt8]?
+    var receiver: CommitReceiver?
+
+    fileprivate init(_ file: File, since: [CommitIdentity]) {
+      self.file = file
+      self.since = since
+    }
+
+    func next() throws -> [UInt8]? {
+      if let line = pending {
+        pending = nil
+        return line
+      }
+      if lines == nil { lines = try LineReader(path: file.path) }
+      return try lines?.next()
+    }
+
+    /// Gives a line back, which `next` answers again.
+    func putBack(_ line: [UInt8]) { pending = line }
+  }
+
+  /// So many files wait for others at a time.
+  private static let mostWaiting = 64
+
+  /// Has the files read that lead to heads that are not known yet, each after those that have the parents of its commits: a commit is linked
+  /// to what lies here when it comes. Where no file has a parent, its commit comes without a link to it. A file that cannot be read to its
+  /// end is left for the next time, where others can; the last error is thrown in the end.
   ///
-  /// - Parameter announce: hears first how many commits those files say that they have.
+  /// - Parameters:
+  ///   - announce: hears first how many commits those files say that they have.
+  ///   - read: reads a file on, up to a commit of which a parent is missing, which it throws; `requiresParents`: also the first commit's.
+  ///   - received: how many commits have come in all.
   func fetch(
-    announce: (Int) throws -> Void, into receive: (_ lines: LineReader) throws -> Void,
-    isKnown: (CommitIdentity) -> Bool
+    announce: (Int) throws -> Void, read: (_ stream: Stream, _ requiresParents: Bool) throws -> Void,
+    received: () -> Int, isKnown: (CommitIdentity) -> Bool
   ) throws {
-    var open = try files().filter { !isKnown($0.head) }
-    try announce(open.reduce(0) { $0 + (header(of: $1)?.number("commits").flatMap { Int(exactly: $0) } ?? 0) })
-    var failure: (any Error)?
-    while !open.isEmpty {
-      let before = open.count
-      open = try open.filter { file in
-        if isKnown(file.head) { return false }
+    var open: [Stream] = []
+    var announced = 0
+    for file in try files() where !isKnown(file.head) {
+      let header = header(of: file)
+      announced = announced.addingClamped(Int(clamping: header?.number("commits") ?? 0))
+      open.append(Stream(file, since: (header?.texts("since") ?? []).compactMap(CommitIdentity.init(text:))))
+    }
+    try announce(announced)
+    var failures: [(head: CommitIdentity, error: any Error)] = []
+    /// Reads files on; whether anything came of them. What is at its end, or cannot be read, is done.
+    func goOn(_ streams: [Stream], requiresParents: Bool = true) throws -> Bool {
+      var hasCome = false
+      for stream in streams where !isKnown(stream.file.head) {
+        let before = received()
+        var isDone = true
         do {
-          try receive(LineReader(path: file.path))
-          return !isKnown(file.head)
+          try read(stream, requiresParents)
         } catch ModelError.cancelled {
           throw ModelError.cancelled
         } catch {
-          failure = ExchangeError.peer(name: name, reason: "\(file.name): \(error)")
-          return true
+          if case .missing? = error as? ExchangeError { isDone = false }
+          failures.removeAll { $0.head == stream.file.head }
+          failures.append((stream.file.head, ExchangeError.peer(name: name, reason: "\(stream.file.name): \(error)")))
         }
+        if isDone { open.removeAll { $0 === stream } }
+        if isDone || received() > before { hasCome = true }
+        if hasCome, !requiresParents { break }
       }
-      if open.count == before { break }
+      return hasCome
     }
-    if let failure, !open.isEmpty { throw failure }
+    while !open.isEmpty {
+      if try goOn(open.filter { $0.lines != nil || $0.since.allSatisfy(isKnown) }) { continue }
+      if try goOn(Array(open.filter { $0.lines == nil }.prefix(Self.mostWaiting))) { continue }
+      guard try goOn(open.filter { $0.lines != nil }, requiresParents: false) else { break }
+    }
+    if let failure = failures.first(where: { !isKnown($0.head) }) { throw failure.error }
   }
 
   package func haves() throws -> [Have] { [] }
@@ -105,43 +155,21 @@ package final class FolderPeer: Peer {
   // MARK: Writing
 
   package func push(_ commits: OutgoingCommits) throws -> Bool {
-    try add(commits.head, commits.write)
+    try add(commits.head, commits.numbers, commits.graph, commits.write)
     return true
   }
 
-  /// Writes a file that leads to a head.
+  /// Writes a file of some commits, which leads to a head.
   private func add(
-    _ head: CommitIdentity, _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void
+    _ head: CommitIdentity, _ commits: [UInt64], _ graph: CommitGraph,
+    _ write: (_ sink: @escaping ([UInt8]) throws -> Void) throws -> Void
   ) throws {
-    let first = FirstNumber(head)
+    let own = commits.compactMap { graph.identity(of: $0) }.filter { $0.origin == head.origin }
     let file = try DurableFile(in: path)
-    try write { bytes in
-      first.see(bytes)
-      try file.add(bytes)
-    }
-    var name = "\(Hexadecimal.text(of: head.origin))-\(first.number)-\(head.number)"
-    if try list().contains(name + ".jsonl") { name += "-\(first.count)" }
+    try write(file.add)
+    var name = "\(Hexadecimal.text(of: head.origin))-\(own.map(\.number).min() ?? head.number)-\(head.number)"
+    if try list().contains(name + ".jsonl") { name += "-\(commits.count)" }
     try file.finish(as: name + ".jsonl")
-  }
-
-  /// The first commit of a head's origin in what is written, and how many commits there are.
-  private final class FirstNumber {
-    private let origin: UInt64
-    private(set) var number: UInt64
-    private(set) var count = 0
-
-    init(_ head: CommitIdentity) {
-      origin = head.origin
-      number = head.number
-    }
-
-    func see(_ line: [UInt8]) {
-      guard line.starts(with: Array("{\"commit\":".utf8)),
-        let identity = StreamLine(line)?.text("commit").flatMap(CommitIdentity.init(text:))
-      else { return }
-      count += 1
-      if identity.origin == origin { number = min(number, identity.number) }
-    }
   }
 
   // MARK: Putting together
@@ -176,9 +204,10 @@ package final class FolderPeer: Peer {
   /// Where a store has many files here, puts those together that no other has all of, and takes away those that another one has all of
   /// which everybody knows. Reads them.
   func tidy(_ store: OwnStore, _ graph: CommitGraph, now: Int64) throws {
-    let files = try files()
+    let files = try files().map { (file: $0, header: header(of: $0)) }
+    for case (let file, let header?) in files { try heal(file, header, store, graph) }
     guard files.count > Self.mostFiles else { return }
-    let own = files.filter { isOwn($0, of: store) }
+    let own = files.filter { $0.header?.text("store") == store.identity }.map(\.file)
     guard own.count > Self.mostFiles else { return }
     let held = try own.map { (file: $0, commits: try commits(in: $0)) }
     let others = notes().filter { $0.reader != store.identity && now - $0.date < Self.forgottenAfter }
@@ -194,17 +223,39 @@ package final class FolderPeer: Peer {
         count += 1
         continue
       }
-      if others.allSatisfy({ $0.heads.contains(cover.file.head.text) }) { unlink(file.path) }
+      // Who knows the one head need not know the other.
+      let heads = [cover.file.head.text, file.head.text]
+      if others.allSatisfy({ Set($0.heads).isSuperset(of: heads) }) { unlink(file.path) }
     }
-    let numbers = lone.compactMap { graph.number(of: $0) }.sorted()
+    // Who knows the head of a file reads no more of it, so that all of it is in the head's history.
+    guard count > Self.mostFiles, let newest = graph.newest(of: Array(lone)).first else { return }
+    lone = lone.filter { graph.contains($0, in: newest) }
+    let numbers = lone.compactMap { graph.number(of: $0) }
     // What this store has pruned since stays in the files that it wrote.
-    guard count > Self.mostFiles, numbers.count == lone.count, let newest = graph.newest(of: Array(lone)).first else {
-      return
+    guard numbers.count == lone.count else { return }
+    try add(newest, numbers, graph) { sink in
+      try CommitSender(store, graph, sink: sink).send(numbers, since: Self.parents(of: lone, graph))
     }
-    try add(newest) { sink in try CommitSender(store, graph, sink: sink).send(numbers, since: []) }
   }
 
-  private func isOwn(_ file: File, of store: OwnStore) -> Bool { header(of: file)?.text("store") == store.identity }
+  /// The commits beside some that those were made on and that lie here.
+  private static func parents(of commits: Set<CommitIdentity>, _ graph: CommitGraph) -> [CommitIdentity] {
+    Set(commits.flatMap { graph[$0]?.parents ?? [] }).subtracting(commits).filter { graph.number(of: $0) != nil }
+      .sorted()
+  }
+
+  /// Writes a file anew that says that it builds on no other, and does: programs of old put files together like that.
+  private func heal(_ file: File, _ header: StreamLine, _ store: OwnStore, _ graph: CommitGraph) throws {
+    guard header.texts("since") == [], graph.number(of: file.head) != nil,
+      graph.numbers(in: [file.head], butNotIn: []).count > Int(clamping: header.number("commits") ?? 0)
+    else { return }
+    let commits = try commits(in: file)
+    let (numbers, since) = (commits.compactMap { graph.number(of: $0) }, Self.parents(of: commits, graph))
+    guard numbers.count == commits.count, !since.isEmpty else { return }
+    let anew = try DurableFile(in: path)
+    try CommitSender(store, graph, sink: anew.add).send(numbers, since: since)
+    try anew.finish(as: file.name)
+  }
 
   /// The first line of a file; nil where it cannot be read.
   private func header(of file: File) -> StreamLine? {

@@ -8,6 +8,8 @@ package protocol Peer: AnyObject {
   var name: String { get }
   /// Its head; several where it is a folder that several stores write to, none where it has no commit.
   func heads() throws -> [CommitIdentity]
+  /// What its head holds, to be compared where both sides have the same head; nil if it does not tell.
+  func headCheck() throws -> String?
   /// Hears that it will be asked for commits, and may read already what it needs for that. Nobody else calls it meanwhile.
   func prepare()
   /// Its names but `head` and those of its own remotes.
@@ -22,6 +24,8 @@ package protocol Peer: AnyObject {
 }
 
 extension Peer {
+  package func headCheck() throws -> String? { nil }
+
   package func prepare() {}
 
   package func pins() throws -> [PeerPin] { [] }
@@ -82,6 +86,8 @@ package final class StorePeer: Peer {
     let head = store.engine.head.commit
     return head.number == 0 ? [] : [head.identity]
   }
+
+  package func headCheck() throws -> String? { try exchange.headCheck() }
 
   /// What fails here fails again when it is asked.
   package func prepare() { _ = try? exchange.graph() }

@@ -6,7 +6,7 @@ import StorageEngine
 ///
 /// | asked | answered |
 /// |---|---|
-/// | (nothing) | `{"serve":1,"store":…,"head":…}` |
+/// | (nothing) | `{"serve":1,"store":…,"head":…,"check":"NAME 12, …"}` |
 /// | `{"fetch":["identity digest",…],"wants":["identity",…]}` | the stream of what is lacking, then `{"done":n}` |
 /// | the same with `"tips":["identity",…]` | also what is lacking of these |
 /// | `{"pins":true}` | `{"pins":{"NAME":"identity",…}}` |
@@ -81,6 +81,7 @@ package struct PeerServer {
     [
       .init("serve", .number(NumberText(1))), .init("store", .string(store.identity)),
       .init("head", try peer.heads().first.map { .string($0.text) } ?? .null),
+      .init("check", try peer.headCheck().map { .string($0) } ?? .null),
     ]
   }
 

@@ -21,10 +21,15 @@ package final class PipePeer: Peer {
   /// Answers but streams are lines of at most so many bytes.
   private static let answerLimit = 4 << 20
 
+  private let mayAsk: Bool
+
   /// Starts a program that serves a store on its standard input and output.
-  package init(_ words: [String], name: String) throws {
+  ///
+  /// - Parameter mayAsk: leaves it the terminal, where ssh asks for passwords and unknown hosts. A program that draws there says no.
+  package init(_ words: [String], name: String, mayAsk: Bool = true) throws {
     self.name = name
-    child = try ChildProcess(words)
+    self.mayAsk = mayAsk
+    child = try ChildProcess(words, keepsTerminal: mayAsk)
     reader = LineReader(descriptor: child.output, name: name, patience: Self.patience)
     writer = LineWriter(descriptor: child.input, name: name, patience: Self.patience)
   }
@@ -33,11 +38,16 @@ package final class PipePeer: Peer {
   deinit { reader.hangUp() }
 
   /// The words that run `strata serve` on another machine. `STRATA_SSH` names a program in the place of ssh, as a test does.
+  ///
+  /// A path that begins with `~/` is in the other side's home, which the shell there puts in its place.
   package static func words(
-    user: String?, host: String, port: Int?, path: String, program: String?
+    user: String?, host: String, port: Int?, path: String, program: String?, mayAsk: Bool = true
   ) -> [String] {
-    let quoted = "'" + path.replacing("'", with: "'\\''") + "'"
+    let home = path.hasPrefix("/~/") ? 3 : path.hasPrefix("~/") ? 2 : 0
+    let rest = path.dropFirst(home).replacing("'", with: "'\\''")
+    let quoted = (home > 0 ? "~/" : "") + "'\(rest)'"
     var words = [program ?? "ssh"]
+    if !mayAsk, program == nil { words += ["-o", "BatchMode=yes"] }
     if let port { words += ["-p", "\(port)"] }
     return words + ["--", user.map { "\($0)@\(host)" } ?? host, "strata serve \(quoted)"]
   }
@@ -48,6 +58,8 @@ package final class PipePeer: Peer {
     guard let identity = CommitIdentity(text: text) else { throw wrong("its head is no identity") }
     return [identity]
   }
+
+  package func headCheck() throws -> String? { try greet().text("check") }
 
   /// The first line that the other side says; the later ones come with each change of its head.
   private func greet() throws -> StreamLine {
@@ -160,6 +172,10 @@ package final class PipePeer: Peer {
     child.closeInput()
     let status = child.wait()
     let words = child.words
-    return wrong(words.isEmpty ? "it went away without a word (status \(status))" : words)
+    let reason = words.isEmpty ? "it went away without a word (status \(status))" : words
+    // What ssh itself ends with.
+    guard !mayAsk, status == 255 else { return wrong(reason) }
+    return wrong(
+      "\(reason). ssh cannot ask from here (BatchMode): give it a key or an agent, or run strata fetch in a terminal")
   }
 }

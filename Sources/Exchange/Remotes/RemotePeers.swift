@@ -7,12 +7,15 @@ package struct RemotePeers {
   private let now: Int64
   /// What stands for ssh.
   private let ssh: String?
+  private let mayAsk: Bool
 
-  package init(program: String, author: String, now: Int64, ssh: String?) {
+  /// - Parameter mayAsk: whether the terminal is free for what ssh asks.
+  package init(program: String, author: String, now: Int64, ssh: String?, mayAsk: Bool = true) {
     self.program = program
     self.author = author
     self.now = now
     self.ssh = ssh
+    self.mayAsk = mayAsk
   }
 
   /// Opens a remote of a store; relative paths begin in the folder that the store lies in.
@@ -32,7 +35,8 @@ package struct RemotePeers {
       return StorePeer(store, name: name, now: now)
     case .ssh(let user, let host, let port, let path):
       return try PipePeer(
-        PipePeer.words(user: user, host: host, port: port, path: path, program: ssh), name: name)
+        PipePeer.words(user: user, host: host, port: port, path: path, program: ssh, mayAsk: mayAsk), name: name,
+        mayAsk: mayAsk)
     case .folder(let path):
       return try FolderPeer(path.hasPrefix("/") ? path : folder + "/" + path, name: name)
     case .server(let url): return try openServer(url, name: name)

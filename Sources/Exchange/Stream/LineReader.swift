@@ -6,7 +6,7 @@ import DatastoreModel
   import Glibc
 #endif
 
-/// Lines of a file or a pipe, one after the other. A line is at most 256 MiB long.
+/// Lines of a file or a pipe, one after the other. A line that holds a record is at most 172 MiB long, another one 4 MiB.
 package final class LineReader {
   private let descriptor: Int32
   private let name: String
@@ -16,11 +16,15 @@ package final class LineReader {
   private var at = 0
   private var isAtEnd = false
   private var hasHungUp = false
+  /// How many lines were read.
+  private var count = 0
   /// Bytes that were read.
   package private(set) var byteCount = 0
 
   /// The longest line of a stream: a record of 128 MiB as base64, and what stands around it.
-  package static let lineLimit = 256 << 20
+  package static let lineLimit = 172 << 20
+  /// The longest line that holds no record.
+  private static let plainLimit = 4 << 20
   private static let chunk = 1 << 16
 
   /// Takes over an open descriptor, and closes it in the end.
@@ -56,15 +60,18 @@ package final class LineReader {
     while true {
       if let end = ahead[searched...].firstIndex(of: UInt8(ascii: "\n")) {
         defer { at = end + 1 }
+        count += 1
         return Array(ahead[at..<end])
       }
-      searched = ahead.count
-      guard searched - at < limit else {
-        throw ExchangeError.peer(name: name, reason: "a line is longer than \(limit >> 20) MiB")
+      if searched - at < Self.plainLimit, ahead.count - at >= Self.plainLimit, limit > Self.plainLimit {
+        try checkLength(ahead[at...], limit)
       }
+      searched = ahead.count
+      guard searched - at < limit else { throw tooLong(limit) }
       if isAtEnd {
         guard at < ahead.count else { return nil }
         defer { at = ahead.count }
+        count += 1
         return Array(ahead[at...])
       }
       if at > 0 {
@@ -74,6 +81,24 @@ package final class LineReader {
       }
       try readMore()
     }
+  }
+
+  /// Refuses a long line before it is held: one that is to hold no record, and in a file one whose end is too far away.
+  private func checkLength(_ beginning: ArraySlice<UInt8>, _ limit: Int) throws {
+    let holdsRecord = ["{\"put\":", "{\"set\":"].contains { beginning.starts(with: $0.utf8) }
+    guard holdsRecord else { throw tooLong(Self.plainLimit) }
+    var place = lseek(descriptor, 0, SEEK_CUR)
+    let last = place + off_t(limit - beginning.count)
+    var piece = [UInt8](repeating: 0, count: Self.chunk * 16)
+    while place >= 0, case let found = pread(descriptor, &piece, piece.count, place), found > 0 {
+      if memchr(piece, 0x0A, found) != nil { return }
+      place += off_t(found)
+      if place > last { throw tooLong(limit) }
+    }
+  }
+
+  private func tooLong(_ limit: Int) -> ExchangeError {
+    .peer(name: name, reason: "line \(count + 1) is longer than the \(limit >> 20) MiB of its kind")
   }
 
   private func readMore() throws {
@@ -86,13 +111,13 @@ package final class LineReader {
       }
       guard errno == EINTR else { throw failure() }
     }
-    let start = ahead.count
-    ahead.append(contentsOf: repeatElement(0, count: Self.chunk))
-    let count = ahead.withUnsafeMutableBytes { bytes in
-      read(descriptor, bytes.baseAddress.map { $0 + start }, Self.chunk)
+    var count = 0
+    let piece = [UInt8](unsafeUninitializedCapacity: Self.chunk) { bytes, filled in
+      count = read(descriptor, bytes.baseAddress, Self.chunk)
+      filled = max(0, count)
     }
-    ahead.removeLast(Self.chunk - max(0, count))
-    byteCount += max(0, count)
+    ahead += piece
+    byteCount += piece.count
     if count == 0 { isAtEnd = true }
     if count < 0, errno != EINTR { throw failure() }
   }

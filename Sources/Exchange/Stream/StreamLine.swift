@@ -22,9 +22,13 @@ package struct StreamLine {
     members.first { $0.name == name }.map { bytes[$0.value] }
   }
 
+  /// Nil also for a list or an object that is longer than any that a line needs: parsed, it takes many times its length.
   func document(_ name: String) -> Document? {
-    raw(name).flatMap { try? JSONParser.parse(Array($0)) }
+    guard let raw = raw(name), raw.first == UInt8(ascii: "\"") || raw.count <= Self.mostOfList else { return nil }
+    return try? JSONParser.parse(Array(raw))
   }
+
+  private static let mostOfList = 1 << 20
 
   func text(_ name: String) -> String? {
     guard case .string(let text)? = document(name) else { return nil }

@@ -69,7 +69,8 @@ struct CommitCopy {
       let replaced = before.flatMap { $0.attributes == .none ? nil : copy.copiedEntry($0.attributes) }
       var new = copy.copiedEntry(entry.attributes)
       if new == nil {
-        new = try copy.copyEntry(entry.attributes, replaced: replaced, replacesDelete: false, into: draft)
+        new = try copy.copyEntry(
+          entry.attributes, tree: entry.identifier, replaced: replaced, replacesDelete: false, into: draft)
       }
       bytes.add(new)
     }
@@ -125,21 +126,22 @@ struct CommitCopy {
       count.add(found)
       let gone = deletes[found.key]?.old?.payload.entry.flatMap { copy.copiedEntry($0) }
       let new = try copy.copyEntry(
-        reference, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil, into: draft)
+        reference, tree: entry.identifier, replaced: replaced ?? gone, replacesDelete: replaced == nil && gone != nil,
+        into: draft)
       bytes.add(new)
     }
     if before != nil {
       for delete in deletes.values.sorted(by: { $0.key < $1.key }) {
-        try copyDelete(delete, removed[delete.key], copy, &bytes)
+        try copyDelete(delete, removed[delete.key], entry.identifier, copy, &bytes)
       }
     } else {
       var cursor = difference(nil, entry.gone, entry.order)
-      while let delete = try cursor.next() { try copyDelete(delete, nil, copy, &bytes) }
+      while let delete = try cursor.next() { try copyDelete(delete, nil, entry.identifier, copy, &bytes) }
     }
   }
 
   private mutating func copyDelete(
-    _ delete: Difference, _ removed: EntryReference?, _ copy: GenerationCopy, _ bytes: inout LiveBytes
+    _ delete: Difference, _ removed: EntryReference?, _ tree: UInt32, _ copy: GenerationCopy, _ bytes: inout LiveBytes
   ) throws(StorageError) {
     let before = delete.old?.payload.entry.flatMap { copy.copiedEntry($0) }
     bytes.subtract(before)
@@ -151,7 +153,8 @@ struct CommitCopy {
       try copy.remember(reference, as: before)
       bytes.add(before)
     } else {
-      let new = try copy.copyEntry(reference, replaced: removed, replacesDelete: false, into: draft)
+      let new = try copy.copyEntry(
+        reference, tree: tree, replaced: removed, replacesDelete: false, into: draft)
       bytes.add(new)
       // Inserted and deleted between the two states: to who reads the kept commits, nothing was deleted here.
       if removed == nil { orphans.append(new.offset - draft.start) }
@@ -162,7 +165,8 @@ struct CommitCopy {
   private mutating func copyOrphans(_ root: NodePointer, _ copy: GenerationCopy) throws(StorageError) {
     var seen: Set<FileOffset> = []
     try copy.newReferences(in: root, seen: &seen) { reference throws(StorageError) in
-      let new = try copy.copyEntry(reference, replaced: nil, replacesDelete: false, into: draft)
+      let new = try copy.copyEntry(
+        reference, tree: nil, replaced: nil, replacesDelete: false, into: draft)
       orphans.append(new.offset - draft.start)
     }
   }

@@ -1,8 +1,10 @@
 /// Copying entries and nodes: what an earlier commit brought is found, not copied again.
 extension GenerationCopy {
   /// Copies an entry into the frame that is being written, as one that replaces what is given.
+  ///
+  /// - Parameter tree: the number of its tree in this commit; nil: as it was. A merge may have taken it over from a branch with another one.
   func copyEntry(
-    _ reference: EntryReference, replaced: EntryReference?, replacesDelete: Bool, into draft: FrameDraft
+    _ reference: EntryReference, tree: UInt32?, replaced: EntryReference?, replacesDelete: Bool, into draft: FrameDraft
   ) throws(StorageError) -> EntryReference {
     let (entry, bytes) = try source.entry(reference)
     let new = try bytes.withUnsafeBytes { bytes throws(StorageError) in
@@ -10,7 +12,8 @@ extension GenerationCopy {
       let value = UnsafeRawBufferPointer(
         rebasing: bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))])
       return try draft.append(
-        entry.kind, tree: entry.tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete)
+        entry.kind, tree: tree ?? entry.tree, key: key, value: value, replaced: replaced, replacesDelete: replacesDelete
+      )
     }
     try remember(reference, as: new)
     try step(draft)

@@ -217,13 +217,36 @@ extension Verifier {
       }
       return
     }
-    if replaced.offset >= position || older.tree != fact.tree || older.keyCheck != fact.keyCheck
+    if replaced.offset >= position || older.keyCheck != fact.keyCheck
       || (older.kind == .delete) != entry.replacesDelete
+      || !isTree(older.tree, at: replaced.offset, sameAs: fact.tree, in: commit)
     {
       damage(
         "change entry", position, commit: commit,
         "it says that it replaces the version at byte \(replaced.offset), which is none of its key")
     }
+  }
+
+  /// Whether the tree of an entry is another one's. Two branches may have made a tree under different numbers, and a merge takes over
+  /// entries as they lie on the other branch; then the commit that brought the entry has a tree of the same name under its number.
+  mutating func isTree(_ number: UInt32, at offset: FileOffset, sameAs other: UInt32, in commit: UInt64) -> Bool {
+    if number == other { return true }
+    let next = survey.frames.partitionIndex { $0.offset > offset }
+    guard next > 0, let name = treeName(number, in: survey.frames[next - 1].header.number) else { return false }
+    return treeName(other, in: commit) == name
+  }
+
+  private mutating func treeName(_ number: UInt32, in commit: UInt64) -> TreeName? {
+    if let known = treeNames[commit] { return known[number] }
+    var names: [UInt32: TreeName] = [:]
+    if let root = commits[commit]?.links.catalog {
+      try? CatalogScan(file: file).forEach(in: TreeRoot(pointer: root), prefix: []) {
+        name, payload throws(StorageError) in
+        names[try CatalogEntry(payload, catalogAt: root.offset).identifier] = name
+      }
+    }
+    treeNames[commit] = names
+    return names[number]
   }
 
   /// What a reference leads to, where it leads to what it says.

@@ -187,8 +187,8 @@ extension Verifier {
     }
     if let fact = try fact(reference, view, index, tree) {
       let isRight =
-        try fact.keyCheck == view.keyCheck(index) && fact.tree == tree.identifier
-        && fact.kind == (tree.role == .gone ? .delete : .put)
+        try fact.keyCheck == view.keyCheck(index) && fact.kind == (tree.role == .gone ? .delete : .put)
+        && isTree(fact.tree, at: reference.offset, sameAs: tree.identifier, in: tree.commit)
       if !isRight {
         tell(pointer, tree, "an entry refers to a change of another key, tree or kind at byte \(reference.offset)")
       }

@@ -14,6 +14,8 @@ struct Verifier {
   var nodes: [FileOffset: NodeFact] = [:]
   /// What is known of commits, by their number.
   var commits: [UInt64: CommitRecord] = [:]
+  /// The trees of commits by their numbers there, where these were asked for.
+  var treeNames: [UInt64: [UInt32: TreeName]] = [:]
   /// The durable end of which a slot or the lock file tells, where the frames do not reach to it; else 0.
   var promisedEnd: FileOffset = 0
   /// References that were found wrong, so that each is told once.

@@ -267,10 +267,17 @@ extension VerbRun {
   private func refuse(_ plan: MergePlan) throws -> Int32 {
     for conflict in plan.open { try tell(conflict) }
     try output.flush()
-    if arguments.has("--dry-run") {
-      complain("\(counted(plan.open.count, "conflict")) to settle, by --ours, --theirs or --later")
-    } else {
-      complain(ExchangeError.unsettled(plan.open.count).description)
+    let collisions = plan.open.count { $0.isCollision }
+    if collisions > 0 {
+      complain(
+        "\(counted(collisions, "collision")), which no policy settles: give a record another value (strata put, or the browser's merge screen)"
+      )
+    }
+    let open = plan.open.count - collisions
+    if arguments.has("--dry-run"), open > 0 {
+      complain("\(counted(open, "conflict")) to settle, by --ours, --theirs or --later")
+    } else if open > 0 {
+      complain(ExchangeError.unsettled(open).description)
     }
     return 1
   }

@@ -152,6 +152,7 @@ extension MergePane {
   }
 
   private func wholeResult(_ row: MergeRow) -> String {
+    if row.conflict.isCollision, row.settlement(decisions[row.place] ?? [:]) != nil { return "by hand" }
     guard let decision = decision(row, nil) else { return row.later == nil ? "?" : "?  \(later(row.later))" }
     let content = row.settlement([.root: decision])?.result
     switch decision {

@@ -170,7 +170,7 @@ struct MergePane: ListPane, KeptPane {
     switch line {
     case .conflict(let position):
       let row = reply.conflicts[position]
-      return row.isWhole && decision(row, nil) == nil
+      return row.isWhole && row.settlement(decisions[row.place] ?? [:]) == nil
     case .field(let position, let index):
       let row = reply.conflicts[position]
       return row.fields[index].isConflict && decision(row, row.fields[index]) == nil
@@ -214,7 +214,8 @@ struct MergePane: ListPane, KeptPane {
     guard let policy = MergePolicy(rawValue: argument.trimmed), policy != .ask else {
       return session.warn("the rest is settled as ours, theirs or later")
     }
-    for row in reply.conflicts where row.settlement(decisions[row.place] ?? [:]) == nil {
+    for row in reply.conflicts
+    where !row.conflict.isCollision && row.settlement(decisions[row.place] ?? [:]) == nil {
       func side(_ later: MergeSide?) -> MergeSide {
         switch policy {
         case .ours: .mine
@@ -260,8 +261,13 @@ struct MergePane: ListPane, KeptPane {
     case .takeMine, .takeTheirs, .takeBase, .takeBack:
       guard let selected else { return "choose a conflict first (n)" }
       if let field = selected.field, case .merges = field.standing { return "this field merges by itself" }
+      if selected.row.conflict.isCollision, command != .takeBack {
+        return "either side alone would lose a record: give this one another value (e on a field)"
+      }
     case .edit:
-      guard let field = selected?.field, field.isConflict else { return "choose a field in conflict first" }
+      guard let selected, let field = selected.field, field.isConflict || selected.row.conflict.isCollision else {
+        return "choose a field in conflict first"
+      }
     case .searchNext, .searchPrevious, .settleRest:
       if openCount == 0 { return "no conflict is open" }
     case .commitMerge:
@@ -332,7 +338,7 @@ struct MergePane: ListPane, KeptPane {
   private func edit(_ frame: PaneFrame, in session: inout Session) {
     guard let (row, field) = selected, let field else { return }
     let shown = decisions[row.place]?[field.path]
-    var value = field.ours ?? field.theirs
+    var value = row.conflict.isCollision ? field.theirs : field.ours ?? field.theirs
     if case .value(let decided)? = shown { value = decided }
     if case .side(.theirs)? = shown { value = field.theirs }
     var editor = ValueEditor(place: row.place, path: field.path, old: value)
@@ -425,7 +431,8 @@ package struct MergeDraft: Sendable, Hashable, Codable {
           $0.place.datastore == entry.datastore && $0.place.identifier.bytes == entry.identifier
         }), let path = entry.path == "." ? .root : try? DocumentPath(parsing: entry.path)
       else { continue }
-      guard path == .root || row.conflict.fields.contains(where: { $0.path == path }) else { continue }
+      guard path == .root || row.conflict.isCollision || row.conflict.fields.contains(where: { $0.path == path })
+      else { continue }
       switch entry.keeps {
       case "base": decisions[row.place, default: [:]][path] = .side(.base)
       case "ours": decisions[row.place, default: [:]][path] = .side(.mine)

@@ -60,7 +60,10 @@ struct MergePlanRequest: Question, Hashable {
       if let after { shown.later = after[field.path] == field.mine ? .mine : .theirs }
       return shown
     }
-    guard let ours, let theirs else { return row }
+    if let collision = conflict.collision {
+      row.fields = Self.fields(ours: document(collision.rivals.first?.content), theirs: document(collision.content))
+    }
+    guard let ours, let theirs, !conflict.isCollision else { return row }
     if conflict.fields.isEmpty {
       row.fields = Document.difference(ours, theirs).map { change in
         MergeField(
@@ -72,6 +75,14 @@ struct MergePlanRequest: Question, Hashable {
       base: base ?? .object([]), ours: ours, theirs: theirs, rules: descriptor.mergeRules,
       besides: conflict.fields.map(\.path))
     return row
+  }
+
+  /// All fields of two records that would share a value.
+  private static func fields(ours: Document?, theirs: Document?) -> [MergeField] {
+    var seen: Set<DocumentPath> = []
+    return ((theirs?.fields ?? []) + (ours?.fields ?? [])).map(\.path).filter { seen.insert($0).inserted }.map { path in
+      MergeField(path: path, base: nil, ours: ours?[path], theirs: theirs?[path], standing: .follows)
+    }
   }
 
   /// The fields of a record in conflict that merge by themselves.
@@ -156,6 +167,7 @@ struct MergeRow: Sendable {
 
   /// What comes out by what was decided; nil while something is open.
   func settlement(_ decisions: [DocumentPath: MergeDecision]) -> MergePlan.Settlement? {
+    if let collision = conflict.collision { return Self.settlement(of: collision, descriptor, decisions) }
     if isWhole || decisions[.root] != nil {
       guard case .side(let side)? = decisions[.root] else { return nil }
       switch side {
@@ -167,6 +179,25 @@ struct MergeRow: Sendable {
     guard conflict.fields.allSatisfy({ decisions[$0.path] != nil }) else { return nil }
     let merge = RecordMerge(descriptor, base: conflict.base, mine: conflict.ours, theirs: conflict.theirs)
     return merge.withValues { field in decisions[field.path]?.value(of: field) ?? nil }.map { .init(result: $0) }
+  }
+}
+
+extension MergeRow {
+  /// What a record becomes with other values than those that another record has too; nil if none was given.
+  private static func settlement(
+    of collision: MergeConflict.Collision, _ descriptor: DatastoreDescriptor,
+    _ decisions: [DocumentPath: MergeDecision]
+  ) -> MergePlan.Settlement? {
+    let content = collision.content
+    let coding = descriptor.coding(of: content.bytes)
+    guard !decisions.isEmpty, var document = try? coding.document(of: content.bytes) else { return nil }
+    for case (let path, .value(let value)) in decisions {
+      guard let changed = try? document.setting(path, to: value) else { return nil }
+      document = changed
+    }
+    return (try? coding.encode(document, keeping: content.bytes)).map {
+      .init(result: RecordContent(version: content.version, bytes: $0))
+    }
   }
 }
 

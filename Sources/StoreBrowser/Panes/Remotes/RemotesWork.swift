@@ -191,7 +191,8 @@ extension WorkContext {
     let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
     // What moves the head of another copy is nobody's work, and names nobody.
     let peers = RemotePeers(
-      program: "strata", author: "", now: LocalTime.now, ssh: getenv("STRATA_SSH").map { String(cString: $0) })
+      program: "strata", author: "", now: LocalTime.now, ssh: getenv("STRATA_SSH").map { String(cString: $0) },
+      mayAsk: false)
     return try onExchange { try peers.open(location, name: name, from: folder.isEmpty ? "/" : folder) }
   }
 }

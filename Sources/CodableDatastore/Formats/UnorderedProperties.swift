@@ -1,0 +1,124 @@
+import DatastoreModel
+import Documents
+
+/// The properties of an instance that are written in any order: sets, and dictionaries that `Codable` writes as a list because their keys
+/// are neither texts nor integers. Each process writes them in an order of its own.
+///
+/// Read off one encoding of an instance. A property within an optional that is nil there is not found.
+struct UnorderedProperties: Sendable {
+  /// `set` and `pairs` by the paths of their fields; nil for a property that has an order.
+  private let forms: [String: String?]
+
+  init(of instance: some Encodable) {
+    let encoder = PropertyEncoder()
+    // A property that cannot be encoded was refused by the coder before this.
+    try? instance.encode(to: encoder)
+    forms = encoder.found.forms
+  }
+
+  /// Notes them in a descriptor, which keeps what other processes have found.
+  func mark(in descriptor: inout DatastoreDescriptor) {
+    var fields = descriptor.unorderedFields
+    for (path, form) in forms { fields[path] = form }
+    if fields != descriptor.unorderedFields { descriptor.unorderedFields = fields }
+  }
+}
+
+/// A type whose values are written as a list in any order.
+private protocol UnorderedValue {
+  /// As a descriptor names the form; nil if values of this type are written otherwise.
+  static var form: String? { get }
+}
+
+extension Set: UnorderedValue {
+  static var form: String? { "set" }
+}
+
+extension Dictionary: UnorderedValue {
+  static var form: String? {
+    Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type ? nil : "pairs"
+  }
+}
+
+extension Optional: UnorderedValue where Wrapped: UnorderedValue {
+  static var form: String? { Wrapped.form }
+}
+
+/// Encodes nothing, and notes the types of properties.
+private struct PropertyEncoder: Encoder {
+  final class Found { var forms: [String: String?] = [:] }
+
+  let found: Found
+  let names: DocumentPath
+  let codingPath: [any CodingKey] = []
+  let userInfo: [CodingUserInfoKey: Any] = [:]
+
+  init(found: Found = Found(), names: DocumentPath = .root) {
+    (self.found, self.names) = (found, names)
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    KeyedEncodingContainer(Properties<Key>(encoder: self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer { Elements(encoder: self, isList: true) }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { Elements(encoder: self, isList: false) }
+
+  func note<Value: Encodable>(_ value: Value?, isElement: Bool = false) throws {
+    let type = Value.self as? any UnorderedValue.Type
+    // The elements of a list share its path, so that a list of sets cannot be told from a set.
+    if !isElement { found.forms[names.description] = .some(type?.form) }
+    // What is in a dictionary has no path that all instances share.
+    if type == nil { try value?.encode(to: self) }
+  }
+
+  struct Properties<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: PropertyEncoder
+    let codingPath: [any CodingKey] = []
+
+    private func property(_ name: any CodingKey) -> PropertyEncoder {
+      PropertyEncoder(found: encoder.found, names: encoder.names.appending(name.stringValue))
+    }
+
+    func encodeNil(forKey key: Key) {}
+
+    func encode<T: Encodable>(_ value: T, forKey key: Key) throws { try property(key).note(value) }
+
+    func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try property(key).note(value) }
+
+    func nestedContainer<Nested: CodingKey>(
+      keyedBy keyType: Nested.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<Nested> {
+      property(key).container(keyedBy: keyType)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer { property(key).unkeyedContainer() }
+
+    func superEncoder() -> any Encoder { property(SuperKey.super) }
+
+    func superEncoder(forKey key: Key) -> any Encoder { property(key) }
+  }
+
+  private enum SuperKey: String, CodingKey { case `super` }
+
+  /// The elements of a list, or the one value that a type is encoded as.
+  struct Elements: UnkeyedEncodingContainer, SingleValueEncodingContainer {
+    let encoder: PropertyEncoder
+    let isList: Bool
+    let codingPath: [any CodingKey] = []
+    let count = 0
+
+    func encodeNil() {}
+
+    func encode<T: Encodable>(_ value: T) throws { try encoder.note(value, isElement: isList) }
+
+    func nestedContainer<Key: CodingKey>(keyedBy keyType: Key.Type) -> KeyedEncodingContainer<Key> {
+      encoder.container(keyedBy: keyType)
+    }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.unkeyedContainer() }
+
+    func superEncoder() -> any Encoder { encoder }
+  }
+}
