@@ -156,7 +156,8 @@ package struct StoreExchange {
     if head.number == 0 { return "" }
     let datastores = try store.view(at: CommitNumber(head.number)).datastores
     let counts = try datastores.map { "\($0.descriptor.key) \(try $0.count)" }.sorted().joined(separator: ", ")
-    guard head.isMechanicalMerge, let base = graph[head.identity]?.parents.min().flatMap({ graph.number(of: $0) }) else {
+    guard head.isMechanicalMerge, let base = graph[head.identity]?.parents.min().flatMap({ graph.number(of: $0) })
+    else {
       return counts
     }
     let reader = try store.changes(from: CommitNumber(base), to: CommitNumber(head.number))

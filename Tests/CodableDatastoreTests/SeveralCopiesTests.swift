@@ -126,7 +126,9 @@ struct SeveralCopiesTests {
     let first = Tagged(
       id: 1, tags: Set((0..<12).map { "tag \($0)" }), counts: Dictionary(uniqueKeysWithValues: keys.map { ($0, 1) }),
       part: .init(marks: Set(0..<12)))
-    #expect(Array(first.tags) != Array(first.reordered.tags) && Array(first.counts.keys) != Array(first.reordered.counts.keys))
+    #expect(
+      Array(first.tags) != Array(first.reordered.tags) && Array(first.counts.keys) != Array(first.reordered.counts.keys)
+    )
     try await mine.persist(first)
     let head = try await here.head.id
     try await mine.persist(first.reordered)

@@ -270,7 +270,8 @@ struct MergeTests {
     }
   }
 
-  @Test("an index whose parts both define otherwise keeps this side's entries, though name, kind and encoding are the same")
+  @Test(
+    "an index whose parts both define otherwise keeps this side's entries, though name, kind and encoding are the same")
   func tiers() throws {
     func add(_ store: ExchangedStore, _ path: String) throws {
       _ = try store.own.addIndex(
@@ -292,7 +293,8 @@ struct MergeTests {
     try ours.expectSound()
   }
 
-  @Test("an index that one side made unique is no other one: what only the other side changed is taken as it lies there")
+  @Test(
+    "an index that one side made unique is no other one: what only the other side changed is taken as it lies there")
   func uniqueOnOneSide() throws {
     let (ours, theirs) = try Self.pair(#"{"id":1,"name":"a"}"#)
     try ours.own.engine.change { transaction in

@@ -89,7 +89,7 @@ struct RandomWalkTests {
       descriptor.setIndex(
         "code",
         to: IndexDescriptor(
-          name: "code", kind: .manyToOne, encoding: .optional(.integer), valueType: "Int?", rule: ".code",
+          name: "code", kind: .oneToOne, encoding: .optional(.integer), valueType: "Int?", rule: ".code",
           isUnique: true))
       return descriptor
     }

@@ -195,9 +195,12 @@ struct StreamTests {
     #expect(
       try refusal {
         $0[1] =
-          String(commit([], date: 5).dropLast()) + ",\"squashed\":[[\"0000000000000001:1\",18446744073709551615,[]]]}"
+          String(commit([], date: 5).dropLast()) + ",\"squashed\":[[\"0000000000000001:9\",3,[]]]}"
       }
-      .contains("more commits than a store has"))
+      .contains("“squashed” holds"))
+    #expect(
+      try refusal { $0[1] = String(commit([], date: 5).dropLast()) + ",\"squashed\":[1,2,3,4,5,6,7,8,9]}" }
+        .contains("no list of runs"))
     #expect(try refusal { $0.append(#"{"put":"City","id":1}"#) }.contains("stands outside of a commit"))
     // One identity, two commits: a clone.
     let other = try ExchangedStore("eve", isEmpty: true)
