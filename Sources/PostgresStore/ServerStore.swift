@@ -151,6 +151,8 @@ package final class ServerStore: Engine {
     }
   }
 
+  package func leaveActivity(_ bytes: [UInt8]) { setActivity(nil) }
+
   package func follow(_ change: @escaping @Sendable () -> Void) -> any DiskWatch { ServerFollowing(self, change) }
 
   /// Whether those who follow the store have lost the server, and not found it again.

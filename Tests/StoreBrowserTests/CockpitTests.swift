@@ -1,4 +1,4 @@
-import DatastoreModel
+@testable import DatastoreModel
 import Documents
 import TerminalKit
 import Testing
@@ -205,5 +205,71 @@ struct CockpitTests {
       let learned = activity.steps.first { $0.title == "learn the types" }
       #expect(learned?.isComplete == true && learned?.done == 10)
     }
+  }
+
+  @Test("a build that failed is seen from everywhere until the cockpit has shown it")
+  func failureIsSeen() throws {
+    let store = try Sample.store()
+    try Sample.change(store, "City", "2657896", ".population", to: "many")
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.isHolding = true
+    try driver.play(":add-index size=population")
+    driver.press("2")
+    driver.release()
+    #expect(driver.title.contains("✗ add index size failed"), "\(driver.title)")
+    #expect(driver.status.contains("add index size failed: 1 record does not fit the index — 6 shows it"), "\(driver.status)")
+    driver.press("6")
+    #expect(driver.shows("City/2657896"))
+    driver.press("2")
+    #expect(!driver.title.contains("failed") && !driver.status.contains("failed"))
+  }
+
+  /// What another program says of building an index, with all its steps.
+  private func building(_ done: (Int, Int), startedAt: Int64 = Sample.now) -> Activity {
+    Activity(
+      title: "add index score to City", done: done.1 > 0 ? done.1 : done.0, total: 1_000, startedAt: startedAt,
+      steps: [
+        .init(title: "evaluate", done: done.0, total: 1_000, isComplete: done.1 > 0, cost: 2),
+        .init(title: "index score", done: done.1, total: 1_000, isComplete: false, cost: 1),
+      ])
+  }
+
+  @Test("a watcher sees another program's build with one bar for the whole, and is never offered to cancel it")
+  func watching() throws {
+    let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    driver.browser.session.hear(building((500, 0)))
+    #expect(driver.title.contains("add index score to City 33 %"), "\(driver.title)")
+    #expect(driver.status.contains("another program: add index score to City"), "\(driver.status)")
+    driver.browser.session.hear(building((1_000, 1)))
+    let share = try #require(driver.browser.session.run?.share)
+    driver.browser.session.hear(building((900, 0)))
+    #expect(driver.browser.session.run?.share == share, "it never goes back")
+    driver.press("6")
+    #expect(!driver.keys.contains("cancel") && driver.shows("66 %"), "\(driver.screen)")
+    driver.press("^c")
+    #expect(!driver.hasQuit)
+    #expect(driver.status.contains("is another program's work, which only that cancels"), "\(driver.status)")
+  }
+
+  @Test("what another program's build came to stays: its commit and figures, or why it failed and of which records")
+  func watchedEnding() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
+    let key = try #require(try store.head.datastore("City")).identifier(parsing: "2657896")
+    var failed = building((1_000, 0))
+    failed.ending = .init(
+      processIdentifier: 1, at: Sample.now + 1_000_000_000, reason: "1 record does not fit",
+      failures: [.init(datastore: "City", identifier: key.bytes, reason: "not a number: “many”")], failureCount: 1)
+    driver.browser.session.hear(building((500, 0)))
+    driver.browser.session.hear(failed)
+    #expect(driver.title.contains("✗ add index score to City failed"), "\(driver.title)")
+    driver.press("6")
+    #expect(driver.shows("failed: 1 record does not fit") && driver.shows("City/2657896") && driver.shows("not a number: “many”"))
+    var done = building((1_000, 1_000), startedAt: Sample.now + 5_000_000_000)
+    done.ending = .init(processIdentifier: 1, at: Sample.now + 7_000_000_000, commit: 5, bytes: 4_096)
+    driver.browser.session.hear(done)
+    #expect(driver.shows("complete: commit #5, 1 000 records evaluated, 1 000 entries written, 4.1 KB in 0:02"), "\(driver.screen)")
+    driver.browser.session.hear(nil)
+    #expect(driver.shows("complete: commit #5"))
   }
 }

@@ -22,7 +22,7 @@ final class Driver {
 
   init(
     _ store: any ReadableStore, size: Size = Size(columns: 80, rows: 24), start: BrowserConfiguration.Start = .init(),
-    files: BrowserFiles = .none, warmUp: (any WarmUpDriver)? = nil,
+    files: BrowserFiles = .none, warmUp: (any WarmUpDriver)? = nil, isHolding: Bool = false,
     configure: (inout BrowserConfiguration) -> Void = { _ in }
   ) {
     var configuration = BrowserConfiguration()
@@ -34,6 +34,7 @@ final class Driver {
     self.store = store
     self.files = files
     self.warmUp = warmUp
+    self.isHolding = isHolding
     self.size = size
     browser = Browser(configuration: configuration, store: store)
     run(browser.start(size: size))
@@ -76,6 +77,11 @@ final class Driver {
     guard let place = held.firstIndex(where: { isMeant($0.0) }) else { return }
     let (id, work) = held.remove(at: place)
     answer(work, id)
+  }
+
+  /// Does all that is held back of a kind, and what follows from it of that kind.
+  func releaseAll(where isMeant: (WorkID) -> Bool) {
+    while held.contains(where: { isMeant($0.0) }) { releaseFirst(isMeant) }
   }
 
   private func run(_ effects: [Effect]) {

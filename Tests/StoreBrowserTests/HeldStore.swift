@@ -1,11 +1,13 @@
 import Documents
 import DatastoreModel
+import Dispatch
 import Locks
 
 /// A store whose writer's lock another process seems to hold, until it lets go; or one whose server is away.
 final class HeldStore: EditableStore {
   private let store: OwnStore
   private let hold: Mutex<WriterHold?>
+  private let silence = Mutex<DispatchSemaphore?>(nil)
   private let absence = Mutex<ModelError?>(nil)
 
   init(_ store: OwnStore, by hold: WriterHold? = nil) {
@@ -17,7 +19,22 @@ final class HeldStore: EditableStore {
 
   func goAway() { absence.withLock { $0 = .storage("no connection to postgres://db/atlas", kind: .unreachable) } }
   func comeBack() { absence.withLock { $0 = nil } }
-  private func ask() throws(ModelError) { if let error = absence.withLock({ $0 }) { throw error } }
+  private func ask() throws(ModelError) {
+    if let silence = silence.withLock({ $0 }) {
+      silence.wait()
+      silence.signal()
+    }
+    if let error = absence.withLock({ $0 }) { throw error }
+  }
+
+  /// Lets whoever asks from now on wait, until it speaks again.
+  func fallSilent() { silence.withLock { $0 = DispatchSemaphore(value: 0) } }
+  func speak() {
+    silence.withLock { silence in
+      silence?.signal()
+      silence = nil
+    }
+  }
 
   var writer: WriterHold? { hold.withLock { $0 } }
 
@@ -46,7 +63,12 @@ final class HeldStore: EditableStore {
   var activity: Activity? { store.activity }
   var pins: [Pin] { get throws(ModelError) { try store.pins } }
   var commitCount: UInt64 { store.commitCount }
-  var byteCount: UInt64 { get throws(ModelError) { try store.byteCount } }
+  var byteCount: UInt64 {
+    get throws(ModelError) {
+      try ask()
+      return try store.byteCount
+    }
+  }
   func refresh() throws(ModelError) -> any ReadableView {
     try ask()
     return try store.refresh()
@@ -78,9 +100,14 @@ final class HeldStore: EditableStore {
   func rebase(_ changes: ChangeSet, onto commit: CommitNumber) throws(ModelError) -> RebasedChanges {
     try store.rebase(changes, onto: commit)
   }
-  func undoPreview(of commit: CommitNumber) throws(ModelError) -> ChangeSet { try store.undoPreview(of: commit) }
-  func undo(_ commit: CommitNumber, named action: String) throws(ModelError) -> CommitNumber {
-    try store.undo(commit, named: action)
+  func undoPreview(of commit: CommitNumber, progress: WorkProgress?) throws(ModelError) -> ChangeSet {
+    try store.undoPreview(of: commit, progress: progress)
+  }
+  func undo(_ commit: CommitNumber, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber {
+    try store.undo(commit, named: action, options: options)
+  }
+  func stateBroughtBack(byUndoing commit: CommitNumber) throws(ModelError) -> CommitNumber? {
+    try store.stateBroughtBack(byUndoing: commit)
   }
   func undoCandidate() throws(ModelError) -> CommitNumber? { try store.undoCandidate() }
   func redoCandidate() throws(ModelError) -> CommitNumber? { try store.redoCandidate() }

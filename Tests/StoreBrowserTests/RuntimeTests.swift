@@ -111,6 +111,30 @@ struct RuntimeTests {
     #expect(sent.with { $0.last } == Progress(done: 5, total: 9, found: .ranks([7, 8])))
   }
 
+  @Test("what is staged is saved while the server answers nothing at all, and leaving waits for the disk alone")
+  func silentServer() throws {
+    let folder = "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))"
+    defer { TestFile.remove(folder) }
+    let served = HeldStore(try Sample.store())
+    let session = Session(served, files: BrowserFiles(folder: folder))
+    _ = session.press("l l l")
+    served.fallSilent()
+    // A piece of work asks the server at once, and goes on waiting.
+    for chord in KeyChord.sequence("V e ^u 7 Enter") ?? [] { _ = session.program.respond(to: .key(chord)) }
+    while !TestFile.exists(folder + "/staged-1") {
+      session.wake.wait()
+      _ = session.program.respondToAnswers()
+    }
+    #expect(session.screen.contains("1049498 → 7"))
+    var actions = session.program.respond(to: .key(try #require(KeyChord("Q"))))
+    while !actions.contains(.quit(status: 0)) {
+      session.wake.wait()
+      actions += session.program.respondToAnswers()
+    }
+    served.speak()
+    #expect(session.program.finish() == "1 staged change kept for Atlas.strata")
+  }
+
   @Test("a commit of another program arrives without a key")
   func follow() throws {
     let store = try Sample.store()

@@ -139,8 +139,9 @@ struct TruthTests {
     let driver = Driver(try Sample.store(), size: Size(columns: 120, rows: 40), start: .init(datastore: "City"))
     let place = try #require(driver.browser.table.selectedPlace(driver.browser.session))
     let document = try #require(driver.browser.record.document)
+    let stored = driver.browser.record.stored
     driver.browser.stageField(
-      place, try DocumentPath(parsing: ".alternatenames"), ["Neu", "Tbilisi", "Tiflis"])
+      place, over: stored, try DocumentPath(parsing: ".alternatenames"), ["Neu", "Tbilisi", "Tiflis"])
     driver.press("3")
     let staged = driver.lines.filter { $0.contains("staged") && ($0.contains("Tbilisi") || $0.contains("Tiflis")) }
     #expect(document[try DocumentPath(parsing: ".alternatenames")] == ["Tbilisi", "Tiflis"])

@@ -27,21 +27,20 @@ package struct ChangeSet: Hashable, Sendable {
     while true {
       let changes = try reader.next(512)
       if changes.isEmpty { return tally.counts }
-      for change in changes {
-        let kind: ChangeKind = change.old == nil ? .insert : change.new == nil ? .delete : .update
-        tally.count(kind, in: change.datastore)
-      }
+      for change in changes { tally.count(change.kind, in: change.datastore) }
     }
   }
 }
 
 /// Counts changes per datastore.
-private struct ChangeTally {
+package struct ChangeTally {
   private var tally: [String: ChangeCount] = [:]
 
-  var counts: [ChangeCount] { tally.values.sorted { $0.datastore < $1.datastore } }
+  package init() {}
 
-  mutating func count(_ kind: ChangeKind, in datastore: String) {
+  package var counts: [ChangeCount] { tally.values.sorted { $0.datastore < $1.datastore } }
+
+  package mutating func count(_ kind: ChangeKind, in datastore: String) {
     var count = tally[datastore] ?? ChangeCount(datastore: datastore, inserted: 0, updated: 0, deleted: 0)
     switch kind {
     case .insert: count.inserted += 1

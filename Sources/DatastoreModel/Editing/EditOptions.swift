@@ -14,6 +14,8 @@ package struct EditOptions: Sendable {
   package var leavingOut: Set<StoredKey>
   /// While an index is built: changes of records that are made first, in the same transaction.
   package var mending: ChangeSet
+  /// While an index is added: give it the type that its values have in all records, whatever its descriptor says.
+  package var learnsType = false
   /// How many records a preview describes one by one.
   package var detailLimit: Int
   /// Hears how far the work is; answers whether to go on.

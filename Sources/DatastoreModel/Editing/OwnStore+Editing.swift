@@ -10,11 +10,11 @@ extension OwnStore {
   /// - Parameter info: name, flags and what else the commit says of itself.
   func commit(_ changes: ChangeSet, _ info: CommitInfo, options: EditOptions) throws(ModelError) -> CommitNumber {
     try prepareRules(for: changes, options)
-    return try transact(info) { transaction throws(ModelError) in
-      let edit = EditApplication(store: self, transaction: transaction, options: options)
-      try whileBusy(info.action, total: changes.count, progress: options.progress, activity: options.activity) {
-        meter throws(ModelError) in
-        try edit.apply(changes, meter)
+    let step = Activity.Step(title: info.action, done: 0, total: changes.count, isComplete: false)
+    return try whileBusy(info.action, [step], progress: options.progress, activity: options.activity) {
+      meter throws(ModelError) in
+      try transact(info) { transaction throws(ModelError) in
+        try EditApplication(store: self, transaction: transaction, options: options).apply(changes, meter)
       }
     }
   }

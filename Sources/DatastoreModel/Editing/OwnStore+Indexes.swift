@@ -1,3 +1,4 @@
+import Documents
 import StorageEngine
 
 extension OwnStore {
@@ -50,32 +51,41 @@ extension OwnStore {
 
   /// The datastore as it is for a transaction, after the changes that it makes first.
   private func mended(
-    _ key: String, in transaction: any WriteTransaction, _ options: EditOptions
+    _ key: String, in transaction: any WriteTransaction, _ options: EditOptions, _ meter: WorkMeter
   ) throws(ModelError) -> OwnDatastore {
     let base = try baseView(of: transaction).requiredDatastore(key)
     guard !options.mending.isEmpty else { return base }
-    try whileBusy(
-      "mend records of \(key)", total: options.mending.count, progress: options.progress, activity: options.activity
-    ) { meter throws(ModelError) in
-      try EditApplication(store: self, transaction: transaction, options: options).apply(options.mending, meter)
-    }
+    try EditApplication(store: self, transaction: transaction, options: options).apply(options.mending, meter)
     let tree = try onStorage { () throws(StorageError) in try transaction.tree(.records(of: key)) }
     guard let tree else { return base }
     return OwnDatastore(view: base.view, descriptor: base.descriptor, tree: tree)
   }
 
+  private static let (learning, evaluating) = ("learn the types", "evaluate")
+
   private func build(
     _ index: IndexDescriptor, of datastore: String, action: String, _ options: EditOptions
   ) throws(ModelError) -> CommitNumber {
-    try transact(CommitInfo(action: action, flags: .maintenance)) { transaction throws(ModelError) in
-      let base = try mended(datastore, in: transaction, options)
-      var descriptor = base.descriptor
-      descriptor.setIndex(index.name, to: index)
-      try DatastoreWriter.createIndex(index, of: descriptor, in: transaction)
-      try DatastoreWriter.store(descriptor, in: transaction)
-      try whileBusy(
-        action, step: "evaluate", total: try base.count, progress: options.progress, activity: options.activity
-      ) { meter throws(ModelError) in
+    let count = try view(engine.head).requiredDatastore(datastore).count
+    let writing = IndexFill.writing(index.name)
+    // To read a record costs about twice what it costs to write its entry.
+    let steps = [
+      ("mend records", options.mending.count, 4), (Self.learning, options.learnsType ? count : 0, 2),
+      (Self.evaluating, count, 2), (writing, count, 1),
+    ].filter { $0.1 > 0 || $0.0 == Self.evaluating || $0.0 == writing }
+    return try whileBusy(
+      action, steps.map { Activity.Step(title: $0.0, done: 0, total: $0.1, isComplete: false, cost: $0.2) },
+      of: datastore, progress: options.progress, activity: options.activity
+    ) { meter throws(ModelError) in
+      try transact(CommitInfo(action: action, flags: .maintenance)) { transaction throws(ModelError) in
+        let base = try mended(datastore, in: transaction, options, meter)
+        var index = index
+        if options.learnsType { index = try learnt(index, from: base, meter) }
+        var descriptor = base.descriptor
+        descriptor.setIndex(index.name, to: index)
+        try DatastoreWriter.createIndex(index, of: descriptor, in: transaction)
+        try DatastoreWriter.store(descriptor, in: transaction)
+        try meter.begin(Self.evaluating, total: try base.count)
         let values = try IndexValueSource(index, of: base, descriptor)
         var fill = IndexFill(datastore: base, index: index, transaction: transaction)
         fill.leavesFailuresOut = options.leavesFailuresOut
@@ -83,6 +93,29 @@ extension OwnStore {
         try fill.run(meter) { record throws(ModelError) in try values.values(of: record) }
       }
     }
+  }
+
+  /// An index with the type that its values have in all records, so that none of them is left out.
+  private func learnt(
+    _ index: IndexDescriptor, from datastore: OwnDatastore, _ meter: WorkMeter
+  ) throws(ModelError) -> IndexDescriptor {
+    guard let path = index.rule.flatMap({ try? DocumentPath(parsing: $0) }) else { return index }
+    let hasManyValues = index.kind.hasManyValues
+    var guess = TypeGuess()
+    try meter.begin(Self.learning, total: try datastore.count)
+    try datastore.forEachRecord { key, reference throws(ModelError) in
+      // What cannot be read is told when it is evaluated.
+      let value = try? datastore.record(datastore.descriptor.storedKey(key), at: reference).document()[path]
+      if hasManyValues, case .array(let elements)? = value {
+        for element in elements { guess.see(element) }
+      } else if !hasManyValues || value != nil {
+        guess.see(value)
+      }
+      try meter.advance()
+    }
+    return IndexDescriptor(
+      name: index.name, kind: index.kind, storage: index.storage, encoding: guess.encoding.encoding,
+      valueType: guess.encoding.swiftName, rule: index.rule, isUnique: index.isUnique)
   }
 }
 

@@ -44,6 +44,15 @@ extension OwnStore {
       let isTakenOver = theirs.map { MergeApplication.hasSameIndexes(ours.descriptor, $0.descriptor) } ?? false
       if isWritten || !isTakenOver { _ = try RecordIndexing(ours, progress: options.progress) }
     }
+    let step = Activity.Step(title: "merge", done: 0, total: merge.edits.count, isComplete: false)
+    return try whileBusy("merge", [step], progress: options.progress) { meter throws(ModelError) in
+      try commit(merge, info, options, meter)
+    }
+  }
+
+  private func commit(
+    _ merge: MergedChanges, _ info: CommitInfo, _ options: EditOptions, _ meter: WorkMeter
+  ) throws(ModelError) -> CommitNumber? {
     defer { if !keepsLock { engine.releaseLock() } }
     let transaction = try onStorage { () throws(StorageError) in try engine.beginBlocking() }
     guard transaction.base.number == merge.first.rawValue else {
@@ -51,7 +60,7 @@ extension OwnStore {
       return nil
     }
     do {
-      try MergeApplication(store: self, transaction: transaction, options: options).apply(merge)
+      try MergeApplication(store: self, transaction: transaction, options: options).apply(merge, meter)
     } catch {
       transaction.cancel()
       throw error
@@ -95,7 +104,7 @@ private struct MergeApplication {
   let options: EditOptions
 
   /// Makes all changes; uniqueness is checked by each datastore's writers.
-  func apply(_ merge: MergedChanges) throws(ModelError) {
+  func apply(_ merge: MergedChanges, _ meter: WorkMeter) throws(ModelError) {
     let (first, second) = (try store.ownView(at: merge.first), try store.ownView(at: merge.second))
     for key in merge.whole.sorted() {
       let names = try store.treeNames(of: key, in: second, and: first)
@@ -120,9 +129,8 @@ private struct MergeApplication {
     var options = options
     options.bringsBackContents = true
     let application = EditApplication(store: store, transaction: transaction, options: options)
-    try store.whileBusy("merge", total: edits.count, progress: options.progress) { meter throws(ModelError) in
-      try application.apply(edits, meter)
-    }
+    try meter.expect(edits.count)
+    try application.apply(edits, meter)
     for descriptor in merge.descriptors { try store(descriptor, insteadOf: first.requiredDatastore(descriptor.key)) }
   }
 

@@ -1,6 +1,12 @@
 import Expressions
 import StorageEngine
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 extension OwnStore {
   /// Runs one transaction and waits until its commit is durable; answers its number, or that of the head where nothing
   /// changed. Where `body` throws, nothing is written. The writer's lock is let go before it returns. `body` may run on a thread
@@ -27,24 +33,30 @@ extension OwnStore {
       ? view(head) : try ownView(at: CommitNumber(transaction.base.number))
   }
 
-  /// Tells other processes what this one is busy with, while `body` runs; whoever listens hears what is done.
+  /// Tells other processes what this one is busy with, while `body` runs and makes a commit, and what came of it; whoever listens hears
+  /// what is done.
   ///
   /// - Parameters:
-  ///   - step: what is done first; the title where none is named.
-  ///   - before: the steps that are done already.
+  ///   - steps: what is done already, what is done first, and what follows as far as it is known.
+  ///   - datastore: whose records may fail.
   ///   - startedAt: when the work began, in nanoseconds since 1970; nil: now.
   func whileBusy<Value>(
-    _ title: String, step: String? = nil, total: Int, after before: [Activity.Step] = [], startedAt: Int64? = nil,
+    _ title: String, _ steps: [Activity.Step], of datastore: String = "", startedAt: Int64? = nil,
     progress: WorkProgress?, activity: ActivityProgress? = nil,
     _ body: (WorkMeter) throws(ModelError) -> Value
   ) throws(ModelError) -> Value {
-    let first = Activity.Step(title: step ?? title, done: 0, total: total, isComplete: false)
     let meter = WorkMeter(
-      store: self, title: title, steps: before + [first], startedAt: startedAt ?? LocalTime.now, progress: progress,
-      activity: activity)
-    defer { meter.close() }
-    if activity != nil { try meter.report() }
-    return try body(meter)
+      store: self, title: title, steps: steps, datastore: datastore, startedAt: startedAt ?? LocalTime.now,
+      progress: progress, activity: activity)
+    do {
+      if activity != nil { try meter.report() }
+      let value = try body(meter)
+      meter.close(.success(value as? CommitNumber))
+      return value
+    } catch {
+      meter.close(.failure(error))
+      throw error
+    }
   }
 }
 
@@ -52,35 +64,50 @@ extension OwnStore {
 final class WorkMeter {
   private let store: OwnStore
   private let title: String
+  private let datastore: String
   private let startedAt: Int64
   private let progress: WorkProgress?
   private let activity: ActivityProgress?
   private var steps: [Activity.Step]
+  /// The step that is under way.
+  private var place: Int
   private var done = 0
   private var told = 0
   private var total: Int
+  private let bytesBefore: UInt64
   /// When other processes were last told; nil while they were not.
   private var toldOthersAt: Int64?
 
   fileprivate init(
-    store: OwnStore, title: String, steps: [Activity.Step], startedAt: Int64, progress: WorkProgress?,
-    activity: ActivityProgress?
+    store: OwnStore, title: String, steps: [Activity.Step], datastore: String, startedAt: Int64,
+    progress: WorkProgress?, activity: ActivityProgress?
   ) {
     self.store = store
     self.title = title
     self.steps = steps
+    self.datastore = datastore
+    place = steps.firstIndex { !$0.isComplete } ?? 0
+    bytesBefore = store.isInMemory ? 0 : store.engine.fileBytes
     self.startedAt = startedAt
     self.progress = progress
     self.activity = activity
-    total = steps.last?.total ?? 0
-    tellOthers()
+    total = steps[place].total
   }
 
-  /// Ends the step and begins another. Throws `ModelError.cancelled` where the listener wants no more.
+  /// Ends the step and begins another, planned or not. Throws `ModelError.cancelled` where the listener wants no more.
   func begin(_ step: String, total: Int) throws(ModelError) {
     complete()
-    steps.append(Activity.Step(title: step, done: 0, total: total, isComplete: false))
+    place = steps.firstIndex { $0.title == step } ?? steps.endIndex
+    if place == steps.endIndex { steps.append(Activity.Step(title: step, done: 0, total: total, isComplete: false)) }
+    steps[place].total = total
     (done, told, self.total) = (0, 0, total)
+    try tell()
+  }
+
+  /// Tells how much the step and those planned after it have to do, where that is known only now.
+  func expect(_ total: Int) throws(ModelError) {
+    for later in steps.indices[place...] { steps[later].total = total }
+    self.total = total
     try tell()
   }
 
@@ -98,10 +125,31 @@ final class WorkMeter {
     try tell()
   }
 
-  /// Takes back what other processes were told, if anything was.
-  func close() {
-    if toldOthersAt != nil { store.engine.setActivity(nil) }
+  /// Leaves word for other processes of what came of it, if they were told anything.
+  fileprivate func close(_ outcome: Result<CommitNumber?, ModelError>) {
+    guard toldOthersAt != nil else { return }
+    var last = present
+    var ending = Activity.Ending(processIdentifier: getpid(), at: LocalTime.now)
+    switch outcome {
+    case .success(let commit):
+      ending.commit = commit?.rawValue
+      ending.bytes = Int(clamping: store.engine.fileBytes) - Int(clamping: bytesBefore)
+    case .failure(.failures(let records, let total)):
+      ending.reason = "\(counted(total, "record")) \(total == 1 ? "does" : "do") not fit"
+      ending.failureCount = total
+      ending.failures = records.prefix(Self.mostFailures).map {
+        .init(datastore: datastore, identifier: $0.identifier.bytes, reason: $0.reason)
+      }
+    // Nothing was done, and the one that was waited for has more to say.
+    case .failure(.locked): return store.engine.setActivity(nil)
+    case .failure(.cancelled): break
+    case .failure(let error): ending.reason = error.description
+    }
+    last.ending = ending
+    store.engine.leaveActivity(last.bytes)
   }
+
+  private static let mostFailures = 100
 
   /// Tells how far it is now, whatever was told last.
   func report() throws(ModelError) { try tell() }
@@ -109,11 +157,10 @@ final class WorkMeter {
   private static let stride = 64
 
   private func complete() {
-    guard let last = steps.indices.last else { return }
     total = max(total, done)
-    steps[last].done = done
-    steps[last].total = total
-    steps[last].isComplete = true
+    steps[place].done = done
+    steps[place].total = total
+    steps[place].isComplete = true
   }
 
   private func tell() throws(ModelError) {
@@ -124,9 +171,9 @@ final class WorkMeter {
 
   private var present: Activity {
     var steps = steps
-    if let last = steps.indices.last, !steps[last].isComplete {
-      steps[last].done = done
-      steps[last].total = max(total, done)
+    if !steps[place].isComplete {
+      steps[place].done = done
+      steps[place].total = max(total, done)
     }
     return Activity(title: title, done: done, total: max(total, done), startedAt: startedAt, steps: steps)
   }

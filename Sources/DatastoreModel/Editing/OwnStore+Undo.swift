@@ -6,24 +6,34 @@ extension OwnStore {
 
   package func redoCandidate() throws(ModelError) -> CommitNumber? { try undoState().redo }
 
-  package func undoPreview(of commit: CommitNumber) throws(ModelError) -> ChangeSet {
+  package func undoPreview(of commit: CommitNumber, progress: WorkProgress?) throws(ModelError) -> ChangeSet {
     let head = CommitNumber(engine.head.commit.number)
-    if let parent = try parentRestoredByUndo(of: commit, head: head) {
-      return try ChangeSet(reading: changes(from: head, to: parent), base: head)
+    guard let parent = try stateBroughtBack(byUndoing: commit) else {
+      return try inverse(of: commit, on: head, progress)
     }
-    return try inverse(of: commit, on: head)
+    var meter = ReadingMeter(try self.commit(commit), progress)
+    return try ChangeSet(reading: changes(from: head, to: parent), base: head, &meter)
   }
 
-  package func undo(_ commit: CommitNumber, named action: String) throws(ModelError) -> CommitNumber {
+  package func stateBroughtBack(byUndoing commit: CommitNumber) throws(ModelError) -> CommitNumber? {
+    try parentRestoredByUndo(of: commit, head: CommitNumber(engine.head.commit.number))
+  }
+
+  package func undo(
+    _ commit: CommitNumber, named action: String, options: EditOptions
+  ) throws(ModelError) -> CommitNumber {
     let info = CommitInfo(action: action, flags: .undo, undoes: commit.rawValue)
     let head = CommitNumber(try onStorage { () throws(StorageError) in try engine.refresh() }.commit.number)
     if let number = try undoByRoots(commit, info) { return number }
-    let changes = try inverse(of: commit, on: head)
+    let changes = try inverse(of: commit, on: head, options.progress)
     guard !changes.isEmpty else {
       if try self.changes(of: commit).next(1).isEmpty { throw .refused(reason: "\(commit) changed no record") }
       throw .refused(reason: "nothing of \(commit) is left to take back: later commits changed all of it")
     }
-    return try self.commit(changes, info, options: EditOptions(mergesFields: true, bringsBackContents: true))
+    return try self.commit(
+      changes, info,
+      options: EditOptions(
+        mergesFields: true, bringsBackContents: true, progress: options.progress, proving: options.proving))
   }
 
   /// Where the head has the state that the commit made, its parent's roots take it back, whatever the types.
@@ -57,13 +67,17 @@ extension OwnStore {
 
   /// What is put in place of each record that the commit changed; later edits of other fields are kept, and so are
   /// later edits of the same ones.
-  private func inverse(of commit: CommitNumber, on head: CommitNumber) throws(ModelError) -> ChangeSet {
+  private func inverse(
+    of commit: CommitNumber, on head: CommitNumber, _ progress: WorkProgress?
+  ) throws(ModelError) -> ChangeSet {
+    var meter = ReadingMeter(try self.commit(commit), progress)
     let reader = try changes(of: commit)
     let view = try ownView(at: head)
     var inverse = ChangeSet(base: head)
     while true {
       let changes = try reader.next(512)
       if changes.isEmpty { return inverse }
+      try meter.read(changes.count)
       for change in changes {
         guard let datastore = try view.ownDatastore(change.datastore) else {
           // What the commit inserted went with the datastore; what was there before has no place to come back to.
@@ -133,13 +147,31 @@ extension OwnStore {
   }
 }
 
+/// Counts the changes of a commit as they are read; the reading ends where the listener wants no more.
+private struct ReadingMeter {
+  private let total: Int
+  private let progress: WorkProgress?
+  private var done = 0
+
+  init(_ commit: Commit, _ progress: WorkProgress?) {
+    total = commit.changes.reduce(0) { $0 + $1.total }
+    self.progress = progress
+  }
+
+  mutating func read(_ count: Int) throws(ModelError) {
+    done += count
+    if let progress, !progress(done, max(total, done)) { throw .cancelled }
+  }
+}
+
 extension ChangeSet {
   /// All changes of a reader, as edits that make them.
-  init(reading reader: any ChangeReader, base: CommitNumber) throws(ModelError) {
+  fileprivate init(reading reader: any ChangeReader, base: CommitNumber, _ meter: inout ReadingMeter) throws(ModelError) {
     self.init(base: base)
     while true {
       let part = try reader.next(512)
       if part.isEmpty { return }
+      try meter.read(part.count)
       changes += part.map {
         RecordEdit(
           datastore: $0.datastore, identifier: $0.identifier, old: $0.old?.stored, new: $0.new?.stored)

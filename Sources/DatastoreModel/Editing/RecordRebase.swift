@@ -36,6 +36,26 @@ enum RecordRebase {
   }
 }
 
+extension RecordEdit {
+  /// The edit as a change of what is stored now: its fields over those. Where the record is gone, or both changed a field, it stays a
+  /// change of what it was begun on, and its content has the field as the edit made it.
+  ///
+  /// - Returns: the edit that stands for this one, and what the record becomes by it.
+  package func over(
+    _ stored: RecordContent?, _ descriptor: DatastoreDescriptor
+  ) -> (edit: RecordEdit, content: RecordContent?) {
+    var edit = self
+    switch RecordRebase(self, theirs: stored, descriptor: descriptor) {
+    case .unmoved: return (self, new)
+    case .alreadyMade: (edit.old, edit.new) = (stored, stored)
+    case .merged(let content): (edit.old, edit.new) = (stored, content)
+    case .conflict:
+      return (self, RecordMerge(descriptor, base: old, mine: new, theirs: stored).withValues { $0.mine } ?? new)
+    }
+    return (edit, edit.new)
+  }
+}
+
 extension OwnStore {
   package func rebase(_ changes: ChangeSet, onto commit: CommitNumber) throws(ModelError) -> RebasedChanges {
     let view = try ownView(at: commit)

@@ -67,6 +67,6 @@ extension CommitStrip.Part {
       commits.map { min($0.lowerBound, commit.number)...max($0.upperBound, commit.number) } ?? commit
       .number...commit.number
     commitCount += 1
-    changeCount += commit.changes.reduce(0) { $0 + $1.inserted + $1.updated + $1.deleted }
+    changeCount += commit.changes.reduce(0) { $0 + $1.total }
   }
 }

@@ -39,19 +39,20 @@ package struct Importer {
     let info = CommitInfo(action: action ?? "import \(plan.datastore): \(counted(survey.documentCount, "record"))")
     var report: ImportReport?
     do {
-      let commit = try store.transact(info) { transaction throws(ModelError) in
-        let read = Activity.Step(
-          title: Self.surveyStep, done: survey.documentCount, total: survey.documentCount, isComplete: true)
-        try store.whileBusy(
-          info.action, step: "write the records", total: survey.documentCount, after: [read], startedAt: startedAt,
-          progress: progress, activity: activity
-        ) { meter throws(ModelError) in
-          var work = try ImportWork(
-            store: store, plan: plan, survey: survey, shape: shape, transaction: transaction)
+      let count = survey.documentCount
+      let steps = [
+        Activity.Step(title: Self.surveyStep, done: count, total: count, isComplete: true),
+        Activity.Step(title: "write the records", done: 0, total: count, isComplete: false),
+      ]
+      let commit = try store.whileBusy(
+        info.action, steps, of: plan.datastore, startedAt: startedAt, progress: progress, activity: activity
+      ) { meter throws(ModelError) in
+        try store.transact(info) { transaction throws(ModelError) in
+          var work = try ImportWork(store: store, plan: plan, survey: survey, shape: shape, transaction: transaction)
           try work.read(&source, meter)
           report = work.report
+          if report.map(isLeftOut) == true { throw ModelError.cancelled }
         }
-        if report.map(isLeftOut) == true { throw ModelError.cancelled }
       }
       report?.commit = commit
     } catch .cancelled where report.map(isLeftOut) == true {

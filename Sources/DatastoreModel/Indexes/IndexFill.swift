@@ -17,6 +17,9 @@ struct IndexFill {
   /// Failures told one by one.
   private static let failureLimit = 1_000
 
+  /// The step in which the entries are written.
+  static func writing(_ index: String) -> String { "index \(index)" }
+
   init(datastore: OwnDatastore, index: IndexDescriptor, transaction: any WriteTransaction) {
     self.datastore = datastore
     self.transaction = transaction
@@ -29,18 +32,15 @@ struct IndexFill {
   mutating func run(
     _ meter: WorkMeter, values: (Record) throws(ModelError) -> [[UInt8]]
   ) throws(ModelError) {
-    var cursor = datastore.tree.cursor()
-    try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
-    while let entry = cursor.current {
-      if let reference = entry.payload.record { try add(entry.key.array, reference, values) }
+    try datastore.forEachRecord { key, reference throws(ModelError) in
+      try add(key, reference, values)
       try meter.advance()
-      try onStorage { () throws(StorageError) in try cursor.next() }
     }
     if failureCount > 0 {
       try meter.report()
       throw .failures(failures, total: failureCount)
     }
-    try meter.begin("index \(index.descriptor.name)", total: sorter.count)
+    try meter.begin(Self.writing(index.descriptor.name), total: sorter.count)
     let conflicts = try onWriter {
       try index.fill(from: &sorter, in: transaction, meter)
       return try index.duplicates(of: datastore.descriptor, in: transaction)
@@ -77,5 +77,19 @@ struct IndexFill {
     }
     failureCount += 1
     if failures.count < Self.failureLimit { failures.append(LeftOutRecord(identifier: key, reason: reason)) }
+  }
+}
+
+extension OwnDatastore {
+  /// Goes through the places of all records, in the order of their identifiers.
+  func forEachRecord(
+    _ body: (_ identifier: [UInt8], _ reference: RecordReference) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    var cursor = tree.cursor()
+    try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+    while let entry = cursor.current {
+      if let reference = entry.payload.record { try body(entry.key.array, reference) }
+      try onStorage { () throws(StorageError) in try cursor.next() }
+    }
   }
 }

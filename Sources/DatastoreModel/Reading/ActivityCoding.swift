@@ -9,7 +9,8 @@
 extension Activity {
   package init?(bytes: [UInt8]) {
     guard let activity = try? JSONDecoder().decode(Self.self, from: Data(bytes)), activity.done >= 0,
-      activity.total >= 0, activity.startedAt >= 0, activity.steps.allSatisfy({ $0.done >= 0 && $0.total >= 0 })
+      activity.total >= 0, activity.startedAt >= 0,
+      activity.steps.allSatisfy({ $0.done >= 0 && $0.total >= 0 && (1...1_000).contains($0.cost ?? 1) })
     else { return nil }
     self = activity
   }

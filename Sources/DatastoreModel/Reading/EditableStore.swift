@@ -15,9 +15,11 @@ package protocol EditableStore: ReadableStore {
   /// together if no field overlaps, and listed as conflicts otherwise.
   func rebase(_ changes: ChangeSet, onto commit: CommitNumber) throws(ModelError) -> RebasedChanges
   /// A new commit that takes back one commit: by roots where it is the newest, else record by record, keeping later
-  /// edits of other fields.
-  func undoPreview(of commit: CommitNumber) throws(ModelError) -> ChangeSet
-  func undo(_ commit: CommitNumber, named action: String) throws(ModelError) -> CommitNumber
+  /// edits of other fields. Of the options only what hears of the progress counts.
+  func undoPreview(of commit: CommitNumber, progress: WorkProgress?) throws(ModelError) -> ChangeSet
+  func undo(_ commit: CommitNumber, named action: String, options: EditOptions) throws(ModelError) -> CommitNumber
+  /// The commit whose state would be brought back by its roots, whatever the types and at once; nil where records are put one by one.
+  func stateBroughtBack(byUndoing commit: CommitNumber) throws(ModelError) -> CommitNumber?
   /// The newest commit that is not itself taken back (what `u` takes back), and the newest undo (what `^r` does).
   func undoCandidate() throws(ModelError) -> CommitNumber?
   func redoCandidate() throws(ModelError) -> CommitNumber?
@@ -37,4 +39,11 @@ package protocol EditableStore: ReadableStore {
   /// Fills an index anew from the records, by its declared or proven rule.
   func rebuildIndex(_ name: String, of datastore: String, options: EditOptions) throws(ModelError) -> CommitNumber
   func dropIndex(_ name: String, of datastore: String) throws(ModelError) -> CommitNumber
+}
+
+extension EditableStore {
+  /// Takes back a commit, unheard.
+  package func undo(_ commit: CommitNumber, named action: String) throws(ModelError) -> CommitNumber {
+    try undo(commit, named: action, options: EditOptions())
+  }
 }

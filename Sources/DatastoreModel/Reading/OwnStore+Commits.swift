@@ -70,11 +70,17 @@ extension OwnStore {
     return last.number
   }
 
-  /// A commit with its counts. One that brought back roots lists no changes of its own: they are counted once by
-  /// comparing it with its parent, and remembered.
+  package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit { Commit(try commitRecord(number)) }
+
+  /// A commit with its counts. One that brought back roots lists no changes of its own. Where it took back a commit they are those of that
+  /// one, the other way round; otherwise they are counted once by comparing it with its parent, and remembered.
   private func described(_ record: CommitRecord) throws(ModelError) -> Commit {
     var commit = Commit(record)
     guard record.restores != nil, let parent = record.parents.first else { return commit }
+    if let counts = countsTakenBack(by: record) {
+      commit.changes = counts
+      return commit
+    }
     commit.changes = try restoredCounts.counts(
       of: commit.number, generation: engine.identity.generation
     ) { () throws(ModelError) in
@@ -82,6 +88,19 @@ extension OwnStore {
       return try ChangeSet.counts(reading: reader)
     }
     return commit
+  }
+
+  /// Nil where that is not known without a comparison.
+  private func countsTakenBack(by record: CommitRecord) -> [ChangeCount]? {
+    var (record, isTurned) = (record, false)
+    while record.restores != nil {
+      guard record.flags.contains(.undo), !record.flags.contains(.squashed), let undone = record.undoes,
+        let next = try? commitRecord(CommitNumber(undone)), next.listsChanges, !next.flags.contains(.squashed)
+      else { return nil }
+      (record, isTurned) = (next, !isTurned)
+    }
+    let counts = Commit(record).changes
+    return isTurned ? counts.map(\.takenBack) : counts
   }
 
   func commitRecord(_ number: CommitNumber) throws(ModelError) -> CommitRecord {

@@ -1,6 +1,12 @@
 import Locks
 package import StorageEngine
 
+#if canImport(Darwin)
+  import Darwin
+#else
+  import Glibc
+#endif
+
 /// One of our own stores behind the reading and editing interface.
 ///
 /// Reading never waits for a writer. The writer's lock is taken for the length of one editing call and let go after it.
@@ -120,7 +126,11 @@ package final class OwnStore: EditableStore {
 
   package var writer: WriterHold? { engine.writer.map { WriterHold($0) } }
 
-  package var activity: Activity? { engine.activity.flatMap { Activity(bytes: $0) } }
+  /// What this process did last it knows itself.
+  package var activity: Activity? {
+    let activity = engine.activity.flatMap { Activity(bytes: $0) }
+    return activity?.ending?.processIdentifier == getpid() ? nil : activity
+  }
 
   package var commitCount: UInt64 { engine.commitCount }
 
@@ -162,6 +172,9 @@ final class RestoredCounts: Sendable {
   }
 
   private let known = Mutex<[Place: [ChangeCount]]>([:])
+
+  /// Whether nothing was counted yet.
+  var isEmpty: Bool { known.withLock { $0.isEmpty } }
 
   func counts(
     of commit: CommitNumber, generation: UInt64, counting count: () throws(ModelError) -> [ChangeCount]

@@ -25,8 +25,10 @@ package protocol ReadableStore: AnyObject, Sendable {
   var isAway: Bool { get }
   /// The state as of a commit.
   func view(at commit: CommitNumber) throws(ModelError) -> any ReadableView
-  /// One commit, without its changes. O(log n).
+  /// One commit, with the counts of its changes. O(log n), but for one that restored an older state: that is compared with its parent.
   func commit(_ number: CommitNumber) throws(ModelError) -> Commit
+  /// One commit; how many changes it made may be missing. O(log n).
+  func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit
   /// Up to `limit` commits in descending order, `newest` and all that it was made on. Commits that changed no data
   /// for a user (registrations of the original library) are folded unless `folded` is false.
   func commits(from newest: CommitNumber, limit: Int, folded: Bool) throws(ModelError) -> [Commit]
@@ -61,6 +63,8 @@ package protocol ReadableStore: AnyObject, Sendable {
 
 extension ReadableStore {
   package func releaseMemory() {}
+
+  package func commitUncounted(_ number: CommitNumber) throws(ModelError) -> Commit { try commit(number) }
 
   package var isAway: Bool { false }
   package var nextPruning: Int64? { nil }
@@ -168,6 +172,15 @@ package struct ChangeCount: Hashable, Sendable {
   }
 }
 
+extension ChangeCount {
+  package var total: Int { inserted + updated + deleted }
+
+  /// What a commit changes that takes these changes back.
+  package var takenBack: ChangeCount {
+    ChangeCount(datastore: datastore, inserted: deleted, updated: updated, deleted: inserted)
+  }
+}
+
 /// A name given to a commit.
 package struct Pin: Hashable, Sendable {
   package var name: String
@@ -201,7 +214,10 @@ package struct Activity: Hashable, Codable, Sendable {
   package var total: Int
   /// Nanoseconds since 1970.
   package var startedAt: Int64
+  /// What is done, is being done, and will be, as far as it is known.
   package var steps: [Step]
+  /// How it ended; nil while it goes on.
+  package var ending: Ending?
 
   package init(title: String, done: Int, total: Int, startedAt: Int64, steps: [Step] = []) {
     self.title = title
@@ -216,12 +232,38 @@ package struct Activity: Hashable, Codable, Sendable {
     package var done: Int
     package var total: Int
     package var isComplete: Bool
+    /// What one of it costs beside one of the other steps, where all of them are known from the beginning; nil where they are not.
+    package var cost: Int?
 
-    package init(title: String, done: Int, total: Int, isComplete: Bool) {
+    package init(title: String, done: Int, total: Int, isComplete: Bool, cost: Int? = nil) {
       self.title = title
       self.done = done
       self.total = total
       self.isComplete = isComplete
+      self.cost = cost
+    }
+  }
+
+  /// What came of work.
+  package struct Ending: Hashable, Codable, Sendable {
+    /// The process that did it.
+    package var processIdentifier: Int32
+    /// Nanoseconds since 1970.
+    package var at: Int64
+    /// The commit that was made.
+    package var commit: UInt64?
+    /// Why none was; nil where one was, and where the work was cancelled.
+    package var reason: String?
+    /// By how many bytes the store grew.
+    package var bytes: Int = 0
+    /// The first of the records that could not be taken, and how many there are.
+    package var failures: [Failure] = []
+    package var failureCount = 0
+
+    package struct Failure: Hashable, Codable, Sendable {
+      package var datastore: String
+      package var identifier: [UInt8]
+      package var reason: String
     }
   }
 }

@@ -196,6 +196,8 @@ package struct RecordChange: Sendable {
     self.old = old
     self.new = new
   }
+
+  package var kind: ChangeKind { old == nil ? .insert : new == nil ? .delete : .update }
 }
 
 /// A stream of changes, read in pieces so that a difference of any size takes bounded memory.

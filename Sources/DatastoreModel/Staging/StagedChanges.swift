@@ -5,7 +5,8 @@
 ///     staged.undo()                    // the step stays and can be redone
 ///     store.preview(staged.changes, options: EditOptions())
 ///
-/// Per record the first old content and the last new one count, so what was changed and changed back is not staged.
+/// Per record the last new content counts, with what that was made from: the old content of the edit before where it goes on from
+/// there, otherwise its own. So what was changed and changed back is not staged.
 package struct StagedChanges: Sendable, Hashable {
   /// The commit that the changes were begun on.
   package var base: CommitNumber?
@@ -111,7 +112,7 @@ package struct StagedChanges: Sendable, Hashable {
     let place = edit.place
     var merged = edit
     if let before = edits[place] {
-      merged.old = before.old
+      if edit.old == before.new { merged.old = before.old }
       totals.count(before.kind, by: -1)
     }
     guard merged.old != merged.new else {

@@ -31,8 +31,12 @@ package final class StagedFile: Sendable {
 
   /// The changes that were saved last; nil where there are none.
   ///
-  /// - Parameter view: tells what the identifiers of each datastore mean.
-  package func load(for view: any ReadableView) throws(ModelError) -> StagedChanges? {
+  /// - Parameters:
+  ///   - descriptors: tell what the identifiers of each datastore mean.
+  ///   - counted: hears how many changes there are, before they are read.
+  package func load(
+    _ descriptors: [DatastoreDescriptor] = [], counted: (Int) -> Void = { _ in }
+  ) throws(ModelError) -> StagedChanges? {
     var bytes: [UInt8]
     do {
       guard let status = try disk.status(path), status.size > 0 else { return nil }
@@ -45,15 +49,15 @@ package final class StagedFile: Sendable {
     } catch {
       throw Self.failure(error)
     }
-    return try StagedText(path: path).changes(of: bytes) { datastore, identifier throws(ModelError) in
-      try view.datastore(datastore)?.descriptor.storedKey(identifier)
-        ?? StoredKey(bytes: identifier, value: .data(identifier))
+    let known = Dictionary(descriptors.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+    return try StagedText(path: path).changes(of: bytes, counted: counted) { datastore, identifier in
+      known[datastore]?.storedKey(identifier) ?? StoredKey(bytes: identifier, value: .data(identifier))
     }
   }
 
   /// Makes the changes durable; an empty set (with nothing to redo) removes the file.
   package func save(_ staged: StagedChanges) throws(ModelError) {
-    let bytes = staged.steps.isEmpty ? [] : try StagedText(path: path).bytes(of: staged)
+    let bytes = staged.steps.isEmpty ? [] : StagedText(path: path).bytes(of: staged)
     do {
       try isSaving.withLock { _ throws(DiskError) in
         if bytes.isEmpty { try remove() } else { try replace(bytes) }

@@ -1,11 +1,5 @@
 import Documents
 
-#if canImport(FoundationEssentials)
-  import FoundationEssentials
-#else
-  import Foundation
-#endif
-
 /// Staged changes as text: one JSON object a line, so that a person can read them when all else fails.
 ///
 ///     {"base":4820,"format":1,"position":1,"steps":1}
@@ -17,123 +11,126 @@ import Documents
 struct StagedText {
   let path: String
 
-  private struct Head: Codable {
-    var format: Int
-    var base: UInt64?
-    var position: Int
-    var steps: Int
-  }
-
-  private struct Step: Codable {
-    var step: String
-    var edits: Int
-  }
-
-  private struct Edit: Codable {
-    var datastore: String
-    var id: String
-    var old: Content?
-    var new: Content?
-  }
-
-  private struct Content: Codable {
-    var version: String
-    var text: String?
-    var data: Data?
-  }
-
-  private struct End: Codable { var end: Bool }
-
-  func bytes(of staged: StagedChanges) throws(ModelError) -> [UInt8] {
+  func bytes(of staged: StagedChanges) -> [UInt8] {
     var lines: [UInt8] = []
-    do {
-      let encoder = JSONEncoder()
-      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-      func add(_ line: some Encodable) throws {
-        lines += try encoder.encode(line)
-        lines.append(0x0A)
-      }
-      try add(
-        Head(format: 1, base: staged.base?.rawValue, position: staged.position, steps: staged.steps.count))
-      for step in staged.steps {
-        try add(Step(step: step.title, edits: step.edits.count))
-        for edit in step.edits {
-          try add(
-            Edit(
-              datastore: edit.datastore, id: Base64.text(of: edit.identifier.bytes), old: edit.old.map(content),
-              new: edit.new.map(content)))
-        }
-      }
-      try add(End(end: true))
-    } catch {
-      throw .unreadable(what: "the staged changes", where: "\(error)")
+    func add(_ line: String) {
+      lines += line.utf8
+      lines.append(0x0A)
     }
+    let base = staged.base.map { "\"base\":\($0.rawValue)," } ?? ""
+    add("{\(base)\"format\":1,\"position\":\(staged.position),\"steps\":\(staged.steps.count)}")
+    for step in staged.steps {
+      add("{\"edits\":\(step.edits.count),\"step\":\(JSONWriter.literal(step.title))}")
+      for edit in step.edits {
+        let place = "\"datastore\":\(JSONWriter.literal(edit.datastore)),\"id\":\"\(Base64.text(of: edit.identifier.bytes))\""
+        add("{\(place)\(member("new", edit.new))\(member("old", edit.old))}")
+      }
+    }
+    add("{\"end\":true}")
     return lines
   }
 
+  private func member(_ name: String, _ content: RecordContent?) -> String {
+    guard let content else { return "" }
+    let text =
+      String(validating: content.bytes, as: UTF8.self).map { "\"text\":\(JSONWriter.literal($0))" }
+      ?? "\"data\":\"\(Base64.text(of: content.bytes))\""
+    return ",\"\(name)\":{\(text),\"version\":\(JSONWriter.literal(content.version))}"
+  }
+
+  /// - Parameters:
+  ///   - counted: hears how many changes there are, before they are read.
+  ///   - key: tells what the bytes of an identifier mean.
   func changes(
-    of bytes: [UInt8], key: (String, [UInt8]) throws(ModelError) -> StoredKey
+    of bytes: [UInt8], counted: (Int) -> Void = { _ in }, key: (String, [UInt8]) -> StoredKey
   ) throws(ModelError) -> StagedChanges {
     var lines = LineReader(path: path, bytes: bytes)
-    let head: Head = try lines.next()
-    guard head.format == 1 else {
-      throw .unreadable(what: "the staged changes", where: "\(path): they are of a later format (\(head.format))")
+    let head = try lines.next()
+    let format = try head.count("format")
+    guard format == 1 else {
+      throw .unreadable(what: "the staged changes", where: "\(path): they are of a later format (\(format))")
     }
+    let stepCount = try head.count("steps")
+    counted(max(0, bytes.count { $0 == 0x0A } - stepCount - 2))
     var steps: [StagedStep] = []
-    for _ in 0..<max(0, head.steps) {
-      let line: Step = try lines.next()
-      var step = StagedStep(title: line.step, edits: [])
-      for _ in 0..<max(0, line.edits) {
-        let edit: Edit = try lines.next()
-        guard let identifier = Base64.bytes(of: edit.id) else { throw lines.unreadable("the id is not base64") }
+    for _ in 0..<stepCount {
+      let line = try lines.next()
+      var step = StagedStep(title: try line.text("step"), edits: [])
+      for _ in 0..<(try line.count("edits")) {
+        let edit = try lines.next()
+        guard let identifier = Base64.bytes(of: try edit.text("id")) else { throw edit.unreadable("the id is not base64") }
+        let datastore = try edit.text("datastore")
         step.edits.append(
           RecordEdit(
-            datastore: edit.datastore, identifier: try key(edit.datastore, identifier), old: content(edit.old),
-            new: content(edit.new)))
+            datastore: datastore, identifier: key(datastore, identifier), old: try edit.content("old"),
+            new: try edit.content("new")))
       }
       steps.append(step)
     }
-    let end: End = try lines.next()
-    guard end.end else { throw lines.unreadable("it does not end") }
-    return StagedChanges(base: head.base.map { CommitNumber($0) }, steps: steps, position: head.position)
-  }
-
-  private func content(_ content: RecordContent) -> Content {
-    if let text = String(validating: content.bytes, as: UTF8.self) {
-      return Content(version: content.version, text: text, data: nil)
-    }
-    return Content(version: content.version, text: nil, data: Data(content.bytes))
-  }
-
-  private func content(_ content: Content?) -> RecordContent? {
-    content.map {
-      RecordContent(version: $0.version, bytes: $0.text.map { Array($0.utf8) } ?? [UInt8]($0.data ?? Data()))
-    }
+    let end = try lines.next()
+    guard end["end"] == true else { throw end.unreadable("it does not end") }
+    let base = try head["base"].map { _ throws(ModelError) in CommitNumber(UInt64(try head.count("base"))) }
+    return StagedChanges(base: base, steps: steps, position: try head.count("position"))
   }
 }
 
 /// Reads a file line by line, each as one JSON object.
 private struct LineReader {
   let path: String
-  private var lines: ArraySlice<ArraySlice<UInt8>>
+  private let bytes: [UInt8]
+  private var at = 0
   private var number = 0
 
   init(path: String, bytes: [UInt8]) {
     self.path = path
-    lines = bytes.split(separator: 0x0A)[...]
+    self.bytes = bytes
   }
 
-  mutating func next<Line: Decodable>() throws(ModelError) -> Line {
+  mutating func next() throws(ModelError) -> Line {
+    while at < bytes.count, bytes[at] == 0x0A { at += 1 }
+    let end = bytes[at...].firstIndex(of: 0x0A) ?? bytes.count
     number += 1
-    guard let line = lines.popFirst() else { throw unreadable("the file ends too early") }
-    do {
-      return try JSONDecoder().decode(Line.self, from: Data(line))
-    } catch {
-      throw unreadable("not what stands there in a file of staged changes")
+    let place = "\(path):\(number)"
+    guard at < end else { throw Line(place: place, members: []).unreadable("the file ends too early") }
+    let range = at..<end
+    at = end
+    let document = bytes.withUnsafeBytes { try? JSONParser.parse(UnsafeRawBufferPointer(rebasing: $0[range])) }
+    guard case .object(let members)? = document else {
+      throw Line(place: place, members: []).unreadable("not what stands there in a file of staged changes")
     }
+    return Line(place: place, members: members)
+  }
+}
+
+/// One line with its place, for what is wrong with it.
+private struct Line {
+  let place: String
+  let members: [Document.Member]
+
+  subscript(name: String) -> Document? { members.first { $0.name == name }?.value }
+
+  func text(_ name: String) throws(ModelError) -> String {
+    guard case .string(let text)? = self[name] else { throw unreadable("“\(name)” is no text") }
+    return text
+  }
+
+  func count(_ name: String) throws(ModelError) -> Int {
+    guard case .number(let number)? = self[name], let count = Int(number.text), count >= 0 else {
+      throw unreadable("“\(name)” is no count")
+    }
+    return count
+  }
+
+  func content(_ name: String) throws(ModelError) -> RecordContent? {
+    guard case .object(let members)? = self[name] else { return nil }
+    let part = Line(place: place, members: members)
+    let version = try part.text("version")
+    guard part["data"] != nil else { return RecordContent(version: version, bytes: Array(try part.text("text").utf8)) }
+    guard let bytes = Base64.bytes(of: try part.text("data")) else { throw unreadable("the data is not base64") }
+    return RecordContent(version: version, bytes: bytes)
   }
 
   func unreadable(_ reason: String) -> ModelError {
-    .unreadable(what: "the staged changes", where: "\(path):\(number): \(reason)")
+    .unreadable(what: "the staged changes", where: "\(place): \(reason)")
   }
 }

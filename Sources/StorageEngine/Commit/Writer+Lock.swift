@@ -192,6 +192,12 @@ extension Writer {
     try? NoteFile.activity(disk, folder).write(due, number: session)
   }
 
+  /// Tells other processes what this one was busy with, and lets that stand. Only for show, as `setActivity`.
+  func leaveActivity(_ bytes: [UInt8]) {
+    activity.withLock { $0.leave() }
+    try? NoteFile.activity(disk, folder).write(bytes, number: NoteFile.ended)
+  }
+
   /// Makes everything durable, notes the end, and lets go of the lock.
   func release() throws(StorageError) {
     let (chain, isReplaced) = monitor.withLock { (shared.lock == nil ? nil : shared.appended.chain, self.isReplaced) }

@@ -71,6 +71,9 @@ package protocol Engine: AnyObject, Sendable {
   var activity: [UInt8]? { get }
   /// Says what this one is busy with; nil: nothing any more.
   func setActivity(_ bytes: [UInt8]?)
+  /// Says what it was busy with last and what came of that: other processes read it also when nobody writes, until the next work. A server
+  /// keeps none.
+  func leaveActivity(_ bytes: [UInt8])
   /// Calls `change` from another thread after each commit of any process, until the answer is let go.
   ///
   /// Also where a server cannot be reached any more, and where it can again (`isAway`).

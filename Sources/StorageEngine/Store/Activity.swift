@@ -1,16 +1,27 @@
 extension FileStore {
-  /// What the holder of the writer's lock in another process is busy with, as it encoded it; nil where nobody writes or it does not
-  /// say.
+  /// What the holder of the writer's lock in another process is busy with, as it encoded it, or what the last work came to; nil where
+  /// nobody has said anything.
   package var activity: [UInt8]? {
-    guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld, let hold = look.hold else {
-      return nil
-    }
-    return (try? NoteFile.activity(disk, path).read()).flatMap { $0.number == hold.session ? $0.bytes : nil }
+    guard let note = (try? NoteFile.activity(disk, path).read()) ?? nil,
+      [sessionElsewhere, NoteFile.ended].contains(note.number)
+    else { return nil }
+    return note.bytes
+  }
+
+  /// Of the holder of the lock in another process.
+  private var sessionElsewhere: UInt64? {
+    guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld else { return nil }
+    return look.hold?.session
   }
 
   /// Says what this writer is busy with (nil: nothing any more). At most ten of them a second reach the file, and what comes sooner
   /// is left out; that nothing is done any more is always told, at the latest when the lock is let go.
   package func setActivity(_ bytes: [UInt8]?) { writing.setActivity(bytes) }
+
+  /// Left alone where another process writes by now: that has more to say.
+  package func leaveActivity(_ bytes: [UInt8]) {
+    if sessionElsewhere == nil { writing.leaveActivity(bytes) }
+  }
 }
 
 /// How often what a writer is busy with reaches the file: at most ten times a second, and when it is busy no more.
@@ -27,11 +38,17 @@ struct ActivityPace {
     isShown = bytes != nil
     return bytes ?? []
   }
+
+  /// Notes that what was told stands for good.
+  mutating func leave() { isShown = false }
 }
 
 /// A small file beside the data through which one process tells others something for people: a number, and bytes under a check.
 struct NoteFile {
   static let headerSize = 24
+
+  /// Stands for the session where what is told has ended, so that nobody need write any more.
+  static let ended: UInt64 = 0
 
   let disk: any Disk
   let path: String

@@ -24,6 +24,7 @@ extension Browser {
       session.endRun(id, .cancelled)
       ended(id.slot)
     }
+    leaveWhenKept()
   }
 
   /// Work that was asked to end has ended, and nothing of it was written.
@@ -97,13 +98,8 @@ extension Browser {
     case .exported(let answer):
       session.say(
         "\(NumberFormat.count(answer.records)) records, \(NumberFormat.bytes(answer.bytes)) in \(answer.file)")
-    case .staged(let staged, let problem):
-      if session.staged.isEmpty { session.staged = staged }
-      if let problem {
-        session.warn(problem)
-      } else if !staged.isEmpty {
-        session.say("\(staged.count) staged \(staged.count == 1 ? "change" : "changes") from before — w reviews")
-      }
+    case .staged(let staged, let problem): haveRead(staged, problem: problem)
+    case .saved: session.keeping.problem = nil
     case .remembered(let remembered): session.remembered = remembered
     case .warmedUp: look()
     case .rewritten(let rewrite, let report): rewritten(rewrite, report)
@@ -125,6 +121,7 @@ extension Browser {
     let listeners = listeners(of: slot)
     for pane in listeners { with(pane) { $0.failed(error, of: slot, in: &$1) } }
     switch slot {
+    case .staging: keepingFailed(error)
     case .commit: look()
     case .refresh:
       if case .storage(_, kind: .unreachable) = error { session.awaySince = session.awaySince ?? session.now }
@@ -148,6 +145,7 @@ extension Browser {
 
   private mutating func show(_ outline: Outline, _ standing: StoreStanding) {
     note(standing)
+    readKept(for: outline)
     guard outline.commit.number == session.shown else { return }
     session.outline = outline
     if let words = table.settleOrder(of: outline) { session.warn(words) }

@@ -5,10 +5,16 @@ import TerminalKit
 extension Browser {
   /// Does a command as if its key were pressed; without an argument that it needs, asks for it.
   package mutating func run(_ command: Command, argument: String?) {
+    let entry = CommandTable.entry(command)
+    if ![.quit, .close, .interrupt].contains(command) { session.keeping.isLeaving = false }
+    if entry.group == .write, session.keeping.holds(command, argument) {
+      session.say("what is staged is being read; \(entry.name) follows")
+      return
+    }
     // Commits that are named can be compared and merged from anywhere.
     let isSaidInFull = argument != nil && (command == .difference || command == .merge && session.writingRefusal == nil)
     if !isSaidInFull, let reason = refusal(of: command) {
-      session.warn("\(CommandTable.entry(command).name): not here: \(reason)")
+      session.warn("\(entry.name): not here: \(reason)")
       session.emit(.bell)
       return
     }
@@ -16,7 +22,6 @@ extension Browser {
       ask(for: command)
       return
     }
-    let entry = CommandTable.entry(command)
     if entry.contexts.isEmpty || entry.contexts.contains(target) || !overlays.isEmpty,
       deliver(command, argument: argument, to: target)
     {
@@ -94,7 +99,7 @@ extension Browser {
     if layout.rect(of: pane) == nil, views.count > 1,
       Layout(size: session.size, view: .main, focus: pane, mode: .normal).rect(of: pane) != nil
     {
-      views = [OpenView(kind: .main, focus: views[0].focus)]
+      returnToMain(focus: views[0].focus)
     }
     if pane == .history, layout.rect(of: .history) == nil { history.show(history.scope) }
     focusPane(pane)
@@ -117,7 +122,7 @@ extension Browser {
   mutating func open(_ kind: ViewKind) {
     if let index = views.firstIndex(where: { $0.kind == kind }), index > 0 { views.remove(at: index) }
     if kind == .main {
-      views = [OpenView(kind: .main, focus: .table)]
+      returnToMain(focus: .table)
     } else {
       views.append(OpenView(kind: kind, focus: kind.panes[0]))
     }
@@ -181,31 +186,30 @@ extension Browser {
     if !overlays.isEmpty {
       dismiss()
     } else if views.count > 1 {
-      let closed = views.removeLast()
-      if closed.kind == .history || closed.kind == .difference { session.looking.difference = nil }
-      if let pane = closed.kind.pane { endQuestions(of: pane) }
+      if let pane = views.last?.kind.pane { closeView(of: pane) }
     } else {
       quit()
     }
+  }
+
+  /// Closes the view of a pane; where none is open, nothing: what a pane asks for never ends the program.
+  mutating func closeView(of pane: PaneID) {
+    guard let index = views.lastIndex(where: { $0.kind.pane == pane }), index > 0 else { return }
+    let closed = views.remove(at: index)
+    if closed.kind == .history || closed.kind == .difference { session.looking.difference = nil }
+    endQuestions(of: pane)
+  }
+
+  /// Shows the main view alone.
+  mutating func returnToMain(focus: PaneID) {
+    for pane in views.dropFirst().compactMap(\.kind.pane) { endQuestions(of: pane) }
+    views = [OpenView(kind: .main, focus: focus)]
   }
 
   /// What a view asked that nobody sees any more need not be answered.
   private mutating func endQuestions(of pane: PaneID) {
     guard pane.digit == nil else { return }
     for slot in PaneTable.entry(pane).work where !slot.isKept { session.cancel(slot) }
-  }
-
-  mutating func quit() {
-    if let menu = leavingMenu() { return present(menu) }
-    session.emit(.quit(status: 0, farewell: farewell))
-  }
-
-  /// What the shell is told: `3 staged changes kept for Atlas.strata`.
-  package var farewell: String? {
-    if let left = session.left { return SafeText.shown(left) }
-    let count = session.staged.count
-    guard count > 0, session.configuration.documentFile == nil else { return nil }
-    return "\(count) staged \(count == 1 ? "change" : "changes") kept for \(SafeText.shown(storeName))"
   }
 
   /// What the store is called in titles: the end of its path, or the database and the schema of its URL.
@@ -232,6 +236,8 @@ extension Browser {
       dismiss()
     } else if let work = session.longWork.first(where: { $0.id.slot != .commit }) {
       cancelWork(work)
+    } else if let run = session.run, run.isRunning, run.id == nil, view.kind == .migration {
+      session.warn("\(run.title) is another program's work, which only that cancels; Q quits")
     } else if let run = session.run, view.kind == .migration || run.hasJustEnded(at: session.now) {
       session.warn("\(run.title) has ended: nothing runs any more; Q quits")
     } else {
@@ -267,7 +273,7 @@ extension Browser {
     if session.datastore != jump.source.datastore { session.datastore = jump.source.datastore }
     if session.asOf != jump.asOf { travel(to: jump.asOf) }
     table.show(jump.source, anchor: jump.identifier.map { .identifier($0) } ?? .position(0))
-    if views.count > 1 { views = [OpenView(kind: .main, focus: .table)] }
+    if views.count > 1 { returnToMain(focus: .table) }
     guard let field = jump.field, let identifier = jump.identifier else {
       focus = .table
       return

@@ -77,6 +77,7 @@ extension Browser {
 
   private func titleRight(wide: Bool) -> String {
     var parts: [String] = []
+    if let words = session.keepingWords { parts.append(words) }
     if let chip = workChip { parts.append(chip) }
     if let asOf = session.asOf {
       let age =
@@ -120,7 +121,10 @@ extension Browser {
       return "\(sign) \(SafeText.cut(label, to: 28))\(part)\(stall)"
     }
     if let run = session.runs.last(where: \.isRunning) {
-      return chip(run.title, run.done, run.total, stalled: run.stalled(at: session.now))
+      return chip(run.title, run.part.done, run.part.total, stalled: run.stalled(at: session.now))
+    }
+    if session.longWork.isEmpty, let failed = session.unseenFailure {
+      return "\(session.theme.problemSign) \(SafeText.cut(failed.title, to: 28)) failed"
     }
     return session.longWork.first.map { work in
       chip(
@@ -148,9 +152,12 @@ extension Browser {
       case .problem: return ("\(theme.problemSign) \(notice.text)", .problem)
       }
     }
-    if let work = session.longWork.first { return (Self.text(of: work, now: session.now), .text) }
+    if let work = session.longWork.first { return (text(of: work), .text) }
     if let run = session.runs.last(where: \.isRunning), view.kind != .migration {
-      return ("\(run.title) \(NumberFormat.percent(run.done, of: run.total)) — M shows it", .text)
+      return ("another program: \(run.title) \(NumberFormat.percent(run.part.done, of: run.part.total)) — 6 shows it", .text)
+    }
+    if let run = session.unseenFailure, case .failed(let reason) = run.ending {
+      return ("\(theme.problemSign) \(run.title) failed: \(reason) — 6 shows it", .problem)
     }
     if focus == .table, overlays.isEmpty, let meaning = table.signMeaning(session) { return (meaning, .dim) }
     // Over everything else w and u mean something else.
@@ -164,15 +171,17 @@ extension Browser {
     return (macro.isRecording ? "recording keys — :record stops" : "", .dim)
   }
 
-  private static func text(of work: RunningWork, now: Int64) -> String {
+  private func text(of work: RunningWork) -> String {
     var text = "\(work.label)…"
-    if let progress = work.progress {
+    if let share = session.runs.last(where: { $0.id == work.id })?.share {
+      text += " \(Int(share * 100)) %"
+    } else if let progress = work.progress {
       text += " \(NumberFormat.count(progress.done))"
       if let total = progress.total {
         text += " of \(NumberFormat.count(total)) (\(NumberFormat.percent(progress.done, of: total)))"
       }
     }
-    if let seconds = work.stalled(at: now) { text += ", nothing for \(seconds) s" }
+    if let seconds = work.stalled(at: session.now) { text += ", nothing for \(seconds) s" }
     return text + (work.id.slot.isInCockpit ? " — ^c cancels, 6 shows it" : " — Esc cancels")
   }
 

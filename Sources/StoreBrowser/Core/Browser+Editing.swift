@@ -5,14 +5,15 @@ import TerminalKit
 /// What a text editor outside was opened on.
 struct ExternalEdit: Sendable {
   enum Subject: Sendable {
-    case field(RecordPlace, DocumentPath, isText: Bool)
+    /// With what was stored of its record.
+    case field(RecordPlace, RecordContent?, DocumentPath, isText: Bool)
     case record(Record, datastore: String)
     case records([Record], datastore: String)
 
     /// The record that was opened; nil where it was new, or many.
     var identifier: StoredKey? {
       switch self {
-      case .field(let place, _, _): place.identifier
+      case .field(let place, _, _, _): place.identifier
       case .record(let record, _): record.identifier.bytes.isEmpty ? nil : record.identifier
       case .records: nil
       }
@@ -45,7 +46,7 @@ extension Browser {
     }
     if session.staged.isEmpty { session.staged.base = session.head }
     session.staged.add(step)
-    saveStaged()
+    session.keepStaged()
     let isLeftOut = step.edits.allSatisfy { $0.old?.bytes == $0.new?.bytes }
     session.say(isLeftOut ? step.title : "staged: \(step.title)")
   }
@@ -53,7 +54,7 @@ extension Browser {
   /// Takes over what was staged where the records were read.
   mutating func adopt(_ staged: StagedChanges) {
     session.staged = staged
-    saveStaged()
+    session.keepStaged()
     table.clearMarks()
     staged.steps.last.map { session.say($0.title) }
   }
@@ -66,11 +67,9 @@ extension Browser {
     table.list.selection = table.storedCount + row
   }
 
-  private mutating func saveStaged() { session.start(.staging, .saveStaged(session.staged)) }
-
   mutating func undo() {
     if let step = session.staged.undo() {
-      saveStaged()
+      session.keepStaged()
       session.say("took back: \(step.title)")
     } else {
       session.start(.review, .undoCandidate(isRedo: false))
@@ -79,7 +78,7 @@ extension Browser {
 
   mutating func redo() {
     if let step = session.staged.redo() {
-      saveStaged()
+      session.keepStaged()
       session.say("again: \(step.title)")
     } else {
       session.start(.review, .undoCandidate(isRedo: true))
@@ -140,9 +139,9 @@ extension Browser {
       session.warn("E opens it in $EDITOR")
       return
     }
-    var editor = ValueEditor(place: place, path: path, old: value)
+    var editor = ValueEditor(place: place, stored: record.stored, path: path, old: value)
     if value == nil || value == .null, let kind = columnKind(path, of: place) {
-      editor = ValueEditor(place: place, path: path, old: kind, text: "")
+      editor = ValueEditor(place: place, stored: record.stored, path: path, old: kind, text: "")
     }
     editor.seen = seenValues(path, of: place, limit: 64).map { ValueEditor.text(of: $0) }
     editor.line = selectedScreenLine
@@ -182,18 +181,17 @@ extension Browser {
   }
 
   mutating func stageField(_ editor: ValueEditor, _ value: Document) {
-    if editor.isNew {
-      stageDocument(editor.place, title: "\(editor.path.shortText) of \(editor.place.identifier)") {
-        document throws(DocumentError) in try document.inserting(value, at: editor.path)
-      }
-    } else {
-      stageField(editor.place, editor.path, value)
-    }
+    let isDone = stageField(editor.place, over: editor.stored, editor.path, value, isNew: editor.isNew)
+    if !isDone { session.drafts[editor.fieldPlace] = editor.field.text }
   }
 
-  mutating func stageField(_ place: RecordPlace, _ path: DocumentPath, _ value: Document) {
-    stageDocument(place, title: "\(path.shortText) of \(place.identifier)") { document throws(DocumentError) in
-      try document.setting(path, to: value)
+  @discardableResult
+  mutating func stageField(
+    _ place: RecordPlace, over stored: RecordContent?, _ path: DocumentPath, _ value: Document, isNew: Bool = false
+  ) -> Bool {
+    stageDocument(place, over: stored, title: "\(path.shortText) of \(place.identifier)") {
+      document throws(DocumentError) in
+      isNew ? try document.inserting(value, at: path) : try document.setting(path, to: value)
     }
   }
 
@@ -226,54 +224,59 @@ extension Browser {
     } catch { session.complain("\(error)") }
   }
 
-  /// Stages another document for the record that the record pane shows.
+  /// Stages another document for a record: what is stored of it, as it was read when the change was begun, with what is staged over that.
+  /// Answers whether that could be done; otherwise it says why not.
+  @discardableResult
   private mutating func stageDocument(
-    _ place: RecordPlace, title: String, _ change: (Document) throws(DocumentError) -> Document
-  ) {
-    guard record.place == place, let document = record.document, let coding = record.coding(session) else { return }
+    _ place: RecordPlace, over stored: RecordContent?, title: String,
+    _ change: (Document) throws(DocumentError) -> Document
+  ) -> Bool {
+    guard let descriptor = session.outline?.datastore(place.datastore)?.descriptor else {
+      session.complain("\(title) is not staged: \(place.datastore) is not there any more")
+      return false
+    }
+    let begun =
+      session.staged.edits[place]
+      ?? RecordEdit(datastore: place.datastore, identifier: place.identifier, old: stored, new: stored)
+    var edit = begun.over(stored, descriptor).edit
     do throws(DocumentError) {
+      guard let before = edit.new else {
+        session.complain("\(title) is not staged: the record is staged for deletion, x takes that out")
+        return false
+      }
+      let coding = descriptor.coding(of: before.bytes)
+      let document = try coding.document(of: before.bytes)
       let changed = try change(document)
       guard changed != document else {
         session.say("nothing changed")
-        return
+        return true
       }
-      let staged = session.staged.edits[place]
-      let before = staged?.new ?? record.answer?.record?.stored
-      let bytes: [UInt8]
-      if let before {
-        bytes = try coding.encode(changed, keeping: before.bytes)
-      } else {
-        bytes = try coding.encode(changed)
-      }
-      let version = before?.version ?? session.outline?.datastore(place.datastore)?.descriptor.version ?? "1"
-      stage(
-        StagedStep(
-          title: title,
-          edits: [
-            RecordEdit(
-              datastore: place.datastore, identifier: place.identifier, old: record.answer?.record?.stored,
-              new: RecordContent(version: version, bytes: bytes))
-          ]))
-    } catch { session.complain(error.description) }
+      edit.new = RecordContent(version: before.version, bytes: try coding.encode(changed, keeping: before.bytes))
+      stage(StagedStep(title: title, edits: [edit]))
+      return true
+    } catch {
+      session.complain("\(title) is not staged: \(error)")
+      return false
+    }
   }
 
   mutating func openValueMenu() {
     guard let (place, document, path) = editableRecord(.valueMenu) else { return }
-    var items = [
-      MenuOverlay.Item(title: "null", detail: "", choice: .setField(place, path, .null))
-    ]
+    var items: [MenuOverlay.Item] = []
+    func offer(_ title: String, _ detail: String, _ value: Document) {
+      items.append(.init(title: title, detail: detail, choice: .setField(place, record.stored, path, value)))
+    }
+    offer("null", "", .null)
     switch document[path] {
     case .bool?:
-      items.append(.init(title: "true", detail: "", choice: .setField(place, path, true)))
-      items.append(.init(title: "false", detail: "", choice: .setField(place, path, false)))
-    case .number?: items.append(.init(title: "0", detail: "", choice: .setField(place, path, 0)))
-    case .array?: items.append(.init(title: "[]", detail: "empty list", choice: .setField(place, path, [])))
-    case .object?: items.append(.init(title: "{}", detail: "empty object", choice: .setField(place, path, .object([]))))
-    default: items.append(.init(title: "\"\"", detail: "empty text", choice: .setField(place, path, "")))
+      offer("true", "", true)
+      offer("false", "", false)
+    case .number?: offer("0", "", 0)
+    case .array?: offer("[]", "empty list", [])
+    case .object?: offer("{}", "empty object", .object([]))
+    default: offer("\"\"", "empty text", "")
     }
-    for value in seenValues(path, of: place, limit: 14) {
-      items.append(.init(title: value.compactJSON, detail: "seen", choice: .setField(place, path, value)))
-    }
+    for value in seenValues(path, of: place, limit: 14) { offer(value.compactJSON, "seen", value) }
     present(MenuOverlay(title: "\(path.shortText) of \(session.name(of: place))", items: items))
   }
 
@@ -303,7 +306,7 @@ extension Browser {
       session.warn("it is the \(step < 0 ? "first" : "last") already")
       return
     }
-    stageDocument(place, title: "moved \(path.shortText) of \(place.identifier)") { document throws(DocumentError) in
+    stageDocument(place, over: record.stored, title: "moved \(path.shortText) of \(place.identifier)") { document throws(DocumentError) in
       try document.moving(path, to: index + step)
     }
     record.select(parent.appending(index + step))
@@ -315,7 +318,7 @@ extension Browser {
       session.warn("the identifier stays; dd in the table deletes the record")
       return
     }
-    stageDocument(place, title: "removed \(line.path.shortText) of \(place.identifier)") {
+    stageDocument(place, over: record.stored, title: "removed \(line.path.shortText) of \(place.identifier)") {
       document throws(DocumentError) in
       try document.removing(line.path)
     }

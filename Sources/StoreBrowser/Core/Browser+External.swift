@@ -16,10 +16,10 @@ extension Browser {
 
   private mutating func editFieldExternally(_ place: RecordPlace, _ path: DocumentPath, _ value: Document) {
     if case .string(let text) = value {
-      openEditor(.field(place, path, isText: true), text: text, header: [])
+      openEditor(.field(place, record.stored, path, isText: true), text: text, header: [])
     } else {
       openEditor(
-        .field(place, path, isText: false), text: value.prettyText,
+        .field(place, record.stored, path, isText: false), text: value.prettyText,
         header: ["\(place.datastore) \(place.identifier) \(path.shortText); an empty file cancels"])
     }
   }
@@ -49,7 +49,7 @@ extension Browser {
     editing = ExternalEdit(subject: subject, header: header, text: text, isTemplate: isTemplate)
     let comments = header.map { "// \($0)\n" }.joined()
     var fileExtension = "json"
-    if case .field(_, _, isText: true) = subject { fileExtension = "txt" }
+    if case .field(_, _, _, isText: true) = subject { fileExtension = "txt" }
     if case .records = subject { fileExtension = "jsonl" }
     session.emit(
       .edit(
@@ -73,12 +73,12 @@ extension Browser {
       return
     }
     switch editing.subject {
-    case .field(let place, let path, isText: true):
+    case .field(let place, let stored, let path, isText: true):
       var value = text
       if value.hasSuffix("\n"), !editing.text.hasSuffix("\n") { value.removeLast() }
-      stageField(place, path, .string(value))
-    case .field(let place, let path, isText: false):
-      parse(text, editing) { browser, document in browser.stageField(place, path, document) }
+      stageField(place, over: stored, path, .string(value))
+    case .field(let place, let stored, let path, isText: false):
+      parse(text, editing) { browser, document in browser.stageField(place, over: stored, path, document) }
     case .record(let record, let datastore):
       parse(text, editing) { browser, document in browser.resolveIdentifiers([document], of: [record], in: datastore) }
     case .records(let records, let datastore): parseLines(text, editing, records, datastore)

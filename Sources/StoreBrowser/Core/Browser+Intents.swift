@@ -17,7 +17,7 @@ extension Browser {
       table.setFilter(filter)
     case .focus(let pane): focusPane(pane)
     case .open(let kind): open(kind)
-    case .closeView: close()
+    case .closeView(let pane): closeView(of: pane)
     case .select(let place, let note):
       select(place)
       note.map { session.say($0) }
@@ -50,8 +50,8 @@ extension Browser {
       look()
     case .stage(let step): stage(step)
     case .settle(let place):
-      session.staged.settle(place, as: nil)
-      session.start(.staging, .saveStaged(session.staged))
+      session.staged.add(.leavingOut(place, of: session.staged))
+      session.keepStaged()
     case .follow(let value, let field, let target): follow(value, field: field, to: target)
     case .remember: session.start(.settings, .saveRemembered(session.remembered))
     }

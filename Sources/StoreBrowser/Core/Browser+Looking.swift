@@ -181,7 +181,7 @@ extension Browser {
     let text: String
     if focus == .record, let line = record.selectedLine, let value = record.document?[line.path] {
       text = value.searchText
-    } else if let row = table.row(at: table.list.selection) {
+    } else if let row = table.selectedRow {
       let path = table.selectedPath(session)
       text = path.flatMap { row.cells[$0]?.text } ?? ValueText(key: row.entry.value).text
     } else {
@@ -219,7 +219,7 @@ extension Browser {
     case .exportElsewhere: ask(for: .export)
     case .run(let command, let argument): run(command, argument: argument)
     case .build(let change, let datastore): build(change, of: datastore)
-    case .setField(let place, let path, let value): stageField(place, path, value)
+    case .setField(let place, let stored, let path, let value): stageField(place, over: stored, path, value)
     case .select(let place): select(place)
     case .leave(let how): leave(how)
     case .read(let text): present(text)
@@ -230,7 +230,7 @@ extension Browser {
       var source = RowSource(datastore: datastore, index: index)
       source.range = range
       table.show(source, anchor: .position(0))
-      views = [OpenView(kind: .main, focus: .table)]
+      returnToMain(focus: .table)
     }
   }
 

@@ -16,9 +16,9 @@ extension Browser {
   private mutating func insertPart(_ place: RecordPlace, _ line: TreeLine) {
     if case .array(let elements)? = record.document?[line.path] {
       let path = line.path.appending(elements.count)
-      present(ValueEditor(place: place, path: path, old: elements.last, isNew: true, text: ""))
+      present(ValueEditor(place: place, stored: record.stored, path: path, old: elements.last, isNew: true, text: ""))
     } else if case .index? = line.path.components.last {
-      present(ValueEditor(place: place, path: line.path, old: record.document?[line.path], isNew: true, text: ""))
+      present(ValueEditor(place: place, stored: record.stored, path: line.path, old: record.document?[line.path], isNew: true, text: ""))
     } else {
       editRecordExternally(hint: "add the field here")
     }
@@ -55,7 +55,7 @@ extension Browser {
 
   mutating func paste() {
     if focus == .record, let value = copied.value, let place = record.place, let line = record.selectedLine {
-      stageField(place, line.path, value)
+      stageField(place, over: record.stored, line.path, value)
       return
     }
     guard !copied.records.isEmpty, let datastore = session.current else {

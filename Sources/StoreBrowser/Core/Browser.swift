@@ -60,7 +60,6 @@ package struct Browser: Sendable {
     session.size = size
     session.start(.outline, .outline(session.shown))
     session.start(.settings, .loadRemembered)
-    session.start(.staging, .loadStaged)
     if let problem = session.configuration.problems.first { session.warn(problem.description) }
     if session.configuration.problems.isEmpty, let hidden = keymap.hidden.first {
       let more = keymap.hidden.count - 1
@@ -187,10 +186,13 @@ package struct Browser: Sendable {
   /// Keeps panes that follow others on what those show.
   private mutating func synchronize() {
     session.looking.panes = Set(layout.panes.map(\.pane))
+    if session.looking.panes.contains(.migration) {
+      for run in session.runs.indices where !session.runs[run].isRunning { session.runs[run].isSeen = true }
+    }
     let table = table
     session.looking.source = table.source
     session.looking.record = table.selectedPlace(session)
-    session.looking.rank = table.rank(at: table.list.selection)
+    session.looking.rank = table.selectedRank
     session.looking.path =
       focus == .record ? record.selectedLine?.path.description : table.selectedPath(session) ?? session.looking.path
     let followed = session.looking.record ?? keptPlace

@@ -74,10 +74,12 @@ package struct BrowserFiles: Sendable {
     try staged?.save(changes)
   }
 
-  func loadStaged(for view: any ReadableView) throws(ModelError) -> Answer {
+  func loadStaged(
+    _ descriptors: [DatastoreDescriptor], counted: (Int) -> Void
+  ) throws(ModelError) -> Answer {
     guard let staged else { return .staged(StagedChanges(), problem: stagedProblem) }
     do throws(ModelError) {
-      return .staged(try staged.load(for: view) ?? StagedChanges(), problem: nil)
+      return .staged(try staged.load(descriptors, counted: counted) ?? StagedChanges(), problem: nil)
     } catch {
       let aside = try staged.setAside()
       return .staged(StagedChanges(), problem: "\(error.description); the file lies at \(aside)")

@@ -100,11 +100,6 @@ package struct EditorOutcome: Sendable, Hashable {
   package var text: String?
   /// Why there is no text, as a sentence.
   package var problem: String?
-
-  package init(text: String?, problem: String? = nil) {
-    self.text = text
-    self.problem = problem
-  }
 }
 
 /// One piece of work: what it is for, and a number, so that a late answer to an old question is known as such.

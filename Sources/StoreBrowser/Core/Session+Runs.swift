@@ -35,6 +35,11 @@ extension Session {
     }
   }
 
+  /// The last work that failed, until the cockpit has shown it.
+  var unseenFailure: WorkRun? {
+    runs.last { run in if case .failed = run.ending { !run.isSeen } else { false } }
+  }
+
   /// What another program says that it does; nil when it is done or gone.
   mutating func hear(_ activity: Activity?) {
     // While work of this browser writes, that is what its store speaks of.
@@ -44,8 +49,8 @@ extension Session {
       if let theirs { runs[theirs].end(nil, at: now) }
       return
     }
-    if let theirs, runs[theirs].isContinued(by: activity) {
-      runs[theirs].note(activity, at: now)
+    if let known = runs.lastIndex(where: { $0.isContinued(by: activity) }) {
+      runs[known].note(activity, at: now)
     } else {
       if let theirs { runs[theirs].end(nil, at: now) }
       runs.append(WorkRun(activity, at: now))
@@ -53,5 +58,5 @@ extension Session {
   }
 
   /// Whether a clock must tick: a stalled work is told from a slow one only by the time.
-  var needsClock: Bool { !longWork.isEmpty || runs.contains { $0.isRunning } }
+  var needsClock: Bool { !longWork.isEmpty || running[.staging] != nil || runs.contains { $0.isRunning } }
 }

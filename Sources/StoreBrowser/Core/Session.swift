@@ -35,6 +35,8 @@ struct Session: Sendable {
       sortInsertions()
     }
   }
+  /// How that stands with the file that keeps it.
+  var keeping = Keeping()
   /// Grows with every change of what is staged.
   private(set) var stagedRevision = 0
   /// The records to be inserted, by datastore: the last rows of its table.
@@ -230,13 +232,6 @@ struct RunningWork: Sendable, Hashable {
   var movedAt: Int64
   private(set) var progress: Progress?
 
-  init(id: WorkID, label: String, startedAt: Int64, movedAt: Int64) {
-    self.id = id
-    self.label = label
-    self.startedAt = startedAt
-    self.movedAt = movedAt
-  }
-
   mutating func note(_ progress: Progress, at now: Int64) {
     if progress.done != self.progress?.done || progress.total != self.progress?.total { movedAt = now }
     self.progress = progress
@@ -257,7 +252,8 @@ enum Intent: Sendable {
   case filter(String?)
   case focus(PaneID)
   case open(ViewKind)
-  case closeView
+  /// Closes the view of a pane, where it is open.
+  case closeView(PaneID)
   case select(RecordPlace, note: String?)
   case showHistory(HistoryScope)
   case showDifference(CommitNumber?, CommitNumber)

@@ -43,6 +43,7 @@ extension Browser {
     switch event {
     case .key(let chord) where chord == KeyChord(.escape) || chord == KeyChord(.character("c"), .control):
       typeAhead.forget()
+      session.keeping.waiting = nil
       act(on: event)
     case .key, .paste, .mouse:
       if !typeAhead.isEmpty || isAwaiting(replay: false) { typeAhead.wait(event) } else { act(on: event) }
@@ -65,7 +66,7 @@ extension Browser {
 
   private func isAwaiting(replay: Bool) -> Bool {
     guard !session.running.isEmpty else { return false }
-    if record.isWaiting { return true }
+    if record.isWaiting || session.keeping.waiting != nil { return true }
     return session.running.contains { slot, work in
       if replay { return !Self.unawaited.contains(slot) }
       // What reads so long that it says how far it is holds up no key; Esc calls it off.

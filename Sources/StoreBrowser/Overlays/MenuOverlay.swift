@@ -14,7 +14,8 @@ struct MenuOverlay: ListPane {
   }
 
   enum Choice: Sendable {
-    case setField(RecordPlace, DocumentPath, Document)
+    /// A field of a record, with what was stored of that.
+    case setField(RecordPlace, RecordContent?, DocumentPath, Document)
     case select(RecordPlace)
     case filter(datastore: String, index: String, range: KeyInterval)
     case leave(Leaving)

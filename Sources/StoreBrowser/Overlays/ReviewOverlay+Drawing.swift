@@ -79,7 +79,10 @@ extension ReviewOverlay {
     guard let work = session.running[.review], let progress = work.progress, progress.found == .proof,
       let total = progress.total, total > 0
     else {
-      grid.note("looking at what would change…", in: inside, style: theme.style(.dim))
+      let part = session.running[.review]?.progress.map { progress in
+        progress.total.map { " \(NumberFormat.percent(progress.done, of: $0))" } ?? " \(NumberFormat.count(progress.done)) records"
+      }
+      grid.note("looking at what would change…\(part ?? "")", in: inside, style: theme.style(.dim))
       return
     }
     let room = max(4, min(48, inside.columns - 12))
@@ -160,12 +163,12 @@ extension ReviewOverlay {
       "\($0.datastore)  ~\(NumberFormat.count($0.updated)) +\(NumberFormat.count($0.inserted)) -\(NumberFormat.count($0.deleted))"
     }
     if let commit = answer.subjectCommit, !commit.action.isEmpty { parts.insert("“\(commit.action)”", at: 0) }
-    let records = answer.counts.reduce(0) { $0 + $1.updated + $1.inserted + $1.deleted }
+    let records = answer.counts.reduce(0) { $0 + $1.total }
     parts.append("\(NumberFormat.count(records)) \(records == 1 ? "record" : "records")")
     if let preview = answer.preview {
       let entries = preview.addedEntries + preview.removedEntries
       parts.append("\(NumberFormat.count(entries)) index \(entries == 1 ? "entry" : "entries")")
-      parts.append("\(NumberFormat.bytes(preview.byteCount)) to write")
+      parts.append("about \(NumberFormat.bytes(preview.byteCount)) to write")
     }
     return parts.joined(separator: "   ")
   }
@@ -247,7 +250,7 @@ extension ReviewOverlay {
       }
     }
     if let merge = answer.subjectCommit, merge.parents.count > 1 {
-      let count = answer.counts.reduce(0) { $0 + $1.inserted + $1.updated + $1.deleted }
+      let count = answer.counts.reduce(0) { $0 + $1.total }
       notes.append(
         (
           "⚠ the other side's work is taken back here, and everywhere at the next exchange: "
@@ -255,7 +258,10 @@ extension ReviewOverlay {
         ))
       if answer.isMergeSent == false { notes.append(("nobody else has this merge yet: B steps back before it", .dim)) }
     }
-    guard let preview = answer.preview else { return notes }
+    guard let preview = answer.preview else {
+      notes.append(("✓ the state before is brought back as it was: no record is written anew", .good))
+      return notes
+    }
     notes.append(
       (
         "index entries: +\(NumberFormat.count(preview.addedEntries)) -\(NumberFormat.count(preview.removedEntries))",

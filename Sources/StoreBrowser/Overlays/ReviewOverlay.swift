@@ -328,11 +328,12 @@ extension ReviewOverlay {
     else { return }
     do throws(ModelError) {
       let edit = try conflict.resolved(by: decided, descriptor: descriptor)
-      session.staged.settle(place, as: edit)
-      session.start(.staging, .saveStaged(session.staged))
+      var step = StagedStep.leavingOut(place, of: session.staged)
+      step.title = session.staged.count > 1 ? step.title : "what lies there is kept; nothing is staged any more"
+      if let edit { step = StagedStep(title: "decided \(place.identifier)", edits: [edit]) }
       session.intend(.dismiss)
+      session.intend(.stage(step))
       session.intend(.reviewStaged)
-      if session.staged.isEmpty { session.say("what lies there is kept; nothing is staged any more") }
     } catch { session.complain(error.description) }
   }
 }

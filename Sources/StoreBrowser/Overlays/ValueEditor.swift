@@ -18,6 +18,8 @@ struct ValueEditor: Pane {
   }
 
   let place: RecordPlace
+  /// What was stored of the record when it was opened: it edits that, wherever the record goes meanwhile.
+  let stored: RecordContent?
   let path: DocumentPath
   let kind: Kind
   let old: Document?
@@ -35,8 +37,12 @@ struct ValueEditor: Pane {
   /// The line on the screen on which its field stands.
   var line: Rect?
 
-  init(place: RecordPlace, path: DocumentPath, old: Document?, isNew: Bool = false, text: String? = nil) {
+  init(
+    place: RecordPlace, stored: RecordContent? = nil, path: DocumentPath, old: Document?, isNew: Bool = false,
+    text: String? = nil
+  ) {
     self.place = place
+    self.stored = stored
     self.path = path
     self.old = old
     self.isNew = isNew
@@ -119,7 +125,7 @@ struct ValueEditor: Pane {
     }
   }
 
-  private var fieldPlace: FieldPlace { FieldPlace(record: place, path: path, isNew: isNew) }
+  var fieldPlace: FieldPlace { FieldPlace(record: place, path: path, isNew: isNew) }
 
   /// Goes on with what was typed here before, where something was.
   mutating func offerDraft(in session: Session) {

@@ -60,7 +60,7 @@ struct DescribePane: ListPane, KeptPane {
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
     isStopped = true
-    if description == nil { session.intend(.closeView) }
+    if description == nil { session.intend(.closeView(id)) }
   }
 
   func lineCount(_ session: Session) -> Int { description?.fields.count ?? 0 }

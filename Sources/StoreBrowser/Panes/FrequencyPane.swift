@@ -33,7 +33,7 @@ struct FrequencyPane: ListPane, KeptPane {
     problem = error.description
   }
 
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { session.intend(.closeView) }
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { session.intend(.closeView(id)) }
 
   func headerRows(_ frame: PaneFrame) -> Int { 2 }
   func lineCount(_ session: Session) -> Int { answer?.values.count ?? 0 }
@@ -53,7 +53,7 @@ struct FrequencyPane: ListPane, KeptPane {
     case .open:
       let path = request.path.hasPrefix(".") ? String(request.path.dropFirst()) : request.path
       let isList = selected.value.kind != .null && answer?.plan == "SCAN"
-      session.intend(.closeView)
+      session.intend(.closeView(id))
       session.intend(.filter(Self.filter(path, selected, mayBeList: isList, in: session)))
     case .copyValue: session.copy(selected.value.text, what: "value")
     default: return false

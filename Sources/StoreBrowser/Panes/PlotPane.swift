@@ -97,7 +97,7 @@ struct PlotPane: KeptPane {
   }
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
-    if slot == .plot { session.intend(.closeView) }
+    if slot == .plot { session.intend(.closeView(id)) }
   }
 
   // MARK: Keys
@@ -125,10 +125,10 @@ struct PlotPane: KeptPane {
     case .unhideColumns: subject?.frame = nil
     case .open:
       if let corner {
-        session.intend(.closeView)
+        session.intend(.closeView(id))
         session.intend(.filter(Self.filter(reply, corner, cross)))
       } else if let point, let source = subject?.source {
-        session.intend(.closeView)
+        session.intend(.closeView(id))
         session.intend(.select(RecordPlace(datastore: source.datastore, identifier: point.identifier), note: nil))
       }
     default: return false

@@ -69,7 +69,7 @@ package final class BrowserProgram: TerminalProgram {
   package var answersSoon: Bool { runtime.answersSoon }
 
   package func finish() -> String? {
-    runtime.stop()
+    runtime.stop(waits: !browser.leavesAtOnce)
     editorFile?.remove()
     return browser.farewell
   }

@@ -5,8 +5,9 @@ import Locks
 /// Runs the browser's work on threads of its own and posts what it reports.
 ///
 /// Quick questions (rows, a record) go one after the other on one thread, so that they are never behind a long scan;
-/// long work has a thread each; what is kept on disk is saved in the order in which it was asked. Progress is posted at
-/// most ten times a second, all that was found between included; the first that was found at once.
+/// long work has a thread each; what is kept on disk is saved in the order in which it was asked, and what is staged on a
+/// thread that does nothing else: it never stands behind a server. Progress is posted at most ten times a second, all that
+/// was found between included; the first that was found at once.
 package final class BrowserRuntime: Sendable {
   private struct State {
     var open: [WorkID: Cancellation] = [:]
@@ -14,8 +15,11 @@ package final class BrowserRuntime: Sendable {
     var isStopped = false
     var follower: (any Sendable & AnyObject)?
     var stirs = false
-    /// What was measured at the last tick that was not taken yet.
+    /// Whether the clock has ticked since the last look.
+    var ticks = false
+    /// What was measured and not taken yet, and whether a measurement is under way.
     var figures: WorkFigures?
+    var isMeasuring = false
     /// Tells the clock that runs from those before it.
     var clockTurn = 0
     /// Pieces of work done since the store was last told to let go of memory.
@@ -33,8 +37,13 @@ package final class BrowserRuntime: Sendable {
   private let files: BrowserFiles
   private let warmUp: (any WarmUpDriver)?
   private let alarm = Mutex(Alarm())
+  /// Work that keeps what a person did, and other work that may leave something behind.
+  private let kept = DispatchGroup()
+  private let others = DispatchGroup()
   private let quick = DispatchQueue(label: "browser.quick", qos: .userInteractive)
   private let ordered = DispatchQueue(label: "browser.ordered", qos: .utility)
+  private let staging = DispatchQueue(label: "browser.staging", qos: .utility)
+  private let clock = DispatchQueue(label: "browser.clock", qos: .utility)
   private let long = DispatchQueue(label: "browser.long", qos: .userInitiated, attributes: .concurrent)
 
   package init(store: any ReadableStore, files: BrowserFiles = .none, warmUp: (any WarmUpDriver)? = nil) {
@@ -59,9 +68,9 @@ package final class BrowserRuntime: Sendable {
         state.stirs = false
         posted.append(.storeStirred)
       }
-      if let figures = state.figures {
-        state.figures = nil
-        posted.append(.tick(figures))
+      if state.ticks {
+        posted.append(.tick(state.figures))
+        (state.ticks, state.figures) = (false, nil)
       }
       return posted
     }
@@ -92,16 +101,19 @@ package final class BrowserRuntime: Sendable {
     }
   }
 
-  /// Cancels everything but what is being saved or committed, and waits for that.
-  package func stop() {
+  private static let patience: Double = 2
+
+  /// Cancels everything but what is being saved or committed, and waits for that where asked; for the rest a moment, in which it takes
+  /// away what it has half written.
+  package func stop(waits: Bool = true) {
     let open = state.withLock { state in
       state.isStopped = true
       state.follower = nil
       return state.open.filter { !$0.key.slot.isKept }.map(\.value)
     }
     for cancellation in open { cancellation.cancel() }
-    ordered.sync {}
-    long.sync(flags: .barrier) {}
+    if waits { kept.wait() }
+    _ = others.wait(timeout: .now() + Self.patience)
   }
 
   /// A tick every second, while something runs. A clock that was set anew or stopped ticks no more.
@@ -114,17 +126,24 @@ package final class BrowserRuntime: Sendable {
   }
 
   private func scheduleTick(_ turn: Int) {
-    ordered.asyncAfter(deadline: .now() + 1) { [weak self] in self?.tick(turn) }
+    clock.asyncAfter(deadline: .now() + 1) { [weak self] in self?.tick(turn) }
   }
 
+  /// Ticks, and measures beside the clock: a server that does not answer stops it not.
   private func tick(_ turn: Int) {
-    let figures = WorkFigures(of: store)
-    let isDue = state.withLock { state in
-      guard state.clockTurn == turn, !state.isStopped else { return false }
-      state.figures = figures
-      return true
+    let (isDue, measures) = state.withLock { state in
+      guard state.clockTurn == turn, !state.isStopped else { return (false, false) }
+      let measures = !state.isMeasuring
+      (state.ticks, state.isMeasuring) = (true, true)
+      return (true, measures)
     }
     guard isDue else { return }
+    if measures {
+      long.async { [self] in
+        let figures = WorkFigures(of: store)
+        state.withLock { ($0.figures, $0.isMeasuring) = (figures, false) }
+      }
+    }
     wakeLoop()
     scheduleTick(turn)
   }
@@ -136,12 +155,17 @@ package final class BrowserRuntime: Sendable {
       return state.isStopped
     }
     guard !isStopped else { return }
-    let queue = id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot.isSlow ? long : quick
-    queue.async { [self] in answer(work, id, cancellation) }
+    let queue =
+      id.slot == .staging
+      ? staging : id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot.isSlow ? long : quick
+    queue.async(group: id.slot.isKept && !work.isReadingOnly ? kept : others) { [self] in
+      answer(work, id, cancellation)
+    }
   }
 
   private func answer(_ work: Work, _ id: WorkID, _ cancellation: Cancellation) {
-    guard !cancellation.isCancelled || id.slot.isKept else {
+    // Of what is staged a later saving has all.
+    guard !cancellation.isCancelled || id.slot.isKept && id.slot != .staging else {
       finish(id, .cancelled)
       return
     }

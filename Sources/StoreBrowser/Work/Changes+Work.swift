@@ -68,7 +68,7 @@ extension WorkContext {
     let reader: any ChangeReader
     switch request.source {
     case .commit(let number):
-      (old, new) = (try store.commit(number).parents.first, number)
+      (old, new) = (try store.commitUncounted(number).parents.first, number)
       if let open = request.reader { reader = open } else { reader = try store.changes(of: number) }
     case .between(let from, let to):
       (old, new) = (from, to)

@@ -48,7 +48,7 @@ extension WorkContext {
       let bytes = try onDocument(opened.coding.encode(document, keeping: opened.content))
       answer.edits.append(
         RecordEdit(
-          datastore: key, identifier: opened.identifier, old: try datastore.record(opened.identifier)?.stored,
+          datastore: key, identifier: opened.identifier, old: opened.stored,
           new: RecordContent(version: opened.version, bytes: bytes)))
       return
     }

@@ -58,8 +58,12 @@ package struct IndexChangeReport: Sendable, Hashable {
 
   var sentence: String {
     if case .drop = change { return "\(change.title): complete: commit \(commit)" }
-    return "\(change.title): complete: commit \(commit), \(NumberFormat.counted(records, "record")) evaluated, "
-      + "\(NumberFormat.counted(entries, "entry", "entries")) written"
+    return "\(change.title): complete: commit \(commit)"
+      + Self.figures(records: records, entries: entries, bytes: bytes, seconds: seconds)
+  }
+
+  static func figures(records: Int, entries: Int, bytes: Int, seconds: Double) -> String {
+    ", \(NumberFormat.counted(records, "record")) evaluated, \(NumberFormat.counted(entries, "entry", "entries")) written"
       + (bytes > 0 ? ", \(NumberFormat.bytes(bytes))" : "") + " in \(TimeText.duration(seconds: seconds))"
   }
 }
@@ -94,69 +98,24 @@ extension WorkContext {
     _ change: IndexChange, of datastore: String, _ leavingOut: [RecordPlace], _ mending: [RecordEdit]
   ) throws(ModelError) -> CommitNumber {
     let editable = try editable()
-    let startedAt = LocalTime.now
     let leftOut = Set(leavingOut.filter { $0.datastore == datastore }.map(\.identifier))
     var options = EditOptions(
       leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
     )
-    /// Hears of the building; the steps before it go with every word, since not every word arrives.
-    func hear(after before: [Activity.Step]) -> ActivityProgress {
-      { [cancellation, report] activity in
-        var activity = activity
-        activity.title = "\(datastore): \(change.title)"
-        activity.startedAt = startedAt
-        if !activity.steps.isEmpty { activity.steps = before + activity.steps }
-        report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-        return !cancellation.isCancelled
-      }
+    options.activity = { [cancellation, report] activity in
+      var activity = activity
+      activity.title = "\(datastore): \(change.title)"
+      report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
+      return !cancellation.isCancelled
     }
-    options.activity = hear(after: [])
     switch change {
     case .add(let name, let path, let kind):
-      let guess = try guess(path, kind, of: datastore) { done, total in
-        let step = Activity.Step(title: "learn the types", done: done, total: total, isComplete: done == total)
-        let activity = Activity(
-          title: "\(datastore): \(change.title)", done: done, total: total, startedAt: startedAt, steps: [step])
-        report(Progress(done: done, total: total, found: .activity(activity)))
-      }
-      let count = try self.datastore(datastore, at: store.head.commit).count
-      options.activity = hear(
-        after: [Activity.Step(title: "learn the types", done: count, total: count, isComplete: true)])
+      options.learnsType = true
       let index = IndexDescriptor(
-        name: name, kind: kind, encoding: guess.encoding, valueType: guess.swiftName, rule: path.description)
+        name: name, kind: kind, encoding: .string, valueType: "String", rule: path.description)
       return try editable.addIndex(index, to: datastore, options: options)
     case .rebuild(let name): return try editable.rebuildIndex(name, of: datastore, options: options)
     case .drop(let name): return try editable.dropIndex(name, of: datastore)
     }
-  }
-
-  /// The type of a field by all its values, so that none of them is left out of the index.
-  private func guess(
-    _ path: DocumentPath, _ kind: IndexKind, of key: String, report: (_ done: Int, _ total: Int) -> Void
-  ) throws(ModelError) -> (encoding: KeyEncoding, swiftName: String) {
-    let datastore = try datastore(key, at: store.head.commit)
-    var guess = TypeGuess()
-    let count = try datastore.count
-    for piece in (0..<count).pieces(of: 128) {
-      try goOn()
-      report(piece.lowerBound, count)
-      for entry in try datastore.primary.entries(at: piece) {
-        let value = try datastore.record(entry.identifier)?.document()[path]
-        if kind.hasManyValues, case .array(let elements)? = value {
-          for element in elements { guess.see(element) }
-        } else if !kind.hasManyValues || value != nil {
-          guess.see(value)
-        }
-      }
-    }
-    report(count, count)
-    return guess.encoding
-  }
-}
-
-extension Range<Int> {
-  /// The range in pieces of at most so many.
-  fileprivate func pieces(of size: Int) -> [Range<Int>] {
-    stride(from: lowerBound, to: upperBound, by: size).map { $0..<Swift.min(upperBound, $0 + size) }
   }
 }

@@ -24,7 +24,7 @@ extension WorkContext {
           descriptor: datastore.descriptor, count: try datastore.count, indexes: indexes,
           leftOut: try datastore.leftOut(limit: 100), leftOutCount: try datastore.leftOutCount))
     }
-    let commit = try number.rawValue == 0 ? Commit.beginning : store.commit(number)
+    let commit = try number.rawValue == 0 ? Commit.beginning : store.commitUncounted(number)
     return Outline(
       commit: commit, head: store.head.commit, datastores: datastores, pins: try store.pins,
       byteCount: try? store.byteCount)
@@ -60,7 +60,7 @@ extension WorkContext {
       let changes = try reader.next(200)
       if changes.isEmpty { return changed }
       for change in changes where change.datastore == datastore {
-        changed[change.identifier] = change.old == nil ? .insert : change.new == nil ? .delete : .update
+        changed[change.identifier] = change.kind
       }
       read += changes.count
       if read > Self.changeMarkLimit { return nil }

@@ -73,7 +73,11 @@ extension WorkContext {
     case .undo(let commit, _):
       let undone = try store.commit(commit)
       answer.subjectCommit = undone
-      answer.changes = try editable.undoPreview(of: commit)
+      if undone.changes.reduce(0, { $0 + $1.total }) > Self.reviewLimit, let state = try editable.stateBroughtBack(byUndoing: commit) {
+        try describeRestore(to: state, of: nil, from: head, counts: undone.changes.map(\.takenBack), in: &answer)
+        return answer
+      }
+      answer.changes = try editable.undoPreview(of: commit, progress: goingOn)
       if undone.parents.count > 1, commit == head, let exchange = try? exchange() {
         answer.isMergeSent = try onExchange { try exchange.isSent(commit) }
       }
@@ -135,25 +139,22 @@ extension WorkContext {
     }
   }
 
+  /// - Parameter known: the counts, where they need not be counted.
   private func describeRestore(
-    to commit: CommitNumber, of datastore: String?, from head: CommitNumber, in answer: inout ReviewAnswer
+    to commit: CommitNumber, of datastore: String?, from head: CommitNumber, counts known: [ChangeCount]? = nil,
+    in answer: inout ReviewAnswer
   ) throws(ModelError) {
     let reader = try store.changes(from: head, to: commit)
-    var counts: [String: ChangeCount] = [:]
-    while true {
+    var tally = ChangeTally()
+    var read = 0
+    while known == nil || !answer.isCut {
       try goOn()
       let changes = try reader.next(500)
       if changes.isEmpty { break }
+      read += changes.count
+      report(Progress(done: read, total: nil))
       for change in changes where datastore == nil || change.datastore == datastore {
-        var count =
-          counts[change.datastore] ?? ChangeCount(datastore: change.datastore, inserted: 0, updated: 0, deleted: 0)
-        let kind: ChangeKind = change.old == nil ? .insert : change.new == nil ? .delete : .update
-        switch kind {
-        case .insert: count.inserted += 1
-        case .update: count.updated += 1
-        case .delete: count.deleted += 1
-        }
-        counts[change.datastore] = count
+        tally.count(change.kind, in: change.datastore)
         guard answer.records.count < Self.reviewLimit else {
           answer.isCut = true
           continue
@@ -162,7 +163,7 @@ extension WorkContext {
           try change.old?.document() ?? .object([]), try change.new?.document() ?? .object([]))
         answer.records.append(
           ReviewRecord(
-            place: RecordPlace(datastore: change.datastore, identifier: change.identifier), kind: kind,
+            place: RecordPlace(datastore: change.datastore, identifier: change.identifier), kind: change.kind,
             fields: fields.map {
               FieldRow(
                 path: $0.path.description, old: $0.old.map(ValueText.init(literal:)),
@@ -170,7 +171,7 @@ extension WorkContext {
             }, entries: [], conflict: nil))
       }
     }
-    answer.counts = counts.values.sorted { $0.datastore < $1.datastore }
+    answer.counts = known ?? tally.counts
   }
 
   func commit(_ request: CommitRequest) throws(ModelError) -> CommitNumber {
@@ -183,7 +184,9 @@ extension WorkContext {
           marksIndexesStale: request.marksIndexesStale, mergesFields: true, detailLimit: 0, progress: goingOn,
           proving: proving))
     case .migration: throw .refused(reason: "a migration commits by itself")
-    case .undo(let commit, _): return try editable.undo(commit, named: request.name)
+    case .undo(let commit, _):
+      return try editable.undo(
+        commit, named: request.name, options: EditOptions(progress: goingOn, proving: proving))
     case .restore(let commit, let datastore):
       return try editable.restore(commit, datastore: datastore, named: request.name)
     }

@@ -37,7 +37,7 @@ package struct StepChangesRequest: Question, Hashable {
         if reply.before.count < Self.flashLimit, let cells = Self.before(change) {
           reply.before[change.identifier] = cells
         }
-        reply.changed[change.identifier] = change.old == nil ? .insert : change.new == nil ? .delete : .update
+        reply.changed[change.identifier] = change.kind
       }
     }
     return reply

@@ -17,6 +17,8 @@ package struct TableRequest: Sendable, Hashable {
     case entry(IndexEntry, position: Int)
     /// A record, in whatever place it has in this order.
     case identifier(StoredKey)
+    /// The so-manieth staged new record, which stands behind the stored ones.
+    case staged(Int)
   }
 }
 
@@ -90,6 +92,7 @@ extension WorkContext {
     switch anchor {
     case .position(let position):
       return (isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position, false)
+    case .staged: return (bounds.lowerBound, false)
     case .identifier(let identifier):
       guard let rank = try index.rank(of: identifier, value: nil) else { return (bounds.lowerBound, true) }
       return (rank, false)

@@ -39,7 +39,8 @@ extension Work {
     case .identify(let datastore, let text, let commit):
       .identified(try context.identify(datastore: datastore, text: text, commit: commit))
     case .saveStaged(let staged): try context.saved { () throws(ModelError) in try context.files.save(staged) }
-    case .loadStaged: try context.files.loadStaged(for: context.store.head)
+    case .loadStaged(let descriptors):
+      try context.files.loadStaged(descriptors) { context.report(Progress(done: 0, total: $0)) }
     case .loadRemembered: .remembered(try context.files.loadRemembered() ?? Remembered())
     case .saveRemembered(let remembered):
       try context.saved { () throws(ModelError) in try context.files.save(remembered) }
@@ -53,7 +54,7 @@ extension Work {
 extension WorkContext {
   fileprivate func saved(_ save: () throws(ModelError) -> Void) throws(ModelError) -> Answer {
     try save()
-    return .done
+    return .saved
   }
 
   func pin(_ name: String, to commit: CommitNumber?) throws(ModelError) -> [Pin] {

@@ -39,11 +39,20 @@ package enum Work: Sendable {
   case editedDocuments(EditedDocumentsRequest)
   case identify(datastore: String, text: String, commit: CommitNumber)
   case saveStaged(StagedChanges)
-  case loadStaged
+  /// What was kept of staged changes, by the datastores of the store.
+  case loadStaged([DatastoreDescriptor])
   case loadRemembered
   case saveRemembered(Remembered)
   case warmUp(leavingOut: [RecordPlace], mending: [RecordEdit])
   case rewrite(Rewrite)
+
+  /// Whether it reads what is kept, so that nothing is lost without it.
+  var isReadingOnly: Bool {
+    switch self {
+    case .loadStaged, .loadRemembered: true
+    default: false
+    }
+  }
 }
 
 /// What work answers.
@@ -79,6 +88,7 @@ package enum Answer: Sendable {
   case identified(RecordPlace)
   case editedDocuments(EditedDocumentsAnswer)
   case staged(StagedChanges, problem: String?)
+  case saved
   case remembered(Remembered)
   case warmedUp(WarmUpAnswer)
   case rewritten(Rewrite, RewriteReport)

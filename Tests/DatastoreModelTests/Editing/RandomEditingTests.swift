@@ -46,7 +46,7 @@ struct RandomEditingTests {
       return try Cities.write([document], to: store)
     case 7:
       guard let candidate = try store.undoCandidate(), let parent = try store.commit(candidate).parents.first,
-        let state = model.states[parent], try store.undoPreview(of: candidate).count > 0
+        let state = model.states[parent], try store.undoPreview(of: candidate, progress: nil).count > 0
       else { return store.head.commit }
       // By roots only where nothing came after it that a merge would keep.
       let number = try store.undo(candidate, named: "undo")
@@ -59,7 +59,7 @@ struct RandomEditingTests {
       return try store.restore(commit, datastore: Bool.random(using: &random) ? "City" : nil, named: "restore")
     default:
       guard let candidate = try store.redoCandidate() else { return store.head.commit }
-      guard try store.undoPreview(of: candidate).count > 0 else { return store.head.commit }
+      guard try store.undoPreview(of: candidate, progress: nil).count > 0 else { return store.head.commit }
       let number = try store.undo(candidate, named: "redo")
       model.current = try state(of: store, at: number)
       return number

@@ -93,6 +93,42 @@ struct TwoWritersTests {
     first.engine.releaseLock()
   }
 
+  @Test("what came of an index that could not be built, and of one that was, is read by others after the lock is free")
+  func leftActivity() throws {
+    let folder = try TemporaryFolder()
+    let store = try open(folder, "first")
+    try Cities.write((1...600).map { Cities.document($0, population: $0) } , to: store)
+    func index(_ encoding: KeyEncoding) -> IndexDescriptor {
+      IndexDescriptor(name: "size", kind: .oneToMany, encoding: encoding, valueType: "X", rule: ".population")
+    }
+    #expect(throws: ModelError.self) { try store.addIndex(index(.string), to: "City", options: EditOptions()) }
+    let failed = try #require(store.engine.activity.flatMap { Activity(bytes: $0) })
+    #expect(failed.ending?.failureCount == 600 && failed.ending?.failures.count == 100)
+    #expect(failed.ending?.failures.first?.datastore == "City" && failed.ending?.commit == nil)
+    #expect(failed.ending?.reason == "600 records do not fit")
+    #expect(store.activity == nil, "what it did itself it knows")
+    let shares = Shares()
+    var options = EditOptions(activity: { shares.note($0) })
+    options.learnsType = true
+    let commit = try store.addIndex(index(.string), to: "City", options: options)
+    let done = try #require(store.engine.activity.flatMap { Activity(bytes: $0) })
+    #expect(done.ending?.commit == commit.rawValue && done.ending?.reason == nil)
+    #expect(done.steps.map(\.title) == ["learn the types", "evaluate", "index size"])
+    #expect(done.steps.allSatisfy { $0.isComplete && $0.total == 600 && $0.cost != nil })
+    #expect(shares.titles == [["learn the types", "evaluate", "index size"]], "all steps are known from the beginning")
+    #expect(try store.refresh().datastore("City")?.indexes.first { $0.descriptor.name == "size" }?.count == 600)
+  }
+
+  /// Hears of the steps of a work.
+  private final class Shares: Sendable {
+    private let heard = Mutex<Set<[String]>>([])
+    func note(_ activity: Activity) -> Bool {
+      heard.withLock { $0.insert(activity.steps.map(\.title)) }
+      return true
+    }
+    var titles: Set<[String]> { heard.withLock { $0 } }
+  }
+
   @Test("read-only refuses every change with the reason, and takes no lock")
   func readOnly() throws {
     let folder = try TemporaryFolder()

@@ -1,4 +1,5 @@
 import Documents
+import Locks
 import StorageEngine
 import Testing
 
@@ -28,6 +29,51 @@ struct UndoTests {
     #expect(try store.city(7) == Cities.document(7))
     #expect(try store.verifyModel(at: undone).isClean)
     #expect(try store.changes(of: undone).next(10_000).count == 2_000)
+  }
+
+  @Test("what an undo and a redo changed is known from the commit that they take back, and is what a comparison finds")
+  func countsOfUndo() throws {
+    let store = try Cities.store(400)
+    try Cities.write(
+      (1...40).map { Cities.document($0, name: "x\($0)") } + [Cities.document(900)], deleting: [300, 301], to: store)
+    for step in [undo, redo, undo] {
+      let made = try #require(try step(store))
+      let commit = try store.commit(made)
+      let parent = try #require(commit.parents.first)
+      #expect(commit.changes == (try ChangeSet.counts(reading: store.changes(from: parent, to: made))))
+      #expect(store.restoredCounts.isEmpty, "nothing was compared")
+    }
+    #expect(try store.commit(store.head.commit).changes == [ChangeCount(datastore: "City", inserted: 2, updated: 40, deleted: 1)])
+  }
+
+  @Test("taking back an older commit is heard of record by record, and ends where the listener wants no more")
+  func olderIsHeard() throws {
+    let store = try Cities.store(2_000)
+    let number = try Cities.write((1...2_000).map { Cities.document($0, name: "x\($0)") }, to: store)
+    try Cities.write([Cities.document(1, name: "later")], to: store)
+    let heard = Heard()
+    let changes = try store.undoPreview(of: number, progress: { heard.note($0, $1) })
+    #expect(changes.count == 1_999)
+    #expect(heard.last == 2_000 && heard.totals == [2_000])
+    let head = store.head.commit
+    #expect(throws: ModelError.cancelled) {
+      try store.undo(number, named: "undo", options: EditOptions(progress: { _, _ in false }))
+    }
+    #expect(store.head.commit == head)
+  }
+
+  /// Hears of progress.
+  private final class Heard: Sendable {
+    private let words = Mutex<(last: Int, totals: Set<Int>)>((0, []))
+    func note(_ done: Int, _ total: Int) -> Bool {
+      words.withLock {
+        $0.last = done
+        $0.totals.insert(total)
+      }
+      return true
+    }
+    var last: Int { words.withLock { $0.last } }
+    var totals: Set<Int> { words.withLock { $0.totals } }
   }
 
   @Test("u u ^r ^r walks back and forth over the commits")
@@ -60,7 +106,7 @@ struct UndoTests {
       ], deleting: [4], to: store)
     try Cities.write(
       [Cities.document(1, name: "A", country: "XX", population: 2), Cities.document(3, name: "later")], to: store)
-    let preview = try store.undoPreview(of: number)
+    let preview = try store.undoPreview(of: number, progress: nil)
     #expect(preview.count == 4)
     _ = try store.undo(number, named: "revert")
     #expect(try store.city(1) == Cities.document(1, country: "XX", population: 2))

@@ -85,7 +85,7 @@ struct DocumentCorpusTests {
       try RecordCoding.xmlPropertyList.encode(document),
       try descriptor.bytes,
       activity.bytes,
-      try StagedText(path: "/staged").bytes(of: staged),
+      StagedText(path: "/staged").bytes(of: staged),
       RecordBytes.make(version: "alpha", content: Array(#"{"n":1}"#.utf8)),
     ]
   }

@@ -26,6 +26,27 @@ struct StagedChangesTests {
     #expect(staged.changes.changes == [edit(nil, "n", id: 8)])
   }
 
+  @Test("an edit that does not go on from the one before stands for what it was made on")
+  func movedBase() {
+    var staged = StagedChanges(base: CommitNumber(3))
+    staged.add(StagedStep(title: "a", edits: [edit("1", "1a")]))
+    staged.add(StagedStep(title: "b", edits: [edit("2", "2ab")]))
+    #expect(staged.changes.changes == [edit("2", "2ab")])
+    _ = staged.undo()
+    #expect(staged.changes.changes == [edit("1", "1a")])
+  }
+
+  @Test("how many changes a file has is heard before they are read")
+  func counted() throws {
+    let steps = [StagedStep(title: "a", edits: [edit("1", "2"), edit(nil, "x", id: 9)]), StagedStep(title: "b", edits: [edit("2", "3")])]
+    var heard: [Int] = []
+    let text = StagedText(path: "/s/staged-1")
+    _ = try text.changes(of: text.bytes(of: StagedChanges(steps: steps)), counted: { heard.append($0) }) { _, bytes in
+      StoredKey(bytes: bytes, value: .data(bytes))
+    }
+    #expect(heard == [3])
+  }
+
   @Test("undo and redo walk over the steps, and a new step forgets what was undone")
   func undoAndRedo() {
     var staged = StagedChanges()
@@ -55,7 +76,7 @@ struct StagedChangesTests {
         title: "raw", edits: [RecordEdit(datastore: "City", identifier: key, old: nil, new: binary)]))
     _ = staged.undo()
     do { try StagedFile(folder: "/state/strata/abc", disk: disk).save(staged) }
-    let loaded = try StagedFile(folder: "/state/strata/abc", disk: disk).load(for: EmptyView())
+    let loaded = try StagedFile(folder: "/state/strata/abc", disk: disk).load()
     #expect(loaded?.steps == staged.steps)
     #expect(loaded?.position == 1)
     #expect(loaded?.base == CommitNumber(12))
@@ -69,7 +90,7 @@ struct StagedChangesTests {
     #expect(try disk.status(file.path) != nil)
     try file.save(StagedChanges())
     #expect(try disk.status(file.path) == nil)
-    #expect(try file.load(for: EmptyView()) == nil)
+    #expect(try file.load() == nil)
   }
 
   @Test("two browsers keep two files, and what a dead one left is found by the next")
@@ -82,8 +103,8 @@ struct StagedChangesTests {
     try first?.save(StagedChanges(steps: [StagedStep(title: "first", edits: [edit("1", "2")])]))
     first = nil
     let third = try StagedFile(folder: "/s", disk: disk)
-    #expect(try third.load(for: EmptyView())?.steps.first?.title == "first")
-    #expect(try second.load(for: EmptyView())?.steps.first?.title == "second")
+    #expect(try third.load()?.steps.first?.title == "first")
+    #expect(try second.load()?.steps.first?.title == "second")
   }
 
   @Test("every truncation of the file is reported with its place, and the file is kept aside")
@@ -91,7 +112,7 @@ struct StagedChangesTests {
     let disk = SimulatedDisk()
     let file = try StagedFile(folder: "/s", disk: disk)
     let staged = StagedChanges(steps: [StagedStep(title: "a", edits: [edit("1", "2"), edit(nil, "x", id: 9)])])
-    let whole = try StagedText(path: "/s/staged-1").bytes(of: staged)
+    let whole = StagedText(path: "/s/staged-1").bytes(of: staged)
     for length in 1..<whole.count - 1 {
       #expect(throws: ModelError.self) {
         try StagedText(path: "p").changes(of: Array(whole.prefix(length))) { _, bytes in
@@ -102,14 +123,8 @@ struct StagedChangesTests {
     try file.save(staged)
     let aside = try file.setAside()
     #expect(try disk.status(aside) != nil)
-    #expect(try file.load(for: EmptyView()) == nil)
+    #expect(try file.load() == nil)
   }
-}
-
-private struct EmptyView: ReadableView {
-  var commit: CommitNumber { CommitNumber(0) }
-  var datastores: [any ReadableDatastore] { [] }
-  func datastore(_ key: String) throws(ModelError) -> (any ReadableDatastore)? { nil }
 }
 
 @Suite("Staged changes and power cuts")
@@ -131,7 +146,7 @@ struct StagedFileCrashTests {
       count += 1
       let promised = Int(crash.notes.last ?? 0)
       let reopened = try StagedFile(folder: "/state/strata", disk: SimulatedDisk(crash.image))
-      let title = try reopened.load(for: EmptyView())?.steps.first?.title
+      let title = try reopened.load()?.steps.first?.title
       let found = title.flatMap { titles.firstIndex(of: $0) }.map { $0 + 1 } ?? 0
       #expect(found >= promised, "\(crash.kind) after \(crash.position) operations")
     }

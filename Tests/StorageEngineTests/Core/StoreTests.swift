@@ -366,6 +366,24 @@ struct StoreTests {
     #expect(try file.read() == nil)
   }
 
+  @Test("what came of a work is told until the next, whoever has let go of the lock")
+  func leftActivity() throws {
+    let disk = MemoryDisk()
+    let store = try FileStore.create(at: "busy", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    store.setActivity(bytes("busy"))
+    store.leaveActivity(bytes("done"))
+    store.releaseLock()
+    #expect(store.activity == bytes("done"))
+    let other = try FileStore.open(at: "busy", options: StoreOptions(), disk: disk)
+    #expect(other.activity == bytes("done"))
+    try other.change { try $0.put(key(1), bytes("a"), in: people) }
+    other.setActivity(bytes("next"))
+    #expect(try ActivityFile(disk: disk, folder: "busy").read(session: other.writing.session) == bytes("next"))
+    other.releaseLock()
+    #expect(store.activity == nil)
+  }
+
   @Test("a commit that brings a record back and then writes it is one version of it")
   func restoredAndWritten() throws {
     let store = FileStore.memory()

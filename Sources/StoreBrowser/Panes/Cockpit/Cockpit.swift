@@ -23,6 +23,7 @@ struct Cockpit {
     if run.steps.isEmpty, run.isRunning {
       lines.append([Span("reading before the first is taken…", theme.style(.dim))])
     }
+    if let whole { lines.append(whole) }
     lines += run.steps.map(line)
     if let figures { lines.append([Span(figures, theme.style(.dim))]) }
     if let words = run.words {
@@ -55,6 +56,24 @@ struct Cockpit {
 
   // MARK: Steps
 
+  /// One bar for the whole, with the time that is left where that can be told.
+  private var whole: [Span]? {
+    guard run.isRunning, let share = run.share else { return nil }
+    let (done, total) = run.part
+    var spans = [
+      Span(Bars.progress(done, of: total, width: max(6, min(40, width - 24)), isASCII: theme.isASCII), theme.style(.bar)),
+      Span("  \(Int(share * 100)) %"),
+    ]
+    if let text = Self.remaining(run.shares, total - done) { spans.append(Span("  \(text)", theme.style(.dim))) }
+    return spans
+  }
+
+  private static func remaining(_ rates: RateMeter, _ work: Int) -> String? {
+    guard let range = rates.remaining(of: work) else { return nil }
+    let ends = [range.lowerBound, range.upperBound].map { TimeText.duration(seconds: $0) }
+    return ends[0] == ends[1] ? ends[0] : ends.joined(separator: "–")
+  }
+
   private var titleWidth: Int {
     let widest = run.steps.map { SafeText.width($0.title) }.max() ?? 0
     return min(widest, max(10, width * 2 / 5))
@@ -67,7 +86,7 @@ struct Cockpit {
     let room = max(0, min(40, width - titleWidth - 4 - 46))
     let done = step.isComplete ? max(step.total, 1) : step.done
     let bar =
-      room >= 6
+      room >= 6 && run.share == nil
       ? Bars.progress(done, of: max(step.total, 1), width: room, isASCII: theme.isASCII) + "  " : ""
     return [Span(title + padding), Span(bar, theme.style(.bar))] + figures
   }
@@ -92,9 +111,8 @@ struct Cockpit {
     var spans = [Span(counts)]
     if step.total > 0 { spans.append(Span("  \(NumberFormat.percent(step.done, of: step.total))")) }
     if let rate = step.rates.rate { spans.append(Span("  \(NumberFormat.count(Int(rate)))/s")) }
-    if step.total > 0, let range = step.rates.remaining(of: step.total - step.done) {
-      let ends = [range.lowerBound, range.upperBound].map { TimeText.duration(seconds: $0) }
-      spans.append(Span("  \(ends[0] == ends[1] ? ends[0] : ends.joined(separator: "–"))", theme.style(.dim)))
+    if step.total > 0, run.share == nil, let text = Self.remaining(step.rates, step.total - step.done) {
+      spans.append(Span("  \(text)", theme.style(.dim)))
     }
     return spans
   }

@@ -89,6 +89,15 @@ struct MigrationPane: KeptPane {
   /// The records that failed; while nothing failed and nothing runs, those that an earlier run left out.
   private func rows(_ session: Session) -> [WarmUpFailure] {
     guard failures.isEmpty, !isOurs, let current = session.current else { return failures }
+    if let left = session.run?.left, !left.failures.isEmpty {
+      return left.failures.map { failure in
+        let key = session.outline?.datastore(failure.datastore)?.descriptor.storedKey(failure.identifier)
+        let place = RecordPlace(
+          datastore: failure.datastore,
+          identifier: key ?? StoredKey(bytes: failure.identifier, value: .data(failure.identifier)))
+        return WarmUpFailure(place: place, reason: failure.reason, byteCount: 0)
+      }
+    }
     return current.leftOut.map { record in
       WarmUpFailure(
         place: RecordPlace(datastore: current.key, identifier: record.identifier), reason: record.reason, byteCount: 0)
@@ -101,7 +110,9 @@ struct MigrationPane: KeptPane {
   }
 
   func footer(_ session: Session) -> [Command] {
-    if session.run?.isRunning == true { return [.interrupt, .log, .pane2, .help, .close] }
+    if let run = session.run, run.isRunning {
+      return (run.id == nil ? [] : [.interrupt]) + [.log, .pane2, .help, .close]
+    }
     if rows(session).isEmpty { return [.open, .retry, .log, .help, .close] }
     return [.open, .editExternally, .leaveOut, .retry, .log, .help, .close]
   }
@@ -126,7 +137,10 @@ struct MigrationPane: KeptPane {
       return isOurs ? "it runs" : nil
     case .leaveOut, .editExternally, .edit, .open:
       if selected(session) == nil { return "no failing record is selected" }
-      if command == .leaveOut, failures.isEmpty { return "it is left out already; E mends it" }
+      if command == .leaveOut, failures.isEmpty {
+        return session.run?.left == nil
+          ? "it is left out already; E mends it" : "the program that builds says what is left out; E mends it"
+      }
     default: break
     }
     return nil
@@ -157,7 +171,7 @@ struct MigrationPane: KeptPane {
         session.say("\(selected.place.identifier) is left out at the next run (a)")
       }
     case .open where rows(session).isEmpty:
-      session.intend(.closeView)
+      session.intend(.closeView(id))
       session.intend(.focus(.table))
     case .open, .edit:
       guard let selected = selected(session) else { return false }
@@ -222,7 +236,8 @@ struct MigrationPane: KeptPane {
   }
 
   private func heading(_ session: Session) -> String? {
-    if !failures.isEmpty { return "failures  \(NumberFormat.count(failureCount))" }
+    let count = failures.isEmpty && !isOurs ? session.run?.left?.failureCount ?? 0 : failures.isEmpty ? 0 : failureCount
+    if count > 0 { return "failures  \(NumberFormat.count(count))" }
     guard !isOurs, let current = session.current, current.leftOutCount > 0 else { return nil }
     return "\(NumberFormat.counted(current.leftOutCount, "record")) left out of \(current.key), in no index built since"
   }

@@ -41,6 +41,13 @@ struct WorkRun: Sendable, Hashable {
   private(set) var movedAt: Int64
   private(set) var endedAt: Int64?
   private(set) var ending: Ending?
+  /// What another program left of it.
+  private(set) var left: Activity.Ending?
+  /// Whether the cockpit has shown how it ended.
+  var isSeen = false
+  /// How much of the whole is done, from 0 to 1, where all steps are known from the beginning; it never goes back.
+  private(set) var share: Double?
+  private(set) var shares = RateMeter()
   /// What it takes, as it was measured last, and at its beginning.
   private(set) var figures: WorkFigures?
   private var firstFigures: WorkFigures?
@@ -75,8 +82,15 @@ struct WorkRun: Sendable, Hashable {
   /// Whether a key pressed now may have been meant for it though it has ended.
   func hasJustEnded(at now: Int64) -> Bool { id != nil && endedAt.map { now - $0 < 2_000_000_000 } ?? false }
 
-  /// Whether what another program says goes on with this run.
-  func isContinued(by activity: Activity) -> Bool { id == nil && isRunning && activity.startedAt == startedAt }
+  /// Whether what another program says is of this run.
+  func isContinued(by activity: Activity) -> Bool { id == nil && activity.startedAt == startedAt }
+
+  /// How far it is, and of how much: of the whole where that is known, otherwise of the step under way.
+  var part: (done: Int, total: Int) {
+    share.map { (Int($0 * Double(Self.whole)), Self.whole) } ?? (done, total)
+  }
+
+  private static let whole = 10_000
 
   mutating func note(_ progress: Progress, at now: Int64) {
     if case .activity(let activity) = progress.found { return note(activity, at: now) }
@@ -84,6 +98,7 @@ struct WorkRun: Sendable, Hashable {
   }
 
   mutating func note(_ activity: Activity, at now: Int64) {
+    guard isRunning else { return }
     let heard =
       activity.steps.isEmpty
       ? [
@@ -98,6 +113,23 @@ struct WorkRun: Sendable, Hashable {
     (done, total) = (activity.done, activity.total)
     if current?.title != before { rates.beginStep() }
     rates.note(done: done, at: now)
+    weigh(activity.steps, at: now)
+    guard let ending = activity.ending else { return }
+    left = ending
+    end(Ending(ending, of: activity), at: ending.at)
+  }
+
+  private mutating func weigh(_ steps: [Activity.Step], at now: Int64) {
+    var (done, all) = (0.0, 0.0)
+    for step in steps {
+      guard let cost = step.cost else { return }
+      let weight = Double(max(1, step.total)) * Double(cost)
+      all += weight
+      done += step.isComplete ? weight : weight * Double(min(step.done, step.total)) / Double(max(1, step.total))
+    }
+    guard all > 0 else { return }
+    share = max(share ?? 0, done / all)
+    shares.note(done: part.done, at: now)
   }
 
   mutating func note(_ figures: WorkFigures) {
@@ -173,5 +205,22 @@ struct WorkRun: Sendable, Hashable {
           ? "failed \(step.title): at \(NumberFormat.count(step.done)) of \(NumberFormat.count(step.total))"
           : "complete \(step.title): \(NumberFormat.count(step.total))"
       } + [words].compactMap(\.self)
+  }
+}
+
+extension WorkRun.Ending {
+  /// As another program left it.
+  fileprivate init(_ ending: Activity.Ending, of activity: Activity) {
+    if let commit = ending.commit {
+      func total(_ isMeant: (String) -> Bool) -> Int? { activity.steps.first { isMeant($0.title) }?.total }
+      var words = "complete: commit \(CommitNumber(commit))"
+      if let records = total({ $0 == "evaluate" }), let entries = total({ $0.hasPrefix("index ") }) {
+        let seconds = Double(max(0, ending.at - activity.startedAt)) / 1e9
+        words += IndexChangeReport.figures(records: records, entries: entries, bytes: ending.bytes, seconds: seconds)
+      }
+      self = .done(words)
+    } else {
+      self = ending.reason.map { .failed($0) } ?? .cancelled
+    }
   }
 }

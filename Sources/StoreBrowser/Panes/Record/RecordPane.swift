@@ -19,7 +19,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
 
   private struct Arranged: Sendable, Hashable {
     var request: RecordRequest?
-    var staged: RecordContent?
+    var staged: RecordEdit?
     var form: Form
   }
 
@@ -68,6 +68,9 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   func isCurrent(_ session: Session) -> Bool {
     answer != nil && answer?.request == place.map { RecordRequest(place: $0, commit: session.shown) }
   }
+
+  /// What is stored of the record.
+  var stored: RecordContent? { answer?.record?.stored }
 
   var selectedLine: TreeLine? {
     form == .tree && tree.lines.indices.contains(list.selection) ? tree.lines[list.selection] : nil
@@ -181,13 +184,14 @@ struct RecordPane: ListPane, KeptPane, Equatable {
   /// The document as it will be: with what is staged, where the head is shown.
   private mutating func arrange(_ session: Session) {
     let staged = session.asOf == nil ? place.flatMap { session.staged.edits[$0] } : nil
-    let wanted = Arranged(request: answer?.request, staged: staged?.new, form: form)
+    let wanted = Arranged(request: answer?.request, staged: staged, form: form)
     guard arranged != wanted else { return }
     arranged = wanted
-    if let content = staged?.new, let coding = coding(session) {
-      document = try? coding.document(of: content.bytes)
-    } else {
-      document = answer?.document
+    document = answer?.document
+    if let staged, staged.new != nil, let descriptor = session.outline?.datastore(staged.datastore)?.descriptor,
+      let content = staged.over(stored, descriptor).content
+    {
+      document = try? descriptor.coding(of: content.bytes).document(of: content.bytes)
     }
     tree = RecordTree()
     text = []

@@ -96,7 +96,7 @@ struct MergePane: ListPane, KeptPane {
       session.intend(.remember)
       self = MergePane()
       session.say(reply.sentence)
-      session.intend(.closeView)
+      session.intend(.closeView(id))
       session.intend(.look)
     default: break
     }

@@ -52,7 +52,7 @@ extension TablePane {
     switch command {
     case .copyKey: selectedIdentifier(session).map { session.copy($0.description, what: "key") }
     case .copyValue:
-      guard let row = row(at: list.selection) else { return false }
+      guard let row = selectedRow else { return false }
       let text = selectedColumn(session).map { column in
         switch column.source {
         case .identifier: ValueText(key: row.entry.identifier.value).text
@@ -122,7 +122,7 @@ extension TablePane {
 
   private mutating func sort(by argument: String?, isDescending: Bool, in session: inout Session) {
     guard var source else { return }
-    let anchor = identifierAnchor()
+    let anchor = keepingIdentifier()
     // The same key on the column that orders the rows turns them round.
     let isDescending = isDescending || argument == nil && isAscending(session)
     if argument == nil, let column = selectedColumn(session)?.source, column == .identifier || column == .key {
@@ -160,17 +160,13 @@ extension TablePane {
         sort.append(order)
       }
     }
-    order(by: sort, anchor: identifierAnchor(), in: &session)
-  }
-
-  private func identifierAnchor() -> TableRequest.Anchor {
-    row(at: list.selection).map { .identifier($0.entry.identifier) } ?? .position(0)
+    order(by: sort, anchor: keepingIdentifier(), in: &session)
   }
 
   /// Orders the table by an index, the selection staying on its record.
   mutating func order(by index: String?) {
     guard var source else { return }
-    let anchor = identifierAnchor()
+    let anchor = keepingIdentifier()
     source.index = index
     source.range = nil
     source.sort = []
@@ -191,18 +187,17 @@ extension TablePane {
     } else {
       var source = source
       source.filter = filter
-      show(source, anchor: identifierAnchor())
+      show(source, anchor: keepingIdentifier())
     }
-    if filter != nil { list.selection = 0 }
   }
 
   private mutating func setBound(_ isLower: Bool, in session: inout Session) {
-    guard let source, let row = row(at: list.selection) else { return }
+    guard let source, let row = selectedRow else { return }
     session.intend(.setRange(KeyInterval.with(row.entry.value, isLower: isLower, from: source.range)))
   }
 
   private mutating func filterLike(in session: inout Session) {
-    guard let row = row(at: list.selection), let path = selectedPath(session) else { return }
+    guard let row = selectedRow, let path = selectedPath(session) else { return }
     guard let value = row.cells[path], !value.isCut else {
       session.warn("this value is too long to filter by")
       return

@@ -134,7 +134,7 @@ extension TablePane {
     if let scan, scan.isRunning {
       let total = scan.total.map { " of \(NumberFormat.count($0))" } ?? ""
       text =
-        "row \(NumberFormat.count(min(count, list.selection + 1))) of \(NumberFormat.count(count))+ "
+        "row \(wanted == nil ? NumberFormat.count(min(count, list.selection + 1)) : "…") of \(NumberFormat.count(count))+ "
         + "\(session.theme.dot) read \(NumberFormat.count(scan.read))\(total)"
     } else if count == 0 {
       text = "0 rows"
@@ -195,7 +195,7 @@ extension TablePane {
   ) {
     let theme = session.theme
     let look = look(at: position, session)
-    let isSelected = position == list.selection
+    let isSelected = position == list.selection && wanted == nil
     if isSelected { grid.write(theme.cursor, at: rect.origin, width: 1) }
     grid.write(
       look.sign, at: Point(column: rect.left + 1, row: rect.top), width: 1, style: theme.style(look.signRole))
@@ -310,7 +310,9 @@ extension TablePane {
       (look.sign, look.signRole) = StoresPane.sign(of: edit.kind)
       look.isDeleted = edit.kind == .delete
       if edit.kind == .update {
-        look.cells = Self.cells(of: edit.new, session)
+        // What was changed, over what is stored now.
+        let (old, new) = (Self.cells(of: edit.old, session), Self.cells(of: edit.new, session))
+        for path in Set(old.keys).union(new.keys) where old[path] != new[path] { look.cells[path] = new[path] }
         look.targets = look.targets.filter { look.cells[$0.key] == row.cells[$0.key] }
       }
     } else if let change = changed[identifier] {
@@ -335,7 +337,7 @@ extension TablePane {
 
   /// What the sign of the selected row means, for the status line.
   func signMeaning(_ session: Session) -> String? {
-    guard let row = row(at: list.selection) else { return nil }
+    guard let row = selectedRow else { return nil }
     let look = look(at: list.selection, session)
     switch look.sign {
     case "°":

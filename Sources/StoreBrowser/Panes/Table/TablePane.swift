@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import Expressions
 import TerminalKit
 
 /// Pane 2: the records of a datastore, in the order of an index, a window at a time.
@@ -42,8 +43,22 @@ struct TablePane: ListPane, KeptPane, Equatable {
   var window = 0..<0
   /// Where the selection is to go once the table is open.
   var anchor: TableRequest.Anchor?
-  private var wantedRank: Int?
+  /// The record that the cursor belongs to while its row is not among those that are shown; nil where it is on its row.
+  private(set) var wanted: Wanted?
   private var problem: String?
+
+  struct Wanted: Sendable, Equatable {
+    var rank: Int
+    /// What stood there; nil where the record that the cursor was on is gone.
+    var entry: IndexEntry?
+    /// As so-manieth staged new record, behind the stored ones.
+    var staged: Int?
+    var identifier: StoredKey?
+    /// Where it stood before, from 0.
+    var position = 0
+    /// Where the selection was put meanwhile: once a person moves it from there it is on its row.
+    var selection = 0
+  }
 
   /// Marked records in the order in which they were marked.
   var marks: [StoredKey] = []
@@ -114,20 +129,27 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   func row(at position: Int) -> Row? { rank(at: position).flatMap { rows[$0] } }
 
+  /// The row under the cursor; nil while the row that the cursor belongs to is looked for.
+  var selectedRow: Row? { wanted == nil ? row(at: list.selection) : nil }
+
+  /// The rank of the record under the cursor.
+  var selectedRank: Int? { wanted?.rank ?? rank(at: list.selection) }
+
   /// The record under the cursor, a staged new one included.
   func selectedIdentifier(_ session: Session) -> StoredKey? {
+    if let wanted { return wanted.identifier }
     if list.selection >= storedCount {
       let insertions = insertions(session)
       let index = list.selection - storedCount
       return insertions.indices.contains(index) ? insertions[index].identifier : nil
     }
-    return row(at: list.selection)?.entry.identifier
+    return selectedRow?.entry.identifier
   }
 
   /// The record under the cursor as of the commit that is shown, where it has been read with its row.
   func selectedRecord(_ session: Session) -> Record? {
     guard let source, opened?.commit == session.shown, opened?.source == source.unscanned else { return nil }
-    return row(at: list.selection)?.record
+    return selectedRow?.record
   }
 
   func selectedPlace(_ session: Session) -> RecordPlace? {
@@ -228,6 +250,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     scan = nil
     rangeStart = nil
     problem = nil
+    wanted = nil
   }
 
   /// Whether the bounds are those of this source, whatever its filter.
@@ -235,18 +258,29 @@ struct TablePane: ListPane, KeptPane, Equatable {
     opened?.source == source.unscanned && pending == nil
   }
 
-  /// Filters the rows that are open by something else, the selection staying on its row.
+  /// Filters the rows that are open by something else, the selection staying on its row where that is among them, otherwise on the first.
   mutating func refilter(_ filter: String?) {
-    wantedRank = rank(at: list.selection) ?? wantedRank
+    let (rank, row) = (selectedRank, selectedRow)
     source?.filter = filter
+    wanted = nil
+    if let rank, let row, let source, source.needsScan, Self.isKept(row, by: filter) {
+      wanted = Wanted(rank: rank, entry: row.entry, identifier: row.entry.identifier)
+    }
     ranks = nil
     ranksAreFor = nil
     scan = nil
     rangeStart = nil
     problem = nil
-    guard let source, !source.needsScan, let wantedRank, bounds.contains(wantedRank) else { return }
-    list.selection =
-      source.isDescending ? bounds.upperBound - 1 - wantedRank : wantedRank - bounds.lowerBound
+    list.selection = 0
+    guard let source, !source.needsScan, let rank, bounds.contains(rank) else { return }
+    list.selection = source.isDescending ? bounds.upperBound - 1 - rank : rank - bounds.lowerBound
+  }
+
+  /// Whether a filter keeps a row; false where its record was not read whole.
+  private static func isKept(_ row: Row, by filter: String?) -> Bool {
+    guard let filter else { return true }
+    guard let test = try? RowTest(filter), let document = try? row.record?.document() else { return false }
+    return test.filter.matches(document)
   }
 
   /// Goes on in the order by identifier at a commit that has not the index of the order, and comes back to it at one that has.
@@ -268,18 +302,23 @@ struct TablePane: ListPane, KeptPane, Equatable {
     return nil
   }
 
-  private func keepingIdentifier() -> TableRequest.Anchor {
-    row(at: list.selection).map { .identifier($0.entry.identifier) } ?? .position(list.selection)
+  /// The anchor that keeps the selection on its record in another order.
+  func keepingIdentifier() -> TableRequest.Anchor {
+    guard case .entry(let entry, _) = keepingAnchor() else { return keepingAnchor() }
+    return .identifier(entry.identifier)
   }
 
   /// The anchor that keeps the selection on its record.
   func keepingAnchor() -> TableRequest.Anchor {
-    guard let row = row(at: list.selection) else { return .position(list.selection) }
-    return .entry(row.entry, position: list.selection)
+    if let entry = wanted?.entry ?? selectedRow?.entry { return .entry(entry, position: list.selection) }
+    if let staged = wanted?.staged { return .staged(staged) }
+    let isStaged = wanted == nil && opened != nil && scan?.isRunning != true && list.selection >= storedCount
+    return isStaged ? .staged(list.selection - storedCount) : .position(list.selection)
   }
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     arrangeColumns(session)
+    if let wanted, list.selection != wanted.selection { self.wanted = nil }
     guard let source, session.outline != nil, session.outline?.datastore(source.datastore) != nil else { return }
     guard problem == nil else { return }
     let screen = max(8, frame.rows)
@@ -316,6 +355,10 @@ struct TablePane: ListPane, KeptPane, Equatable {
     guard ranksAreFor != key else { return }
     ranksAreFor = key
     ranks = []
+    if wanted != nil {
+      list.selection = 0
+      wanted?.selection = 0
+    }
     scan = ScanState(plan: "", read: 0, total: bounds.count, isRunning: true)
     if source.filter != nil {
       session.start(
@@ -420,14 +463,16 @@ struct TablePane: ListPane, KeptPane, Equatable {
       forgetFarRows()
     case .filtered(let answer) where ranksAreFor != nil:
       scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
-      guard let source, !source.sort.isEmpty, answer.source == source else { return }
+      guard let source, !source.sort.isEmpty, answer.source == source else {
+        put(ranks ?? [], isWhole: true, in: &session)
+        return
+      }
       startSort(source, ranks: ranks, in: &session)
     case .sorted(let answer) where answer.source == source:
-      ranks = answer.ranks
+      put(answer.ranks, isWhole: true, in: &session)
       scan = ScanState(
         plan: source?.filter == nil ? "" : scan?.plan ?? "", read: answer.rowsRead, total: answer.rowsRead,
         isRunning: false)
-      reselect()
     case .found(let answer):
       guard let position = answer.position else {
         // While one types the prompt says so.
@@ -470,9 +515,6 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   private mutating func open(_ answer: TableAnswer, in session: inout Session) {
     guard answer.request == pending else { return }
-    // The selection on a staged new record stays there.
-    let wasStaged = opened != nil && list.selection >= storedCount && !insertions(session).isEmpty && anchor == nil
-    let staged = list.selection - storedCount
     pending = nil
     opened = answer.request
     bounds = answer.bounds
@@ -480,15 +522,26 @@ struct TablePane: ListPane, KeptPane, Equatable {
     pendingRows = nil
     add(answer.rows, in: session)
     let position = answer.position
-    wantedRank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
-    if wasStaged {
+    let rank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
+    var wanted = Wanted(rank: rank)
+    list.selection = position
+    switch answer.request.anchor {
+    case .staged(let staged):
+      let insertions = insertions(session)
+      guard insertions.indices.contains(staged) else { break }
+      (wanted.staged, wanted.identifier) = (staged, insertions[staged].identifier)
       list.selection = bounds.count + staged
-    } else if source?.needsScan != true {
-      list.selection = position
-      if answer.anchorIsGone, case .entry(let entry, _) = answer.request.anchor {
-        session.say("\(entry.identifier) is not here any more; the selection is on its successor")
-      }
+    case .entry(let entry, _) where answer.anchorIsGone:
+      session.say("\(entry.identifier) is not here any more; the selection is on its successor")
+    case .entry(_, let before):
+      wanted.position = before
+      fallthrough
+    case .identifier:
+      wanted.entry = answer.anchorIsGone ? nil : rows[rank]?.entry
+      wanted.identifier = wanted.entry?.identifier
+    case .position: break
     }
+    self.wanted = source?.needsScan == true ? wanted : nil
     anchor = nil
   }
 
@@ -513,13 +566,11 @@ struct TablePane: ListPane, KeptPane, Equatable {
     scan?.read = progress.done
     scan?.total = progress.total
     guard case .ranks(let found) = progress.found, !found.isEmpty else { return }
-    let isAtStart = list.selection == 0
-    merge(found)
-    if isAtStart { reselect() }
+    merge(found, in: &session)
   }
 
   /// Adds ranks, keeping them ascending (descending where the table is).
-  private mutating func merge(_ found: [Int]) {
+  private mutating func merge(_ found: [Int], in session: inout Session) {
     let isDescending = source?.isDescending == true
     var ranks = self.ranks ?? []
     if !isDescending, (ranks.last ?? -1) < (found.first ?? 0) {
@@ -528,19 +579,41 @@ struct TablePane: ListPane, KeptPane, Equatable {
       ranks += found
       ranks.sort(by: isDescending ? { $0 > $1 } : { $0 < $1 })
     }
-    self.ranks = ranks
+    put(ranks, isWhole: false, in: &session)
   }
 
-  private mutating func reselect() {
-    guard let wantedRank, let position = ranks?.firstIndex(of: wantedRank) else { return }
-    list.selection = position
+  /// Shows other rows. The cursor follows its record to its place among them; while that is not there it is on no row, and once all are
+  /// there, on the next one.
+  private mutating func put(_ ranks: [Int], isWhole: Bool, in session: inout Session) {
+    let behind = list.selection - storedCount
+    let staged = wanted?.staged ?? (wanted == nil && storedCount > 0 && behind >= 0 ? behind : nil)
+    let rank = selectedRank
+    let wanted = wanted
+    self.ranks = ranks
+    if let staged, isWhole || wanted == nil {
+      (list.selection, self.wanted) = (ranks.count + staged, nil)
+    } else if staged == nil, let rank, let position = ranks.firstIndex(of: rank) {
+      (list.selection, self.wanted) = (position, nil)
+    } else if isWhole, let wanted {
+      self.wanted = nil
+      let isDescending = source?.isDescending == true
+      let next = ranks.firstIndex { isDescending ? $0 < wanted.rank : $0 > wanted.rank } ?? ranks.count - 1
+      list.selection = max(0, source?.sort.isEmpty == false ? min(wanted.position, ranks.count - 1) : next)
+      guard let entry = wanted.entry else { return }
+      session.say("\(entry.identifier) is not among these rows any more; the selection is on its successor")
+    }
   }
 
   /// What was called off: the rows found so far stay.
-  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { scan?.isRunning = false }
+  mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { stopScan() }
+
+  private mutating func stopScan() {
+    scan?.isRunning = false
+    wanted = nil
+  }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
-    scan?.isRunning = false
+    stopScan()
     if [.table, .rows, .rowsAhead].contains(slot) {
       problem = error.description
     } else {

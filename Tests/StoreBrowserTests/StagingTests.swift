@@ -1,0 +1,265 @@
+import DatastoreModel
+import Documents
+import StorageEngine
+import TerminalKit
+import Testing
+
+@testable import StoreBrowser
+
+/// What a person typed and staged: never lost, never another record's, and shown as it is.
+@Suite("What is staged")
+struct StagingTests {
+  private func newFolder() -> String { "/tmp/strata-test-\(UInt64.random(in: 0 ... .max))" }
+
+  private func city(_ store: OwnStore, _ identifier: String) throws -> Document? {
+    guard let datastore = try store.refresh().datastore("City") else { return nil }
+    return try datastore.record(datastore.identifier(parsing: identifier))?.document()
+  }
+
+  /// A browser with the selection on a field of a city.
+  private func driver(
+    _ store: any ReadableStore, on identifier: String, _ path: String = ".population", files: BrowserFiles = .none,
+    size: Size = Size(columns: 120, rows: 40)
+  ) -> Driver {
+    let driver = Driver(store, size: size, start: .init(datastore: "City", identifier: identifier), files: files)
+    while driver.browser.table.selectedPath(driver.browser.session) != path { driver.press("l") }
+    return driver
+  }
+
+  private func stage(_ text: String, in driver: Driver) {
+    driver.press("e ^u")
+    driver.type(text)
+    driver.press("Enter")
+  }
+
+  /// Leaves one staged population in a folder, and has the browser gone.
+  private func leaveStaged(_ value: String, of identifier: String, in folder: String, _ store: OwnStore) {
+    let driver = driver(store, on: identifier, files: BrowserFiles(folder: folder))
+    stage(value, in: driver)
+    driver.press("Q")
+  }
+
+  // MARK: Kept and read again
+
+  @Test("keys that stage wait until what was kept has been read, and are done on top of it; looking does not wait")
+  func keysAheadOfReading() throws {
+    let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
+    leaveStaged("7", of: "2661552", in: folder, store)
+    let driver = Driver(
+      store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"), files: BrowserFiles(folder: folder),
+      isHolding: true)
+    driver.releaseAll(where: { $0.slot != .staging })
+    #expect(driver.held.map(\.0.slot) == [.staging])
+    driver.press("j")
+    #expect(driver.selectedIdentifier == "615532")
+    driver.press("d d")
+    driver.releaseAll(where: { $0.slot != .staging })
+    #expect(driver.browser.session.staged.isEmpty)
+    driver.release()
+    let staged = driver.browser.session.staged
+    #expect(staged.order.map(\.identifier.description) == ["2661552", "615532"])
+    #expect(staged.totals.updated == 1 && staged.totals.deleted == 1)
+    let kept = try #require(try TestFile.lines(folder + "/staged-1").first)
+    #expect(kept.contains("\"steps\":2"), "what was staged then is saved with what was kept")
+  }
+
+  @Test("while what was kept is being read the header counts it, and w waits for it")
+  func reviewAheadOfReading() throws {
+    let (store, folder) = (try Sample.store(), newFolder())
+    defer { TestFile.remove(folder) }
+    leaveStaged("7", of: "2661552", in: folder, store)
+    let driver = Driver(
+      store, size: Size(columns: 120, rows: 40), start: .init(datastore: "City"), files: BrowserFiles(folder: folder),
+      isHolding: true)
+    driver.releaseAll(where: { $0.slot != .staging })
+    let id = try #require(driver.held.first?.0)
+    driver.tell(.work(id, .progress(Progress(done: 0, total: 87_131))))
+    #expect(driver.title.contains("87,131 staged changes are being read"), "\(driver.title)")
+    driver.press("w")
+    #expect(!driver.shows("nothing is staged"))
+    #expect(driver.browser.overlays.isEmpty)
+    driver.release()
+    #expect(driver.browser.overlays.last is ReviewOverlay)
+    #expect(driver.shows("+ 7"), "\(driver.screen)")
+  }
+
+  @Test("what cannot be read is not saved over: nothing can be staged, and the reason is said")
+  func unreadable() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"), isHolding: true)
+    driver.releaseAll(where: { $0.slot != .staging })
+    let id = try #require(driver.held.first?.0)
+    driver.tell(.work(id, .failed(.storage("the staged changes cannot be kept: EIO", kind: .failed))))
+    driver.isHolding = false
+    driver.press("d d")
+    #expect(driver.browser.session.staged.isEmpty)
+    #expect(driver.shows("EIO"), "\(driver.screen)")
+  }
+
+  @Test(
+    "until what is staged is on the disk Q waits, says for what, and leaves by itself; pressed again it says what is lost"
+  )
+  func leavingUnsaved() throws {
+    let driver = driver(try Sample.store(), on: "2661552")
+    driver.isHolding = true
+    stage("7", in: driver)
+    driver.press("Q")
+    #expect(!driver.hasQuit)
+    #expect(driver.status.contains("waiting for the disk to take what is staged"), "\(driver.status)")
+    driver.press("Esc")
+    driver.release()
+    #expect(!driver.hasQuit, "Esc stays")
+    driver.isHolding = true
+    stage("8", in: driver)
+    driver.press("Q")
+    driver.releaseFirst { $0.slot == .staging }
+    #expect(driver.hasQuit)
+    #expect(driver.farewell == "1 staged change kept for Atlas.strata")
+    let other = self.driver(try Sample.store(), on: "2661552")
+    other.isHolding = true
+    stage("7", in: other)
+    other.press("Q Q")
+    #expect(other.hasQuit)
+    #expect(other.farewell?.contains("1 staged change of Atlas.strata NOT kept") == true, "\(other.farewell ?? "")")
+  }
+
+  @Test("a full disk is said, Q does not hide it, and the next saving that succeeds takes the word back")
+  func failedSaving() throws {
+    let driver = driver(try Sample.store(), on: "2661552")
+    driver.isHolding = true
+    stage("7", in: driver)
+    let id = try #require(driver.held.last { $0.0.slot == .staging }?.0)
+    driver.tell(.work(id, .failed(.storage("the staged changes cannot be kept: ENOSPC", kind: .failed))))
+    #expect(driver.title.contains("staged NOT on disk"), "\(driver.title)")
+    driver.press("Q")
+    #expect(!driver.hasQuit)
+    driver.press("Esc")
+    driver.release()
+    #expect(!driver.title.contains("NOT on disk"))
+  }
+
+  // MARK: A record, not a row
+
+  @Test("an editor stages for its record also where that has left the filter meanwhile")
+  func editorOutsideOfFilter() throws {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552")
+    try driver.play(": filter population < 130000")
+    while driver.selectedIdentifier != "2661552" { driver.press("j") }
+    driver.press("e ^u")
+    driver.type("140000")
+    try Sample.change(store, "City", "2661552", ".population", to: 999_999)
+    driver.tell(.storeStirred)
+    driver.press("Enter")
+    let edit = try #require(driver.browser.session.staged.edits.values.first)
+    #expect(edit.identifier.description == "2661552")
+    #expect(driver.status.contains("staged: population of 2661552"), "\(driver.status)")
+  }
+
+  @Test("an editor stages for its record also where another program has deleted that meanwhile, and the review tells")
+  func editorOfDeleted() throws {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552")
+    driver.press("e ^u")
+    driver.type("140000")
+    try Sample.delete(store, "City", "2661552")
+    driver.tell(.storeStirred)
+    driver.press("Enter")
+    #expect(driver.browser.session.staged.edits.values.first?.identifier.description == "2661552")
+    driver.press("w")
+    #expect(driver.shows("2661552"), "\(driver.screen)")
+    #expect((driver.browser.overlays.last as? ReviewOverlay)?.answer?.rebased?.conflicts.count == 1)
+  }
+
+  @Test("a staged edit is its fields, drawn over what another program has made of the record meanwhile")
+  func drawnOverTheNewest() throws {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552", ".name")
+    stage("Bärn", in: driver)
+    try Sample.change(store, "City", "2661552", ".population", to: 777_777)
+    driver.tell(.storeStirred)
+    let row = driver.lines.first { $0.contains("2661552") && $0.contains("Bärn") }
+    #expect(row?.contains("777777") == true, "\(driver.screen)")
+    driver.press("3")
+    let field = try #require(driver.lines.first { $0.contains("population") && $0.contains("777777") })
+    #expect(!field.contains("121631"), "\(field)")
+    // A second edit goes on from there.
+    driver.press("2")
+    while driver.browser.table.selectedPath(driver.browser.session) != ".timezone" { driver.press("l") }
+    stage("X", in: driver)
+    try Sample.change(store, "City", "2661552", ".population", to: 888_888)
+    driver.tell(.storeStirred)
+    driver.press("w Enter Enter")
+    let city = try #require(try city(store, "2661552"))
+    #expect(city[try DocumentPath(parsing: ".population")] == 888_888)
+    #expect(city[try DocumentPath(parsing: ".name")] == "Bärn")
+    #expect(city[try DocumentPath(parsing: ".timezone")] == "X")
+  }
+
+  @Test("a field that both changed is shown as the staged one, and the review still asks")
+  func sameField() throws {
+    let store = try Sample.store()
+    let driver = driver(store, on: "2661552")
+    stage("7", in: driver)
+    try Sample.change(store, "City", "2661552", ".population", to: 888_888)
+    driver.tell(.storeStirred)
+    #expect(driver.shows("888888 → 7"), "\(driver.screen)")
+    while driver.browser.table.selectedPath(driver.browser.session) != ".name" { driver.press("h") }
+    stage("Bärn", in: driver)
+    driver.press("w")
+    #expect((driver.browser.overlays.last as? ReviewOverlay)?.answer?.rebased?.conflicts.count == 1)
+  }
+
+  // MARK: The cursor
+
+  @Test("the cursor follows its record when a filtered table is turned round, however the rows come")
+  func turnedRound() throws {
+    let store = try Sample.large(1_000)
+    let driver = Driver(store, start: .init(datastore: "Item"))
+    try driver.play(": filter value >= 0")
+    driver.press("j j")
+    #expect(driver.selectedIdentifier == "2")
+    driver.press("h h h h o")
+    #expect(driver.browser.table.source?.isDescending == true)
+    #expect(driver.selectedIdentifier == "2", "\(driver.screen)")
+    driver.press("d d")
+    #expect(driver.browser.session.staged.order.map(\.identifier.description) == ["2"])
+  }
+
+  @Test("the cursor follows its record through a reload of a filtered or sorted table, and meanwhile belongs to it")
+  func reloaded() throws {
+    let store = try Sample.large(1_000)
+    for command in [": filter name has \"9\" or id > 500", ": sort name"] {
+      let driver = Driver(store, start: .init(datastore: "Item"))
+      try driver.play(command)
+      driver.press("g g j j j j j")
+      let selected = try #require(driver.selectedIdentifier)
+      try Sample.change(store, "Item", "999", ".name", to: .string(command))
+      driver.isHolding = true
+      driver.tell(.storeStirred)
+      while let next = driver.held.first?.0.slot, next != .filter, next != .sort { driver.releaseOne() }
+      #expect(!driver.held.isEmpty)
+      #expect(driver.selectedIdentifier == selected)
+      driver.press("d d")
+      driver.release()
+      #expect(driver.selectedIdentifier == selected)
+      #expect(driver.browser.session.staged.order.map(\.identifier.description) == [selected])
+    }
+  }
+
+  // MARK: Esc
+
+  @Test("Esc ends a count or a plot that nobody looks at any more, and never the program")
+  func escape() throws {
+    for keys in ["#", ": plot id value Enter", ": describe Enter"] {
+      let driver = Driver(try Sample.large(100), start: .init(datastore: "Item"))
+      driver.isHolding = true
+      if keys.hasPrefix(":") { try driver.play(keys.replacing(" Enter", with: "")) } else { driver.press(keys) }
+      driver.press("2 Esc Esc Esc")
+      #expect(!driver.hasQuit, "\(keys)")
+      driver.release()
+      #expect(!driver.hasQuit && driver.browser.session.longWork.isEmpty)
+      #expect(driver.browser.views.count == 1)
+    }
+  }
+}
