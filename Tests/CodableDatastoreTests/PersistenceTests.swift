@@ -32,6 +32,49 @@ struct PersistenceTests {
     #expect(FileManager.default.fileExists(atPath: place.url.path))
   }
 
+  @Test(
+    "two persistences of a store that is not there yet share one writer, though one is made through a link to its folder"
+  )
+  func linkedBeforeCreation() async throws {
+    let folder = place.url.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder.appending(path: "real"), withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      at: folder.appending(path: "link"), withDestinationURL: folder.appending(path: "real"))
+    let direct = try DiskPersistence(readWriteURL: folder.appending(path: "real/new/Test.strata"))
+    let linked = try DiskPersistence(readWriteURL: folder.appending(path: "link/new/Test.strata/"))
+    #expect(direct._store.connection === linked._store.connection)
+    try await BookFormat.datastore(direct).persist(Book(id: 1, title: "A"))
+    try await BookFormat.datastore(linked).persist(Book(id: 2, title: "B"))
+    #expect(try await BookFormat.datastore(direct).count == 2)
+  }
+
+  @Test("a link that leads to nothing is no empty store, and is told of by its name")
+  func danglingLink() async throws {
+    let folder = place.url.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(
+      at: place.url, withDestinationURL: folder.appending(path: "nowhere"))
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: place.url))
+    for body in [
+      { @Sendable in _ = try await books.count }, { @Sendable in _ = try await books.persist(Book(id: 1, title: "A")) },
+    ] {
+      let error = await #expect(throws: StoreError.self) { try await body() }
+      #expect(error?.kind == .notAStore)
+      #expect(error?.message.contains("is a symbolic link that leads to nothing") == true)
+    }
+  }
+
+  @Test("a store that cannot be made leaves no folder behind, and the reason is told")
+  func tooLongPath() async throws {
+    let folder = place.url.deletingLastPathComponent()
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let deep = (0..<45).reduce(folder) { url, _ in url.appending(path: String(repeating: "n", count: 100)) }
+    let books = BookFormat.datastore(try DiskPersistence(readWriteURL: deep))
+    let error = await #expect(throws: StoreError.self) { try await books.persist(Book(id: 1, title: "A")) }
+    #expect(error?.message.contains("File name too long") == true)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+  }
+
   @Test("an empty folder becomes a store")
   func emptyFolder() async throws {
     try FileManager.default.createDirectory(at: place.url, withIntermediateDirectories: true)

@@ -257,6 +257,109 @@ struct WaitingTests {
     #expect(try await books.count == 20)
   }
 
+  // MARK: Transactions that await what was begun beside them
+
+  @Test(
+    "a transaction may await what was begun beside it and reads without an index, though it is the first use of datastores that gained one"
+  )
+  func firstUseBeside() async throws {
+    try await fillOld(volumes: 4)
+    let (shelves, books, begun) = (shelves, BookFormat.datastore(persistence), Gate())
+    let volumes = volumes(VolumeFormat.self) { Volume(id: $0.id, shelf: "Shelf \($0.shelf)") }
+    let beside = Task.detached {
+      await begun.wait()
+      #expect(try await shelves.load(1)?.name == "Shelf 1")
+      #expect(try await shelves.count == 3)
+      #expect(try await shelves.load(1...).map(\.id).all() == [1, 2])
+      #expect(try await shelves.load(where: #Predicate { $0.name == "Shelf 2" }).scanning().count == 1)
+      #expect(try await volumes.load(3)?.shelf == "Shelf 0")
+      _ = try await shelves.observe()
+    }
+    try await persistence.perform {
+      try await books.persist(Book(id: 1, title: "A"))
+      begun.open()
+      try await beside.value
+    }
+    // Where nobody writes the first use warms up.
+    #expect(try await shelves.load(1)?.name == "Shelf 1")
+    #expect(try await persistence.head?.action == "warm up Shelves")
+  }
+
+  @Test("what needs an index that is not built yet waits for the writer, and answers then", arguments: [false, true])
+  func indexBeside(asQuery: Bool) async throws {
+    try await fillOld(volumes: 3)
+    let (shelves, books, begun) = (shelves, BookFormat.datastore(persistence), Gate())
+    let beside = Task.detached {
+      await begun.wait()
+      return asQuery
+        ? try await shelves.load(where: #Predicate { $0.name == "Shelf 2" }).all().map(\.id)
+        : try await shelves.load("Shelf 2", from: \.name).all().map(\.id)
+    }
+    try await persistence.perform {
+      try await books.persist(Book(id: 1, title: "A"))
+      begun.open()
+      while (persistence._store.connection.openFile?.waitingForTurn ?? 0) == 0 { await Task.yield() }
+    }
+    #expect(try await beside.value == [2])
+  }
+
+  @Test("a write that waits for a closure which does nothing any more is told whose, after the time that is set")
+  func silentTransaction() async throws {
+    let clock = ManualClock()
+    let persistence = MemoryPersistence(slices: .shared, clock: clock)
+    let books = BookFormat.datastore(persistence)
+    try await persistence.perform(actionName: "import the list") {
+      try await books.persist(Book(id: 1, title: "A"))
+      let beside = Task.detached { try await books.persist(Book(id: 2, title: "B")) }
+      // As long as it reads it is waited for.
+      for _ in 0..<20 {
+        await clock.advance(by: .seconds(4))
+        _ = try await books.load(1)
+      }
+      #expect((persistence._store.connection.openFile?.waitingForTurn ?? 0) == 1)
+      for _ in 0..<9 { await clock.advance(by: .seconds(4)) }
+      let error = await #expect(throws: StoreError.self) { try await beside.value }
+      #expect(error?.kind == .refused && error?.message.contains("“import the list”") == true)
+      #expect(error?.message.contains("30.0 seconds") == true)
+      try await books.persist(Book(id: 3, title: "C"))
+    }
+    #expect(try await books.load(...).map(\.id).all() == [1, 3])
+  }
+
+  @Test("a warm-up is waited for however long it takes, in a transaction and by itself", arguments: [false, true])
+  func longWarmUp(inTransaction: Bool) async throws {
+    let clock = ManualClock()
+    let persistence = MemoryPersistence(slices: .shared, clock: clock)
+    let old = OldShelfFormat.Datastore.JSONStore(
+      persistence: persistence, migrations: [.first: { try $0.decode(Shelf.self, from: $1) }])
+    try await old.persist(Shelf(id: 1, name: "Shelf 1"))
+    let (converting, goesOn, books) = (Gate(), Gate(), BookFormat.datastore(persistence))
+    let shelves = ShelfFormat.Datastore.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          converting.open()
+          await goesOn.wait()
+          return try decoder.decode(Shelf.self, from: data)
+        }
+      ])
+    let warming = Task.detached {
+      if inTransaction {
+        try await persistence.perform { try await shelves.warm() }
+      } else {
+        try await shelves.warm()
+      }
+    }
+    await converting.wait()
+    let beside = Task.detached { try await books.persist(Book(id: 2, title: "B")) }
+    while (persistence._store.connection.openFile?.waitingForTurn ?? 0) == 0 { await Task.yield() }
+    if inTransaction { for _ in 0..<20 { await clock.advance(by: .seconds(4)) } } else { clock.jump(by: .seconds(80)) }
+    goesOn.open()
+    try await warming.value
+    _ = try await beside.value
+    #expect(try await books.count == 1)
+  }
+
   // MARK: Cancelled tasks
 
   @Test("a save in a cancelled task goes through where nobody else writes")

@@ -8,6 +8,7 @@ import Measuring
 ///
 ///     TypedBench [CITIES.json | sample] [ROUNDS]
 ///     TypedBench responsiveness
+///     TypedBench server
 ///     TypedBench memory [COUNT]
 ///     TypedBench references [CITIES.json]
 ///     TypedBench queries [CITIES.json]
@@ -22,7 +23,7 @@ struct TypedBench {
   let encoded: [Data]
 
   /// What is measured beside the comparisons with coders.
-  private enum Section: String { case responsiveness, memory, references, queries, pages }
+  private enum Section: String { case responsiveness, server, memory, references, queries, pages }
 
   static func main() async throws { try await measure(Array(CommandLine.arguments.dropFirst())) }
 
@@ -37,6 +38,7 @@ struct TypedBench {
     let number = arguments.dropFirst().first.flatMap { Int($0) }
     switch section {
     case .responsiveness: try await Responsiveness(cities: bench.cities, folder: bench.folder).run()
+    case .server: try await Responsiveness(cities: bench.cities, folder: bench.folder).server()
     case .memory: try await WarmUpMemory(cities: bench.cities, folder: bench.folder).run(count: number ?? 1_000_000)
     case .references: try await References(cities: bench.cities, folder: bench.folder).run(rounds: 5)
     case .queries: try await Queries(bench: bench).run(rounds: 5)

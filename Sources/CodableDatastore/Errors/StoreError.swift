@@ -65,6 +65,13 @@ extension StoreError {
     "A write of a transaction was begun beside a transaction nested in it, which may be waiting for it: await the write before "
       + "the nested transaction begins, or begin it inside.")
 
+  static func silentTransaction(_ action: String, for silence: Duration) -> StoreError {
+    StoreError(
+      .refused,
+      "The transaction “\(action)” has the store to itself and has neither read nor written for \(silence): its closure may be waiting "
+        + "for this write. Await nothing in it that writes outside of it.")
+  }
+
   static func writing(whileConverting datastore: String) -> StoreError {
     StoreError(.refused, "A migration of \(datastore) cannot write: it may only read and convert.")
   }
@@ -81,7 +88,7 @@ extension StoreError {
   private static func kind(of error: StorageError) -> Kind {
     switch error {
     case .notFound: .notFound
-    case .notAStore, .alreadyExists: .notAStore
+    case .notAStore, .alreadyExists, .danglingLink: .notAStore
     case .newerFormat: .newerFormat
     case .damaged, .dataMissing, .noSuchTree, .treeExists, .wrongTree: .damaged
     case .locked(let hold): .locked(processIdentifier: hold.processIdentifier, program: hold.program)

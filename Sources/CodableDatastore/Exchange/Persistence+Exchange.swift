@@ -216,13 +216,11 @@ extension _StoreHandle {
     if Transactions.scope(for: self) != nil { throw StoreError.withinTransaction("A store cannot be exchanged") }
     try await prepare()
     guard let model = try model(forWriting: true) else { throw StoreError.closed }
-    try await connection.turns.take()
-    defer { connection.turns.pass() }
-    let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
     let connection = connection
     let cancelled = Mutex(Task.isCancelled)
     return try await withTaskCancellationHandler {
-      try await onThread {
+      try await connection.alone {
+        let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
         defer {
           let after = model.engine.head
           if after.commit.number != before.commit.number { connection.publication.publish(after, madeOn: before) }

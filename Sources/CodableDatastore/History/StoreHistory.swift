@@ -28,11 +28,9 @@ extension _StoreHandle {
     }
     try await prepare()
     guard let model = try model(forWriting: true) else { throw StoreError.closed }
-    try await connection.turns.take()
-    defer { connection.turns.pass() }
-    let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
     let connection = connection
-    return try await onThread {
+    return try await connection.alone {
+      let before = try throwingStoreErrors { () throws(StorageError) in try model.engine.refresh() }
       let number = try throwingModelErrors { () throws(ModelError) in try body(model) }
       if let number, number.rawValue > max(before.commit.number, connection.publication.newestOwn) {
         try throwingStoreErrors { () throws(StorageError) in

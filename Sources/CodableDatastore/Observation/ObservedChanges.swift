@@ -30,7 +30,7 @@ extension DatastoreCore {
   func observe(
     only identifier: Identifier?, includingOtherProcesses: Bool = false
   ) async throws -> ObservedChanges<Format> {
-    _ = try await ready()
+    _ = try await ready(takesAsItIs: true)
     if includingOtherProcesses { try store.connection.followOtherProcesses(forWriter: !store.isReadOnly) }
     var isWanted: (@Sendable (StoredChange) -> Bool)?
     if let identifier {

@@ -9,7 +9,9 @@ public actor MemoryPersistence: Persistence {
   /// An empty store.
   public init() { self.init(slices: .shared) }
 
-  init(slices: TimeSlices) { _store = _StoreHandle(connection: .inMemory(slices: slices), isReadOnly: false) }
+  init(slices: TimeSlices, clock: any Clock<Duration> = ContinuousClock()) {
+    _store = _StoreHandle(connection: .inMemory(slices: slices, clock: clock), isReadOnly: false)
+  }
 
   /// Runs a transaction; programs call `perform` instead.
   ///

@@ -22,6 +22,14 @@ public struct StoreConfiguration: Hashable, Sendable {
   /// waits for two seconds and then throws ``StoreError`` with the kind ``StoreError/Kind/locked(processIdentifier:program:)``.
   public var writerIdleTime = Duration.seconds(2)
 
+  /// For how long a write waits for a transaction whose closure neither reads nor writes; 30 seconds, unless it is told otherwise.
+  ///
+  /// A closure given to `perform` has the store to itself until it returns. One that awaits something which itself waits to write
+  /// would never return. So a write that has waited through this much silence throws ``StoreError`` of kind
+  /// ``StoreError/Kind/refused``, which names the closure's action. Imports, warm-ups and other work of the library are waited for
+  /// however long they take.
+  public var longestSilence = Duration.seconds(30)
+
   /// Whether the store's file is read through a mapping into memory, which is the fastest way.
   ///
   /// Where a file system's mappings are in doubt, as over a network, or another program may cut the file short, which ends a

@@ -13,8 +13,12 @@ final class StoreConnection: Sendable {
   let path: String?
   /// Opens the store on a server; nil where it is none.
   private let opening: ServedOpening?
-  /// Who may write next: first asked, first served.
-  let turns = TurnQueue()
+  /// Who may make a long change on a server.
+  let servedChanges = TurnQueue()
+  /// The transaction of a program's closure that has the writer's turn.
+  let held = Mutex<HeldTurn?>(nil)
+  /// What the silence of such a transaction is measured by.
+  let clock: any Clock<Duration>
   /// Who hears of changes.
   let publication = Publication()
   /// When who calls in a loop gives way.
@@ -40,9 +44,11 @@ final class StoreConnection: Sendable {
   typealias ServedOpening = @Sendable (_ forWriter: Bool) throws -> any Engine
 
   init(
-    path: String?, writer: (any Engine)? = nil, opening: ServedOpening? = nil, slices: TimeSlices = .shared
+    path: String?, writer: (any Engine)? = nil, opening: ServedOpening? = nil, slices: TimeSlices = .shared,
+    clock: any Clock<Duration> = ContinuousClock()
   ) {
     self.path = path
+    self.clock = clock
     self.opening = opening
     self.slices = slices
     state = Mutex(State(writer: writer))
@@ -84,8 +90,7 @@ final class StoreConnection: Sendable {
 
   /// The connection to a location; the same one for as long as somebody uses it.
   static func to(_ url: URL) -> StoreConnection {
-    let path = url.standardizedFileURL.resolvingSymlinksInPath().path(percentEncoded: false)
-    let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    let trimmed = path(of: url)
     return openConnections.withLock { connections in
       if let connection = connections[trimmed]?.connection, !connection.isOrphaned { return connection }
       connections = connections.filter { $0.value.connection != nil }
@@ -93,6 +98,22 @@ final class StoreConnection: Sendable {
       connections[trimmed] = WeakConnection(connection: connection)
       return connection
     }
+  }
+
+  /// The path of a location without symbolic links, also where nothing lies there yet: then those are resolved that lead to the
+  /// innermost folder that is there.
+  private static func path(of url: URL) -> String {
+    var (folder, names) = (url.standardizedFileURL, [String]())
+    func path(_ url: URL) -> String {
+      let path = url.path(percentEncoded: false)
+      return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+    while path(folder) != "/", ((try? disk.status(path(folder))) ?? nil) == nil {
+      names.append(folder.lastPathComponent)
+      folder.deleteLastPathComponent()
+    }
+    let resolved = path(folder.resolvingSymlinksInPath())
+    return names.reversed().reduce(resolved) { $0 == "/" ? "/\($1)" : "\($0)/\($1)" }
   }
 
   /// The connection to a store on a server; the same one for as long as somebody uses it.
@@ -118,12 +139,13 @@ final class StoreConnection: Sendable {
   }
 
   /// A connection to a new store in memory.
-  static func inMemory(slices: TimeSlices) -> StoreConnection {
+  static func inMemory(slices: TimeSlices, clock: any Clock<Duration> = ContinuousClock()) -> StoreConnection {
     // Nobody else can write to memory, so its lock is never let go of.
     var configuration = StoreConfiguration()
     configuration.writerIdleTime = .seconds(1_000_000_000)
     return StoreConnection(
-      path: nil, writer: FileStore.memory(options: options(isReadOnly: false, configuration)), slices: slices)
+      path: nil, writer: FileStore.memory(options: options(isReadOnly: false, configuration)), slices: slices,
+      clock: clock)
   }
 
   /// The newest durable state, here or of another process; nil where there is no store.
@@ -180,8 +202,10 @@ final class StoreConnection: Sendable {
 
   /// Fails where what lies at a location is something else than a store: it must not read as empty.
   private func requireNothingElse(at path: String) throws {
-    if let status = try? Self.disk.status(path), !status.isDirectory {
-      throw StoreError(.notAStore, "\(path) is a file, not a store.")
+    let status = (try? Self.disk.status(path)) ?? nil
+    if let status, !status.isDirectory { throw StoreError(.notAStore, "\(path) is a file, not a store.") }
+    if status == nil, (try? FileManager.default.destinationOfSymbolicLink(atPath: path)) != nil {
+      throw StoreError(.danglingLink(path: path))
     }
     try Self.refuseFolderOfOriginalLibrary(at: path)
   }
@@ -195,6 +219,9 @@ final class StoreConnection: Sendable {
     }
   }
 
+  /// The store where it is open for writing, and no server's.
+  var openFile: FileStore? { state.withLock { $0.writer as? FileStore } }
+
   /// Whether the store is there and open for writing, so that to ask for it touches no disk.
   var isOpenForWriting: Bool { state.withLock { $0.writer != nil } }
 
@@ -204,21 +231,11 @@ final class StoreConnection: Sendable {
     return try state.withLock { state in
       if let store = state.writer { return store }
       guard let path else { throw StoreError.closed }
-      try makeParentFolder(of: path)
       let store = try throwingStoreErrors { () throws(StorageError) in
-        try FileStore.create(at: path, options: Self.options(state.configuration), disk: Self.disk)
+        try FileStore.openOrCreate(at: path, options: Self.options(state.configuration), disk: Self.disk)
       }
       state.writer = store
       return store
-    }
-  }
-
-  private func makeParentFolder(of path: String) throws {
-    let parent = URL(filePath: path).deletingLastPathComponent()
-    do {
-      try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
-    } catch {
-      throw StoreError(.inputOutput, "The folder \(parent.path) cannot be made.")
     }
   }
 

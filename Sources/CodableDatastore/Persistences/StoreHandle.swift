@@ -42,12 +42,11 @@ public final class _StoreHandle: Sendable {
     if Transactions.scope(for: self) != nil {
       throw StoreError.withinTransaction("The persistence cannot be closed")
     }
-    try await Task { [connection] in try await connection.turns.take() }.value
-    defer { connection.turns.pass() }
-    guard isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged else {
-      return
-    }
-    if connection.removeHandle() { try await onThread { [connection] in try connection.close() } }
+    let store = connection.openFile
+    try await Task { try await store?.takeTurn() }.value
+    let isFirst = isClosed.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+    store?.passTurn()
+    if isFirst, connection.removeHandle() { try await onThread { [connection] in try connection.close() } }
   }
 
   /// The engine's store, opened for writing.

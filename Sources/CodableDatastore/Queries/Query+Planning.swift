@@ -10,7 +10,7 @@ extension Query {
   /// A walk over the answer in the state that is to be read now; nil where there is no datastore yet.
   func run() async throws -> TypedQueryRun<Format>? {
     try check()
-    return try run(in: try await core.ready())
+    return try await core.reading { try run(in: $0) }
   }
 
   /// A walk over the answer in a state; nil where there is no datastore yet.

@@ -7,7 +7,7 @@ extension DatastoreCore {
   func count() async throws -> Int {
     await store.giveWay()
     return try await store.asking {
-      guard let tree = try recent.tree(recordsTree, of: try await ready()) else { return 0 }
+      guard let tree = try recent.tree(recordsTree, of: try await ready(takesAsItIs: true)) else { return 0 }
       return Int(clamping: try tree.entryCount)
     }
   }
@@ -51,13 +51,13 @@ extension DatastoreCore {
   /// The records as a read that begins now sees them. A run of reads of one state looks the tree up once.
   private func records() async throws -> Tree? {
     guard view == nil, Transactions.current == nil else {
-      return try recent.tree(recordsTree, of: try await ready())
+      return try recent.tree(recordsTree, of: try await ready(takesAsItIs: true))
     }
     try store.requireOpen()
     try requireSoundDeclaration()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
     if let number, let known = recent.records(number) { return known }
-    let tree = try recent.tree(recordsTree, of: try await ready())
+    let tree = try recent.tree(recordsTree, of: try await ready(takesAsItIs: true))
     if let number { recent.keep(records: tree, number: number) }
     return tree
   }

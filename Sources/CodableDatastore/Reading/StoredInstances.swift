@@ -72,6 +72,7 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
           run = try await instances.run()
         }
       }
+      instances.scope?.work?.uses.add(1, ordering: .relaxed)
       do {
         if let served { return try await served.next()?.instance }
         return try await run?.next()?.instance
@@ -108,16 +109,14 @@ struct StoredInstances<Format: DatastoreFormat>: AsyncInstances {
       } else if let moment {
         try plan(moment)
       } else if let shown {
-        try plan(try await shown.state { try await newest(foresight) })
+        try plan(try await shown.state { try await core.ready(foreseeing: foresight ?? pageOfNewest) })
       } else {
-        try plan(try await newest(foresight))
+        try await core.reading(foreseeing: foresight ?? pageOfNewest, plan)
       }
     return planned.map { TypedQueryRun(core, $0) }
   }
 
-  private func newest(_ foresight: Foresight?) async throws -> ReadState {
-    try await core.ready(foreseeing: foresight ?? (core.view == nil ? firstPage().map { .page($0) } : nil))
-  }
+  private var pageOfNewest: Foresight? { core.view == nil ? firstPage().map { .page($0) } : nil }
 }
 
 /// The state that a sequence shows which begins when it is first read: each later reading finds the same.

@@ -17,6 +17,8 @@ package final class TimeSlices: Sendable {
   static let length: UInt64 = 1_000_000
   /// The longest slice of a task for which nobody waits. Somebody who comes while it lasts waits no longer than this.
   static let longest: UInt64 = 4_000_000
+  /// The longest slice while tasks wait for their commits: each of them waits for a thread behind all that read.
+  static let besideWriters: UInt64 = 500_000
   /// A yield that took less time let nobody run.
   static let briefest: UInt64 = 100_000
 
@@ -24,6 +26,8 @@ package final class TimeSlices: Sendable {
   package static let shared = TimeSlices { DispatchTime.now().uptimeNanoseconds }
 
   private let now: @Sendable () -> UInt64
+  /// How many tasks wait for their commits.
+  private let writers = Atomic(0)
   /// By the task's identity. Two tasks that meet in a slot share its slice; that is seldom, and then they yield later or
   /// earlier than need be, but do.
   private let slots: [Slot]
@@ -46,7 +50,10 @@ package final class TimeSlices: Sendable {
     let slot = slots[task & 511]
     let now = now()
     let age = now &- slot.begin.load(ordering: .relaxed)
-    if slot.task.load(ordering: .relaxed) == task { return age >= slot.length.load(ordering: .relaxed) }
+    if slot.task.load(ordering: .relaxed) == task {
+      let length = slot.length.load(ordering: .relaxed)
+      return age >= length || age >= Self.besideWriters && writers.load(ordering: .relaxed) > 0
+    }
     slot.task.store(task, ordering: .relaxed)
     slot.length.store(Self.length, ordering: .relaxed)
     // An old slice is that of a task that has ended or waits; a young one may be that of a task which runs now.
@@ -71,6 +78,13 @@ package final class TimeSlices: Sendable {
   /// Never inlined: with the comparison in the same function as `#isolation`, the optimizer of Swift 6.3 makes code that it
   /// refuses itself.
   @inline(never) private func isMain(_ actor: (any Actor)?) -> Bool { actor === MainActor.shared }
+
+  /// Waits for what makes a commit durable; those that read give way more often meanwhile.
+  func awaitingCommit<R>(_ body: () async throws -> R) async rethrows -> R {
+    writers.add(1, ordering: .relaxed)
+    defer { writers.subtract(1, ordering: .relaxed) }
+    return try await body()
+  }
 
   /// Begins a slice: the current task was suspended just now.
   func begin() { begin(at: now(), length: Self.length) }

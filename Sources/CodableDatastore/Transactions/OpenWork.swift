@@ -8,19 +8,20 @@ final class OpenWork: Sendable {
   let transaction: any WriteTransaction
   /// Steps exclude each other, so that nobody in the transaction reads a record without its index entries.
   let step = Mutex(())
+  /// How often something was read or written in it, and how much of the library's own work in it, such as a warm-up, is under way.
+  let uses = Atomic<UInt64>(0)
+  let libraryWork = Atomic(0)
   /// What was found out about datastores in this transaction, by their numbers.
   private let known = Mutex<[UInt64: KnownDatastore]>([:])
 
-  init(connection: StoreConnection) async throws {
+  /// One in a file or in memory; see ``StoreConnection/begin(_:isKept:waits:)``.
+  init(connection: StoreConnection, isKept: Bool, waits: Bool) async throws {
     self.connection = connection
     let store =
       connection.isOpenForWriting
       ? try connection.storeForWriting() : try await onThread { try connection.storeForWriting() }
-    do {
-      transaction = try await store.begin()
-    } catch {
-      throw StoreError(error)
-    }
+    guard let store = store as? FileStore else { throw DiskPersistenceError.cannotWrite }
+    transaction = try await connection.begin(store, isKept: isKept, waits: waits)
     connection.noticeBase(of: store)
   }
 

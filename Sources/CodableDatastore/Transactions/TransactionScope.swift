@@ -113,7 +113,9 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
     try state.withLock { state in
       if state.isEnded { throw DatastoreInterfaceError.transactionInactive }
       switch kind {
-      case .writing: return state.frozen ?? .open(self)
+      case .writing(let work):
+        work.uses.add(1, ordering: .relaxed)
+        return state.frozen ?? .open(self)
       case .reading(let store):
         if let fixed = state.fixed { return fixed }
         let fixed = ReadState(try store.currentView())
@@ -126,6 +128,7 @@ final class TransactionScope: DatastoreInterfaceProtocol, Sendable {
   /// Runs one step of a transaction that writes; nobody else in it reads or writes meanwhile.
   func step<R>(_ body: (any WriteTransaction) throws -> R) throws -> R {
     guard case .writing(let work) = kind else { throw DiskPersistenceError.cannotWrite }
+    work.uses.add(1, ordering: .relaxed)
     return try work.step.withLock { _ in
       try requireActive()
       return try body(work.transaction)
@@ -270,18 +273,22 @@ extension TransactionScope {
 // MARK: The outermost scope
 
 extension TransactionScope {
-  /// Appends the commit. The caller has the turn and passes it on afterwards.
+  /// Appends the commit, which passes the turn on.
   func commit(
     actionName: String, options: UnsafeTransactionOptions, flags: CommitFlags = []
   ) throws -> AppendedCommit {
     let (work, changes) = try end(options: options)
     let isDurable = options.contains(.enforceDurability) || !options.contains(.collateWrites)
     let base = work.transaction.base.number
-    let pending = try throwingStoreErrors { () throws(StorageError) in
-      try work.transaction.commit(
-        CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated))
+    let info = CommitInfo(action: actionName, flags: flags, durability: isDurable ? .durable : .collated)
+    var commit: AppendedCommit?
+    _ = try throwingStoreErrors { () throws(StorageError) in
+      try work.transaction.commit(info) { pending in
+        commit = connection.publication.append(changes.all, pending: pending, base: base)
+      }
     }
-    return connection.publication.append(changes.all, pending: pending, base: base)
+    guard let commit else { throw DatastoreInterfaceError.transactionInactive }
+    return commit
   }
 
   /// The same on a server, without waiting long for it on the caller's thread. The commit is durable.

@@ -1,3 +1,4 @@
+import Locks
 import StorageEngine
 
 /// Begins and ends transactions.
@@ -43,7 +44,8 @@ enum Transactions {
     }
     if isReading { return try await runReading(store: store, parent: nil, body: body) }
     if current != nil { throw DatastoreInterfaceError.transactingWithinExternalPersistence }
-    return try await runOutermost(store: store, actionName: actionName, options: options, body: body)
+    return try await runOutermost(
+      store: store, actionName: actionName, options: options, runsOwnCode: runsOwnCode, body: body)
   }
 
   /// Runs one write: as a step of the transaction that it is called in, or as a transaction of its own.
@@ -51,9 +53,10 @@ enum Transactions {
   /// - Parameters:
   ///   - foreseen: what it will look at first, for a server.
   ///   - presumption: whether a server may go by a guess that what was foreseen is not there; then all of that is written.
+  ///   - waits: whether to wait for others that write; else it throws ``TurnTaken`` where somebody does.
   static func write<T: Sendable>(
     to store: _StoreHandle, actionName: String, flags: CommitFlags = [], foreseeing foreseen: [ForeseenKey] = [],
-    presumption: Presumption = .none, body: @Sendable (TransactionScope) async throws -> T
+    presumption: Presumption = .none, waits: Bool = true, body: @Sendable (TransactionScope) async throws -> T
   ) async throws -> T {
     await store.giveWay()
     try store.requireOpen()
@@ -77,7 +80,8 @@ enum Transactions {
     }
     return try await store.asking {
       try await runOutermost(
-        store: store, actionName: actionName, options: [], flags: flags, isBound: false, foreseeing: foreseen
+        store: store, actionName: actionName, options: [], flags: flags, isBound: false, waits: waits,
+        foreseeing: foreseen
       ) { scope, _ in
         try await body(scope)
       }
@@ -132,6 +136,9 @@ enum Transactions {
     try await parent.turns.take()
     defer { parent.turns.pass() }
     let scope = try parent.beginChild(outer: current, runsOwnCode: runsOwnCode)
+    let work = runsOwnCode ? nil : scope.work
+    work?.libraryWork.add(1, ordering: .relaxed)
+    defer { work?.libraryWork.subtract(1, ordering: .relaxed) }
     do {
       let result = try await $current.withValue(scope) {
         _ = actor
@@ -147,8 +154,8 @@ enum Transactions {
 
   private static func runOutermost<T>(
     isolation actor: isolated (any Actor)? = #isolation, store: _StoreHandle, actionName: String,
-    options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true,
-    foreseeing foreseen: [ForeseenKey] = [],
+    options: UnsafeTransactionOptions, flags: CommitFlags = [], isBound: Bool = true, runsOwnCode: Bool = false,
+    waits: Bool = true, foreseeing foreseen: [ForeseenKey] = [],
     body: (_ scope: TransactionScope, _ isDurable: Bool) async throws -> T
   ) async throws -> T {
     let connection = store.connection
@@ -158,10 +165,8 @@ enum Transactions {
         isolation: actor, store: store, actionName: actionName, options: options, flags: flags, isDurable: isDurable,
         isBound: isBound, foreseeing: foreseen, body: body)
     }
-    try await connection.turns.take()
-    var hasTurn = true
-    defer { if hasTurn { connection.turns.pass() } }
-    let work = try await OpenWork(connection: connection)
+    let work = try await OpenWork(connection: connection, isKept: isBound, waits: waits)
+    if runsOwnCode { connection.hold(work, action: actionName) }
     let scope = TransactionScope(writing: work, outer: current)
     do {
       let result =
@@ -171,16 +176,17 @@ enum Transactions {
           return try await body(scope, isDurable)
         }
         : try await body(scope, isDurable)
+      connection.held.withLock { $0 = nil }
       // To append many changes takes a while, in which the caller's executor has other things to do.
       let commit =
         work.isLarge
         ? try await onThread { try scope.commit(actionName: actionName, options: options, flags: flags) }
         : try scope.commit(actionName: actionName, options: options, flags: flags)
-      hasTurn = false
-      connection.turns.pass()
-      if try await commit.finish(isDurable: isDurable), connection.path != nil { connection.slices.begin() }
+      let hasWaited = try await connection.slices.awaitingCommit { try await commit.finish(isDurable: isDurable) }
+      if hasWaited, connection.path != nil { connection.slices.begin() }
       return result
     } catch {
+      connection.held.withLock { $0 = nil }
       scope.cancel()
       throw error
     }

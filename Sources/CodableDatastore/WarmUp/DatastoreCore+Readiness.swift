@@ -5,14 +5,46 @@ import StorageEngine
 extension DatastoreCore {
   /// The state to read from, after the store was made to fit the declaration where it does not.
   ///
-  /// - Parameter foresight: what will be read of it: a server answers that along with its newest state.
+  /// - Parameters:
+  ///   - foresight: what will be read of it: a server answers that along with its newest state.
+  ///   - takesAsItIs: whether a state will do that does not fit, where the warm-up would wait for somebody who writes. Records
+  ///     are decoded by their versions then, and indexes that are not as the declaration says cannot be read.
   func ready(
-    foreseeing foresight: Foresight? = nil, leavingOut: Set<[UInt8]> = [], mending: [RecordEdit] = []
+    foreseeing foresight: Foresight? = nil, takesAsItIs: Bool = false, leavingOut: Set<[UInt8]> = [],
+    mending: [RecordEdit] = []
   ) async throws -> ReadState {
     try await store.prepare()
     if mending.isEmpty, let state = try readyNow(foreseeing: foresight) { return state }
+    if takesAsItIs, let state = try await warmUpIfFree() { return state }
     try await warmUp(forced: WarmUpPlan(leavingOut: leavingOut, mending: mending))
     return try Transactions.readState(for: store)
+  }
+
+  /// Reads a state, which may be one that does not fit; where that has not what `body` needs, it waits for the warm-up.
+  func reading<R>(foreseeing foresight: Foresight? = nil, _ body: (ReadState) throws -> R) async throws -> R {
+    let state = try await ready(foreseeing: foresight, takesAsItIs: true)
+    do {
+      return try body(state)
+    } catch {
+      guard try view == nil && !fits(state) else { throw error }
+      return try body(try await ready())
+    }
+  }
+
+  /// The state after a warm-up, or as it is where that would wait. Nil where it is to be waited for: within a transaction that writes,
+  /// which has the turn, on a server, and where identifiers are kept in another way.
+  private func warmUpIfFree() async throws -> ReadState? {
+    let connection = store.connection
+    guard !connection.isServed, Transactions.scope(for: store)?.isReading ?? true else { return nil }
+    if try connection.storeForReading(forWriter: true)?.writer == nil {
+      do {
+        try await warmUp(waits: false)
+      } catch is TurnTaken {}
+    }
+    let state = try Transactions.readState(for: store)
+    guard let tree = try state.tree(recordsTree) else { return state }
+    let stored = try DatastoreDescriptor(bytes: tree.attributes.array)
+    return try plan(for: stored, isEmpty: tree.isWithoutEntries).rekeys ? nil : state
   }
 
   /// The newest state outside of transactions, or the one that is looked at.
@@ -106,7 +138,9 @@ extension DatastoreCore {
       if let readable, readable.attributes == attributes { return readable.names }
       let stored = try DatastoreDescriptor(bytes: attributes.array)
       let fitting = indexes.filter { index in
-        stored.index(index.name).map { Self.fits($0, index.descriptor) } ?? false
+        guard let found = stored.index(index.name), Self.fits(found, index.descriptor) else { return false }
+        // What older code has put into it may be otherwise now; a program that only reads can do no better.
+        return isReadOnly || !VersionTag<Format>.isOlder(found.version, than: coder.version)
       }
       let names = Set(fitting.map(\.name))
       readable = ReadableIndexes(attributes: attributes, names: names)
@@ -126,7 +160,9 @@ extension DatastoreCore {
   }
 
   /// Makes the store fit, as a transaction of its own or as a part of the one that this is called in.
-  func warmUp(forced: WarmUpPlan = WarmUpPlan()) async throws {
+  ///
+  /// - Parameter waits: whether to wait for who writes; else it throws ``TurnTaken`` where somebody does.
+  func warmUp(forced: WarmUpPlan = WarmUpPlan(), waits: Bool = true) async throws {
     if let scope = Transactions.scope(for: store), !scope.isReading {
       return try await Transactions.runChild(of: scope) { scope, _ in
         try await WarmUp(core: self, scope: scope, forced: forced).run()
@@ -135,7 +171,8 @@ extension DatastoreCore {
     try await Transactions.$current.withValue(nil) {
       let action = forced.rewritesOlderThan == nil ? "warm up" : "migrate"
       try await store.leased("warm up \(key)") { lease in
-        try await Transactions.write(to: store, actionName: "\(action) \(key)", flags: .maintenance) { scope in
+        try await Transactions.write(to: store, actionName: "\(action) \(key)", flags: .maintenance, waits: waits) {
+          scope in
           if let lease {
             try scope.step { transaction in
               try throwingStoreErrors { () throws(StorageError) in try transaction.require(lease) }

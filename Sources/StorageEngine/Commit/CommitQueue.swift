@@ -18,6 +18,8 @@
 struct CommitQueue<Waiter> {
   /// Who writes next.
   private(set) var turns = TurnOrder<TurnWaiter>()
+  /// The thread that the turn is lent to, and how many transactions it has begun in it that have not ended.
+  private var lent: (thread: UInt, depth: Int)?
   /// The newest commit whose frame was written, and the newest one that is durable.
   private(set) var appended: UInt64
   private(set) var durable: UInt64
@@ -39,8 +41,18 @@ struct CommitQueue<Waiter> {
 
   struct TurnWaiter {
     let waiter: Waiter
-    /// Its changes may be made by any thread, so whoever has the turn may make them.
-    let isJob: Bool
+    let claim: Claim
+  }
+
+  /// How one that waits gets the turn.
+  enum Claim {
+    /// Whoever has the turn may make its changes.
+    case job
+    /// It is given the turn as it waits: a thread, or a task that may be suspended in its turn in any case.
+    case certain
+    /// It is woken and takes the turn once it runs, if nobody has it then. To give it to a task that waits would leave it unused for as
+    /// long as others keep the threads of the pool.
+    case running
   }
 
   private struct Sleeper {
@@ -59,18 +71,38 @@ struct CommitQueue<Waiter> {
 
   // MARK: The turn
 
-  /// Takes the turn where nobody has it.
-  mutating func takeTurn() -> Bool { turns.take() }
-
-  /// Waits for the turn behind all who wait. `isJob`: somebody else may do it.
-  mutating func waitForTurn(_ waiter: Waiter, isJob: Bool = false) {
-    turns.wait(TurnWaiter(waiter: waiter, isJob: isJob))
+  /// Takes the turn where nobody has it, and within a turn that is lent to the calling thread.
+  mutating func takeTurn(by thread: UInt = 0) -> Bool {
+    if turns.take() { return true }
+    guard let lent, lent.thread == thread else { return false }
+    self.lent?.depth += 1
+    return true
   }
 
-  /// Who has the turn now and is to be woken, and who is to be told that it comes next: waking takes longer than a small commit.
+  /// The holder of the turn lends it to a thread: the transactions that this one begins are a part of the turn.
+  mutating func lendTurn(to thread: UInt) { lent = (thread, 0) }
+  mutating func endLending() { lent = nil }
+
+  /// Waits for the turn behind all who wait; the ticket is for leaving.
+  @discardableResult
+  mutating func waitForTurn(_ waiter: Waiter, as claim: Claim = .certain) -> UInt64 {
+    turns.wait(TurnWaiter(waiter: waiter, claim: claim))
+  }
+
+  /// Takes one out that does not want to wait for the turn any longer; nil where it waits no more.
+  mutating func leaveTurn(_ ticket: UInt64) -> Waiter? { turns.leave(ticket)?.waiter }
+
+  /// Takes all out that wait for the turn and may be refused it.
+  mutating func refuseTurn(to mayBeRefused: (Waiter) -> Bool) -> [Waiter] {
+    turns.leaveAll { mayBeRefused($0.waiter) }.map(\.waiter)
+  }
+
+  /// Who is to be woken.
   struct Passed {
+    /// They take the turn by themselves.
+    var running: [Waiter] = []
+    /// Has the turn now.
     var next: Waiter?
-    var second: Waiter?
     /// Nobody writes any more, and the one that gathers need not wait longer.
     var wakesGatherer = false
   }
@@ -79,9 +111,13 @@ struct CommitQueue<Waiter> {
   /// which will wake the one that gathers; otherwise this does.
   mutating func passTurn(willWait: Bool) -> Passed {
     var passed = Passed()
+    if let lent, lent.depth > 0 {
+      self.lent?.depth -= 1
+      return passed
+    }
+    while turns.next?.claim == .running, let next = turns.pass() { passed.running.append(next.waiter) }
     if let next = turns.pass() {
       passed.next = next.waiter
-      if let second = turns.next, !second.isJob { passed.second = second.waiter }
     } else if !willWait {
       passed.wakesGatherer = isGathering
     }
@@ -100,9 +136,9 @@ struct CommitQueue<Waiter> {
 
   /// `most`: for how many more the holder of the turn has the patience.
   mutating func nextJobs(most: Int) -> NextJobs {
-    guard turns.count > 0 else { return .none }
+    guard turns.count > 0, lent == nil else { return .none }
     var jobs: [Waiter] = []
-    while jobs.count < most, let next = turns.next, next.isJob, let job = turns.pass() { jobs.append(job.waiter) }
+    while jobs.count < most, turns.next?.claim == .job, let job = turns.pass() { jobs.append(job.waiter) }
     return jobs.isEmpty ? .pass(passTurn(willWait: true)) : .take(jobs)
   }
 
@@ -137,7 +173,7 @@ struct CommitQueue<Waiter> {
     if let failure { return .failed(failure) }
     switch leadership {
     case .syncing: break
-    case .gathering where gathers && turns.isTaken && sleepers.count + 1 < Self.enough: break
+    case .gathering where gathers && isWritten && sleepers.count + 1 < Self.enough: break
     case .vacant, .called, .gathering: return lead(gathers: gathers)
     }
     sleepers.append(Sleeper(number: number, waiter: sleeper(), canLead: true))
@@ -189,7 +225,10 @@ struct CommitQueue<Waiter> {
   }
 
   /// Those that write now will want a sync soon, so that it pays to wait for them.
-  private var isToGather: Bool { turns.isTaken && sleepers.count < Self.enough }
+  private var isToGather: Bool { isWritten && sleepers.count < Self.enough }
+
+  /// Whether somebody writes who may want a sync. Nobody does beside the thread that the turn is lent to.
+  private var isWritten: Bool { turns.isTaken && lent == nil }
 
   mutating func endGathering(_ gathering: UInt64) {
     if leadership == .gathering(gathering) { leadership = .vacant }

@@ -148,12 +148,13 @@ package final class FileTransaction: WriteTransaction, @unchecked Sendable {
     // Room for a datastore with a few indexes at once.
     if state.pointee.trees.isEmpty { state.pointee.trees.reserveCapacity(4) }
     state.pointee.trees.append(tree)
-    state.pointee.places.append(tree.name)
   }
 
   /// Where a tree's state is, taken from the catalog where it was not touched yet; nil where there is no such tree.
   func treeIndex(of name: TreeName) throws(StorageError) -> Int? {
-    if let treeIndex = state.pointee.places[name] { return state.pointee.trees[treeIndex].isDropped ? nil : treeIndex }
+    if let treeIndex = state.pointee.treeIndex(of: name) {
+      return state.pointee.trees[treeIndex].isDropped ? nil : treeIndex
+    }
     if let known = store.writing.known(name, in: state.pointee.storedCatalog) {
       add(TreeState(name: name, entry: known.entry, attributes: known.attributes))
       return state.pointee.trees.count - 1

@@ -56,7 +56,6 @@ struct TransactionState: Sendable {
   let storedCatalog: NodePointer
   var catalog: TreeEditor
   var trees: [TreeState] = []
-  var places = TreePlaces()
   var nextTree: UInt32
   /// Entries of this frame that a later change took the place of: distances from the frame's first byte.
   var superseded: [UInt64] = []
@@ -74,6 +73,14 @@ struct TransactionState: Sendable {
     catalog = TreeEditor(root: TreeRoot(pointer: stored), order: .bytes, isReferences: false)
     self.nextTree = nextTree
     self.liveBytes = liveBytes
+  }
+
+  /// Where the tree of a name is: the last one, because one that took a dropped one's name comes after it. Every change looks a name up,
+  /// among the few that a transaction touches.
+  func treeIndex(of name: TreeName) -> Int? {
+    var treeIndex = trees.count - 1
+    while treeIndex >= 0, trees[treeIndex].name != name { treeIndex -= 1 }
+    return treeIndex < 0 ? nil : treeIndex
   }
 
   /// What the changes so far add up to, per tree of records.

@@ -60,15 +60,54 @@ struct TurnOrder<Waiter> {
     return waiter
   }
 
-  /// Sends all away that wait.
-  mutating func leaveAll() -> [Waiter] {
-    defer {
-      waiters = []
-      first = 0
-      count = 0
+  /// Takes all out that wait and are to leave.
+  mutating func leaveAll(where leaves: (Waiter) -> Bool = { _ in true }) -> [Waiter] {
+    var left: [Waiter] = []
+    for position in first..<waiters.count {
+      guard let waiter = waiters[position].waiter, leaves(waiter) else { continue }
+      left.append(waiter)
+      waiters[position].waiter = nil
     }
-    return waiters[first...].compactMap(\.waiter)
+    count -= left.count
+    return left
   }
+}
+
+/// Suspends a task until somebody resumes its continuation. A task that is cancelled leaves its place and throws `CancellationError`.
+///
+/// - Parameters:
+///   - join: Takes a place, of which it answers the ticket, or answers at once.
+///   - leave: Gives a place up; answers the continuation that waited there, or nil where it was resumed already.
+nonisolated(nonsending) func waitInLine<R: Sendable>(
+  join: (CheckedContinuation<R, any Error>) -> (ticket: UInt64, answer: Result<R, any Error>?),
+  leave: @escaping @Sendable (_ ticket: UInt64) -> CheckedContinuation<R, any Error>?
+) async throws -> R {
+  // Set once the task waits; before that a cancellation has nothing to take out.
+  let place = Mutex<Place>(.none)
+  return try await withTaskCancellationHandler {
+    try await withCheckedThrowingContinuation { continuation in
+      // The place's lock first, then that of the queue.
+      let answer: Result<R, any Error>? = place.withLock { place in
+        if case .left = place { return .failure(CancellationError()) }
+        let joined = join(continuation)
+        if joined.answer == nil { place = .waiting(joined.ticket) }
+        return joined.answer
+      }
+      if let answer { continuation.resume(with: answer) }
+    }
+  } onCancel: {
+    let waiter = place.withLock { place in
+      defer { place = .left }
+      return if case .waiting(let ticket) = place { leave(ticket) } else { nil as CheckedContinuation<R, any Error>? }
+    }
+    waiter?.resume(throwing: CancellationError())
+  }
+}
+
+private enum Place {
+  case none
+  case waiting(UInt64)
+  case left
 }
 
 /// Gives one task or thread at a time the turn, in the order in which they asked. A cancelled task takes a turn that is free, and
@@ -99,42 +138,15 @@ package final class TurnQueue: Sendable {
       return state.order.take()
     }
     if isTaken { return }
-    // Set once the task waits; before that a cancellation has nothing to take out of the queue.
-    let ticket = Mutex<Ticket>(.none)
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in wait(continuation, ticket) }
-    } onCancel: {
-      leave(ticket)
-    }
-  }
-
-  private enum Ticket {
-    case none
-    case waiting(UInt64)
-    case cancelled
-  }
-
-  private func wait(_ continuation: CheckedContinuation<Void, any Error>, _ ticket: borrowing Mutex<Ticket>) {
-    // The ticket's lock first, then the queue's, as in `leave`.
-    let answer: Result<Void, any Error>? = ticket.withLock { ticket in
-      if case .cancelled = ticket { return .failure(CancellationError()) }
-      return state.withLock { state in
-        if let error = state.reasonToLeave { return .failure(error) }
-        if state.order.take() { return .success(()) }
-        ticket = .waiting(state.order.wait(.task(continuation)))
-        return nil
+    try await waitInLine { (continuation: CheckedContinuation<Void, any Error>) in
+      state.withLock { state in
+        if let error = state.reasonToLeave { return (0, .failure(error)) }
+        if state.order.take() { return (0, .success(())) }
+        return (state.order.wait(.task(continuation)), nil)
       }
+    } leave: { ticket in
+      if case .task(let continuation) = self.state.withLock({ $0.order.leave(ticket) }) { continuation } else { nil }
     }
-    if let answer { continuation.resume(with: answer) }
-  }
-
-  private func leave(_ ticket: borrowing Mutex<Ticket>) {
-    let waiter: Waiter? = ticket.withLock { ticket in
-      defer { ticket = .cancelled }
-      guard case .waiting(let number) = ticket else { return nil }
-      return state.withLock { $0.order.leave(number) }
-    }
-    if case .task(let continuation) = waiter { continuation.resume(throwing: CancellationError()) }
   }
 
   /// Waits for the turn, holding the thread.

@@ -2,7 +2,9 @@ import Locks
 
 /// The way of a commit, from top to bottom.
 ///
-/// 1. **The turn.** Transactions append one after the other, first come, first served. Who has the turn takes the writer's lock where
+/// 1. **The turn.** Transactions append one after the other. Threads and transactions of a program's closure are served in the order in
+///    which they came. A task that makes a single change takes the turn when it runs: given to it while it waits for a thread, the turn
+///    would be unused for as long as others keep the threads of the pool (`CommitQueue.Claim`). Who has the turn takes the writer's lock where
 ///    this process has not got it, and looks whether the names still lead to the files that it locked (`Writer+Lock`).
 /// 2. **The frame.** Changes go into the draft of a frame behind the newest one, into zeros that are on the disk already
 ///    (`FileTransaction`, `ZeroAhead`); nodes, record and trailer follow (`Committing`). These are plain writes.
@@ -30,37 +32,65 @@ import Locks
 extension Writer {
   // MARK: 1. The turn
 
-  /// Waits for the turn without holding a thread.
-  nonisolated(nonsending) func takeTurn() async {
-    if tryTakeTurn() { return }
-    await withCheckedContinuation { continuation in
-      let isFree = monitor.withLock {
-        if shared.queue.takeTurn() { return true }
-        shared.queue.waitForTurn(.task(continuation))
-        return false
+  /// How often a task that waits for the turn may find it taken when it runs. Then it is given the turn.
+  private static let mostOvertakings = 8
+
+  /// Waits for the turn without holding a thread. Throws `CancellationError`, or what the turn is refused with.
+  ///
+  /// - Parameter isKept: whether the task may be suspended in its turn. Of tasks that are not, each takes the turn as it runs; one that is
+  ///   ready is not kept waiting by another that has no thread.
+  nonisolated(nonsending) func takeTurn(isKept: Bool = true) async throws {
+    var overtakings = isKept ? Self.mostOvertakings : 0
+    while !tryTakeTurn() {
+      let claim: CommitQueue<Waiter>.Claim = overtakings < Self.mostOvertakings ? .running : .certain
+      let hasTurn = try await waitInLine { (continuation: CheckedContinuation<Bool, any Error>) in
+        monitor.withLock {
+          if shared.queue.takeTurn() { return (0, .success(true)) }
+          return (shared.queue.waitForTurn(.turn(continuation), as: claim), nil)
+        }
+      } leave: { ticket in
+        if case .turn(let continuation) = self.monitor.withLock({ self.shared.queue.leaveTurn(ticket) }) {
+          continuation
+        } else {
+          nil
+        }
       }
-      if isFree { continuation.resume() }
+      if hasTurn { return }
+      overtakings += 1
     }
+  }
+
+  /// Sends the tasks away that wait for the turn.
+  func refuseTurn(with error: any Error) {
+    let refused = monitor.withLock { shared.queue.refuseTurn { if case .turn = $0 { true } else { false } } }
+    for case .turn(let continuation) in refused { continuation.resume(throwing: error) }
   }
 
   /// Waits for the turn, holding the thread.
   func takeTurnBlocking() {
     let signal = monitor.withLock { () -> Signal? in
-      if shared.queue.takeTurn() { return nil }
-      let signal = Signal(isAnnounced: shared.queue.turns.count == 0)
+      if shared.queue.takeTurn(by: threadIdentity()) { return nil }
+      let signal = Signal()
       shared.queue.waitForTurn(.thread(signal))
       return signal
     }
     signal?.wait()
   }
 
-  func tryTakeTurn() -> Bool { monitor.withLock { shared.queue.takeTurn() } }
+  func tryTakeTurn() -> Bool { monitor.withLock { shared.queue.takeTurn(by: threadIdentity()) } }
+
+  /// Runs what begins transactions of its own as a part of the turn, which the caller has: no other comes between.
+  func lendingTurn<R>(_ body: () throws -> R) rethrows -> R {
+    monitor.withLock { shared.queue.lendTurn(to: threadIdentity()) }
+    defer { monitor.withLock { shared.queue.endLending() } }
+    return try body()
+  }
 
   /// Takes the turn for a job, or leaves the job to whoever has it; whether it was taken.
   func takeTurn(orQueue job: SharedJob) -> Bool {
     monitor.withLock {
-      if shared.queue.takeTurn() { return true }
-      shared.queue.waitForTurn(.job(job), isJob: true)
+      if shared.queue.takeTurn(by: threadIdentity()) { return true }
+      shared.queue.waitForTurn(.job(job), as: .job)
       return false
     }
   }
@@ -71,8 +101,8 @@ extension Writer {
   }
 
   func wake(_ passed: CommitQueue<Waiter>.Passed) {
+    for case .turn(let continuation) in passed.running { continuation.resume(returning: false) }
     passed.next?.wake()
-    if case .thread(let signal) = passed.second { signal.announce() }
     if passed.wakesGatherer { monitor.withLock { monitor.notifyAll() } }
   }
 
@@ -237,7 +267,12 @@ extension FileTransaction {
   /// Appends the changes as one commit and passes the turn on; nil where nothing changed. The commit is not durable yet: wait
   /// for it. When this throws, nothing is kept and the transaction has ended; it throws the error of a change that failed halfway and
   /// was not rolled back.
-  package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? {
+  package func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit? { try commit(info) { _ in } }
+
+  /// The same; `appended` hears of the commit, or that there is none, before the turn passes on.
+  package func commit(
+    _ info: CommitInfo, appended: (PendingCommit?) -> Void
+  ) throws(StorageError) -> PendingCommit? {
     try locked { () throws(StorageError) -> PendingCommit? in
       if let failure = state.pointee.failure {
         finish()
@@ -246,6 +281,7 @@ extension FileTransaction {
       let new: Publication.State
       do throws(StorageError) {
         guard let made = try Committing(self, info).run() else {
+          appended(nil)
           finish()
           return nil
         }
@@ -260,8 +296,10 @@ extension FileTransaction {
       store.writing.abandon(new.chain.end..<max(new.chain.end, draft.writtenEnd), of: file)
       store.writing.append(
         new, trees: state.pointee.trees, from: state.pointee.storedCatalog, durability: info.durability)
+      let pending = PendingCommit(new, writer: store.writing)
+      appended(pending)
       finish(willWait: info.durability == .durable, abandons: false)
-      return PendingCommit(new, writer: store.writing)
+      return pending
     }
   }
 }

@@ -37,6 +37,8 @@ final class Writer: @unchecked Sendable {
   /// Who is to be woken, and how.
   enum Waiter: Sendable {
     case task(CheckedContinuation<Void, Never>)
+    /// A task that waits for the turn, and hears whether it has it.
+    case turn(CheckedContinuation<Bool, any Error>)
     case thread(Signal)
     case job(SharedJob)
 
@@ -45,6 +47,7 @@ final class Writer: @unchecked Sendable {
     func wake() {
       switch self {
       case .task(let continuation): continuation.resume()
+      case .turn(let continuation): continuation.resume(returning: true)
       case .thread(let signal): signal.fire()
       case .job(let job): job.makeLead()
       }
@@ -177,4 +180,56 @@ final class Writer: @unchecked Sendable {
     if woken.callsThread { wakeThread(always: true) }
     for waiter in woken.waiters { waiter.wake() }
   }
+}
+
+/// What the newest catalog says about trees that were written to lately, so that whoever writes to them again need not look
+/// there.
+struct KnownTrees {
+  typealias Known = (entry: CatalogEntry, attributes: Bytes)
+
+  private var catalog = NodePointer.none
+  private var trees: [TreeName: Known] = [:]
+
+  /// More are forgotten all at once.
+  private static let most = 64
+
+  /// What a catalog says about a tree, where that is known here.
+  func tree(_ name: TreeName, in catalog: NodePointer) -> Known? {
+    catalog == self.catalog ? trees[name] : nil
+  }
+
+  /// Notes what became of trees between two catalogs.
+  mutating func note(_ changed: [TreeState], from old: NodePointer, to new: NodePointer) {
+    if old != catalog || trees.count > Self.most { trees.removeAll(keepingCapacity: true) }
+    catalog = new
+    // In their order: a tree that took a dropped one's name comes after it.
+    for tree in changed { trees[tree.name] = tree.isDropped ? nil : (tree.entry, tree.attributes) }
+  }
+}
+
+/// The jumps of commits that were made or looked up lately. A new commit needs those of others, nearly always of near ones.
+struct KnownJumps {
+  private struct Known {
+    var offset: FileOffset = 0
+    var ancestry: CommitLink?
+    var order: CommitLink?
+  }
+
+  /// Each commit has one place, which it shares with others.
+  private var known = [Known](repeating: Known(), count: positions)
+  private static let positions = 128
+
+  mutating func note(_ record: CommitRecord) {
+    known[position(record.number)] = Known(
+      offset: record.links.own.offset, ancestry: record.links.ancestry.jump, order: record.links.order.jump)
+  }
+
+  /// The jump of a commit, among its ancestors or in the order of the file. Reads its record where it is not known.
+  mutating func jump(of link: CommitLink, isOrder: Bool, in file: DataFile) throws(StorageError) -> CommitLink? {
+    if known[position(link.number)].offset != link.offset { note(try file.record(link)) }
+    let found = known[position(link.number)]
+    return isOrder ? found.order : found.ancestry
+  }
+
+  private func position(_ number: UInt64) -> Int { Int(truncatingIfNeeded: number % UInt64(Self.positions)) }
 }

@@ -253,6 +253,8 @@ package protocol WriteTransaction: AnyObject, Sendable {
   var changeCounts: [ChangeCounts] { get }
   /// Makes the changes one commit; nil where nothing changed. It is durable once it was waited for.
   func commit(_ info: CommitInfo) throws(StorageError) -> PendingCommit?
+  /// The same; `appended` hears of the commit before anybody else can make one on a file, or that there is none.
+  func commit(_ info: CommitInfo, appended: (PendingCommit?) -> Void) throws(StorageError) -> PendingCommit?
   /// The same, without waiting long for a server on the caller's thread.
   nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit?
   /// Forgets all changes.
@@ -261,6 +263,14 @@ package protocol WriteTransaction: AnyObject, Sendable {
 
 extension WriteTransaction {
   package func require(_ work: any HeldWork) throws(StorageError) {}
+  package func commit(
+    _ info: CommitInfo, appended: (PendingCommit?) -> Void
+  ) throws(StorageError) -> PendingCommit? {
+    let pending = try commit(info)
+    appended(pending)
+    return pending
+  }
+
   package nonisolated(nonsending) func commitAsync(_ info: CommitInfo) async throws(StorageError) -> PendingCommit? {
     try commit(info)
   }

@@ -175,12 +175,34 @@ final class Semaphore: @unchecked Sendable {
   #endif
 }
 
+/// Something that one thread makes happen, once, and others wait for.
+final class Signal: Sendable {
+  private let semaphore = Semaphore()
+
+  func fire() { semaphore.raise() }
+
+  /// Returns when it has happened.
+  func wait() {
+    semaphore.take()
+    semaphore.raise()
+  }
+}
+
 /// Lets a thread rest, for waiting on what cannot notify: the lock of another process.
 func rest(nanoseconds: Int64) {
   var time = timespec()
   time.tv_sec = Int(nanoseconds / 1_000_000_000)
   time.tv_nsec = Int(nanoseconds % 1_000_000_000)
   nanosleep(&time, nil)
+}
+
+/// Tells the calling thread from all others that live.
+func threadIdentity() -> UInt {
+  #if canImport(Darwin)
+    UInt(bitPattern: pthread_self())
+  #else
+    UInt(pthread_self())
+  #endif
 }
 
 /// Gives the processor to any other thread that can run.

@@ -46,3 +46,50 @@ extension TimeSlices {
   /// Those of a clock that stands still.
   static func ofStandingClock() -> TimeSlices { TimeSlices { 1 } }
 }
+
+/// A clock that goes on only when it is told to.
+final class ManualClock: Clock {
+  struct Instant: InstantProtocol {
+    var time = Swift.Duration.zero
+    func advanced(by duration: Swift.Duration) -> Self { Instant(time: time + duration) }
+    func duration(to other: Self) -> Swift.Duration { other.time - time }
+    static func < (left: Self, right: Self) -> Bool { left.time < right.time }
+  }
+
+  private struct State {
+    var now = Instant()
+    var sleepers: [(end: Instant, continuation: CheckedContinuation<Void, Never>)] = []
+  }
+
+  private let state = Mutex(State())
+
+  var now: Instant { state.withLock { $0.now } }
+  var minimumResolution: Swift.Duration { .zero }
+
+  func sleep(until end: Instant, tolerance: Swift.Duration?) async throws {
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if end <= state.now { return true }
+        state.sleepers.append((end, continuation))
+        return false
+      }
+      if isOver { continuation.resume() }
+    }
+  }
+
+  /// Goes on once somebody sleeps, which may wake then.
+  func advance(by duration: Swift.Duration) async {
+    while state.withLock({ $0.sleepers.isEmpty }) { await Task.yield() }
+    jump(by: duration)
+  }
+
+  func jump(by duration: Swift.Duration) {
+    let woken = state.withLock { state in
+      state.now = state.now.advanced(by: duration)
+      let woken = state.sleepers.filter { $0.end <= state.now }
+      state.sleepers.removeAll { $0.end <= state.now }
+      return woken
+    }
+    for sleeper in woken { sleeper.continuation.resume() }
+  }
+}

@@ -173,11 +173,11 @@ struct CommitQueueTests {
   func jobs() {
     let it = queue()
     #expect(it.queue.takeTurn() == true)
-    it.queue.waitForTurn("job 0", isJob: true)
-    it.queue.waitForTurn("job 1", isJob: true)
+    it.queue.waitForTurn("job 0", as: .job)
+    it.queue.waitForTurn("job 1", as: .job)
     it.queue.waitForTurn("task")
-    it.queue.waitForTurn("job 2", isJob: true)
-    it.queue.waitForTurn("job 3", isJob: true)
+    it.queue.waitForTurn("job 2", as: .job)
+    it.queue.waitForTurn("job 3", as: .job)
     guard case .take(["job 0", "job 1"]) = it.queue.nextJobs(most: 9) else { Issue.record("not taken"); return }
     guard case .pass(let passed) = it.queue.nextJobs(most: 9) else { Issue.record("not passed"); return }
     #expect(passed.next == "task")
@@ -186,6 +186,65 @@ struct CommitQueueTests {
     #expect(handed.next == "job 3")
     guard case .none = it.queue.nextJobs(most: 9) else { Issue.record("there is none"); return }
     #expect(it.queue.turns.isTaken)
+  }
+
+  @Test(
+    "the turn is given to no task that waits for a thread: all of those are woken, and one that runs takes it meanwhile"
+  )
+  func running() {
+    let it = queue()
+    #expect(it.queue.takeTurn() == true)
+    for name in ["a", "b"] { it.queue.waitForTurn(name, as: .running) }
+    let passed = it.queue.passTurn(willWait: true)
+    #expect(passed.running == ["a", "b"] && passed.next == nil)
+    #expect(it.queue.turns.isTaken == false && it.queue.turns.count == 0)
+    #expect(it.queue.takeTurn() == true)
+    // One that waits for certain has it all the same, behind them or before.
+    it.queue.waitForTurn("a", as: .running)
+    it.queue.waitForTurn("thread")
+    it.queue.waitForTurn("b", as: .running)
+    let handed = it.queue.passTurn(willWait: true)
+    #expect(handed.running == ["a"] && handed.next == "thread" && it.queue.turns.isTaken)
+    #expect(it.queue.passTurn(willWait: true).running == ["b"])
+  }
+
+  @Test(
+    "who is cancelled or refused leaves the queue of those that wait for the turn, and the others keep their places")
+  func leavingTurn() {
+    let it = queue()
+    #expect(it.queue.takeTurn() == true)
+    let tickets = ["a", "b", "c", "thread", "d"].map { it.queue.waitForTurn($0) }
+    #expect(it.queue.leaveTurn(tickets[1]) == "b")
+    #expect(it.queue.leaveTurn(tickets[1]) == nil)
+    #expect(it.queue.passTurn(willWait: true).next == "a")
+    #expect(it.queue.leaveTurn(tickets[0]) == nil)
+    #expect(it.queue.refuseTurn { $0 != "thread" } == ["c", "d"])
+    #expect(it.queue.turns.count == 1)
+    #expect(it.queue.passTurn(willWait: true).next == "thread")
+    #expect(it.queue.passTurn(willWait: true).next == nil)
+    #expect(it.queue.takeTurn() == true)
+  }
+
+  @Test("a turn that is lent serves the transactions of one thread, and of no other")
+  func lending() {
+    let it = queue()
+    #expect(it.queue.takeTurn(by: 1) == true)
+    it.queue.lendTurn(to: 2)
+    it.queue.waitForTurn("job", as: .job)
+    for _ in 0..<2 {
+      #expect(it.queue.takeTurn(by: 2) == true)
+      #expect(it.queue.takeTurn(by: 3) == false)
+      guard case .none = it.queue.nextJobs(most: 9) else { Issue.record("a job came between"); return }
+      // Nobody else writes, so there is nobody to wait for before a sync.
+      #expect(it.queue.wait(for: it.queue.appended, gathers: true, asleep: "a") == .sync)
+      _ = it.queue.synced()
+      it.queue.append(it.queue.appended + 1)
+      #expect(it.queue.passTurn(willWait: true).next == nil)
+      #expect(it.queue.turns.isTaken)
+    }
+    it.queue.endLending()
+    #expect(it.queue.takeTurn(by: 2) == false)
+    #expect(it.queue.passTurn(willWait: true).next == "job")
   }
 
   @Test("whatever the order of events, nobody is forgotten and nobody is told what is not so")
@@ -202,6 +261,8 @@ struct CommitQueueTests {
   private struct World {
     var queue = Queue(durable: 0)
     var turn: String?
+    /// Those that were woken to take the turn by themselves.
+    var running: [String] = []
     /// What each that is awake waits for, those that sleep, and what those that lead are at.
     var awake: [String: UInt64] = [:]
     var asleep: [String: UInt64] = [:]
@@ -215,8 +276,9 @@ struct CommitQueueTests {
       case 0...2:
         names += 1
         let name = "\(random.next() % 2 == 0 ? "task" : "thread") \(names)"
-        if queue.takeTurn() { turn = name } else { queue.waitForTurn(name) }
-      case 3...5: endTransaction(appends: random.next() % 4 > 0)
+        take(name, random.next() % 2 == 0 ? .running : .certain)
+      case 3: if let name = running.popLast() { take(name, random.next() % 2 == 0 ? .running : .certain) }
+      case 4...5: endTransaction(appends: random.next() % 4 > 0)
       case 6...8: if let name = awake.keys.sorted().first { wait(name, gathers: random.next() % 3 > 0) }
       case 9: if isThreadCalled { leadForSleepers(gathers: random.next() % 3 > 0) }
       case 10: if !gathering.isEmpty { endGathering(random.next() % 2 == 0) }
@@ -231,7 +293,18 @@ struct CommitQueueTests {
         queue.append(queue.appended + 1)
         awake[name] = queue.appended
       }
-      turn = queue.passTurn(willWait: appends).next
+      let passed = queue.passTurn(willWait: appends)
+      turn = passed.next
+      running += passed.running
+    }
+
+    mutating func take(_ name: String, _ claim: Queue.Claim) {
+      if queue.takeTurn() {
+        #expect(turn == nil)
+        turn = name
+      } else {
+        queue.waitForTurn(name, as: claim)
+      }
     }
 
     mutating func wait(_ name: String, gathers: Bool) {
@@ -302,7 +375,9 @@ struct CommitQueueTests {
 
     /// Nobody writes any more: all that wait come to an end.
     mutating func finish(_ random: inout RandomSource) {
-      for _ in 0..<10_000 where !(awake.isEmpty && asleep.isEmpty && led.isEmpty && turn == nil && syncing == nil) {
+      for _ in 0..<10_000
+      where !(awake.isEmpty && asleep.isEmpty && led.isEmpty && running.isEmpty && turn == nil && syncing == nil) {
+        if let name = running.popLast() { take(name, .certain) }
         if turn != nil { endTransaction(appends: false) }
         for name in awake.keys.sorted() { wait(name, gathers: true) }
         if isThreadCalled { leadForSleepers(gathers: true) }
@@ -310,6 +385,7 @@ struct CommitQueueTests {
         endSync(fails: false)
         queue.checkInvariants()
       }
+      #expect(queue.turns.count == 0 && !queue.turns.isTaken)
       #expect(asleep.isEmpty && awake.isEmpty && led.isEmpty, "\(asleep) sleep, \(awake) wait, \(led) lead")
     }
   }

@@ -173,7 +173,7 @@ struct TreeShapeTests {
     }
     try store.change { transaction in
       try transaction.put(key(7), bytes("y"), in: people)
-      let place = try #require(transaction.state.pointee.places[people])
+      let place = try #require(transaction.state.pointee.treeIndex(of: people))
       let root = try #require(transaction.state.pointee.trees[place].primary.root.fresh)
       root.memory.storeBytes(of: try root.view.level + 1, toByteOffset: 1, as: UInt8.self)
     }

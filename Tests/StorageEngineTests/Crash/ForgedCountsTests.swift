@@ -196,7 +196,7 @@ struct ForgedCountsTests {
       for index in [0, 1] {
         let image = try store { transaction in
           try transaction.put(key(150), bytes("fresh"), in: people)
-          let place = try #require(transaction.state.pointee.places[people])
+          let place = try #require(transaction.state.pointee.treeIndex(of: people))
           let root = try #require(transaction.state.pointee.trees[place].primary.root.fresh)
           #expect(try root.view.form == .inner)
           root.setChildCount(at: index, extreme)
@@ -241,7 +241,7 @@ struct ForgedCountsTests {
           let offset = try entry.withUnsafeBytes { try transaction.draft.append($0) }
           let check = entry.withUnsafeBytes { transaction.file.header.check($0) }
           let forged = RecordReference(place: offset.bytes, length: UInt32(entry.count), check: check)
-          let place = try #require(transaction.state.pointee.places[people])
+          let place = try #require(transaction.state.pointee.treeIndex(of: people))
           try key(9).withUnsafeBytes { key in
             _ = try transaction.state.pointee.trees[place].primary.set(key, at: .bytes(key), in: transaction.file) {
               _ throws(StorageError) in .record(forged)
