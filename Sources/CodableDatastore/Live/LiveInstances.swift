@@ -75,9 +75,9 @@ struct LiveInstances<Format: DatastoreFormat>: AsyncInstances {
     /// Listens first and reads then, so that no change falls between.
     private mutating func begin() async throws -> [Instance] {
       let core = live.core
-      let isNew = buffer == nil
+      let isNew = self.buffer == nil
       let buffer =
-        buffer
+        self.buffer
         ?? ChangeBuffer(hearsOtherProcesses: true, limit: core.store.connection.configuration.waitingChangesLimit)
       result = empty
       if isNew, core.view == nil {

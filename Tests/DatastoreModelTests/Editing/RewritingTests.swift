@@ -56,7 +56,8 @@ struct RewritingTests {
     #expect(try store.redoCandidate() == undo)
   }
 
-  @Test("to undo a squashed commit is refused with the reason, with and without a commit before it", arguments: [1, 2])
+  @Test(
+    "to undo a squashed commit is refused with the reason, whether or not it is the newest one", arguments: [1, 2])
   func undoSquashed(kept: Int) throws {
     let folder = try TemporaryFolder()
     let store = try open(folder.path + "/a", creates: true)
@@ -66,9 +67,13 @@ struct RewritingTests {
     let squashed = try #require(
       store.commits(from: store.head.commit, limit: 9, folded: true).first { $0.isSquashed }?.number)
     let before = store.head.commit
-    for attempt in [{ _ = try store.undoPreview(of: squashed) }, { _ = try store.undo(squashed, named: "back") }] {
+    let attempts: [() throws -> Void] = [
+      { _ = try store.undoPreview(of: squashed) }, { _ = try store.undo(squashed, named: "back") },
+    ]
+    for attempt in attempts {
       let error = #expect(throws: ModelError.self) { try attempt() }
-      #expect(error?.description.contains("\(squashed) holds the changes of commits that a compaction squashed") == true)
+      #expect(
+        error?.description.contains("\(squashed) holds the changes of commits that a compaction squashed") == true)
     }
     #expect(store.head.commit == before)
     #expect(try store.city(1) == Cities.document(1))

@@ -51,7 +51,7 @@ struct SettlingTests {
     let disk = MemoryDisk()
     let store = try FileStore.create(at: "/store", options: StoreOptions(), disk: disk)
     let records = TreeName(Array("records".utf8))
-    let count = 48_000_000 / keyLength
+    let count = 24_000_000 / keyLength
     func key(_ number: Int) -> [UInt8] {
       // A step without a common divisor comes to every number once.
       let place = isOrdered ? number : number * 7_919 % count

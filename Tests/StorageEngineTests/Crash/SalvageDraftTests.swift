@@ -102,7 +102,9 @@ struct SalvageDraftTests {
     if finishes { try draft.finish() }
   }
 
-  @Test("a store that a draft reported finished is there after a power cut, and what a cut leaves before is in nobody's way")
+  @Test(
+    "a store that a draft reported finished is there after a power cut, and what a cut leaves before is in nobody's way"
+  )
   func draftPowerCuts() throws {
     let disk = SimulatedDisk(seed: 7)
     try disk.makeDirectory("/library")
@@ -158,6 +160,18 @@ struct SalvageDraftTests {
     #expect(try disk.list(Self.newPath).sorted() == names)
     living.cancel()
     #expect(try disk.status(Self.newPath) == nil)
+  }
+
+  @Test("the remotes of a store that is being made come along with its data")
+  func remotes() throws {
+    let disk = SimulatedDisk(seed: 7)
+    try disk.makeDirectory("/library")
+    let draft = try StoreDraft(at: Self.newPath, on: disk)
+    try FileStore.create(at: draft.workPath, options: StoreOptions(readsMapped: false), disk: disk).close()
+    _ = try disk.open(draft.workPath + "/remotes", .create)
+    try draft.finish()
+    #expect(try Set(disk.list(Self.newPath)).isSuperset(of: ["data", "remotes"]))
+    #expect(try FileStore.leftovers(at: Self.newPath, disk: disk) == [])
   }
 
   @Test("a draft takes no folder that holds anything else")
