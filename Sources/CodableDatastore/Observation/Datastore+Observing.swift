@@ -2,7 +2,8 @@ extension Datastore {
   /// The changes of all instances, from now on.
   ///
   /// Listening begins when this returns. Changes come after their commit, in the order of the commits and within one in
-  /// the order of the calls; none of what was rolled back. A slow reader misses nothing and holds up nobody.
+  /// the order of the calls; none of what was rolled back. A slow reader holds up nobody, and misses
+  /// nothing unless more than ``StoreConfiguration/waitingChangesLimit`` waits for it: then the iteration throws ``ChangesMissed`` once.
   ///
   /// - Throws: ``StoreError``; what is wrong with the declaration. The iteration throws ``UnreadableChangeError`` in the place
   ///   of what does not decode.
