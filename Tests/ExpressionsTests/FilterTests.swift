@@ -43,7 +43,8 @@ struct FilterTests {
       ("capital || missing", true), ("POPULATION is null", true), ("population > 1 AND capital", true), ("true", true),
       ("name = mayor", false), ("mayor < name", true),
       ("tags = \"[\\\"big\\\", 7]\"", true), ("population >= -5", true), ("population > 0.5", true),
-      ("price ~ /^8/", true),
+      ("price ~ /^8/", true), ("\"population\" = 1412000", true), ("\"name\" in (\"Lem\")", false),
+      ("'note' is null", true), ("\"population\" < 5", false),
     ])
   func matches(text: String, isKept: Bool) throws {
     #expect(try Filter(parsing: text).matches(city) == isKept)
@@ -57,7 +58,7 @@ struct FilterTests {
       ("a in (1 2)", 9), ("a is 5", 6), ("a not 5", 7), ("5", 2), ("a = 1 b = 2", 7), ("a ^= 5", 6), ("a[x] = 1", 3),
       ("a. = 1", 3), ("a = 1.2.3", 5), ("a = \"\\q\"", 6),
       ("a = #", 5), ("a = 5kg", 6), ("a = 5 M", 7), ("a = 5MM", 6), ("a = 5m", 6), ("a = 5M_", 6), ("a = 1.2.3M", 5),
-      ("and = 1", 1), ("a ~ \"x(\"", 7), ("a = 'x' and", 12),
+      ("true = 1", 1), ("null is null", 1), ("and = 1", 1), ("a ~ \"x(\"", 7), ("a = 'x' and", 12),
     ])
   func refused(text: String, column: Int) {
     #expect { try Filter(parsing: text) } throws: { ($0 as? ExpressionError)?.column == column }

@@ -46,6 +46,68 @@ struct WritingVerbTests {
     #expect(refused.complaint.contains("more.csv:2"))
   }
 
+  @Test("what an export printed comes back unchanged, with --versions also into another store")
+  func exportedAgain() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    for options in [["--format", "jsonl"], ["--format", "tsv"], ["--versions"]] {
+      let text = try ProgramRun(["export", path, "River"] + options).output
+      let name = options.last == "tsv" ? "again.tsv" : "again.jsonl"
+      let run = try ProgramRun(["import", path, "River", folder.file(name, text), "--json"])
+      #expect(run.objects.first?["unchanged"] as? Int == 3, "\(run.output)\(run.complaint)")
+      #expect(run.objects.first?["changed"] as? Int == 0)
+    }
+    let lines = try ProgramRun(["export", path, "River", "--versions"])
+    #expect(lines.objects.compactMap { $0["version"] as? Int } == [1, 1, 1])
+    let copy = folder.path("Copy.strata")
+    let run = try ProgramRun(["import", copy, "River", folder.file("versions.jsonl", lines.output)])
+    #expect(run.status == 0 && run.complaint.contains("the identifier is id"), "\(run.complaint)")
+    #expect(try ProgramRun(["export", copy, "River", "--versions"]).output == lines.output)
+    let put = try ProgramRun(["put", path, "River"], input: String(Self.rivers.split(separator: "\n")[0]))
+    #expect(put.status == 0 && put.output == "unchanged; nothing was written\n")
+  }
+
+  @Test("a file with some of the columns is refused, merged or taken whole, as is said")
+  func someColumns() throws {
+    let folder = try TemporaryFolder()
+    let (path, _) = try importRivers(folder)
+    let file = try folder.file("names.csv", "id,name\n2,Aar\n")
+    let refused = try ProgramRun(["import", path, "River", file])
+    #expect(refused.status == 1 && refused.complaint.contains("km (1 record)"), "\(refused.complaint)")
+    #expect(refused.complaint.contains("--merge") && refused.complaint.contains("--replace"))
+    func river() throws -> [String: Any]? {
+      try ProgramRun(["get", path, "River", "2", "--json"]).objects.first?["value"] as? [String: Any]
+    }
+    #expect(try river()?["name"] as? String == "Aare")
+    #expect(try ProgramRun(["import", path, "River", file, "--merge"]).status == 0)
+    #expect(try river()?["name"] as? String == "Aar" && river()?["km"] as? Int == 288)
+    #expect(try ProgramRun(["import", path, "River", file, "--merge", "--replace"]).status == 2)
+  }
+
+  @Test("names with spaces are taken as they are, and two constants are no condition")
+  func oddNames() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Odd.strata")
+    let file = try folder.file("odd.csv", "Order ID,2024\n1,9\n2,8\n")
+    #expect(try ProgramRun(["import", path, "T", file, "--id", "Order ID"]).status == 0)
+    #expect(try ProgramRun(["records", path, "T", "--where", "\"Order ID\" = 1", "--count"]).output == "1\n")
+    #expect(try ProgramRun(["records", path, "T", "--where", "2024 = 8", "--count"]).output == "1\n")
+    #expect(try ProgramRun(["records", path, "T", "--sort", "Order ID:desc", "--count"]).output == "2\n")
+    let refused = try ProgramRun(["records", path, "T", "--where", "1 = 1"])
+    #expect(refused.status == 1 && refused.complaint.contains("compares two constants"))
+  }
+
+  @Test("nothing that is read of a file that holds something is a failure with its reason, and makes no store")
+  func nothingRead() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("None.strata")
+    for (text, reason) in [("id,name\n", "holds no documents"), ("\u{0}\u{1}SQLite", "binary file")] {
+      let run = try ProgramRun(["import", path, "T", folder.file("none.csv", text), "--id", "id"])
+      #expect(run.status == 1 && run.complaint.contains(reason), "\(run.complaint)")
+      #expect(!FileManager.default.fileExists(atPath: path))
+    }
+  }
+
   @Test("a cell that makes its column text, and rows that share an identifier, are told with their rows")
   func oddRows() throws {
     let folder = try TemporaryFolder()

@@ -5,6 +5,7 @@ import StorageEngine
 /// members that each version has.
 struct StoredShape: Sendable {
   private static let sampleSize = 4_096
+  private static let runs = 64
 
   private struct Version: Sendable {
     var count = 0
@@ -19,14 +20,15 @@ struct StoredShape: Sendable {
 
   init(_ datastore: OwnDatastore) throws(ModelError) {
     descriptor = datastore.descriptor
-    let count = try datastore.primary.count
-    let step = max(1, count / Self.sampleSize)
-    let width = step == 1 ? Self.sampleSize : 1
-    for start in stride(from: 0, to: count, by: step * width) {
-      for entry in try datastore.primary.entries(at: start..<min(count, start + width)) {
-        guard let record = try datastore.record(entry.identifier), let document = try? record.document() else {
-          continue
-        }
+    let count = try datastore.count
+    // Neighbours are read in one walk, so a sample is runs of them.
+    let runs = count <= Self.sampleSize ? 1 : Self.runs
+    let width = count <= Self.sampleSize ? count : Self.sampleSize / runs
+    for run in 0..<runs {
+      let start = run * (count / runs)
+      var records = datastore.records(at: start..<start + width)
+      while try records.next() {
+        guard let record = try records.rawRecord(), let document = try? record.document() else { continue }
         see(document, at: .root)
         see(document, version: record.version)
       }
@@ -76,9 +78,8 @@ struct StoredShape: Sendable {
       return nil
     }
     let older = versions.keys.sorted(by: >).first { mismatch(members, $0) == nil } ?? descriptor.version
-    return
-      "as a new record of \(descriptor.key) it would have the newest version \(descriptor.version), and \(reason); "
-      + "--version \(older) gives it that version"
+    let claim = "as a new record of \(descriptor.key) it would have the newest version \(descriptor.version)"
+    return "\(claim), and \(reason); --version \(older) gives it that version"
   }
 
   private func mismatch(_ members: [Document.Member], _ version: String) -> String? {

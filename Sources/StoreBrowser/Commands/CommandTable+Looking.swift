@@ -215,7 +215,7 @@ extension CommandTable {
     row(
       .export, ["s"], "save what is shown to a file", "export", .record, argument: .init("FILE", isRequired: false),
       verb: "export",
-      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json` or `.csv` by its ending.",
+      "Writes the marked records, or else all that the table shows, to FILE: `.jsonl`, `.json`, `.csv` or `.tsv` by its ending.",
       unless: .withoutDatastore.or(.running(.export))
     ) { browser, argument in browser.export(argument ?? "") },
   ]

@@ -23,7 +23,7 @@ extension Browser {
         "EXPR · !EXPR inverts · = A .. B is a range of \(table.source?.index ?? "the identifier") · Tab completes · ? operators"
     case .export:
       text = "\(table.source?.datastore ?? "export").jsonl"
-      hint = "FILE ending in .jsonl, .json or .csv"
+      hint = "FILE ending in .jsonl, .json, .csv or .tsv"
     case .set:
       isSelected = false
       text = table.selectedPath(session).map { "\($0.drop { $0 == "." }) = " } ?? ""

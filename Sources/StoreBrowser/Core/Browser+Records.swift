@@ -28,12 +28,14 @@ extension Browser {
   private mutating func insertRecord() {
     guard let datastore = session.current else { return }
     let template = record.document.map { Self.template(of: $0) } ?? .object([])
+    // It has the members of the selected record, and so its version.
+    let version = record.answer?.record?.version ?? datastore.descriptor.version
     let record = Record(
-      identifier: StoredKey(bytes: [], value: .null), version: datastore.descriptor.version,
+      identifier: StoredKey(bytes: [], value: .null), version: version,
       content: template.json(.pretty), coding: .json)
     openEditor(
       .record(record, datastore: datastore.key), text: template.prettyText,
-      header: ["a new record of \(datastore.key); an empty file cancels"], isTemplate: true)
+      header: ["a new record of \(datastore.key), version \(version); an empty file cancels"], isTemplate: true)
   }
 
   static func template(of document: Document) -> Document {

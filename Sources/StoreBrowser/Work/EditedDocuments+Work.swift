@@ -6,7 +6,7 @@ package struct EditedDocumentsRequest: Sendable {
   package var datastore: String
   package var commit: CommitNumber
   package var documents: [Document]
-  /// The records that were opened, in order; those without identifier bytes are new.
+  /// The records that were opened, in order; those without identifier bytes are new, and say the version of what is made of them.
   package var records: [Record]
   package var identifierPath: String?
 }
@@ -65,7 +65,6 @@ extension WorkContext {
     let bytes = try onDocument(datastore.descriptor.coding.encode(document))
     answer.edits.append(
       RecordEdit(
-        datastore: key, identifier: identifier, old: nil,
-        new: RecordContent(version: datastore.descriptor.version, bytes: bytes)))
+        datastore: key, identifier: identifier, old: nil, new: RecordContent(version: opened.version, bytes: bytes)))
   }
 }
