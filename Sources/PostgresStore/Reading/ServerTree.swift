@@ -279,9 +279,12 @@ package final class ServerTree: ServedTree {
     if let next { return try entries(KeyRange(to: next), limit: 1, isReversed: true).first?.key }
     if let count, rank == count - 1 { return try entries(limit: 1, isReversed: true).first?.key }
     if draft?.writes.isEmpty ?? true, let stored {
-      guard let key = try stored.page(rank: rank, limit: 1).first?.key else { return nil }
-      remember(KeyRange(to: key + [0]))
-      return key
+      if let key = try stored.page(rank: rank, limit: 1).first?.key {
+        remember(KeyRange(to: key + [0]))
+        return key
+      }
+      // A transaction goes by all that there is, which the walk below remembers.
+      if draft == nil { return nil }
     }
     var (range, left) = (KeyRange(), rank)
     while true {
