@@ -1,4 +1,4 @@
-import Documents
+package import Documents
 import StorageEngine
 
 /// Makes the rows of a source into what is written of them. Needs no transaction, and so runs on a thread beside the writing one.
@@ -247,6 +247,24 @@ struct VersionedLine {
     default: return nil
     }
     self.value = value
+  }
+}
+
+extension TableSource {
+  /// The field that is the identifier in lines of `export --versions`; nil if the first hundred documents are no such lines.
+  package mutating func versionedIdentifier() throws(ModelError) -> DocumentPath? {
+    try rewind()
+    var names: [String]?
+    for _ in 0..<100 {
+      guard let row = try next(.all) else { break }
+      guard case .document(let document) = row.content, document.members.count == 3,
+        document[member: "version"] != nil, let id = document[member: "id"], let value = document[member: "value"]
+      else { return nil }
+      let equal = value.members.filter { $0.value == id }.map(\.name)
+      names = names?.filter { equal.contains($0) } ?? equal
+    }
+    try rewind()
+    return names?.first.map { DocumentPath([.member($0)]) }
   }
 }
 

@@ -82,7 +82,8 @@ extension VerbRun {
       throw UsageError("\(key) does not say which field is its identifier; --id names it", verb: arguments.verb)
     }
     let choice = try IdentifierChoice(&source, name: key, isLenient: true)
-    guard let path = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : choice.path else {
+    let found = try source.versionedIdentifier() ?? choice.path
+    guard let path = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : found else {
       throw UsageError(
         "no field tells the documents apart by its name and values; --id names the identifier", verb: arguments.verb)
     }
