@@ -4,8 +4,8 @@ import Locks
 ///
 /// 1. **The turn.** Transactions append one after the other. Threads and transactions of a program's closure are served in the order in
 ///    which they came. A task that makes a single change takes the turn when it runs: given to it while it waits for a thread, the turn
-///    would be unused for as long as others keep the threads of the pool (`CommitQueue.Claim`). Who has the turn takes the writer's lock where
-///    this process has not got it, and looks whether the names still lead to the files that it locked (`Writer+Lock`).
+///    would be unused for as long as others keep the threads of the pool (`CommitQueue.Claim`). Who has the turn takes the writer's
+///    lock where this process has not got it, and looks whether the names still lead to the files that it locked (`Writer+Lock`).
 /// 2. **The frame.** Changes go into the draft of a frame behind the newest one, into zeros that are on the disk already
 ///    (`FileTransaction`, `ZeroAhead`); nodes, record and trailer follow (`Committing`). These are plain writes.
 /// 3. **Appending.** The frame joins the chain, and the turn passes on: the next transaction builds on this one at once.
