@@ -6,11 +6,12 @@ extension Filter {
 
   /// The filter with other paths.
   package func replacing(_ path: (DocumentPath) -> DocumentPath) -> Filter {
-    Filter(text: text, condition: condition.replacing(path))
+    Filter(text: text, condition: condition.replacing(path), namesInQuotes: namesInQuotes.map(path))
   }
 
-  init(text: String, condition: Condition) {
+  init(text: String, condition: Condition, namesInQuotes: [DocumentPath] = []) {
     self.text = text
+    self.namesInQuotes = namesInQuotes
     self.condition = condition
     selection = DocumentSelection(condition.paths)
   }
