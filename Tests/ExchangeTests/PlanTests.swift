@@ -204,6 +204,26 @@ struct PlanTests {
     try left.expectSound()
   }
 
+  @Test("a value that one record gives up and another takes over in the same merge is no collision")
+  func handedOn() throws {
+    let ours = try ExchangedStore("ada", isEmpty: true)
+    var descriptor = ExchangedStore.descriptor
+    descriptor.indexes[0].isUnique = true
+    let unique = descriptor
+    try ours.own.engine.change { try DatastoreWriter.create(unique, in: $0) }
+    try ours.put(#"{"id":3,"name":"c"}"#, #"{"id":6,"name":"x"}"#)
+    let theirs = try ExchangedStore("bob", isEmpty: true)
+    try theirs.fetchAndMerge(ours)
+    try ours.put(#"{"id":6,"name":"d"}"#)
+    try theirs.put(#"{"id":6,"name":"z"}"#)
+    try theirs.put(#"{"id":3,"name":"d"}"#)
+    try ours.fetch(theirs)
+    #expect(try ours.merge(theirs.head, .theirs).head != nil)
+    #expect(try ours.text(3) == #"{"id":3,"name":"d"}"#)
+    #expect(try ours.text(6) == #"{"id":6,"name":"z"}"#)
+    try ours.expectSound()
+  }
+
   @Test("references that would name what is gone are told, and keep nothing from being merged")
   func dangling() throws {
     let ours = try ExchangedStore("ada")

@@ -75,7 +75,7 @@ struct StagingTests {
     driver.releaseAll(where: { $0.slot != .staging })
     let id = try #require(driver.held.first?.0)
     driver.tell(.work(id, .progress(Progress(done: 0, total: 87_131))))
-    #expect(driver.title.contains("87,131 staged changes are being read"), "\(driver.title)")
+    #expect(driver.title.contains("\(NumberFormat.count(87_131)) staged changes are being read"), "\(driver.title)")
     driver.press("w")
     #expect(!driver.shows("nothing is staged"))
     #expect(driver.browser.overlays.isEmpty)
@@ -178,8 +178,8 @@ struct StagingTests {
     stage("Bärn", in: driver)
     try Sample.change(store, "City", "2661552", ".population", to: 777_777)
     driver.tell(.storeStirred)
-    let row = driver.lines.first { $0.contains("2661552") && $0.contains("Bärn") }
-    #expect(row?.contains("777777") == true, "\(driver.screen)")
+    let rows = driver.lines.filter { $0.contains("2661552") && $0.contains("Bärn") }
+    #expect(rows.contains { $0.contains("777777") }, "\(driver.screen)")
     driver.press("3")
     let field = try #require(driver.lines.first { $0.contains("population") && $0.contains("777777") })
     #expect(!field.contains("121631"), "\(field)")
@@ -229,7 +229,7 @@ struct StagingTests {
   @Test("the cursor follows its record through a reload of a filtered or sorted table, and meanwhile belongs to it")
   func reloaded() throws {
     let store = try Sample.large(1_000)
-    for command in [": filter name has \"9\" or id > 500", ": sort name"] {
+    for command in [": filter name $= \"7\" or id > 500", ": sort name"] {
       let driver = Driver(store, start: .init(datastore: "Item"))
       try driver.play(command)
       driver.press("g g j j j j j")

@@ -24,6 +24,16 @@ import Testing
     #expect(text.output.contains("index byName"))
     #expect(text.output.contains("commonest: \"Bern\" ×2"))
     #expect(try ProgramRun(["describe", store, "Nothing"]).status == 1)
+    let part = try ProgramRun(["describe", store, "City", "--where", "name = \"Bern\"", "--json"])
+    let id = part.objects.first { $0["field"] as? String == "id" }
+    #expect(id?["distinct"] as? Int == 2 && id?["sum"] as? Int == 4, "\(part.complaint)")
+  }
+
+  @Test(
+    "a misspelt verb is refused with the nearest one, with arguments and without", arguments: [[], ["Cities.strata"]])
+  func misspelt(further: [String]) throws {
+    let run = try ProgramRun(["recods"] + further)
+    #expect(run.status == 2 && run.complaint.contains("did you mean records"), "\(run.complaint)")
   }
 
   @Test("blame prints for each field the commit that last wrote it")

@@ -111,6 +111,7 @@ private struct MergeApplication {
       try onStorage { () throws(StorageError) in try transaction.restore(names, from: second.view) }
     }
     var edits = merge.edits
+    var writers: [DatastoreWriter] = []
     for key in merge.adopted.keys.sorted() {
       let identifiers = merge.adopted[key] ?? []
       let (ours, theirs) = (try first.requiredDatastore(key), try second.ownDatastore(key))
@@ -124,13 +125,15 @@ private struct MergeApplication {
         }
         continue
       }
-      try adopt(identifiers, ours, theirs)
+      writers.append(try adopt(identifiers, ours, theirs))
     }
     var options = options
     options.bringsBackContents = true
     let application = EditApplication(store: store, transaction: transaction, options: options)
     try meter.expect(edits.count)
     try application.apply(edits, meter)
+    // A value that a record takes over may be one that an edit takes from another: uniqueness is checked when all are made.
+    for writer in writers { try onWriter { try writer.finish() } }
     for descriptor in merge.descriptors { try store(descriptor, insteadOf: first.requiredDatastore(descriptor.key)) }
   }
 
@@ -159,9 +162,11 @@ private struct MergeApplication {
   }
 
   /// Takes records as they lie in the other parent, with the entries that they have in its indexes: no rule is asked.
+  ///
+  /// - Returns: The writer, which is not finished yet.
   private func adopt(
     _ identifiers: Set<StoredKey>, _ ours: OwnDatastore, _ theirs: OwnDatastore
-  ) throws(ModelError) {
+  ) throws(ModelError) -> DatastoreWriter {
     let key = ours.descriptor.key
     let wanted = Set(identifiers.map(\.bytes))
     let writer = DatastoreWriter(ours.descriptor, in: transaction, format: store.formats[key])
@@ -188,7 +193,7 @@ private struct MergeApplication {
         }
         for entry in inserted { try writer.insertEntry(entry, in: index.name) }
       }
-      try writer.finish()
     }
+    return writer
   }
 }

@@ -74,6 +74,7 @@ final class WorkMeter {
   private var done = 0
   private var told = 0
   private var total: Int
+  /// Of the store's file; a server is not asked.
   private let bytesBefore: UInt64
   /// When other processes were last told; nil while they were not.
   private var toldOthersAt: Int64?
@@ -87,7 +88,7 @@ final class WorkMeter {
     self.steps = steps
     self.datastore = datastore
     place = steps.firstIndex { !$0.isComplete } ?? 0
-    bytesBefore = store.isInMemory ? 0 : store.engine.fileBytes
+    bytesBefore = Self.fileBytes(of: store)
     self.startedAt = startedAt
     self.progress = progress
     self.activity = activity
@@ -96,8 +97,9 @@ final class WorkMeter {
 
   /// Ends the step and begins another, planned or not. Throws `ModelError.cancelled` where the listener wants no more.
   func begin(_ step: String, total: Int) throws(ModelError) {
-    complete()
-    place = steps.firstIndex { $0.title == step } ?? steps.endIndex
+    let next = steps.firstIndex { $0.title == step } ?? steps.endIndex
+    if next != place { complete() }
+    place = next
     if place == steps.endIndex { steps.append(Activity.Step(title: step, done: 0, total: total, isComplete: false)) }
     steps[place].total = total
     (done, told, self.total) = (0, 0, total)
@@ -133,7 +135,7 @@ final class WorkMeter {
     switch outcome {
     case .success(let commit):
       ending.commit = commit?.rawValue
-      ending.bytes = Int(clamping: store.engine.fileBytes) - Int(clamping: bytesBefore)
+      ending.bytes = Int(clamping: Self.fileBytes(of: store)) - Int(clamping: bytesBefore)
     case .failure(.failures(let records, let total)):
       ending.reason = "\(counted(total, "record")) \(total == 1 ? "does" : "do") not fit"
       ending.failureCount = total
@@ -150,6 +152,8 @@ final class WorkMeter {
   }
 
   private static let mostFailures = 100
+
+  private static func fileBytes(of store: OwnStore) -> UInt64 { (store.engine as? FileStore)?.fileBytes ?? 0 }
 
   /// Tells how far it is now, whatever was told last.
   func report() throws(ModelError) { try tell() }

@@ -166,7 +166,8 @@ private struct ReadingMeter {
 
 extension ChangeSet {
   /// All changes of a reader, as edits that make them.
-  fileprivate init(reading reader: any ChangeReader, base: CommitNumber, _ meter: inout ReadingMeter) throws(ModelError) {
+  fileprivate init(reading reader: any ChangeReader, base: CommitNumber, _ meter: inout ReadingMeter) throws(ModelError)
+  {
     self.init(base: base)
     while true {
       let part = try reader.next(512)

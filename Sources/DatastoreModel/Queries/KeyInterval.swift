@@ -81,7 +81,7 @@ package struct KeyInterval: Hashable, Sendable {
   /// - Parameter isASCII: whether `≤` is written as `<=`.
   package func reading(isASCII: Bool = false) -> String {
     let orEqual = isASCII ? "<=" : "≤"
-    if let value = lower.value, lower == upper { return "key = \(value)" }
+    if case .including(let value) = lower, lower == upper { return "key = \(value)" }
     var text = "key"
     switch lower {
     case .including(let value): text = "\(value) \(orEqual) key"

@@ -22,7 +22,8 @@ struct StagedText {
     for step in staged.steps {
       add("{\"edits\":\(step.edits.count),\"step\":\(JSONWriter.literal(step.title))}")
       for edit in step.edits {
-        let place = "\"datastore\":\(JSONWriter.literal(edit.datastore)),\"id\":\"\(Base64.text(of: edit.identifier.bytes))\""
+        let place =
+          "\"datastore\":\(JSONWriter.literal(edit.datastore)),\"id\":\"\(Base64.text(of: edit.identifier.bytes))\""
         add("{\(place)\(member("new", edit.new))\(member("old", edit.old))}")
       }
     }
@@ -58,7 +59,9 @@ struct StagedText {
       var step = StagedStep(title: try line.text("step"), edits: [])
       for _ in 0..<(try line.count("edits")) {
         let edit = try lines.next()
-        guard let identifier = Base64.bytes(of: try edit.text("id")) else { throw edit.unreadable("the id is not base64") }
+        guard let identifier = Base64.bytes(of: try edit.text("id")) else {
+          throw edit.unreadable("the id is not base64")
+        }
         let datastore = try edit.text("datastore")
         step.edits.append(
           RecordEdit(

@@ -98,7 +98,7 @@ package final class LineReader {
   }
 
   private func tooLong(_ limit: Int) -> ExchangeError {
-    .peer(name: name, reason: "line \(count + 1) is longer than the \(limit >> 20) MiB of its kind")
+    .peer(name: name, reason: "line \(count + 1): a line is longer than \(limit >> 20) MiB")
   }
 
   private func readMore() throws {

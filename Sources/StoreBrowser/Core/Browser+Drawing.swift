@@ -154,7 +154,9 @@ extension Browser {
     }
     if let work = session.longWork.first { return (text(of: work), .text) }
     if let run = session.runs.last(where: \.isRunning), view.kind != .migration {
-      return ("another program: \(run.title) \(NumberFormat.percent(run.part.done, of: run.part.total)) — 6 shows it", .text)
+      return (
+        "another program: \(run.title) \(NumberFormat.percent(run.part.done, of: run.part.total)) — 6 shows it", .text
+      )
     }
     if let run = session.unseenFailure, case .failed(let reason) = run.ending {
       return ("\(theme.problemSign) \(run.title) failed: \(reason) — 6 shows it", .problem)

@@ -306,7 +306,8 @@ extension Browser {
       session.warn("it is the \(step < 0 ? "first" : "last") already")
       return
     }
-    stageDocument(place, over: record.stored, title: "moved \(path.shortText) of \(place.identifier)") { document throws(DocumentError) in
+    stageDocument(place, over: record.stored, title: "moved \(path.shortText) of \(place.identifier)") {
+      document throws(DocumentError) in
       try document.moving(path, to: index + step)
     }
     record.select(parent.appending(index + step))

@@ -120,7 +120,8 @@ extension Browser {
     let changes = "\(count) staged \(count == 1 ? "change" : "changes")"
     let isUnkept = session.keeping.problem != nil || session.keeping.isAbandoned && session.isRunning(.staging)
     guard session.keeping.isRead, isUnkept else { return "\(changes) kept for \(SafeText.shown(storeName))" }
-    return "\(changes) of \(SafeText.shown(storeName)) NOT kept: \(session.keeping.problem ?? "the disk did not answer")"
+    return
+      "\(changes) of \(SafeText.shown(storeName)) NOT kept: \(session.keeping.problem ?? "the disk did not answer")"
   }
 
   /// Whether what is being saved need not be waited for.

@@ -18,7 +18,10 @@ extension Browser {
       let path = line.path.appending(elements.count)
       present(ValueEditor(place: place, stored: record.stored, path: path, old: elements.last, isNew: true, text: ""))
     } else if case .index? = line.path.components.last {
-      present(ValueEditor(place: place, stored: record.stored, path: line.path, old: record.document?[line.path], isNew: true, text: ""))
+      present(
+        ValueEditor(
+          place: place, stored: record.stored, path: line.path, old: record.document?[line.path], isNew: true, text: "")
+      )
     } else {
       editRecordExternally(hint: "add the field here")
     }

@@ -167,7 +167,8 @@ struct Session: Sendable {
   var writingRefusal: String? {
     if configuration.isReadOnly { return "read-only: the browser was started so" }
     if case .readOnly(let reason) = facts.access { return "read-only: \(reason)" }
-    return nil
+    // What is kept and cannot be read is not saved over.
+    return keeping.isRead ? nil : keeping.problem
   }
 
   /// Why nothing can be edited in what is shown; nil when it can.

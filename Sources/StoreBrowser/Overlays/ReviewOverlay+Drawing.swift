@@ -80,7 +80,8 @@ extension ReviewOverlay {
       let total = progress.total, total > 0
     else {
       let part = session.running[.review]?.progress.map { progress in
-        progress.total.map { " \(NumberFormat.percent(progress.done, of: $0))" } ?? " \(NumberFormat.count(progress.done)) records"
+        progress.total.map { " \(NumberFormat.percent(progress.done, of: $0))" }
+          ?? " \(NumberFormat.count(progress.done)) records"
       }
       grid.note("looking at what would change…\(part ?? "")", in: inside, style: theme.style(.dim))
       return

@@ -208,14 +208,13 @@ struct StoresPane: ListPane, KeptPane, Equatable {
   private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     func write(_ sign: String, _ text: String, _ trailing: String, role: Role = .text, trailingRole: Role = .dim) {
-      // A long filter leaves room for the name of its view.
-      let used = max(0, min(SafeText.width(trailing), rect.columns - 3 - min(SafeText.width(text), rect.columns - 8)))
+      let used = SafeText.width(trailing)
       grid.write(sign, at: rect.origin, width: 1, style: theme.style(role))
       grid.write(
         text, at: Point(column: rect.left + 1, row: rect.top), width: max(0, rect.columns - 2 - used),
         style: theme.style(role))
       grid.write(
-        trailing, at: Point(column: rect.right - used, row: rect.top), width: used,
+        trailing, at: Point(column: rect.left + 1, row: rect.top), width: rect.columns - 1,
         style: theme.style(trailingRole), alignment: .trailing)
     }
     switch line {
@@ -240,7 +239,11 @@ struct StoresPane: ListPane, KeptPane, Equatable {
       write(theme.warningSign, "\(NumberFormat.counted(count, "record")) left out", "", role: .warning)
     case .view(let name):
       let view = session.remembered.views(of: session.datastore ?? "").first { $0.name == name }
-      write(view?.filter == filter && filter != nil ? theme.chosen : " ", name, view?.filter ?? "")
+      // A long filter leaves room for the name.
+      let room = rect.columns - 3 - min(SafeText.width(name), rect.columns - 8)
+      write(
+        view?.filter == filter && filter != nil ? theme.chosen : " ", name,
+        SafeText.cut(view?.filter ?? "", to: max(0, room)))
     case .staged(let place):
       guard let edit = session.staged.edits[place] else { break }
       let (sign, role) = Self.sign(of: edit.kind)

@@ -73,7 +73,9 @@ extension WorkContext {
     case .undo(let commit, _):
       let undone = try store.commit(commit)
       answer.subjectCommit = undone
-      if undone.changes.reduce(0, { $0 + $1.total }) > Self.reviewLimit, let state = try editable.stateBroughtBack(byUndoing: commit) {
+      if undone.changes.reduce(0, { $0 + $1.total }) > Self.reviewLimit,
+        let state = try editable.stateBroughtBack(byUndoing: commit)
+      {
         try describeRestore(to: state, of: nil, from: head, counts: undone.changes.map(\.takenBack), in: &answer)
         return answer
       }

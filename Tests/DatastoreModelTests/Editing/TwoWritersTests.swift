@@ -97,7 +97,7 @@ struct TwoWritersTests {
   func leftActivity() throws {
     let folder = try TemporaryFolder()
     let store = try open(folder, "first")
-    try Cities.write((1...600).map { Cities.document($0, population: $0) } , to: store)
+    try Cities.write((1...600).map { Cities.document($0, population: $0) }, to: store)
     func index(_ encoding: KeyEncoding) -> IndexDescriptor {
       IndexDescriptor(name: "size", kind: .oneToMany, encoding: encoding, valueType: "X", rule: ".population")
     }

@@ -43,7 +43,10 @@ struct UndoTests {
       #expect(commit.changes == (try ChangeSet.counts(reading: store.changes(from: parent, to: made))))
       #expect(store.restoredCounts.isEmpty, "nothing was compared")
     }
-    #expect(try store.commit(store.head.commit).changes == [ChangeCount(datastore: "City", inserted: 2, updated: 40, deleted: 1)])
+    #expect(
+      try store.commit(store.head.commit).changes == [
+        ChangeCount(datastore: "City", inserted: 2, updated: 40, deleted: 1)
+      ])
   }
 
   @Test("taking back an older commit is heard of record by record, and ends where the listener wants no more")

@@ -38,7 +38,10 @@ struct StagedChangesTests {
 
   @Test("how many changes a file has is heard before they are read")
   func counted() throws {
-    let steps = [StagedStep(title: "a", edits: [edit("1", "2"), edit(nil, "x", id: 9)]), StagedStep(title: "b", edits: [edit("2", "3")])]
+    let steps = [
+      StagedStep(title: "a", edits: [edit("1", "2"), edit(nil, "x", id: 9)]),
+      StagedStep(title: "b", edits: [edit("2", "3")]),
+    ]
     var heard: [Int] = []
     let text = StagedText(path: "/s/staged-1")
     _ = try text.changes(of: text.bytes(of: StagedChanges(steps: steps)), counted: { heard.append($0) }) { _, bytes in

@@ -61,7 +61,8 @@ struct Cockpit {
     guard run.isRunning, let share = run.share else { return nil }
     let (done, total) = run.part
     var spans = [
-      Span(Bars.progress(done, of: total, width: max(6, min(40, width - 24)), isASCII: theme.isASCII), theme.style(.bar)),
+      Span(
+        Bars.progress(done, of: total, width: max(6, min(40, width - 24)), isASCII: theme.isASCII), theme.style(.bar)),
       Span("  \(Int(share * 100)) %"),
     ]
     if let text = Self.remaining(run.shares, total - done) { spans.append(Span("  \(text)", theme.style(.dim))) }

@@ -264,7 +264,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     source?.filter = filter
     wanted = nil
     if let rank, let row, let source, source.needsScan, Self.isKept(row, by: filter) {
-      wanted = Wanted(rank: rank, entry: row.entry, identifier: row.entry.identifier)
+      wanted = Wanted(at: rank, row.entry, position: list.selection)
     }
     ranks = nil
     ranksAreFor = nil
@@ -480,7 +480,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
         session.warn("no match for “\(answer.request.text)” in \(NumberFormat.count(answer.rowsRead)) rows")
         return
       }
-      list.selection = position
+      (list.selection, wanted) = (position, nil)
       guard searchOrigin == nil else { break }
       session.say(
         answer.wasSeek
@@ -521,28 +521,28 @@ struct TablePane: ListPane, KeptPane, Equatable {
     rows = [:]
     pendingRows = nil
     add(answer.rows, in: session)
+    defer { anchor = nil }
+    // Read anew in other words: the list of the rows is the same.
+    if let source, source.needsScan, ranksAreFor == ScanKey(source: source, commit: answer.request.commit) { return }
     let position = answer.position
     let rank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
-    var wanted = Wanted(rank: rank)
+    var wanted: Wanted?
     list.selection = position
     switch answer.request.anchor {
+    case .position: break
     case .staged(let staged):
       let insertions = insertions(session)
       guard insertions.indices.contains(staged) else { break }
-      (wanted.staged, wanted.identifier) = (staged, insertions[staged].identifier)
+      wanted = Wanted(rank: rank, staged: staged, identifier: insertions[staged].identifier)
       list.selection = bounds.count + staged
-    case .entry(let entry, _) where answer.anchorIsGone:
+    case .entry(let entry, let before) where answer.anchorIsGone:
+      wanted = Wanted(rank: rank, position: before)
       session.say("\(entry.identifier) is not here any more; the selection is on its successor")
-    case .entry(_, let before):
-      wanted.position = before
-      fallthrough
-    case .identifier:
-      wanted.entry = answer.anchorIsGone ? nil : rows[rank]?.entry
-      wanted.identifier = wanted.entry?.identifier
-    case .position: break
+    case .entry(_, let before): wanted = Wanted(at: rank, rows[rank]?.entry, position: before)
+    case .identifier: wanted = Wanted(at: rank, answer.anchorIsGone ? nil : rows[rank]?.entry, position: position)
     }
+    wanted?.selection = list.selection
     self.wanted = source?.needsScan == true ? wanted : nil
-    anchor = nil
   }
 
   private mutating func forgetFarRows() {
@@ -637,4 +637,11 @@ struct TablePane: ListPane, KeptPane, Equatable {
   var failure: String? { problem }
 
   mutating func clearFailure() { problem = nil }
+}
+
+extension TablePane.Wanted {
+  /// A record that is stored.
+  fileprivate init(at rank: Int, _ entry: IndexEntry?, position: Int) {
+    self.init(rank: rank, entry: entry, identifier: entry?.identifier, position: position)
+  }
 }
