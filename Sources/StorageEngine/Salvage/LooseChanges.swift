@@ -11,78 +11,109 @@ struct LooseChanges {
 
   /// In the order of the frame; a later change of a key takes the place of an earlier one.
   private(set) var found: [Found] = []
-  /// Whether the end of the changes was reached.
-  private(set) var isComplete = false
 
   /// Reads the changes that begin behind the header of the frame at `frame`, before `limit`, and looks for their proofs
-  /// up to `end`. `isWhole`: the frame's own hash proves them.
+  /// up to `end`. Behind a change that makes no sense those are read that a proof leads to. `isWhole`: the frame's own hash
+  /// proves them.
   init(
     in file: DataFile, frame: FileOffset, limit: FileOffset, end: FileOffset, isWhole: Bool
   ) throws(StorageError) {
-    var position = frame + UInt64(FrameHeader.size)
-    var references: [EntryReference] = []
-    while position < limit {
-      guard let reading = try? LooseChanges.read(at: position, limit: limit, file),
-        position - reading.entry.distance == frame
-      else { break }
-      let entry = reading.entry
-      if entry.isNodes {
-        position += entry.length
-        continue
+    let start = frame + UInt64(FrameHeader.size)
+    var position = start
+    var read: [(entry: ChangeEntry, bytes: Bytes, reference: EntryReference)] = []
+    while position < limit, let next = LooseChanges.read(at: position, of: frame, limit: limit, file) {
+      read.append(next)
+      position += next.entry.length
+    }
+    var (proofs, rest) = (Set<EntryReference>(), Bytes())
+    if !isWhole, position < end {
+      rest = try file.bytes(at: position, count: Int(end - position), what: "frame")
+      proofs = rest.references(into: start..<limit)
+      for proof in proofs.sorted(by: { $0.offset < $1.offset }) where proof.offset > position {
+        guard let next = LooseChanges.read(at: proof.offset, of: frame, limit: limit, file), next.reference == proof
+        else { continue }
+        read.append(next)
       }
-      references.append(EntryReference(offset: position, length: UInt32(reading.bytes.count), check: reading.check))
+    }
+    // A damaged reference costs a search each, so not too many are looked for.
+    var searches = 64
+    for (entry, bytes, reference) in read where !entry.isNodes {
+      var isProven = isWhole || proofs.contains(reference)
+      if !isProven, searches > 0 {
+        searches -= 1
+        isProven = rest.holdDamaged(reference)
+      }
+      // The check of a large entry is that of its own checks.
+      if isProven, !isWhole { isProven = (try? file.entry(reference)) != nil }
       found.append(
         Found(
-          tree: entry.tree, kind: entry.kind, key: reading.bytes[entry.keyRange].array,
-          value: reading.bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))], isProven: isWhole))
-      position += entry.length
+          tree: entry.tree, kind: entry.kind, key: bytes[entry.keyRange].array,
+          value: bytes[entry.valueStart..<(entry.valueStart + Int(entry.valueLength))], isProven: isProven))
     }
-    isComplete = position >= limit
-    guard !isWhole, position < end else { return }
-    let proven = try file.bytes(at: position, count: Int(end - position), what: "frame").occurring(
-      references, in: frame..<position)
-    for index in found.indices where proven.contains(references[index].offset) { found[index].isProven = true }
   }
 
-  /// Only those that are proven.
-  var proven: LooseChanges {
-    var proven = self
-    proven.found = found.filter(\.isProven)
-    return proven
+  /// Those that are proven, in the order of the frame.
+  var proven: [Found] { found.filter(\.isProven) }
+
+  /// Those of records whose last change is not proven.
+  var unproven: [Found] {
+    struct Place: Hashable {
+      var tree: UInt32
+      var key: [UInt8]
+    }
+    let kept = Set(proven.map { Place(tree: $0.tree, key: $0.key) })
+    return found.filter { !$0.isProven && !kept.contains(Place(tree: $0.tree, key: $0.key)) }
   }
 
+  /// The change of a frame that begins at a place; nil if what lies there makes no sense as one.
   private static func read(
-    at offset: FileOffset, limit: FileOffset, _ file: DataFile
-  ) throws(StorageError) -> (entry: ChangeEntry, bytes: Bytes, check: UInt32) {
+    at offset: FileOffset, of frame: FileOffset, limit: FileOffset, _ file: DataFile
+  ) -> (entry: ChangeEntry, bytes: Bytes, reference: EntryReference)? {
     let longestHead = UInt64(ChangeEntry.longestHead + Limits.key)
-    let head = try file.bytes(at: offset, count: Int(min(longestHead, limit - offset)), what: "change entry")
-    let entry = try head.withUnsafeBytes { bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }
-    guard entry.length <= limit - offset, entry.length <= UInt64(UInt32.max) else {
-      throw .damaged(what: "change entry", offset: offset)
-    }
-    let bytes = try file.bytes(at: offset, count: Int(entry.length), what: "change entry")
+    guard
+      let head = try? file.bytes(at: offset, count: Int(min(longestHead, limit - offset)), what: "change entry"),
+      let entry = try? head.withUnsafeBytes({ bytes throws(StorageError) in try ChangeEntry(bytes, offset: offset) }),
+      offset - entry.distance == frame, entry.length <= limit - offset, let length = UInt32(exactly: entry.length),
+      let bytes = try? file.bytes(at: offset, count: Int(length), what: "change entry")
+    else { return nil }
     let check = bytes.withUnsafeBytes { bytes -> UInt32 in
       guard entry.isLarge else { return file.header.check(bytes) }
       let head = file.header.check(UnsafeRawBufferPointer(rebasing: bytes[..<entry.valueStart]))
       let checks = UnsafeRawBufferPointer(rebasing: bytes[(entry.valueStart + Int(entry.valueLength))...])
       return checksum(head, checks)
     }
-    return (entry, bytes, check)
+    return (entry, bytes, EntryReference(offset: offset, length: length, check: check))
   }
 }
 
 extension Bytes {
-  /// The offsets of those references whose bytes lie anywhere in these.
-  fileprivate func occurring(_ references: [EntryReference], in range: Range<FileOffset>) -> Set<FileOffset> {
-    let wanted = Dictionary(references.map { ($0.offset, $0) }) { first, _ in first }
-    var found: Set<FileOffset> = []
-    withUnsafeBytes { bytes in
-      for start in 0..<Swift.max(0, bytes.count - EntryReference.size + 1) {
-        let offset = FileOffset(take: bytes, at: start)
-        guard range.contains(offset), let reference = wanted[offset] else { continue }
-        if EntryReference(take: UnsafeRawBufferPointer(rebasing: bytes[start...])) == reference {
-          found.insert(offset)
+  /// Whether a reference lies in these bytes of which at most three bytes are others, and at most one of its check: an entry that is not
+  /// what was written meets that once in four million times.
+  fileprivate func holdDamaged(_ reference: EntryReference) -> Bool {
+    let buffer = ByteBuffer(capacity: EntryReference.size)
+    buffer.append(reference)
+    let wanted = buffer.bytes
+    let check = wanted.count - 4
+    return withUnsafeBytes { bytes in
+      (0..<Swift.max(0, bytes.count - wanted.count + 1)).contains { start in
+        var (wrong, wrongInCheck) = (0, 0)
+        for place in wanted.indices where bytes[start + place] != wanted[place] {
+          wrong += 1
+          if place >= check { wrongInCheck += 1 }
+          if wrong > 3 || wrongInCheck > 1 { return false }
         }
+        return true
+      }
+    }
+  }
+
+  /// What may be references into a range, wherever they lie in these bytes.
+  fileprivate func references(into range: Range<FileOffset>) -> Set<EntryReference> {
+    var found: Set<EntryReference> = []
+    withUnsafeBytes { bytes in
+      for start in 0..<Swift.max(0, bytes.count - EntryReference.size + 1)
+      where range.contains(FileOffset(take: bytes, at: start)) {
+        found.insert(EntryReference(take: UnsafeRawBufferPointer(rebasing: bytes[start...])))
       }
     }
     return found

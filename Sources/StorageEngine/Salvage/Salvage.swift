@@ -2,8 +2,8 @@
 ///
 /// Commit by commit, in the order of the file: the new store gets the same state, with the same date, program, author,
 /// action and names, on top of the commit that took the place of its parent. What cannot be read of a commit's trees is
-/// taken from the commit before and from the changes in its own frame; a record whose value cannot be read keeps the value
-/// it had before. The past stays readable, and the new store has an origin of its own.
+/// taken from the commit before and from the changes in its own frame that a check proves; a record whose value cannot be read
+/// keeps the value it had before. The past stays readable, and the new store has an origin of its own.
 struct Salvage {
   let source: DataFile
   let survey: FrameSurvey
@@ -84,7 +84,8 @@ struct Salvage {
       take(state)
       let committed = try transaction.commit(description(of: record, base: base))
       finish(record.number, committed?.number ?? base)
-      report.savedCommits += 1
+      // Nil if nothing of what it changed can be read.
+      if committed != nil { report.savedCommits += 1 }
     } catch {
       transaction.cancel()
       throw error
@@ -153,11 +154,11 @@ struct Salvage {
     let changes = try LooseChanges(
       in: source, frame: gap.lowerBound, limit: gap.upperBound, end: gap.upperBound, isWhole: false)
     // The tail of an unfinished commit is no loss: nobody was told of it.
-    if next == nil, !changes.found.contains(where: \.isProven) { return }
+    if next == nil, changes.proven.isEmpty { return }
     for number in lostNumbers(from: first, in: gap, before: next) {
       report.losses.append(SalvageLoss(.commit, commit: number))
     }
-    try apply(changes.proven, of: first)
+    try apply(changes, of: first)
   }
 
   /// The numbers of the commits that a gap held: not more than it had room for, for numbers may be missing since a compaction.
@@ -170,18 +171,19 @@ struct Salvage {
     return first...max(first, min(last, isBeyond ? .max : most))
   }
 
-  /// Makes a commit of changes alone.
+  /// Makes a commit of proven changes alone.
   private mutating func apply(_ changes: LooseChanges, of number: UInt64) throws(StorageError) {
-    guard !changes.found.isEmpty else { return }
+    for change in changes.unproven {
+      guard let name = treeNames[change.tree] else { continue }
+      report.losses.append(SalvageLoss(.unproven, commit: number, tree: name, key: change.key))
+    }
+    guard !changes.proven.isEmpty else { return }
     // Which commit it was made on is lost with it: most likely the head of then.
     let head = isBeside ? newest : target.head.commit.number
     let transaction = try target.beginBlocking(on: head == 0 ? nil : head)
     do {
-      for change in changes.found {
+      for change in changes.proven {
         guard let name = treeNames[change.tree] else { continue }
-        if !change.isProven {
-          report.losses.append(SalvageLoss(.unproven, commit: number, tree: name, key: change.key))
-        }
         try apply(change, to: name, transaction)
       }
       var info = CommitInfo(

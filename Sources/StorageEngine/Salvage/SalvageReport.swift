@@ -36,7 +36,7 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     case entries(count: UInt64)
     /// The trees of a commit cannot be listed; they were taken from the commit before, and the changes.
     case catalog
-    /// A change was kept though no check of it was left to compare with.
+    /// A change fails its check, or no check of it is left to compare with, so it was not kept.
     case unproven
     /// What the module above keeps with a tree cannot be read.
     case attributes
@@ -75,7 +75,8 @@ package struct SalvageLoss: Sendable, Hashable, CustomStringConvertible {
     case .entries(let count): "\(count) entries\(place) cannot be reached in commit #\(commit); older ones are kept"
     case .catalog: "the trees of commit #\(commit) cannot be listed; those of the commit before are kept"
     case .unproven:
-      "\(key.map { "the change of \($0)" } ?? "a change")\(place) in commit #\(commit) is kept without proof that it is whole"
+      "\(key.map { "the change of \($0)" } ?? "a change")\(place) in commit #\(commit) cannot be proven to be whole"
+        + "; what was there before is kept"
     case .attributes: "the attributes\(place) cannot be read in commit #\(commit); older ones are kept"
     }
   }

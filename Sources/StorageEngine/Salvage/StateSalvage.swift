@@ -225,10 +225,11 @@ struct StateSalvage {
   private mutating func applyLooseChanges(
     to name: TreeName, _ identifier: UInt32, where isWanted: ([UInt8]) -> Bool
   ) throws(StorageError) {
-    for change in try changes().found where change.tree == identifier && isWanted(change.key) {
-      if !change.isProven {
-        losses.append(SalvageLoss(.unproven, commit: record.number, tree: name, key: change.key))
-      }
+    let changes = try changes()
+    for change in changes.unproven where change.tree == identifier && isWanted(change.key) {
+      losses.append(SalvageLoss(.unproven, commit: record.number, tree: name, key: change.key))
+    }
+    for change in changes.proven where change.tree == identifier && isWanted(change.key) {
       switch change.kind {
       case .put: try transaction.put(change.key, change.value.array, in: name)
       case .delete: try transaction.delete(change.key, in: name)

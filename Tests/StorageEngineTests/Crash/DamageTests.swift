@@ -59,6 +59,34 @@ struct DamagedStore: Sendable {
     }
   }
 
+  /// What `problem` says of copies of the store with random damage in the frames: sectors of zeros, bytes that are others, single bits.
+  func problems(
+    damagedAt count: Int, seed: UInt64, _ problem: @escaping @Sendable (DiskImage, String) -> String?
+  ) async -> [String] {
+    var random = RandomSource(seed: seed)
+    let damages = (0..<count).map { _ -> (image: DiskImage, what: String) in
+      let place = Int.random(in: 16_384..<end, using: &random)
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0:
+        let start = UInt64(place / 512 * 512)
+        return (changing { $0.zero(start..<start + 512) }, "zeros at \(start)")
+      case 1:
+        let bytes = (0..<Int.random(in: 2..<64, using: &random)).map { _ in UInt8.random(in: 1...255, using: &random) }
+        let flips = bytes.enumerated().map { (offset: min(place + $0, end - 1), bits: $1) }
+        return (flipping(flips), "\(bytes.count) bytes at \(place)")
+      default: return (flipping(place, 1 << UInt8(place % 8)), "a bit at \(place)")
+      }
+    }
+    return await withTaskGroup(of: [String].self) { group in
+      for part in 0..<2 {
+        group.addTask {
+          stride(from: part, to: damages.count, by: 2).compactMap { problem(damages[$0].image, damages[$0].what) }
+        }
+      }
+      return await group.reduce(into: []) { $0 += $1 }
+    }
+  }
+
   /// Every byte of the pages and of all frames.
   var offsets: [Int] { Array(0..<end) }
 

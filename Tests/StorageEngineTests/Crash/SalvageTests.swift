@@ -214,6 +214,56 @@ struct SalvageTests {
     #expect(failures.isEmpty, "\(failures.count) of \(offsets.count), the first: \(failures.prefix(5))")
   }
 
+  @Test("random damage: no value is served that never was, each loss is named, and the commits are counted right")
+  func randomDamage() async throws {
+    let store = try Self.store(.straight)
+    let failures = await store.problems(damagedAt: 200, seed: 5) { image, what in
+      problem(of: store, in: image).map { "\(what): \($0)" }
+    }
+    #expect(failures.isEmpty, "\(failures.count) of 200, the first: \(failures.prefix(5))")
+  }
+
+  /// What is wrong with what is saved of a damaged store.
+  private func problem(of store: DamagedStore, in image: DiskImage) -> String? {
+    let disk = ImageDisk(image)
+    do {
+      let report = try FileStore.salvage(from: DamagedStore.path, to: Self.newPath, options: StoreOptions(), disk: disk)
+      let saved = try FileStore.open(at: Self.newPath, options: StoreOptions(isReadOnly: true), disk: disk)
+      let isNamed = report.losses.contains { loss in
+        switch loss.kind {
+        case .commit, .commits, .entries, .catalog: true
+        default: false
+        }
+      }
+      let due = store.model.state(at: store.model.head)
+      for name in try saved.head.trees() {
+        guard let tree = try saved.head.tree(name) else { continue }
+        let ever = (1...store.model.newest).compactMap { store.model.state(at: $0)[name] }
+        if !tree.attributes.array.isEmpty, !ever.contains(where: { $0.attributes == tree.attributes.array }) {
+          return "attributes of \(name) that never were"
+        }
+        var cursor = tree.cursor()
+        try cursor.seek(rank: 0)
+        while let entry = cursor.current {
+          let (key, value) = (entry.key.array, try StoreComparison.value(of: entry, in: tree))
+          guard ever.contains(where: { $0.entries[key] == value }) else { return "a value of \(key) that never was" }
+          let isTold = isNamed || report.losses.contains { $0.tree == name && $0.key == key }
+          if due[name]?.entries[key] != value, !isTold { return "an older value of \(key) that is not told of" }
+          try cursor.next()
+        }
+        for key in (due[name]?.entries ?? [:]).keys where try tree.find(.bytes(key)) == nil {
+          let isTold = isNamed || report.losses.contains { $0.tree == name && $0.key == key }
+          if !isTold { return "\(key) is gone and not told of" }
+        }
+      }
+      let names = try (1...saved.commitCount).filter { try saved.commit($0).action == "mend names" }.count
+      let count = report.savedCommits + report.mendedCommits + UInt64(names)
+      return count == saved.commitCount ? nil : "\(count) commits are told of, and there are \(saved.commitCount)"
+    } catch {
+      return "\(error)"
+    }
+  }
+
   private func problem(in image: DiskImage, flipped offset: Int, of store: DamagedStore) -> String? {
     let disk = ImageDisk(image)
     do {
