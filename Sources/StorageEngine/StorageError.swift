@@ -80,7 +80,7 @@ extension StorageError: CustomStringConvertible {
     case .newerFormat(let version, let features):
       features == 0
         ? "the store has format version \(version), which is newer than this program"
-        : "the store needs features (\(hexadecimal(features))) that this program does not know"
+        : "the store needs features (\(StoreFeature.words(features))) that this program does not know"
     case .damaged(let what, let offset): "damaged \(what) at byte \(offset)"
     case .locked(let hold): "held by \(hold)"
     case .readOnly(let reason): "the store can only be read: \(reason)"

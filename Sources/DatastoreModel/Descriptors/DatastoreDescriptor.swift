@@ -23,6 +23,8 @@ package struct DatastoreDescriptor: Hashable, Sendable {
   package var identifierPath: String?
   /// The secondary indexes, in the order of their names.
   package var indexes: [IndexDescriptor]
+  /// The kinds of indexes that only later programs know, by their names. This program does not keep them, so it writes no record.
+  package var unknownIndexes: [String: String] = [:]
   /// Members of a later version's descriptor, kept as they are.
   package var unknown: [String: DescriptorValue]
 
@@ -41,6 +43,14 @@ package struct DatastoreDescriptor: Hashable, Sendable {
     self.identifierPath = identifierPath
     self.indexes = indexes.sorted { $0.name < $1.name }
     self.unknown = unknown
+  }
+
+  /// Throws `readOnly` if an index is of a kind that only later programs know.
+  package func requireKnownIndexes() throws(ModelError) {
+    guard let (name, kind) = unknownIndexes.min(by: { $0.key < $1.key }) else { return }
+    throw .readOnly(
+      reason:
+        "index \(name) of \(key) is of a kind that this program does not know (\(kind)), so \(key) can only be read")
   }
 
   /// The descriptor of an index, or nil where there is none of that name.

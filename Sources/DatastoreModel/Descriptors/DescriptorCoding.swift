@@ -21,9 +21,10 @@ extension DatastoreDescriptor: Encodable {
     }
   }
 
-  /// The JSON that is kept, the same for equal descriptors.
+  /// The JSON that is kept, the same for equal descriptors. Throws `readOnly` if an index is of an unknown kind.
   package var bytes: [UInt8] {
     get throws(ModelError) {
+      try requireKnownIndexes()
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
       do {
@@ -40,6 +41,15 @@ extension DatastoreDescriptor: Encodable {
   }
 
   private init(_ members: DescriptorMembers<Members>) throws(DocumentError) {
+    var unknownIndexes: [String: String] = [:]
+    let indexes = try members.list(.indexes) { element throws(DocumentError) -> IndexDescriptor? in
+      let index = try DescriptorMembers<IndexDescriptor.Members>(element)
+      guard let kind = try index.textIfThere(.kind), IndexKind(rawValue: kind) == nil else {
+        return try IndexDescriptor(index)
+      }
+      unknownIndexes[try index.text(.name)] = kind
+      return nil
+    }
     self.init(
       key: try members.text(.key),
       version: try members.text(.version),
@@ -49,10 +59,9 @@ extension DatastoreDescriptor: Encodable {
       identifierEncoding: try members.value(.identifierEncoding) { KeyEncoding($0) },
       coding: try members.value(.coding) { RecordCoding(rawValue: $0) },
       identifierPath: try members.textIfThere(.identifierPath),
-      indexes: try members.list(.indexes) { element throws(DocumentError) in
-        try IndexDescriptor(DescriptorMembers(element))
-      },
+      indexes: indexes.compactMap { $0 },
       unknown: members.others)
+    self.unknownIndexes = unknownIndexes
   }
 
   package func encode(to encoder: any Encoder) throws {

@@ -94,6 +94,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// Inserts a record with its entries, in one descent of the records; answers the record that is there already, where there is one, and
   /// then writes nothing.
   package func insertIfNew(_ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]]) throws -> Current? {
+    try descriptor.requireKnownIndexes()
     try foresee(identifier, values)
     if recordOrder.isBytes {
       if let found = try transaction.putIfNew(identifier, record, in: records) {
@@ -121,6 +122,7 @@ package final class DatastoreWriter: @unchecked Sendable {
     _ identifier: [UInt8], _ record: [UInt8], values: [[[UInt8]]], replacing current: Current?,
     oldValues: [[[UInt8]]]? = nil, touch: Bool = false
   ) throws -> Outcome {
+    try descriptor.requireKnownIndexes()
     try foresee(identifier, values)
     if let oldValues { try foresee(identifier, oldValues) }
     guard let current else {
@@ -139,6 +141,7 @@ package final class DatastoreWriter: @unchecked Sendable {
   /// - Parameter oldValues: as for `put`.
   @discardableResult
   package func delete(_ identifier: [UInt8], oldValues: [[[UInt8]]]?) throws -> Bool {
+    try descriptor.requireKnownIndexes()
     try foresee(identifier, oldValues ?? [])
     guard try deleteRecord(identifier) else { return false }
     try replaceEntries(of: identifier, oldValues, by: [])

@@ -10,9 +10,29 @@ enum FileLayout {
 }
 
 /// What a program must know of to read a store: bits of page 0.
-package enum StoreFeature: UInt64, Sendable {
+package enum StoreFeature: UInt64, Sendable, CaseIterable {
+  /// Reserved for later programs, so that this one can say what it lacks.
+  case compressedValues = 1
+  case encryptedFrames = 2
+  case nodeDeltas = 4
   /// Commits that were made in other stores, with what their links do not tell (`Pedigree`).
   case commitsOfOthers = 8
+
+  /// What the bits of a set stand for, as a list of words; bits without a name as a number.
+  static func words(_ bits: UInt64) -> String {
+    let named = allCases.filter { bits & $0.rawValue != 0 }
+    let rest = named.reduce(bits) { $0 & ~$1.rawValue }
+    return (named.map(\.words) + (rest == 0 ? [] : [hexadecimal(rest)])).joined(separator: ", ")
+  }
+
+  private var words: String {
+    switch self {
+    case .compressedValues: "compressed values"
+    case .encryptedFrames: "encrypted frames"
+    case .nodeDeltas: "node deltas"
+    case .commitsOfOthers: "commits of other stores"
+    }
+  }
 }
 
 /// The identity of a data file: the first 512 bytes, written once.
@@ -54,7 +74,12 @@ struct FileHeader: Hashable, Sendable {
   /// Reads the header of a file at `path`.
   init(reading file: any DiskFile, path: String) throws(StorageError) {
     let block = MemoryBlock(count: FileHeader.size)
-    let count = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: 0) }
+    let count: Int
+    do {
+      count = try file.read(into: block.bytes, at: 0)
+    } catch {
+      throw error.isUnreadable ? .damaged(what: "identity page", offset: 0) : StorageError(error)
+    }
     let bytes = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count])
     guard count >= FileHeader.magic.count, bytes.prefix(FileHeader.magic.count).elementsEqual(FileHeader.magic) else {
       throw .notAStore(path: path)

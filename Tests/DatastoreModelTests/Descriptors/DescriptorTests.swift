@@ -53,6 +53,45 @@ struct DescriptorTests {
     #expect(String(decoding: try read.bytes, as: UTF8.self) == text)
   }
 
+  @Test(
+    "an index of an unknown kind makes its datastore read-only, and the message names it; the others are as they were")
+  func unknownKind() throws {
+    let store = try Cities.store(4)
+    let text = String(decoding: try Cities.descriptor.bytes, as: UTF8.self)
+    let later = text.replacing(
+      #""indexes":["#,
+      with:
+        #""indexes":[{"encoding":"string","kind":"spatial","name":"place","type":"T","valueType":"S","version":"1"},"#)
+    let other = text.replacing(#""key":"City""#, with: #""key":"Town""#)
+    _ = try store.transact(CommitInfo(action: "by a later program")) { transaction throws(ModelError) in
+      try onStorage { () throws(StorageError) in
+        try transaction.setAttributes(Array(later.utf8), of: .records(of: "City"))
+        try transaction.createTree(.records(of: "Town"), kind: .records, attributes: Array(other.utf8))
+        for index in Cities.descriptor.indexes {
+          try transaction.createTree(.index(index.name, of: "Town"), kind: .entries, attributes: [])
+        }
+      }
+    }
+    #expect(try store.head.datastores.map(\.descriptor.key) == ["City", "Town"])
+    #expect(try store.city(2) == Cities.document(2))
+    #expect(try store.verifyModel(at: store.head.commit).isClean)
+    let reason =
+      "index place of City is of a kind that this program does not know (spatial), so City can only be read"
+    let city = try #require(try store.head.datastore("City")).descriptor
+    let refusal = ModelError.readOnly(reason: reason)
+    #expect(throws: refusal) { try Cities.write([Cities.document(9)], to: store, as: city) }
+    #expect(throws: refusal) { try Cities.write([], deleting: [2], to: store, as: city) }
+    let town = try #require(try store.head.datastore("Town")).descriptor
+    _ = try store.transact(CommitInfo(action: "in another")) { transaction throws(ModelError) in
+      try onWriter {
+        let writer = DatastoreWriter(town, in: transaction)
+        let values = try Cities.values(Cities.document(1))
+        _ = try writer.insertIfNew(Cities.key(1).bytes, [0], values: values)
+        try writer.finish()
+      }
+    }
+  }
+
   @Test("bytes that are no descriptor are an error that says so")
   func garbage() throws {
     #expect(throws: ModelError.self) { try DatastoreDescriptor(bytes: Array("{}".utf8)) }

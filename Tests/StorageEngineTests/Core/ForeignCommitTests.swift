@@ -61,7 +61,11 @@ struct ForeignCommitTests {
     }
     #expect(
       StorageError.newerFormat(version: 1, requiredFeatures: StoreFeature.commitsOfOthers.rawValue).description
-        == "the store needs features (0x8) that this program does not know")
+        == "the store needs features (commits of other stores) that this program does not know")
+    #expect(
+      StorageError.newerFormat(version: 1, requiredFeatures: 0b1_0111).description
+        == "the store needs features (compressed values, encrypted frames, node deltas, 0x10) that this program does not know"
+    )
   }
 
   @Test("what compaction leaves out is still known by name, once, also after the next compaction")
