@@ -172,10 +172,12 @@ private struct MergeApplication {
     let writer = DatastoreWriter(ours.descriptor, in: transaction, format: store.formats[key])
     try onWriter {
       for bytes in wanted {
-        let place = try writer.recordOrder.isBytes ? nil : writer.recordOrder.place(of: bytes).keptProbe
-        if try !transaction.adopt(bytes, in: .records(of: key), from: theirs.view.view, probe: place) {
-          // A commit that came whole, or that another store had compacted, has no trace of what was deleted before it.
-          try transaction.delete(bytes, in: .records(of: key), probe: place)
+        try writer.recordOrder.place(of: bytes).withProbe { probe in
+          let place = writer.recordOrder.isBytes ? nil : probe
+          if try !transaction.adopt(bytes, in: .records(of: key), from: theirs.view.view, probe: place) {
+            // A commit that came whole, or that another store had compacted, has no trace of what was deleted before it.
+            try transaction.delete(bytes, in: .records(of: key), probe: place)
+          }
         }
       }
       for index in ours.descriptor.indexes where !index.isStale {

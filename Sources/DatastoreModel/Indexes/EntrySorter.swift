@@ -32,6 +32,9 @@ package struct EntrySorter: Sendable {
     value: [UInt8], identifier: [UInt8], _ reference: RecordReference, isRemoval: Bool = false,
     in transaction: any WriteTransaction
   ) throws {
+    // The tree would refuse it, and a run has no room for its length.
+    let length = value.count + identifier.count + 2
+    guard length <= Limits.key else { throw StorageError.keyTooLong(count: length, limit: Limits.key) }
     run.append(value: value, identifier: identifier, reference: reference, isRemoval: isRemoval)
     count += 1
     if run.size >= limit { try spill(transaction) }

@@ -54,7 +54,8 @@ package struct IndexWriter {
       let isNew = try add(value, of: identifier, reference, in: transaction)
       if stays, isNew { missing += 1 }
     }
-    guard missing > 0 else { return 0 }
+    // What is held back was made from the records, and the empty tree tells nothing of it.
+    guard missing > 0, gathered == nil else { return 0 }
     return max(missing, try removeStrays(of: identifier, keeping: new, in: transaction))
   }
 

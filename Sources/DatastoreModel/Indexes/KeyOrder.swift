@@ -133,11 +133,11 @@ package enum SoughtPlace {
     }
   }
 
-  /// The engine's form of the place, to be kept; a stored key that cannot be read counts as the one.
+  /// The engine's form of the place, to be kept. A stored key that cannot be read is never taken for the one that is sought.
   package var keptProbe: KeyProbe {
     switch self {
     case .bytes(let key): .bytes(key)
-    case .compare(let place): .compare { stored in (try? place(stored)) ?? 0 }
+    case .compare(let place): .compare { stored in (try? place(stored)) ?? -1 }
     }
   }
 

@@ -29,6 +29,65 @@ struct DatastoreWriterTests {
     #expect(try store.byteCount == bytes)
   }
 
+  @Test("an index that holds its entries back remembers nothing of the empty tree: a later mend finds what was written")
+  func mendAfterGathering() throws {
+    let store = OwnStore.memory()
+    let descriptor = IndexDescriptor(
+      name: "name", kind: .oneToMany, storage: .direct, encoding: .string, valueType: "String")
+    let (old, new) = (try KeyEncoding.string.encode(.string("old")), try KeyEncoding.string.encode(.string("new")))
+    _ = try store.transact(CommitInfo(action: "gather")) { transaction throws(ModelError) in
+      try onWriter {
+        var writer = IndexWriter(descriptor, of: "City")
+        try writer.create(in: transaction)
+        try writer.gather(in: transaction, sharing: 1)
+        for id in 1...3 {
+          try writer.insert([old], of: Cities.key(id).bytes, .none, in: transaction)
+          #expect(try writer.replace([old], by: [old], of: Cities.key(id).bytes, .none, in: transaction) == 0)
+        }
+        #expect(try writer.mend([new], of: Cities.key(1).bytes, .none, in: transaction) == 1)
+        #expect(try transaction.tree(.index("name", of: "City"))?.count == 3)
+      }
+    }
+  }
+
+  @Test("an entry that is too long is refused, also where entries are held back")
+  func longEntry() throws {
+    let store = OwnStore.memory()
+    let descriptor = IndexDescriptor(name: "name", kind: .oneToMany, encoding: .string, valueType: "String")
+    #expect(throws: ModelError.self) {
+      _ = try store.transact(CommitInfo(action: "gather")) { transaction throws(ModelError) in
+        try onWriter {
+          var writer = IndexWriter(descriptor, of: "City")
+          try writer.create(in: transaction)
+          try writer.gather(in: transaction, sharing: 1)
+          try writer.insert([[UInt8](repeating: 1, count: 70_000)], of: [1], .none, in: transaction)
+        }
+      }
+    }
+  }
+
+  @Test("a stored key that cannot be read is never taken for the one that is sought")
+  func unreadableKey() throws {
+    let store = OwnStore.memory()
+    let name = TreeName([1])
+    let place = SoughtPlace.compare { stored in
+      guard stored.first != 2 else { throw ModelError.unreadable(what: "a key", where: "2") }
+      return Int(stored.first ?? 0) - 9
+    }
+    _ = try store.transact(CommitInfo(action: "three keys")) { transaction throws(ModelError) in
+      try onStorage { () throws(StorageError) in
+        try transaction.createTree(name, kind: .records, order: .caller, attributes: [])
+        for key: UInt8 in 1...3 {
+          try transaction.put([key], [key], in: name, probe: .compare { Int($0.first ?? 0) - Int(key) })
+        }
+        #expect(try transaction.tree(name)?.find(place.keptProbe) == nil)
+      }
+      try onWriter {
+        #expect(throws: ModelError.self) { try place.withProbe { try transaction.tree(name)?.find($0) } }
+      }
+    }
+  }
+
   @Test("an unchanged value whose index entry is missing is written, and the index mended")
   func unchangedButMissing() throws {
     let store = try Cities.store(4)
