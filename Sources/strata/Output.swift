@@ -11,6 +11,9 @@ import TerminalKit
 final class Output {
   private var buffer: [UInt8] = []
   private let descriptor: Int32
+  private var written = 0
+  /// How many of the bytes that come next are left out.
+  private var leftOut = 0
 
   init(descriptor: Int32 = STDOUT_FILENO) {
     self.descriptor = descriptor
@@ -21,42 +24,58 @@ final class Output {
   /// Whether a person reads along, so that lines must not wait in a buffer.
   let isTerminal: Bool
 
+  /// All bytes that were added.
+  var count: Int { written + buffer.count }
+
+  /// Leaves so many of the bytes that come next out.
+  func leaveOut(_ count: Int) { leftOut = count }
+
   /// Adds a line. What a store holds must not steer the terminal that it is shown on; a program gets it as it is.
   ///
   /// - Throws: ``OutputClosed`` once the reader has gone, ``OutputFailed`` where the system refuses the bytes.
   func line(_ text: String) throws {
-    buffer.append(contentsOf: (isTerminal ? text.showingControls : text).utf8)
-    buffer.append(UInt8(ascii: "\n"))
-    if buffer.count >= 1 << 16 { try flush() }
+    try append { bytes in
+      bytes.append(contentsOf: (isTerminal ? text.showingControls : text).utf8)
+      bytes.append(UInt8(ascii: "\n"))
+    }
   }
 
   /// Adds bytes as they are.
-  func bytes(_ bytes: some Sequence<UInt8>) throws {
-    buffer.append(contentsOf: bytes)
-    if buffer.count >= 1 << 16 { try flush() }
-  }
+  func bytes(_ bytes: some Sequence<UInt8>) throws { try append { $0.append(contentsOf: bytes) } }
 
-  /// Adds what `body` appends.
+  /// Adds what `body` appends; nothing if it throws.
   func append(_ body: (inout [UInt8]) throws -> Void) throws {
-    try body(&buffer)
+    let start = buffer.count
+    do {
+      try body(&buffer)
+    } catch {
+      buffer.removeSubrange(start...)
+      throw error
+    }
+    if leftOut > 0 {
+      let count = min(leftOut, buffer.count - start)
+      buffer.removeSubrange(start..<start + count)
+      leftOut -= count
+    }
     if buffer.count >= 1 << 16 { try flush() }
   }
 
   /// Hands everything over to the system.
   func flush() throws {
-    var written = 0
-    while written < buffer.count {
+    var done = 0
+    while done < buffer.count {
       let count = buffer.withUnsafeBytes { bytes in
-        write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
+        write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
       }
       if count >= 0 {
-        written += count
+        done += count
       } else if errno == EPIPE {
         throw OutputClosed()
       } else if errno != EINTR {
         throw OutputFailed(code: errno)
       }
     }
+    written += done
     buffer.removeAll(keepingCapacity: true)
   }
 }

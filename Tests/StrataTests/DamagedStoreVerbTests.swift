@@ -136,7 +136,8 @@ struct DamagedStoreVerbTests {
     #expect(try records(folder.path("Copy.strata")).count == 60)
   }
 
-  @Test("a verb whose store another program cuts short meanwhile ends with a word and status 3")
+  @Test(
+    "a verb whose store another program cuts short meanwhile says so, prints what can be read, and ends with status 3")
   func cutWhileRead() throws {
     let padding = String(repeating: "x", count: 300)
     let rivers = (1...2000).map { #"{"id": \#($0), "name": "\#(padding)", "km": 1}"# }.joined(separator: "\n")
@@ -156,6 +157,70 @@ struct DamagedStoreVerbTests {
     process.waitUntilExit()
     #expect(process.terminationReason == .exit && process.terminationStatus == 3)
     #expect(words.contains("was cut short while it was read"), "\(words)")
+  }
+
+  @Test(
+    "records and export print what can be read, name what they leave out, and end with status 3; --strict ends at once")
+  func goingOn() throws {
+    let before = try ProgramRun(["records", path, "River"]).lines
+    // The value of the sixth river that was changed, and of some that the first commit wrote.
+    let frames = try frames()
+    let value = frames[6].changes
+    try damage((value.lowerBound + value.count * 2 / 3)..<(value.lowerBound + value.count * 2 / 3 + 2))
+    let first = frames[0].changes
+    try damage((first.lowerBound + first.count / 2)..<(first.lowerBound + first.count / 2 + 400))
+    for verb in [
+      ["records", path, "River"], ["records", path, "River", "--index", "km"],
+      ["records", path, "River", "--where", "km > 0"], ["export", path, "River"], ["export", path],
+      ["export", path, "River", "--format", "csv"],
+    ] {
+      let run = try ProgramRun(verb)
+      #expect(run.status == 3, "\(verb)")
+      #expect(
+        run.complaint.contains("record 6 of River is left out: damaged record at byte"), "\(verb): \(run.complaint)")
+      let left = run.complaint.split(separator: "\n").count { $0.contains("is left out") }
+      #expect(left > 1 && left < 20, "\(verb): \(run.complaint)")
+      let extra = verb.contains("csv") ? 1 : 0
+      #expect(run.lines.count == 60 + extra - left, "\(verb)")
+      if verb.count == 3, verb[0] == "records" {
+        #expect(
+          run.lines == before.filter { line in !run.complaint.contains("record \(line.prefix { $0 != "\t" }) of") })
+      }
+      let strict = try ProgramRun(verb + ["--strict"])
+      #expect(strict.status == 3 && strict.lines.count < run.lines.count, "\(verb)")
+    }
+  }
+
+  @Test("records and export go on behind a node of the tree that cannot be read")
+  func goingOnBehindNode() throws {
+    let frames = try frames()
+    let nodes = frames[6].nodes
+    // The leaf of the datastore's tree comes first.
+    try damage((nodes.lowerBound + 10)..<(nodes.lowerBound + 12))
+    let run = try ProgramRun(["export", path, "River"])
+    #expect(run.status == 3, "\(run.complaint)")
+    #expect(run.complaint.contains("records of River are left out that cannot be reached"), "\(run.complaint)")
+    #expect(!run.lines.isEmpty && run.lines.count < 60, "\(run.lines.count)")
+  }
+
+  @Test("info tells programs of damage too")
+  func damageAsJSON() throws {
+    #expect(try ProgramRun(["info", path, "--json"]).objects.first?["damage"] is NSNull)
+    let end = try frames()[3].trailer.upperBound
+    let url = URL(filePath: path + "/data")
+    try Data(contentsOf: url).prefix(end).write(to: url)
+    let damage = try ProgramRun(["info", path, "--json"]).objects.first?["damage"] as? String
+    #expect(damage?.contains("the store can be read up to commit #4") == true)
+  }
+
+  @Test("data of length 0 beside a lock file is damage to every verb")
+  func emptyData() throws {
+    try Data().write(to: URL(filePath: path + "/data"))
+    for verb in [["info", path], ["verify", path], ["salvage", path, folder.path("Saved.strata")]] {
+      let run = try ProgramRun(verb)
+      #expect(run.status == 3, "\(verb): \(run.complaint)")
+      #expect(run.complaint.contains("damaged identity page at byte 0"), "\(run.complaint)")
+    }
   }
 
   @Test("what lies in the folder beside the store is named by verify")

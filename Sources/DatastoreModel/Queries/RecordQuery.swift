@@ -51,7 +51,8 @@ package struct RecordQuery: Sendable {
         matches: { found in query.filter.map { filter in found.matches(filter) } ?? true },
         sortKey: { found in query.sortKey(of: found.document ?? .null) }, goOn: goOn,
         storedKey: { datastore.descriptor.storedKey($0) },
-        scan: { ranks in try query.scan(datastore, at: ranks) }),
+        // A walk goes by ranks, and some of them may have no record there.
+        scan: datastore is ReadableRest ? nil : { ranks in try query.scan(datastore, at: ranks) }),
       limit: limit, offset: offset, after: after)
   }
 
@@ -221,7 +222,7 @@ private struct WindowedEntries: EntryCursor {
   }
 
   mutating func next() throws(ModelError) -> QueryCandidate? {
-    if used == window.count { try fill() }
+    while used == window.count, !ranks.isEmpty { try fill() }
     guard used < window.count else { return nil }
     defer { used += 1 }
     return QueryCandidate(key: window[isBackward ? window.count - 1 - used : used].identifier)

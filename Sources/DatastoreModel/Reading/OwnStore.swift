@@ -55,15 +55,13 @@ package final class OwnStore: EditableStore {
   ///   - readOnly: refuses every change; a store that is damaged or cannot be written is read-only by itself.
   ///   - creates: makes the store where nothing lies at the path.
   ///   - patience: how many seconds a commit waits for another process's lock.
-  ///   - readsMapped: whether to read through a mapping; else what cannot be read is an error, where a mapping ends the process.
   package static func open(
     path: String, readOnly: Bool = false, program: String = "strata", author: String = "", creates: Bool = false,
-    patience: Double = 2, readsMapped: Bool = true, formats: [any CompiledFormat] = [], disk: any Disk = SystemDisk()
+    patience: Double = 2, formats: [any CompiledFormat] = [], disk: any Disk = SystemDisk()
   ) throws(ModelError) -> OwnStore {
     let isSealed = !readOnly && !FileAccess.isWritable(path)
     let options = StoreOptions(
-      isReadOnly: readOnly || isSealed, lockPatience: patience, program: program, author: author,
-      readsMapped: readsMapped)
+      isReadOnly: readOnly || isSealed, lockPatience: patience, program: program, author: author)
     let engine = try onStorage { () throws(StorageError) in
       creates && !readOnly
         ? try FileStore.openOrCreate(at: path, options: options, disk: disk)

@@ -84,9 +84,9 @@ private struct RecordWindows<Datastore: ReadableDatastore>: RecordCursor {
   }
 
   mutating func next() throws(ModelError) -> Bool {
-    if window.isEmpty {
+    while window.isEmpty, !ranks.isEmpty {
       let next = ranks.prefix(Self.windowSize)
-      window = next.isEmpty ? [] : try datastore.primary.entries(at: next.startIndex..<next.endIndex)[...]
+      window = try datastore.primary.entries(at: next.startIndex..<next.endIndex)[...]
       ranks = next.endIndex..<ranks.upperBound
     }
     current = window.popFirst()?.identifier

@@ -89,7 +89,13 @@ final class DataFile: Sendable {
 
   private func read(at offset: FileOffset, count: Int, what: String) throws(StorageError) -> MemoryBlock {
     let block = MemoryBlock(count: count)
-    let done = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: offset) }
+    let done: Int
+    do {
+      done = try file.read(into: block.bytes, at: offset)
+    } catch {
+      // What the disk cannot read is damaged, as what it reads wrongly is.
+      throw error.isUnreadable ? .damaged(what: what, offset: offset) : StorageError(error)
+    }
     guard done == count else { throw .damaged(what: what, offset: offset) }
     return block
   }

@@ -98,7 +98,14 @@ struct LockFile: Sendable {
 
   static func read(_ file: any DiskFile) throws(StorageError) -> LockHold? {
     let block = MemoryBlock(count: LockHold.size)
-    let count = try engineCall { () throws(DiskError) in try file.read(into: block.bytes, at: 0) }
+    let count: Int
+    do {
+      count = try file.read(into: block.bytes, at: 0)
+    } catch {
+      // It says nothing then, as one that is lost.
+      if error.isUnreadable { return nil }
+      throw StorageError(error)
+    }
     return LockHold(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(block.bytes)[..<count]))
   }
 

@@ -68,7 +68,7 @@ struct KeptAside {
 }
 
 /// The data of a store with what was cut off in its old place again.
-final class MendedFile: DiskFile {
+final class MendedFile: ReadOnlyFile {
   private let base: any DiskFile
   private let cut: any DiskFile
   private let start: UInt64
@@ -115,17 +115,4 @@ final class MendedFile: DiskFile {
     return parts
       + (try cut.writtenParts(of: first - start..<last - start).map { $0.lowerBound + start..<$0.upperBound + start })
   }
-
-  func map(capacity: Int) -> (any DiskMapping)? { nil }
-  func reopened() -> (any DiskFile)? { nil }
-  func isLockedElsewhere() -> Bool { false }
-  func tryLock() -> Bool { false }
-  func unlock() {}
-
-  // It is only read.
-  private var refusal: DiskError { DiskError(operation: "pwrite", path: "", code: readOnlyCode) }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) { throw refusal }
-  func zero(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
-  func writeBack(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
-  func sync() throws(DiskError) { throw refusal }
 }

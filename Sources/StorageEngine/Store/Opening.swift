@@ -39,8 +39,9 @@ struct Opening {
   func readSlots() throws(StorageError) -> [Slot] {
     var slots: [Slot] = []
     for offset in FileLayout.slotOffsets where offset + UInt64(Slot.size) <= file.end {
-      let bytes = try file.bytes(at: offset, count: Slot.size, what: "slot")
-      if let slot = bytes.withUnsafeBytes({ Slot($0, seed: file.header.seed) }),
+      // One that cannot be read is lost, as one that is wrong: it is a hint.
+      if let bytes = try? file.bytes(at: offset, count: Slot.size, what: "slot"),
+        let slot = bytes.withUnsafeBytes({ Slot($0, seed: file.header.seed) }),
         slot.generation == file.header.identity.generation
       {
         slots.append(slot)

@@ -2,7 +2,6 @@
 struct RawStore: Sendable {
   let path: String
   let file: DataFile
-  private let tolerantFile: TolerantFile
   /// Bytes before this are looked at: what is durable of a living writer's file, else all.
   let end: FileOffset
   /// Whether another process is writing.
@@ -35,7 +34,6 @@ struct RawStore: Sendable {
     let (hold, isHeld) = try LockFile(disk: disk, folder: path).look()
     isBeingWritten = isHeld
     self.file.extend(to: fileEnd)
-    tolerantFile = file
     let slots = try Opening(file: self.file, limit: fileEnd).readSlots()
     let promise = DurablePromise(hold, for: self.file, hasSlot: !slots.isEmpty)
     // The writer may have another file open, where somebody has replaced the one that it had.
@@ -56,9 +54,6 @@ struct RawStore: Sendable {
     }
     return slot.map { ($0.durableEnd, $0.number, "a slot") }
   }
-
-  /// Whether the disk could not read some of what was asked for so far.
-  var hasUnreadableBytes: Bool { tolerantFile.hasUnreadableBytes }
 
   private static func open(_ path: String, _ disk: any Disk) throws(StorageError) -> TolerantFile {
     do {

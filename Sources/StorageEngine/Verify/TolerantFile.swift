@@ -5,9 +5,9 @@ import Locks
 /// It is never mapped: to touch a page of a mapping that cannot be read, or that another program has cut off, ends the process.
 /// Instead what is read in small pieces is read in blocks, of which the last few are kept, so that to go through a file takes one
 /// call a block. A block is not read again while it is kept: only for bytes that nobody writes any more.
-final class TolerantFile: DiskFile {
+final class TolerantFile: ReadOnlyFile {
   private let base: any DiskFile
-  private let state = Mutex(State())
+  private let blocks = Mutex([Block?](repeating: nil, count: TolerantFile.blockCount))
 
   /// The least that a disk reads.
   private static let sector = 4096
@@ -16,11 +16,6 @@ final class TolerantFile: DiskFile {
   private static let blockCount = 16
   /// Pieces that are longer are read by themselves.
   private static let longestPiece = 1 << 16
-
-  private struct State {
-    var blocks = [Block?](repeating: nil, count: TolerantFile.blockCount)
-    var hasUnreadableBytes = false
-  }
 
   private struct Block {
     var number: UInt64
@@ -31,12 +26,7 @@ final class TolerantFile: DiskFile {
 
   init(_ base: any DiskFile) { self.base = base }
 
-  /// Whether the disk could not read some of what was asked for.
-  var hasUnreadableBytes: Bool { state.withLock { $0.hasUnreadableBytes } }
-
   var status: FileStatus { get throws(DiskError) { try base.status } }
-
-  func reopened() throws(DiskError) -> (any DiskFile)? { try base.reopened().map(TolerantFile.init) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
     guard buffer.count <= Self.longestPiece else { return try readTolerantly(into: buffer, at: offset) }
@@ -66,11 +56,11 @@ final class TolerantFile: DiskFile {
 
   private func block(_ number: UInt64) throws(DiskError) -> Block {
     let index = Int(number % UInt64(Self.blockCount))
-    if let kept = state.withLock({ $0.blocks[index] }), kept.number == number { return kept }
+    if let kept = blocks.withLock({ $0[index] }), kept.number == number { return kept }
     let bytes = MemoryBlock(count: Self.blockSize)
     let count = try readTolerantly(into: bytes.bytes, at: number * UInt64(Self.blockSize))
     let block = Block(number: number, bytes: bytes, count: count)
-    state.withLock { $0.blocks[index] = block }
+    blocks.withLock { $0[index] = block }
     return block
   }
 
@@ -94,7 +84,6 @@ final class TolerantFile: DiskFile {
         if found < count { break }
       } catch {
         guard error.isUnreadable else { throw error }
-        state.withLock { $0.hasUnreadableBytes = true }
         part.initializeMemory(as: UInt8.self, repeating: 0)
         done += count
       }
@@ -102,13 +91,22 @@ final class TolerantFile: DiskFile {
     return done
   }
 
-  func map(capacity: Int) -> (any DiskMapping)? { nil }
   func writtenParts(of range: Range<UInt64>) throws(DiskError) -> [Range<UInt64>] { try base.writtenParts(of: range) }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) { try base.write(bytes, at: offset) }
-  func zero(_ range: Range<UInt64>) throws(DiskError) { try base.zero(range) }
-  func writeBack(_ range: Range<UInt64>) throws(DiskError) { try base.writeBack(range) }
-  func sync() throws(DiskError) { try base.sync() }
-  func tryLock() throws(DiskError) -> Bool { try base.tryLock() }
-  func unlock() throws(DiskError) { try base.unlock() }
-  func isLockedElsewhere() throws(DiskError) -> Bool { try base.isLockedElsewhere() }
+}
+
+/// A file that is only read, by calls. Nobody locks it.
+protocol ReadOnlyFile: DiskFile {}
+
+extension ReadOnlyFile {
+  private var refusal: DiskError { DiskError(operation: "pwrite", path: "", code: readOnlyCode) }
+
+  func reopened() throws(DiskError) -> (any DiskFile)? { nil }
+  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { nil }
+  func isLockedElsewhere() throws(DiskError) -> Bool { false }
+  func tryLock() throws(DiskError) -> Bool { false }
+  func unlock() throws(DiskError) {}
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) { throw refusal }
+  func zero(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
+  func writeBack(_ range: Range<UInt64>) throws(DiskError) { throw refusal }
+  func sync() throws(DiskError) { throw refusal }
 }

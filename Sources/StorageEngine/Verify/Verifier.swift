@@ -85,7 +85,6 @@ extension FileStore {
     try verifier.checkFrames(opened)
     try verifier.checkLinks()
     try verifier.checkTrees(progress)
-    verifier.report.hasUnreadableBytes = opened.hasUnreadableBytes
     return verifier.report
   }
 }

@@ -11,8 +11,6 @@ package struct VerifyReport: Sendable {
   package var changes: UInt64 = 0
   /// Bytes from the file's start to the end of the last frame.
   package var bytes: UInt64 = 0
-  /// Whether the disk could not read some of the bytes.
-  package var hasUnreadableBytes = false
 
   package static let limit = 10_000
 

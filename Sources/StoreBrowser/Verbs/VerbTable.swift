@@ -50,7 +50,7 @@ extension Verb {
         Option(name: "--after", value: "CURSOR", summary: "Go on where a run with --limit stopped."),
         Option(name: "--count", value: nil, summary: "Print only how many there are."),
         Option(name: "--explain", value: nil, summary: "Print only how the records would be found."),
-        .at, .json,
+        .at, .json, .strict,
       ],
       summary: "Print the records of a datastore, one a line.",
       details: """
@@ -102,7 +102,7 @@ extension Verb {
         Option(
           name: "--interchange", value: nil,
           summary: "Print the store without its history as one JSON document, for import --interchange."),
-        .filter, .at,
+        .filter, .at, .strict,
       ],
       summary: "Print whole datastores, the records of one that a filter keeps, or a store with its history.",
       details: """
@@ -275,6 +275,9 @@ extension Verb.Option {
   static let at = Self(
     name: "--at", value: "COMMIT",
     summary: "As of a commit: a number, head, head~3, a pin's name, or a time (the newest commit not later).")
+  static let strict = Self(
+    name: "--strict", value: nil,
+    summary: "End at the first record that cannot be read; without it the others are printed, and the status is 3.")
   static let ours = Self(name: "--ours", value: nil, summary: "Settle conflicts by what this store has.")
   static let theirs = Self(name: "--theirs", value: nil, summary: "Settle conflicts by what the other store has.")
   static let later = Self(name: "--later", value: nil, summary: "Settle conflicts by who changed the field later.")

@@ -1,6 +1,7 @@
 import Documents
 import DatastoreModel
 import FolderStore
+import Locks
 import StorageEngine
 import StoreBrowser
 
@@ -31,10 +32,9 @@ extension VerbRun {
       }
     }
     meter.finish()
-    // Every byte was just read by calls. Where the disk could not read some, to touch it in a mapping would end the program.
-    let opened = Result { () throws(ModelError) in
-      try OwnStore.open(path: path, readOnly: true, readsMapped: !bytes.hasUnreadableBytes)
-    }
+    // What the disk cannot read was told of; in a mapping it is zeros.
+    UnreadableMappings.areZeros.store(true, ordering: .relaxed)
+    let opened = Result { () throws(ModelError) in try OwnStore.open(path: path, readOnly: true) }
     let words = TreeWords(try? opened.get())
     for finding in bytes.findings {
       try printFinding(finding.severity == .damage ? "damage" : "note", words.sentence(finding))

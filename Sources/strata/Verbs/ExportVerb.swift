@@ -13,7 +13,7 @@ extension VerbRun {
     let view = try view(of: store)
     let format = arguments.value("--format").flatMap(TableWriter.Format.init) ?? .jsonl
     if let key = arguments.operand(1) {
-      try exportDocuments(of: datastore(key, in: view), as: format)
+      try printAllReadable(of: datastore(key, in: view)) { try exportDocuments(of: $0, as: format) }
     } else {
       try exportAll(of: view, as: format)
     }
@@ -48,10 +48,14 @@ extension VerbRun {
     var writer = TableWriter(format)
     try output.bytes(writer.beginning)
     for datastore in try view.datastores {
-      try forEachRecord(of: datastore) { record in
-        let line = try Document.record(record, in: datastore.descriptor)
-        guard case .object(let members) = line else { return }
-        try output.bytes(writer.row(.object([.init("datastore", .string(datastore.descriptor.key))] + members)))
+      let before = writer
+      try printAllReadable(of: datastore) { datastore in
+        writer = before
+        try forEachRecord(of: datastore) { record in
+          let line = try Document.record(record, in: datastore.descriptor)
+          guard case .object(let members) = line else { return }
+          try output.bytes(writer.row(.object([.init("datastore", .string(datastore.descriptor.key))] + members)))
+        }
       }
     }
     try output.bytes(writer.end)

@@ -43,22 +43,20 @@ extension VerbRun {
   }
 
   /// Prints the answer of a query; where a limit cuts it, how to go on comes on standard error.
-  func printRecords(of datastore: any ReadableDatastore) throws -> Int32 {
+  func printRecords(of datastore: any ReadableDatastore) throws {
     let query = try query(in: datastore)
     let limit = try arguments.count("--limit")
     if let limit, limit < 1 { throw UsageError("--limit is 1 or more", verb: arguments.verb) }
     let after = try arguments.value("--after").map { try query.position($0, in: datastore) }
     let plan = try query.plan(in: datastore, need: limit == nil ? .all : .first)
     if arguments.has("--explain") {
-      try output.line(plan.text)
-      return 0
+      return try output.line(plan.text)
     }
     var run = try query.run(
       plan, in: datastore, limit: limit, offset: arguments.count("--offset") ?? 0, after: after)
     if arguments.has("--count") {
       let count = try run.count()
-      if isJSON { try line(["count": .count(count)]) } else { try output.line("\(count)") }
-      return 0
+      return isJSON ? try line(["count": .count(count)]) : try output.line("\(count)")
     }
     var last: FoundRecord?
     while let found = try run.next() {
@@ -68,7 +66,6 @@ extension VerbRun {
     if let limit, let last, run.keptCount == limit {
       complain("to go on: --after \(query.position(after: last, in: datastore).text)")
     }
-    return 0
   }
 
   /// The records that `--where` keeps, by identifier; all of them without it.

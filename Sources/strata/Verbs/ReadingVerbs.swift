@@ -14,6 +14,8 @@ extension VerbRun {
       try line([
         "path": .string(store.path),
         "datastores": .array(datastores.map(summary)),
+        "damage": store.damage.map(Document.string) ?? .null,
+        "notes": .array(store.openingReport.map(Document.string)),
         "commits": .number(NumberText(Int64(clamping: store.commitCount))),
         "bytes": .number(NumberText(Int64(clamping: store.byteCount))),
         "pins": .array(store.pins.map { ["name": .string($0.name), "commit": .commit($0.commit)] }),
@@ -93,10 +95,22 @@ extension VerbRun {
     let datastore = try datastore(required(1), in: view(of: store))
     let queries = ["--sort", "--offset", "--after", "--count", "--explain"].filter(arguments.has)
     let bounds = ["--index", "--equal", "--from", "--above", "--below", "--through", "--descending"]
-    guard let bound = bounds.first(where: arguments.has) else { return try printRecords(of: datastore) }
+    guard let bound = bounds.first(where: arguments.has) else {
+      try printAllReadable(of: datastore) { try printRecords(of: $0) }
+      return 0
+    }
     if let option = queries.first { throw UsageError("\(option) does not go with \(bound)", verb: arguments.verb) }
     let index = try index(of: datastore)
     let ranks = try range(in: index)
+    try printAllReadable(of: datastore) { datastore in
+      try printRecords(of: datastore, along: (datastore as? ReadableRest)?.rest(of: index) ?? index, ranks)
+    }
+    return 0
+  }
+
+  private func printRecords(
+    of datastore: any ReadableDatastore, along index: any ReadableIndex, _ ranks: Range<Int>
+  ) throws {
     let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
     var remaining = try arguments.count("--limit") ?? Int.max
     let isDescending = arguments.has("--descending")
@@ -108,7 +122,7 @@ extension VerbRun {
         remaining -= 1
         try print(record, in: datastore.descriptor)
       }
-      return 0
+      return
     }
 
     var window = RankWindows(ranks, isDescending: isDescending)
@@ -122,7 +136,6 @@ extension VerbRun {
         try print(record, in: datastore.descriptor)
       }
     }
-    return 0
   }
 
   /// Prints a record on a line. Bytes that are compact already go to a program as they lie.

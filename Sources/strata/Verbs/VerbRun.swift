@@ -1,5 +1,6 @@
 import Documents
 import DatastoreModel
+import Locks
 import StoreBrowser
 
 /// One run of a headless verb: its arguments, and where its lines go.
@@ -78,7 +79,7 @@ struct VerbRun {
 
   private func end(_ status: Int32) throws -> Int32 {
     try output.flush()
-    return notice.isGiven && status < 3 ? 3 : status
+    return (notice.isGiven || UnreadableMappings.areMet.load(ordering: .relaxed)) && status < 3 ? 3 : status
   }
 
   /// What goes by the bytes of a file, or keeps something beside it, is not done on a server: what to do instead is said.
@@ -125,11 +126,26 @@ struct VerbRun {
   /// The store at the first operand, for reading. Of a damaged one all that can be read is, and nobody must take that for all that
   /// there was: the damage is told of, and the status says so.
   func store() throws -> any ReadableStore {
+    UnreadableMappings.areZeros.store(true, ordering: .relaxed)
     let store = try openStore(required(0), readOnly: true)
     if let damage = store.damage {
       notice.give("\(store.path): \(damage); strata salvage saves what can be read behind it")
     }
     return store
+  }
+
+  /// Prints what `body` does of a datastore's records. If some of it cannot be read, that is told of, and the rest is printed: from the
+  /// beginning again, without what is printed already. `--strict` ends with the first that cannot be read.
+  func printAllReadable(
+    of datastore: any ReadableDatastore, _ body: (any ReadableDatastore) throws -> Void
+  ) throws {
+    let start = output.count
+    do {
+      try body(datastore)
+    } catch let error as ModelError where error.exitStatus == 3 && !arguments.has("--strict") {
+      output.leaveOut(output.count - start)
+      try body(ReadableRest(of: datastore) { [notice] in notice.give($0) })
+    }
   }
 
   /// The store at the first operand, for a change.
@@ -164,12 +180,12 @@ struct VerbRun {
   func line(_ document: Document) throws { try output.line(document.compactJSON) }
 }
 
-/// Tells of damage on standard error, once.
-private final class DamageNotice {
-  private(set) var isGiven = false
+/// Tells of damage on standard error, of each once.
+private final class DamageNotice: Sendable {
+  private let given = Mutex<Set<String>>([])
+  var isGiven: Bool { given.withLock { !$0.isEmpty } }
 
   func give(_ sentence: String) {
-    if !isGiven { complain(sentence) }
-    isGiven = true
+    if given.withLock({ $0.insert(sentence).inserted }) { complain(sentence) }
   }
 }

@@ -75,4 +75,55 @@ struct UnreadableSectorTests {
     // A sector holds less than forty of them.
     #expect(fewest >= 120)
   }
+
+  private let value = String(repeating: "x", count: 100)
+
+  @Test(
+    "a store that is read by calls opens though a slot cannot be read, and loses no more than what lies in the sector")
+  func readByCalls() throws {
+    let disk = MemoryDisk()
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<160 {
+      try store.change { try $0.put(key(number), bytes(value), in: people) }
+    }
+    let end = store.dataBytes
+    try store.close()
+    let options = StoreOptions(readsMapped: false)
+    // The tree's attributes lie in the first frame, and the root in the last ones.
+    for start in stride(from: UInt64(4096), to: end / 4096 * 4096 - 8192, by: 4096) where start != 16_384 {
+      let failing = FailingSector(base: disk, path: "store/data", sector: start..<(start + 4096))
+      let opened = try FileStore.open(at: "store", options: options, disk: failing)
+      var lost = 0
+      for number in 0..<160 {
+        do {
+          #expect(try opened.head.text(key(number)) == value)
+        } catch {
+          guard case .damaged = error else { throw error }
+          lost += 1
+        }
+      }
+      #expect(lost < 60, "sector at \(start): \(lost)")
+      if start < FileLayout.firstFrame.bytes { #expect(lost == 0, "sector at \(start)") }
+    }
+  }
+
+  @Test("a record that cannot be read ends no more than the transaction that needs it: the store goes on being written")
+  func writingBeside() throws {
+    let disk = MemoryDisk()
+    let store = try FileStore.create(at: "store", options: StoreOptions(), disk: disk)
+    try store.change { try $0.createTree(people, kind: .records) }
+    for number in 0..<160 {
+      try store.change { try $0.put(key(number), bytes(value), in: people) }
+    }
+    try store.close()
+    let failing = FailingSector(base: disk, path: "store/data", sector: 20_480..<24_576)
+    let opened = try FileStore.open(at: "store", options: StoreOptions(readsMapped: false), disk: failing)
+    try opened.change { try $0.put(key(1000), bytes("x"), in: people) }
+    let view = opened.head
+    let lost = (0..<160).filter { (try? view.text(key($0))) != value }
+    #expect(!lost.isEmpty)
+    try opened.change { try $0.put(key(1001), bytes("x"), in: people) }
+    #expect(try opened.head.text(key(1001)) == "x")
+  }
 }

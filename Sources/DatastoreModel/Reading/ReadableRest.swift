@@ -1,0 +1,80 @@
+/// A datastore of which what cannot be read is left out and told of, so that all else can be read.
+///
+/// Records come in the same order as those of the whole one. Indexes may be looked at and are not used to find records: what is lost of
+/// one would be missing in the answer.
+package struct ReadableRest: ReadableDatastore {
+  private let whole: any ReadableDatastore
+  private let tell: @Sendable (String) -> Void
+
+  /// - Parameter tell: gets a sentence for each record that is left out, and for entries that cannot be reached.
+  package init(of whole: any ReadableDatastore, tell: @escaping @Sendable (String) -> Void) {
+    self.whole = whole
+    self.tell = tell
+  }
+
+  package var descriptor: DatastoreDescriptor { whole.descriptor }
+  package var count: Int { get throws(ModelError) { try whole.count } }
+  package var primary: any ReadableIndex { rest(of: whole.primary) }
+  package var indexes: [any ReadableIndex] { whole.indexes.map(rest) }
+
+  /// Those entries of an index that can be reached.
+  package func rest(of index: any ReadableIndex) -> any ReadableIndex {
+    ReadableEntriesRest(of: index, in: descriptor.key, tell: tell)
+  }
+
+  package func record(_ key: StoredKey) throws(ModelError) -> Record? {
+    do {
+      let record = try whole.record(key)
+      _ = try record?.document()
+      return record
+    } catch {
+      guard error.exitStatus == 3 else { throw error }
+      tell("record \(key) of \(descriptor.key) is left out: \(error)")
+      return nil
+    }
+  }
+
+  package func identifier(parsing text: String) throws(ModelError) -> StoredKey { try whole.identifier(parsing: text) }
+}
+
+/// The entries of an index that can be reached.
+private struct ReadableEntriesRest: ReadableIndex {
+  private let whole: any ReadableIndex
+  private let datastore: String
+  private let tell: @Sendable (String) -> Void
+
+  init(of whole: any ReadableIndex, in datastore: String, tell: @escaping @Sendable (String) -> Void) {
+    self.whole = whole
+    self.datastore = datastore
+    self.tell = tell
+  }
+
+  /// As that of an index which answers no query.
+  var descriptor: IndexDescriptor {
+    var descriptor = whole.descriptor
+    (descriptor.rule, descriptor.isStale) = (nil, true)
+    return descriptor
+  }
+
+  var count: Int { get throws(ModelError) { try whole.count } }
+
+  func entries(at ranks: Range<Int>) throws(ModelError) -> [IndexEntry] {
+    do { return try whole.entries(at: ranks) } catch { guard error.exitStatus == 3 else { throw error } }
+    var found: [IndexEntry] = []
+    for rank in ranks.clamped(to: 0..<(try whole.count)) {
+      do {
+        found += try whole.entries(at: rank..<rank + 1)
+      } catch {
+        guard error.exitStatus == 3 else { throw error }
+        tell("records of \(datastore) are left out that cannot be reached: \(error)")
+      }
+    }
+    return found
+  }
+
+  func rank(of bound: KeyBound) throws(ModelError) -> Int { try whole.rank(of: bound) }
+  func rank(of identifier: StoredKey, value: KeyValue?) throws(ModelError) -> Int? {
+    try whole.rank(of: identifier, value: value)
+  }
+  func value(parsing text: String) throws(ModelError) -> KeyValue { try whole.value(parsing: text) }
+}
