@@ -41,7 +41,14 @@ extension BrowserFiles {
       return (files, 0)
     }
     files.commits = commits
-    let steps = (try? commits.load(for: store.head))?.steps ?? []
+    let steps: [StagedStep]
+    do {
+      steps = try commits.load(store.head.datastores.map(\.descriptor))?.steps ?? []
+    } catch {
+      // What cannot be read is kept aside, so that the next commit does not replace it.
+      _ = try commits.setAside()
+      steps = []
+    }
     for step in steps {
       _ = try store.commit(ChangeSet(changes: step.edits), named: step.title, options: EditOptions())
     }

@@ -99,7 +99,7 @@ struct UnreadableSectorTests {
         do {
           #expect(try opened.head.text(key(number)) == value)
         } catch {
-          guard case .damaged = error else { throw error }
+          guard case .damaged? = error as? StorageError else { throw error }
           lost += 1
         }
       }
