@@ -68,7 +68,7 @@ struct RewritingTests {
       store.commits(from: store.head.commit, limit: 9, folded: true).first { $0.isSquashed }?.number)
     let before = store.head.commit
     let attempts: [() throws -> Void] = [
-      { _ = try store.undoPreview(of: squashed) }, { _ = try store.undo(squashed, named: "back") },
+      { _ = try store.undoPreview(of: squashed, progress: nil) }, { _ = try store.undo(squashed, named: "back") },
     ]
     for attempt in attempts {
       let error = #expect(throws: ModelError.self) { try attempt() }

@@ -97,9 +97,10 @@ struct UnreadableSectorTests {
       var lost = 0
       for number in 0..<160 {
         do {
-          #expect(try opened.head.text(key(number)) == value)
-        } catch {
-          guard case .damaged? = error as? StorageError else { throw error }
+          let text = try opened.head.text(key(number))
+          #expect(text == value)
+        } catch let error as StorageError {
+          guard case .damaged = error else { throw error }
           lost += 1
         }
       }
