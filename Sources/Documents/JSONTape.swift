@@ -212,9 +212,8 @@ package struct JSONTape: ~Copyable {
       at = end
       guard at < bytes.count else { return nil }
       if bytes[at] == UInt8(ascii: "\"") { break }
-      guard bytes[at] == UInt8(ascii: "\\"), at &+ 1 < bytes.count else { return nil }
+      guard bytes[at] == UInt8(ascii: "\\"), skipEscape(&at) else { return nil }
       isPlain = false
-      at &+= 2
     }
     append(
       JSONToken(
@@ -222,6 +221,23 @@ package struct JSONTape: ~Copyable {
         isPlain: isPlain))
     at &+= 1
     return isPlain
+  }
+
+  /// Skips an escape. Returns false if it is none; half of a surrogate pair counts as one here.
+  private func skipEscape(_ at: inout Int) -> Bool {
+    guard at &+ 1 < bytes.count else { return false }
+    switch bytes[at &+ 1] {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+      UInt8(ascii: "r"), UInt8(ascii: "t"):
+      at &+= 2
+      return true
+    case UInt8(ascii: "u"):
+      guard at &+ 6 <= bytes.count else { return false }
+      for index in (at &+ 2)..<(at &+ 6) where bytes[index].hexDigitValue == nil { return false }
+      at &+= 6
+      return true
+    default: return false
+    }
   }
 
   private mutating func readWord(_ word: StaticString, _ kind: JSONToken.Kind, _ at: inout Int) -> Bool {

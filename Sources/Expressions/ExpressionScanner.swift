@@ -55,9 +55,21 @@ struct ExpressionScanner {
     }
   }
 
-  mutating func expected(_ what: String) -> ExpressionError {
+  mutating func expected(_ what: String, hint: String = "") -> ExpressionError {
     let found = found
-    return ExpressionError("expected \(what), not \(found)", column: column)
+    return ExpressionError("expected \(what), not \(found)\(hint)", column: column)
+  }
+
+  /// The name with hyphens that was cut at the hyphen that comes next, as in `unit-price > 3`; nil if there is none.
+  var hyphenatedName: String? {
+    func isPart(_ index: Int) -> Bool { DocumentPath.isNamePart(scalars[index]) || scalars[index] == "-" }
+    guard at > 0, at + 1 < scalars.count, scalars[at] == "-", DocumentPath.isNamePart(scalars[at - 1]),
+      DocumentPath.isNamePart(scalars[at + 1])
+    else { return nil }
+    var (start, end) = (at, at)
+    while start > 0, isPart(start - 1) { start -= 1 }
+    while end < scalars.count, isPart(end) { end += 1 }
+    return text(start..<end)
   }
 
   // MARK: Paths

@@ -14,7 +14,10 @@ struct FilterParser {
 
   mutating func filter() throws(ExpressionError) -> Filter.Condition {
     let condition = try alternatives()
-    guard scanner.isAtEnd else { throw scanner.expected("“and”, “or” or the end") }
+    guard scanner.isAtEnd else {
+      let hint = scanner.hyphenatedName.map { "; a field of that name is written .\"\($0)\"" }
+      throw scanner.expected("“and”, “or” or the end", hint: hint ?? "")
+    }
     return condition
   }
 

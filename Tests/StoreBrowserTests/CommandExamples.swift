@@ -135,7 +135,7 @@ enum CommandExamples {
     .sortFurther: example(
       .holds { $0.browser.table.source?.sort.map(\.path) == [".timezone", ".name"] }, before: ": sort timezone",
       "keys l"),
-    .conditions: example(.seen("between A and B")),
+    .conditions: example(.seen("A condition is asked of each record")),
     .explain: example(.seen("KEEP timezone"), before: ": filter timezone = \"Asia/Tokyo\""),
     .frequency: example(.seen("nulls 0"), before: "keys l l"),
     .hideColumn: example(.copied(".countrycode"), before: "keys l", after: "keys yp"),

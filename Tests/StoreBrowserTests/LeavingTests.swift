@@ -53,7 +53,7 @@ struct LeavingTests {
 
   @Test("a file that another program changed is not replaced: compare, put the edits into it, or write another one")
   func leavingChanged() throws {
-    let path = "/tmp/strata-leaving-\(UInt64.random(in: 0 ... .max)).csv"
+    let path = "/tmp/leaving-\(UInt32.random(in: 0 ... .max)).csv"
     defer { for name in [path, path.replacing(".csv", with: "-2.csv")] { TestFile.remove(name) } }
     try TestFile.write("name,qty\nbolt,5\nnut,7\n", to: path)
     let (store, file) = try DocumentFile.open(path)

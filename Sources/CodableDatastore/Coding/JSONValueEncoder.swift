@@ -4,14 +4,6 @@
   import Foundation
 #endif
 
-/// A collection whose order has no meaning. If it is encoded as a list, its elements are written in the order of their texts.
-private protocol UnorderedElements {
-  /// How many elements of the list belong together.
-  static var step: Int { get }
-}
-extension Set: UnorderedElements { fileprivate static var step: Int { 1 } }
-extension Dictionary: UnorderedElements { fileprivate static var step: Int { 2 } }
-
 /// Encodes one value: what `encode(to:)` of a type is given.
 struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
   let writing: JSONWriting
@@ -70,9 +62,9 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
     }
     try value.encode(to: self)
     if case .container(let container) = context.pointee.entries[entry].content,
-      !context.pointee.containers[container].isObject, let unordered = type as? any UnorderedElements.Type
+      !context.pointee.containers[container].isObject, let form = (type as? any UnorderedValue.Type)?.form
     {
-      context.pointee.containers[container].unorderedStep = unordered.step
+      context.pointee.containers[container].unorderedStep = form == "set" ? 1 : 2
     }
   }
 }

@@ -25,7 +25,7 @@ struct UnorderedProperties: Sendable {
 }
 
 /// A type whose values are written as a list in any order.
-private protocol UnorderedValue {
+protocol UnorderedValue {
   /// As a descriptor names the form; nil if values of this type are written otherwise.
   static var form: String? { get }
 }
@@ -69,8 +69,9 @@ private struct PropertyEncoder: Encoder {
     let type = Value.self as? any UnorderedValue.Type
     // The elements of a list share its path, so that a list of sets cannot be told from a set.
     if !isElement { found.forms[names.description] = .some(type?.form) }
-    // What is in a dictionary has no path that all instances share.
-    if type == nil { try value?.encode(to: self) }
+    // What is in a dictionary has no path that all instances share. Numbers, texts and booleans encode themselves for ever.
+    let isPlain = value is any BinaryInteger || value is any BinaryFloatingPoint || value is String || value is Bool
+    if type == nil, !isPlain { try value?.encode(to: self) }
   }
 
   struct Properties<Key: CodingKey>: KeyedEncodingContainerProtocol {

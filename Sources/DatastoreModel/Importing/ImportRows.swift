@@ -54,8 +54,10 @@ struct ImportRows: Sendable {
     var document: Document
     /// The version that the row names.
     var version: String?
-    /// Why it cannot be a new record.
+    /// Why the import cannot bring it as a new record.
     var refusal: String?
+    /// Why the row by itself has no place in the indexes. Over a stored record it may have one, with the fields of that.
+    var valueRefusal: String?
   }
 
   /// Some rows, and the error that ended the reading after them.
@@ -138,10 +140,18 @@ struct ImportRows: Sendable {
     let identifier = try identifier(of: document)
     let bytes = if let text = row.text { text } else { try onDocument(indexing.descriptor.coding.encode(document)) }
     let version = line?.version
-    return Record(
-      identifier: identifier, bytes: (version.map { RecordBytes.head(version: $0) } ?? head) + bytes,
-      values: try values(of: bytes, document, identifier), content: bytes, document: document, version: version,
+    var record = Record(
+      identifier: identifier, bytes: (version.map { RecordBytes.head(version: $0) } ?? head) + bytes, values: [],
+      content: bytes, document: document, version: version,
       refusal: version == nil ? shape?.refusal(of: document) : nil)
+    do {
+      record.values = try values(of: bytes, document, identifier)
+    } catch .refused(let reason) {
+      record.valueRefusal = reason
+    } catch {
+      throw error
+    }
+    return record
   }
 
   /// A document with its identifier in it, where the source only has it as the key that the document stands under.

@@ -269,7 +269,11 @@ private struct ImportWork {
     try onWriter {
       try writer.foresee(
         rows.compactMap { row in
-          if case .record(let record) = row.content { (record.identifier, record.values) } else { nil }
+          if case .record(let record) = row.content, record.valueRefusal == nil {
+            (record.identifier, record.values)
+          } else {
+            nil
+          }
         }
       ) { current in
         plan.existing == .kept ? nil : try? indexing.values(of: RecordContent(stored: current.bytes))
@@ -283,7 +287,12 @@ private struct ImportWork {
     case .record(let prepared): record = prepared
     case .rejected(let reason): return report.reject(row.place, reason)
     }
-    let current = try onWriter { try writer.insertIfNew(record.identifier, record.bytes, values: record.values) }
+    let current = try onWriter {
+      record.valueRefusal == nil
+        ? try writer.insertIfNew(record.identifier, record.bytes, values: record.values)
+        : try writer.current(record.identifier)
+    }
+    if current == nil, let reason = record.valueRefusal { return report.reject(row.place, reason) }
     if current == nil, let refusal = record.refusal { throw .refused(reason: "\(row.place): \(refusal)") }
     // Where identifiers that exist are rejected, a repeated one is so too.
     let isRepeat = plan.existing != .kept && repeats.note(record.identifier, isNew: current == nil)

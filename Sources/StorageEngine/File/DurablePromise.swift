@@ -23,8 +23,9 @@ struct DurablePromise {
     let session = sessions.first { $0.session == hold.session }
     guard session != nil || (sessions.isEmpty && !hasSlot) else { return nil }
     end = hold.durableEnd
-    // The number of a device may be another one after a restart.
-    isOwn = session.map { $0.file.inode == file.identity.inode } ?? true
+    // The number of a device may be another one after a restart. A file without a session block is damaged, or as new as when it was
+    // made, and then it may have taken the place of the one that the promise was given for.
+    isOwn = session.map { $0.file.inode == file.identity.inode } ?? false
   }
 
   /// Whether something is missing behind a place where the whole frames end: all of a promise for this file; in a copy, which may be

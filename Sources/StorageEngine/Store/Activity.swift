@@ -11,7 +11,7 @@ extension FileStore {
   /// Of the holder of the lock in another process.
   private var sessionElsewhere: UInt64? {
     guard let look = try? LockFile(disk: disk, folder: path).look(), look.isHeld else { return nil }
-    return look.hold?.session
+    return look.hold.flatMap { $0.session == writing.session ? nil : $0.session }
   }
 
   /// Says what this writer is busy with (nil: nothing any more). At most ten of them a second reach the file, and what comes sooner

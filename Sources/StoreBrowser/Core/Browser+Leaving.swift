@@ -85,7 +85,7 @@ extension Browser {
     } else {
       let identifier = file.identifier.map { "by \($0.shortText)" } ?? "rows are numbered"
       session.say(
-        "in memory, \(identifier) (--id COLUMN takes another); the file stays as it is · I gp 5 as in a store")
+        "\(identifier) (--id COLUMN takes another); the file stays as it is")
     }
     if let note = file.notes.first { session.warn(note) }
   }

@@ -28,7 +28,9 @@ extension VerbRun {
     do {
       return try RecordQuery.order(parsing: text)
     } catch {
-      let whole = [(path: DocumentPath([.member(text)]), isDescending: false)]
+      let isDescending = text.hasSuffix(":desc")
+      let name = isDescending ? String(text.dropLast(5)) : text.hasSuffix(":asc") ? String(text.dropLast(4)) : text
+      let whole = [(path: DocumentPath([.member(name)]), isDescending: isDescending)]
       guard try RecordQuery(sort: whole).unknownNames(in: datastore).isEmpty else { throw error }
       return whole
     }

@@ -71,7 +71,10 @@ struct FormatTests {
     try disk.makeDirectory(FormatTests.path)
     try disk.open(FormatTests.path + "/data", .create).write(bytes, at: 0)
     let store = try FileStore.open(at: FormatTests.path, options: StoreOptions(isReadOnly: true), disk: disk)
-    #expect(store.openingReport == OpeningReport())
+    var report = store.openingReport
+    // The dates of the documented store are later than the simulated disk's clock.
+    report.notes.removeAll()
+    #expect(report == OpeningReport())
     let books = TreeName(Array("Dbooks".utf8))
     #expect(store.head.commit.number == 2)
     #expect(store.head.commit.action == "edit")

@@ -37,11 +37,11 @@ struct ByteTests {
   }
 
   @Test(
-    "the first screen takes at most 8,000 bytes, also where each sign of a border and a bar has to be written",
+    "the first screen takes at most 8 KiB, also where each sign of a border and a bar has to be written",
     arguments: [true, false])
   func firstScreen(repeating: Bool) throws {
     let browser = try browse(repeating: repeating)
-    #expect(browser.screen.paintedBytes <= 8_000, "\(browser.screen.paintedBytes)")
+    #expect(browser.screen.paintedBytes <= 8_192, "\(browser.screen.paintedBytes)")
   }
 
   @Test(
