@@ -248,7 +248,7 @@ int strata_screen_open(bool colours) {
   if (knows_modes && has_capability("rep")) {
     send_text(strata_locale_is_utf8() ? ASK_FOR_REPEATING("\u2500") : ASK_FOR_REPEATING(" "));
   }
-  if (may_know_synchronized_updates() && strata_locale_is_utf8() && rows > 5) send_text(ASK_FOR_WIDTHS);
+  if (may_know_synchronized_updates() && strata_locale_is_utf8() && rows > 5 && columns > 8) send_text(ASK_FOR_WIDTHS);
   turn_modes_on();
   return STRATA_SCREEN_OK;
 }

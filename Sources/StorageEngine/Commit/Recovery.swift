@@ -51,7 +51,6 @@ struct Recovery {
       try engineCall { () throws(DiskError) in try file.file.sync() }
       counters.syncs.add(1)
     }
-    // The first commit's sync serves these two: where a crash comes before it, the next recovery does the same again.
     try cut(behind: chain, limit: status.end, of: file, &report)
     let origin = try writeSession(in: file, found: status, hold, chain: chain)
     return Found(
@@ -104,7 +103,13 @@ struct Recovery {
           ? "belonged to no whole commit and were cut"
           : "did not follow it and were cut; \(FrameSurvey.describe(whole)) among them can be saved: salvage reads what was kept aside")
     )
-    try engineCall { () throws(DiskError) in try file.file.clear(garbage) }
+    // Synced before anything is written there: the next frame begins with the same bytes as a torn one of its number. If a power cut kept
+    // only those of it, and what lies here in place of the zeros, a commit that was cut would be whole again.
+    try engineCall { () throws(DiskError) in
+      try file.file.clear(garbage)
+      try file.file.sync()
+    }
+    counters.syncs.add(1)
   }
 
   private func rewrite(_ range: Range<FileOffset>, of file: DataFile) throws(StorageError) {

@@ -101,7 +101,7 @@ struct PaintingTests {
   @Test("a terminal that repeats characters is sent runs of them; one that was only asked is not")
   func repeating() throws {
     let process = try card(size: Size(columns: 160, rows: 48))
-    #expect(process.screen.cursorQuestions == 1)
+    #expect(process.screen.cursorQuestions == 4)
     func costOfAll() throws -> Int {
       let before = process.screen.paintedBytes
       try process.press("^l")
