@@ -84,7 +84,8 @@ extension Browser {
           + "\(others.others == 1 ? "is" : "are") no \(others.type)\(first)")
     } else {
       let identifier = file.identifier.map { "by \($0.shortText)" } ?? "rows are numbered"
-      session.say("\(identifier) (or --id COLUMN); the file stays as it is")
+      let records = NumberFormat.counted(report.new, "record")
+      session.say("\(records), \(identifier) (or --id COLUMN); the file stays as it is")
     }
     if let note = file.notes.first { session.warn(note) }
   }
