@@ -88,8 +88,7 @@ package struct JSONTape: ~Copyable {
       let first = text[at]
       switch first {
       case UInt8(ascii: "\""):
-        guard let plain = readText(&at, .text, &isASCII) else { return false }
-        _ = plain
+        guard readText(&at, .text, &isASCII) != nil else { return false }
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         let isObject = first == UInt8(ascii: "{")
         let index = UInt32(count)

@@ -17,7 +17,7 @@ struct JSONOutput: ~Copyable {
 
   deinit { bytes.deallocate() }
 
-  /// Makes room for so many bytes more, as `add` needs.
+  /// Makes room for `more` further bytes, which `add` requires.
   @inline(__always)
   mutating func reserve(_ more: Int) {
     if capacity &- count < more { grow(more) }

@@ -19,12 +19,6 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
     return try super.decode(type, from: data)
   }
 
-  /// Decodes a value from bytes without a copy of them.
-  func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
-    if !isChanged.load(ordering: .relaxed), let value = value(type, bytes) { return value }
-    return try super.decode(type, from: bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data())
-  }
-
   /// The value of a text; nil if Foundation's decoder is to decide.
   private func value<T: Decodable>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) -> T? {
     var reading = readings.withLock { $0.popLast() } ?? JSONReading()
@@ -69,26 +63,10 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
     super.outputFormatting = [.sortedKeys]
   }
 
-  override func encode<T: Encodable>(_ value: T) throws -> Data {
-    if let data = try own(value, { Data($0) }) { return data }
-    return try super.encode(value)
-  }
+  override func encode<T: Encodable>(_ value: T) throws -> Data { try text(of: value) ?? super.encode(value) }
 
-  /// Encodes a value behind bytes that the caller has.
-  func encode<T: Encodable>(_ value: T, behind head: [UInt8]) throws -> [UInt8] {
-    let own = try own(value) { text in
-      [UInt8](unsafeUninitializedCapacity: head.count + text.count) { buffer, count in
-        let rest = buffer.initialize(fromContentsOf: head)
-        count = buffer[rest...].initialize(fromContentsOf: text)
-      }
-    }
-    return try own ?? head + super.encode(value)
-  }
-
-  /// The text of a value; nil if Foundation's encoder is to decide.
-  private func own<T: Encodable, Result>(
-    _ value: T, _ body: (UnsafeBufferPointer<UInt8>) -> Result
-  ) throws -> Result? {
+  /// Returns the text of a value, or nil if Foundation's encoder has to decide.
+  private func text<T: Encodable>(of value: T) -> Data? {
     guard !isChanged.load(ordering: .relaxed) else { return nil }
     var writing = writings.withLock { $0.popLast() } ?? JSONWriting()
     defer {
@@ -101,7 +79,7 @@ final class StandardJSONEncoder: JSONEncoder, @unchecked Sendable {
     guard (try? JSONValueEncoder(writing, 0).encode(value)) != nil, writing.hasContent,
       !writing.context.pointee.isUncertain
     else { return nil }
-    return writing.text(body)
+    return writing.text { Data($0) }
   }
 
   private func noteChange() { isChanged.store(true, ordering: .relaxed) }

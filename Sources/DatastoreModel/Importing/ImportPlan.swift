@@ -122,9 +122,6 @@ package struct ImportReport: Sendable {
 
   init(descriptor: DatastoreDescriptor) { self.descriptor = descriptor }
 
-  /// Whether every document was rejected.
-  var isAllRejected: Bool { rejected > 0 && new + changed + unchanged == 0 }
-
   mutating func reject(_ place: SourcePlace, _ reason: String) {
     rejected += 1
     if rejections.count < Self.rejectionLimit {
