@@ -326,6 +326,43 @@ struct WaitingTests {
     #expect(try await books.load(...).map(\.id).all() == [1, 3])
   }
 
+  @Test("a warm-up is waited for however long it takes, in a transaction and by itself", arguments: [false, true])
+  func longWarmUp(inTransaction: Bool) async throws {
+    let place = TemporaryPlace()
+    let old = try DiskPersistence(readWriteURL: place.url)
+    try await OldShelfFormat.Datastore.JSONStore(
+      persistence: old, migrations: [.first: { try $0.decode(Shelf.self, from: $1) }]
+    ).persist(Shelf(id: 1, name: "Shelf 1"))
+    try await old.close()
+    let clock = ManualClock()
+    let persistence = try DiskPersistence(readWriteURL: place.url, slices: .shared, clock: clock)
+    let (converting, goesOn, books) = (Gate(), Gate(), BookFormat.datastore(persistence))
+    let shelves = ShelfFormat.Datastore.JSONStore(
+      persistence: persistence,
+      migrations: [
+        .first: { decoder, data in
+          converting.open()
+          await goesOn.wait()
+          return try decoder.decode(Shelf.self, from: data)
+        }
+      ])
+    let warming = Task.detached {
+      if inTransaction {
+        try await persistence.perform { try await shelves.warm() }
+      } else {
+        try await shelves.warm()
+      }
+    }
+    await converting.wait()
+    let beside = Task.detached { try await books.persist(Book(id: 2, title: "B")) }
+    while (persistence._store.connection.openFile?.waitingForTurn ?? 0) == 0 { await Task.yield() }
+    if inTransaction { for _ in 0..<20 { await clock.advance(by: .seconds(4)) } } else { clock.jump(by: .seconds(80)) }
+    goesOn.open()
+    try await warming.value
+    _ = try await beside.value
+    #expect(try await books.count == 1)
+  }
+
   // MARK: Cancelled tasks
 
   @Test("a save in a cancelled task goes through where nobody else writes")

@@ -45,9 +45,10 @@ public actor DiskPersistence<AccessMode: _AccessMode>: Persistence {
 
   /// On a clock of its own, which no other persistence of the location has; for tests and measurements.
   package init(
-    readWriteURL: URL, configuration: StoreConfiguration = StoreConfiguration(), slices: TimeSlices
+    readWriteURL: URL, configuration: StoreConfiguration = StoreConfiguration(), slices: TimeSlices,
+    clock: any Clock<Duration> = ContinuousClock()
   ) throws where AccessMode == ReadWrite {
-    let connection = StoreConnection(path: readWriteURL.path, slices: slices)
+    let connection = StoreConnection(path: readWriteURL.path, slices: slices, clock: clock)
     connection.configuration = configuration
     _store = _StoreHandle(connection: connection, isReadOnly: false)
   }
