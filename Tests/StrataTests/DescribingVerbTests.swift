@@ -29,6 +29,35 @@ import Testing
     #expect(id?["distinct"] as? Int == 2 && id?["sum"] as? Int == 4, "\(part.complaint)")
   }
 
+  @Test("records are printed as columns: selected fields, distinct values, and groups with figures")
+  func columns() throws {
+    let folder = try TemporaryFolder()
+    let (file, store) = (folder.path("cities.csv"), folder.path("Cities.strata"))
+    try Data((Self.rows + "4,Basel,80\n").utf8).write(to: URL(filePath: file))
+    #expect(try ProgramRun(["import", store, "City", file, "--id", "id", "--index", "byName=name"]).status == 0)
+    func records(_ options: String...) throws -> [String] {
+      let run = try ProgramRun(["records", store, "City"] + options)
+      #expect(run.status == 0, "\(run.complaint)")
+      return run.lines
+    }
+    #expect(try records("--select", "name,population", "--limit", "2") == ["Bern\t120", "Kobe\t1500000"])
+    #expect(
+      try records("--select", "name", "--where", "id > 2", "--json") == [#"{"name":"Bern"}"#, #"{"name":"Basel"}"#])
+    #expect(try records("--distinct", "name") == ["Basel", "Bern", "Kobe"])
+    #expect(try records("--distinct", "name", "--count") == ["3"])
+    #expect(try records("--group-by", "name", "--count", "--sort", "count:desc", "--limit", "1") == ["Bern\t2"])
+    #expect(
+      try records("--group-by", "name", "--sum", "population", "--mean", "population", "--count", "--json").last
+        == #"{"name":"Kobe","count":1,"sum(population)":1500000,"mean(population)":1500000}"#)
+    #expect(try records("--group-by", "name", "--count", "--explain")[0].hasPrefix("INDEX byName"))
+    for wrong in [
+      ["--sum", "population"], ["--group-by", "name", "--sort", "id"], ["--distinct", "name", "--group-by", "id"],
+      ["--group-by", "name", "--index", "byName"],
+    ] {
+      #expect(try ProgramRun(["records", store, "City"] + wrong).status == 2, "\(wrong)")
+    }
+  }
+
   @Test(
     "a misspelt verb is refused with the nearest one, with arguments and without", arguments: [[], ["Cities.strata"]])
   func misspelt(further: [String]) throws {

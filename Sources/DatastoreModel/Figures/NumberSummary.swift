@@ -29,6 +29,19 @@ package struct NumberSummary: Sendable {
     if precedes(greatest, greatestDouble, value, nearest) { (greatest, greatestDouble) = (value, nearest) }
   }
 
+  /// Takes into account what another summary has met.
+  mutating func add(_ other: NumberSummary) {
+    guard other.count > 0 else { return }
+    count += other.count
+    total.add(other.total)
+    if precedes(other.least, other.leastDouble, least, leastDouble) {
+      (least, leastDouble) = (other.least, other.leastDouble)
+    }
+    if precedes(greatest, greatestDouble, other.greatest, other.greatestDouble) {
+      (greatest, greatestDouble) = (other.greatest, other.greatestDouble)
+    }
+  }
+
   /// Whether a number is less than another; the digits count where the nearest doubles are the same.
   private func precedes(_ left: Document?, _ leftDouble: Double, _ right: Document?, _ rightDouble: Double) -> Bool {
     if leftDouble != rightDouble { return leftDouble < rightDouble }
@@ -149,6 +162,12 @@ private struct DecimalSum: Sendable {
     rough += nearest * Double(times)
     guard !isRounded else { return }
     if let number, let sum = exact.adding(number, times: times) { exact = sum } else { isRounded = true }
+  }
+
+  mutating func add(_ other: DecimalSum) {
+    rough += other.rough
+    guard !isRounded else { return }
+    if !other.isRounded, let sum = exact.adding(other.exact, times: 1) { exact = sum } else { isRounded = true }
   }
 
   var text: NumberText { isRounded ? NumberText(rough) : exact.text }

@@ -80,7 +80,7 @@ package struct RecordQuery: Sendable {
   package func sortKey(of document: Document) -> [UInt8] {
     var encoder = KeyEncoder()
     for (path, isDescending) in sort {
-      let value = document[path] ?? document.values(at: path).first
+      let value = document.sortingValue(at: path)
       if isDescending {
         encoder.appendDescending { (encoder: inout KeyEncoder) in encoder.append(sorting: value) }
       } else {
@@ -235,6 +235,23 @@ private struct WindowedEntries: EntryCursor {
     window = part.isEmpty ? [] : try index.entries(at: part)
     used = 0
     size = min(size * 2, Self.mostInWindow)
+  }
+}
+
+extension Document {
+  /// The value by which a record is sorted and grouped; of several in a list the first.
+  func sortingValue(at path: DocumentPath) -> Document? { self[path] ?? values(at: path).first }
+
+  /// Bytes whose order is that of a sort by the value.
+  var sortKey: [UInt8] { [self].sortKey }
+}
+
+extension [Document] {
+  /// Bytes whose order is that of a sort by these values, one after the other.
+  var sortKey: [UInt8] {
+    var encoder = KeyEncoder()
+    for value in self { encoder.append(sorting: value) }
+    return encoder.bytes
   }
 }
 

@@ -58,6 +58,47 @@ extension RecordQuery {
   }
 }
 
+/// The processors that a scan uses.
+private let scanningProcessors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16)
+
+extension ReadableDatastore {
+  /// Reads the records of some ranks in parts, one on each processor, and returns what was made of each part, in order.
+  fileprivate func parts<Found: Sendable>(
+    of ranks: Range<Int>, size: Int,
+    _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found
+  ) throws(ModelError) -> [Found] {
+    let parts = stride(from: ranks.lowerBound, to: ranks.upperBound, by: size).map {
+      $0..<min(ranks.upperBound, $0 + size)
+    }
+    let found = Mutex([Result<Found, ModelError>?](repeating: nil, count: parts.count))
+    DispatchQueue.concurrentPerform(iterations: parts.count) { place in
+      let part = Result { () throws(ModelError) in
+        var records = try self.records(at: parts[place])
+        return try read(&records, parts[place])
+      }
+      found.withLock { $0[place] = part }
+    }
+    var results: [Found] = []
+    for part in found.withLock({ $0 }) { if let part { results.append(try part.get()) } }
+    return results
+  }
+
+  /// Reads the records of some ranks on all processors, and passes on what was made of each part, in order.
+  ///
+  /// - Parameter body: called with the records read so far; throws to end the work.
+  func forEachPart<Found: Sendable>(
+    of ranks: Range<Int>,
+    _ read: @Sendable (inout any RecordCursor, Range<Int>) throws(ModelError) -> Found,
+    body: (Found, _ read: Int) throws -> Void
+  ) throws {
+    let size = 8_192
+    for start in stride(from: ranks.lowerBound, to: ranks.upperBound, by: size * scanningProcessors) {
+      let end = min(ranks.upperBound, start + size * scanningProcessors)
+      for found in try parts(of: start..<end, size: size, read) { try body(found, end - ranks.lowerBound) }
+    }
+  }
+}
+
 /// A walk over records that a filter keeps.
 private protocol RecordWalk: AnyObject {
   /// Goes to the next record that is kept, and tells how many were read for that; false behind the last one.
@@ -120,7 +161,6 @@ private final class ParallelWalk: RecordWalk {
 
   private let datastore: any ReadableDatastore
   private let filter: Filter
-  private let processors = min(max(ProcessInfo.processInfo.activeProcessorCount, 1), 16)
   private var unread: Range<Int>
   private var part = 256
   /// The ranks of the records that are kept of the newest parts, and the first that was not gone to yet.
@@ -148,27 +188,11 @@ private final class ParallelWalk: RecordWalk {
 
   /// Looks through a part for each processor; how many records that were.
   private func readParts() throws(ModelError) -> Int {
-    let (start, end) = (unread.lowerBound, min(unread.upperBound, unread.lowerBound + part * processors))
-    let parts = stride(from: start, to: end, by: part).map { $0..<min(end, $0 + part) }
-    let found = Mutex([Result<[Int], ModelError>?](repeating: nil, count: parts.count))
-    let (datastore, filter) = (datastore, filter)
-    DispatchQueue.concurrentPerform(iterations: parts.count) { place in
-      let ranks = Self.kept(in: datastore, at: parts[place], by: filter)
-      found.withLock { $0[place] = ranks }
-    }
+    let ranks = unread.lowerBound..<min(unread.upperBound, unread.lowerBound + part * scanningProcessors)
     kept.removeAll(keepingCapacity: true)
     next = 0
-    for ranks in found.withLock({ $0 }) { kept += try ranks?.get() ?? [] }
-    unread = end..<unread.upperBound
-    part = min(part * 2, Self.largestPart)
-    return end - start
-  }
-
-  private static func kept(
-    in datastore: any ReadableDatastore, at ranks: Range<Int>, by filter: Filter
-  ) -> Result<[Int], ModelError> {
-    Result { () throws(ModelError) in
-      var records = try datastore.records(at: ranks)
+    let filter = filter
+    let found = try datastore.parts(of: ranks, size: part) { records, ranks throws(ModelError) in
       var (rank, kept) = (ranks.lowerBound, [Int]())
       while try records.next() {
         if try records.isKept(by: filter) { kept.append(rank) }
@@ -176,6 +200,10 @@ private final class ParallelWalk: RecordWalk {
       }
       return kept
     }
+    for ranks in found { kept += ranks }
+    unread = ranks.upperBound..<unread.upperBound
+    part = min(part * 2, Self.largestPart)
+    return ranks.count
   }
 
   /// Goes to the record: a few steps on, or by its rank.

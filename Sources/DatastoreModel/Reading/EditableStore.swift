@@ -1,4 +1,4 @@
-package import Documents
+import Documents
 
 /// A store that takes changes from tools that need not know the app's types.
 ///

@@ -48,7 +48,16 @@ extension Verb {
         Option(name: "--limit", value: "N", summary: "At most N records."),
         Option(name: "--offset", value: "N", summary: "Leave out the first N."),
         Option(name: "--after", value: "CURSOR", summary: "Go on where a run with --limit stopped."),
-        Option(name: "--count", value: nil, summary: "Print only how many there are."),
+        Option(name: "--count", value: nil, summary: "Print only how many there are; with --group-by, in each group."),
+        Option(
+          name: "--select", value: "FIELDS", summary: "Print only these fields, with tabs between them.", repeats: true),
+        Option(name: "--distinct", value: "FIELDS", summary: "Print each value that fields have once.", repeats: true),
+        Option(name: "--group-by", value: "FIELDS", summary: "Print a line for each value of fields.", repeats: true),
+        Option(name: "--sum", value: "FIELDS", summary: "The sum of a field in each group.", repeats: true),
+        Option(name: "--mean", value: "FIELDS", summary: "The mean of a field in each group.", repeats: true),
+        Option(name: "--least", value: "FIELDS", summary: "The least value of a field in each group.", repeats: true),
+        Option(
+          name: "--greatest", value: "FIELDS", summary: "The greatest value of a field in each group.", repeats: true),
         Option(name: "--explain", value: nil, summary: "Print only how the records would be found."),
         .at, .json, .strict,
       ],
@@ -57,6 +66,8 @@ extension Verb {
         Along an index that --index names a record is printed once for each of its entries, in the order of the entries.
         Without it records come by identifier, or as --sort says, and the indexes that serve --where are found by \
         themselves; --explain tells which, its first word being INDEX, UNION, INTERSECT or SCAN.
+        FIELDS are names or paths with commas between them. Groups are sorted by their fields, or by a column that --sort \
+        names: --group-by country --count --sum population --sort 'sum(population):desc' --limit 10.
         """),
     Verb(
       "get", [.required("PATH"), .required("DATASTORE"), .required("ID")], [.at, .json], summary: "Print one record."),

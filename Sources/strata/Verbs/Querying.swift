@@ -7,9 +7,12 @@ import StoreBrowser
 
 extension VerbRun {
   /// The query of the arguments. Names that nothing has are told of on standard error, with those that look like them.
-  func query(in datastore: any ReadableDatastore) throws -> RecordQuery {
+  ///
+  /// - Parameter sorted: Whether `--sort` names fields of records.
+  func query(in datastore: any ReadableDatastore, sorted: Bool = true) throws -> RecordQuery {
     let filter = try arguments.value("--where").map { try Filter(parsing: $0) }
-    let query = RecordQuery(filter: filter, sort: try arguments.values("--sort").flatMap { try order($0, in: datastore) })
+    let sort = sorted ? try arguments.values("--sort").flatMap { try order($0, in: datastore) } : []
+    let query = RecordQuery(filter: filter, sort: sort)
     for name in try query.unknownNames(in: datastore) {
       if filter?.namesInQuotes.contains(name.path) == true {
         throw ModelError.refused(
@@ -60,10 +63,15 @@ extension VerbRun {
       let count = try run.count()
       return isJSON ? try line(["count": .count(count)]) : try output.line("\(count)")
     }
+    let selection = try selection(in: datastore)
     var last: FoundRecord?
     while let found = try run.next() {
       last = found
-      try print(found.record, in: datastore.descriptor)
+      if let selection {
+        try printSelection(selection, of: found.record)
+      } else {
+        try print(found.record, in: datastore.descriptor)
+      }
     }
     if let limit, let last, run.keptCount == limit {
       complain("to go on: --after \(query.position(after: last, in: datastore).text)")

@@ -93,10 +93,15 @@ extension VerbRun {
   func records() throws -> Int32 {
     let store = try store()
     let datastore = try datastore(required(1), in: view(of: store))
-    let queries = ["--sort", "--offset", "--after", "--count", "--explain"].filter(arguments.has)
+    let queries = (["--sort", "--offset", "--after", "--count", "--explain", "--select"] + Self.groupingOptions)
+      .filter(arguments.has)
+    if let figure = Self.figureOptions.first(where: arguments.has), !arguments.has("--group-by") {
+      throw UsageError("\(figure) goes with --group-by", verb: arguments.verb)
+    }
     let bounds = ["--index", "--equal", "--from", "--above", "--below", "--through", "--descending"]
     guard let bound = bounds.first(where: arguments.has) else {
-      try printAllReadable(of: datastore) { try printRecords(of: $0) }
+      let isGrouped = Self.groupingOptions.contains(where: arguments.has)
+      try printAllReadable(of: datastore) { isGrouped ? try printGroups(of: $0) : try printRecords(of: $0) }
       return 0
     }
     if let option = queries.first { throw UsageError("\(option) does not go with \(bound)", verb: arguments.verb) }
