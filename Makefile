@@ -18,7 +18,7 @@ LINK += -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xswif
 LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
 endif
 
-.PHONY: help run build test install uninstall format lint clean requirements
+.PHONY: help run build test install uninstall format lint prose clean requirements
 
 # Every target with a text behind `##` is listed, in the order of this file.
 help: ## lists the targets
@@ -68,6 +68,9 @@ format: ## formats all sources
 lint: ## checks the format of all sources
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests
 
+prose: ## checks the words of documents and comments; Scripts/prose --sources lists each finding in a comment
+	@Scripts/prose
+
 clean: ## removes the build folder
 	rm -rf .build
 
@@ -82,7 +85,7 @@ bench: build ## measures the library beside LMDB, SQLite and others, writes Benc
 bench-browser: build ## measures the browser on a million records, beside less, tig and VisiData if installed
 	python3 Benchmarks/Browser/measure.py --program $(RELEASE)/strata --results Benchmarks/Browser/RESULTS.md
 
-screenshots: build ## takes the README's pictures from the real program
+screenshots: build ## takes the README's pictures from the program
 	python3 Screenshots/take.py --program $(RELEASE)/strata
 
 matrix: ## lists each user need and each command with the test that proves it; fails if one has none
@@ -90,33 +93,33 @@ matrix: ## lists each user need and each command with the test that proves it; f
 
 .PHONY: soak cluster mutation fuzz thread address clients
 
-# These targets run long computations, so they build with optimisation.
+# These targets run for long, so they build with optimisation.
 CHECKED = -c release -Xswiftc -enable-testing
 
-# After the random scripts, power cuts, failing calls, flipped bits and kills: values of 1 GiB, a transaction of 1,000,000 changes and
-# forged numbers (two minutes), 20,000 random events for each of ten seeds on the program (ten minutes), and walks of exchange, also with
-# killed processes. Every part prints its seed; STRATA_SEED=… and STRATA_MONKEY_SEED=… repeat a run.
+# Runs random scripts, power cuts, failing calls, flipped bits and kills; then values of 1 GiB, a transaction of 1,000,000 changes and forged
+# numbers (two minutes); then 20,000 random events on the program for each of ten seeds (ten minutes); then random walks of exchange, also
+# with killed processes. Each part prints its seed. STRATA_SEED=… and STRATA_MONKEY_SEED=… repeat a run.
 soak: requirements ## runs the long random tests; STRATA_SOAK=SECONDS for the engine's part (600)
 	STRATA_SOAK=$${STRATA_SOAK:-600} $(SWIFT) test $(CHECKED) --scratch-path .build/checked --no-parallel \
 	  --filter "SoakTests|StorageEngineTests.MemoryTests|ForgedCountsTests|MonkeyTests"
 	STRATA_WALKS=500 $(SWIFT) test $(CHECKED) --scratch-path .build/checked --filter RandomWalkTests
 	for seed in 1 2 3 4 5 6 7 8; do STRATA=$$PWD/.build/checked/release/strata Scripts/exchange-soak $$seed || exit 1; done
 
-# A quarter of an hour. Tests/Cluster/run tells what it does, and takes how often, how many writers and how long they wait.
-cluster: build ## ends the leader of three PostgreSQL nodes under Patroni ten times under 32 writers, and compares what is there
+# Takes a quarter of an hour. Tests/Cluster/run documents its steps and its options: rounds, writers, and their waiting time.
+cluster: build ## kills the leader of three PostgreSQL nodes ten times under 32 writers; every acknowledged commit must be stored
 	@Scripts/require postgresql patroni etcd tmux
 	Tests/Cluster/run --program $(RELEASE)/strata
 
-# One build, then up to half a minute for each of some 140 mutations.
-mutation: ## leaves out each sync, rename and check once and demands that a test fails; ONLY=WORD tries the lines with that word
+# Builds once, then takes up to half a minute for each of about 140 mutations.
+mutation: ## removes each sync, rename and check once and requires that a test fails; ONLY=WORD tries the lines with that word
 	Tests/Mutation/mutate $(ONLY)
 
 fuzz: ## fuzzes files, nodes, frames, keys and documents for a minute each, with the address sanitizer
 	Tests/Fuzz/fuzz 60
 
-# The engine's threads, the typed library's transactions, observers and warm-up, and random events on the program, whose reports go to
-# a file because they would be lost on its screen. Tests of one thread's work and tests that measure memory are left out, and so is one
-# test whose continuation hands an array to a waiting thread: the sanitizer does not see the order that the runtime's atomics establish.
+# Covers the engine's threads, the typed library's transactions, observers and warm-up, and random events on the program. Reports go to a
+# file, because the program's screen would hide them. Tests that use one thread and tests that measure memory are left out. One test is
+# left out because its continuation hands an array to a waiting thread, and the sanitizer does not see the order of the runtime's atomics.
 RACES = .build/thread/races
 thread: requirements ## runs the tests of concurrent code under the thread sanitizer; STRATA_PART=… as for test
 	rm -f $(RACES).*
@@ -126,11 +129,11 @@ thread: requirements ## runs the tests of concurrent code under the thread sanit
 	  --skip 'PowerCutTests|DamageTests|VerifyTests|SalvageTests|CorpusTests|ForgedCountsTests|StorageEngineTests.MemoryTests|BlockingTests/exchanging'; \
 	  status=$$?; ! cat $(RACES).* 2>/dev/null && exit $$status
 
-# Values that live as long as the program are no leaks.
+# Values that live as long as the program are not leaks.
 address: requirements ## runs engine, library, model, folders and browser under the address sanitizer; STRATA_PART=… as for test
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test $(CHECKED) --sanitize=address --scratch-path .build/address \
 	  --filter 'StorageEngineTests|DocumentsTests|CodableDatastoreTests|DatastoreModelTests|FolderStoreTests|StoreBrowserTests' \
 	  --skip 'StorageEngineTests.MemoryTests'
 
-clients: ## compiles and runs one program as four kinds of client: Swift 5 and 6, with and without NonisolatedNonsendingByDefault
+clients: ## compiles and runs client programs in Swift 5 and 6, with and without NonisolatedNonsendingByDefault, and small apps
 	Tests/Clients/run
