@@ -7,25 +7,48 @@ import StorageEngine
   import Glibc
 #endif
 
-/// A file that is there whole or not at all: written under another name, synced and renamed. One that is not finished goes.
+/// A file that is there whole or not at all: written under another name, synced and renamed. One that is not finished goes; one that a
+/// kill has left goes when the next is made in its folder.
 final class DurableFile {
   private let folder: String
   private let temporary: String
-  private let descriptor: Int32
+  /// Locked as long as it is written.
+  private let file: any DiskFile
   private var waiting: [UInt8] = []
+  private var written: UInt64 = 0
   private var isFinished = false
 
+  private static let (prefix, suffix) = (".strata-", ".new")
+  /// In nanoseconds, an hour: another computer's lock may not be seen in a folder that several share.
+  private static let longestWork: Int64 = 3_600_000_000_000
+
   /// Begins one in a folder.
-  init(in folder: String) throws {
-    self.folder = folder.isEmpty ? "." : folder
-    temporary = "\(self.folder)/.strata-\(String(SystemDisk().randomNumber(), radix: 16)).new"
-    descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw Self.failure("making a file in", self.folder) }
+  init(in folder: String, now: Int64 = SystemDisk().now()) throws {
+    let folder = folder.isEmpty ? "." : folder
+    Self.removeLeftovers(in: folder, now: now)
+    self.folder = folder
+    temporary = "\(folder)/\(Self.prefix)\(String(SystemDisk().randomNumber(), radix: 16))\(Self.suffix)"
+    do {
+      file = try SystemDisk().open(temporary, .create)
+    } catch {
+      throw Self.failure("making a file in", folder, error)
+    }
+    // Not every file system has locks.
+    _ = try? file.tryLock()
   }
 
-  deinit {
-    close(descriptor)
-    if !isFinished { unlink(temporary) }
+  deinit { if !isFinished { try? SystemDisk().unlink(temporary) } }
+
+  /// Takes away what was left unfinished, as far as nobody has it locked.
+  private static func removeLeftovers(in folder: String, now: Int64) {
+    let disk = SystemDisk()
+    for name in (try? disk.list(folder)) ?? [] where name.hasPrefix(prefix) && name.hasSuffix(suffix) {
+      let path = "\(folder)/\(name)"
+      guard let left = try? disk.open(path, .readWriteNoLink), let changed = try? left.status.changed,
+        now - changed > longestWork, (try? left.tryLock()) == true
+      else { continue }
+      try? disk.unlink(path)
+    }
   }
 
   func add(_ bytes: [UInt8]) throws {
@@ -35,22 +58,22 @@ final class DurableFile {
 
   private func flush() throws {
     defer { waiting.removeAll(keepingCapacity: true) }
-    var written = 0
-    while written < waiting.count {
-      let count = waiting.withUnsafeBytes { bytes in
-        write(descriptor, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw Self.failure("writing in", folder) }
-      written += count
+    do {
+      try waiting.withUnsafeBytes { try file.write($0, at: written) }
+    } catch let error as DiskError {
+      throw Self.failure("writing in", folder, error)
     }
+    written += UInt64(waiting.count)
   }
 
   /// Makes it durable under its name.
   func finish(as name: String) throws {
     try flush()
-    guard fsync(descriptor) == 0, rename(temporary, "\(folder)/\(name)") == 0 else {
-      throw Self.failure("writing \(name) in", folder)
+    do {
+      try file.sync()
+      try SystemDisk().rename(temporary, to: "\(folder)/\(name)")
+    } catch {
+      throw Self.failure("writing \(name) in", folder, error)
     }
     isFinished = true
     try? SystemDisk().syncDirectory(folder)
@@ -64,7 +87,7 @@ final class DurableFile {
     try file.finish(as: slash.map { String(path[path.index(after: $0)...]) } ?? path)
   }
 
-  private static func failure(_ what: String, _ path: String) -> ModelError {
-    .storage("\(what) \(path) failed: \(String(cString: strerror(errno)))", kind: .failed)
+  private static func failure(_ what: String, _ path: String, _ error: DiskError) -> ModelError {
+    .storage("\(what) \(path) failed: \(String(cString: strerror(error.code)))", kind: .failed)
   }
 }
