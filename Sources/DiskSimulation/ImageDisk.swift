@@ -21,6 +21,9 @@ package final class ImageDisk: Disk {
     var watches: [UInt64: Watch] = [:]
     var lastWatch: UInt64 = 0
     var capacity: Int?
+    /// Whether what is written takes room also where something lies, which is freed by the next sync; how many pages wait for that.
+    var writesAnew = false
+    var replacedPages = 0
     var isReadOnly = false
     /// The mappings of files, which are changed as the files are.
     var mappings: [DiskImage.Number: [WeakMapping]] = [:]
@@ -50,7 +53,20 @@ package final class ImageDisk: Disk {
 
   /// Bytes that all files may occupy together, or nil for no limit.
   package func setCapacity(_ capacity: Int?) {
-    state.withLock { $0.capacity = capacity.map { $0 / PagedBytes.pageSize } }
+    state.withLock { state in
+      state.capacity = capacity.map { $0 / PagedBytes.pageSize }
+      state.writesAnew = false
+    }
+  }
+
+  /// Leaves room for so many pages of 4 KiB, on a disk that from now on writes everything anew, as Btrfs does: zeros over zeros take room
+  /// too, and what lay there is freed by the next sync. `setCapacity` ends that.
+  package func fillWritingAnew(leaving pages: Int) {
+    state.withLock { state in
+      state.capacity = state.image.allocatedPages + pages
+      state.writesAnew = true
+      state.replacedPages = 0
+    }
   }
 
   /// Whether opens for writing and changes of names fail, as on read-only media.
@@ -181,9 +197,9 @@ package final class ImageDisk: Disk {
     return try state.withLock { state throws(DiskError) in try body(&state) }
   }
 
-  fileprivate func status(of number: DiskImage.Number) -> FileStatus { state.withLock { status(of: number, in: $0) } }
+  func status(of number: DiskImage.Number) -> FileStatus { state.withLock { status(of: number, in: $0) } }
 
-  fileprivate func identity(of name: String, in folder: DiskImage.Number) -> FileIdentity? {
+  func identity(of name: String, in folder: DiskImage.Number) -> FileIdentity? {
     state.withLock { state in
       state.image.entries(of: folder)?[name].map { status(of: $0, in: state).identity }
     }
@@ -197,23 +213,24 @@ package final class ImageDisk: Disk {
 
   // MARK: Files
 
-  fileprivate func status(of file: ImageFile) -> FileStatus {
+  func status(of file: ImageFile) -> FileStatus {
     state.withLock { status(of: file.number, in: $0) }
   }
 
-  fileprivate func read(_ file: ImageFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
+  func read(_ file: ImageFile, into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) -> Int {
     // The pages are shared out under the lock and copied outside of it, so that readers do not wait for one another.
     let contents = state.withLock { $0.image.contents(of: file.number) }
     return contents?.read(into: buffer, at: offset) ?? 0
   }
 
   /// As much of the range as may be written; the rest fails with the error that comes along.
-  fileprivate func write(
+  func write(
     _ range: Range<UInt64>, to file: ImageFile, _ body: (inout PagedBytes, Range<UInt64>) -> Void
   ) throws(DiskError) {
     let error = state.withLock { state -> Int32? in
       let (allowed, error) = state.allowance(for: range, in: file.number)
       if !allowed.isEmpty {
+        state.replacedPages += state.pagesReplaced(by: allowed, in: file.number)
         state.image.change(file.number) { body(&$0, allowed) }
         state.showMapped(allowed, of: file.number)
         state.tell(file.number)
@@ -223,7 +240,9 @@ package final class ImageDisk: Disk {
     if let error { throw DiskError(operation: "pwrite", path: file.path, code: error) }
   }
 
-  fileprivate func reopened(_ file: ImageFile) -> ImageFile {
+  func sync() { state.withLock { $0.replacedPages = 0 } }
+
+  func reopened(_ file: ImageFile) -> ImageFile {
     let open = state.withLock { state in
       state.openCounts[file.number, default: 0] += 1
       state.lastOpen += 1
@@ -232,7 +251,7 @@ package final class ImageDisk: Disk {
     return ImageFile(disk: self, number: file.number, open: open, path: file.path, isWritable: true)
   }
 
-  fileprivate func map(_ file: ImageFile, capacity: Int) -> ImageMapping? {
+  func map(_ file: ImageFile, capacity: Int) -> ImageMapping? {
     guard let space = AddressSpace(count: capacity) else { return nil }
     let mapping = ImageMapping(space: space)
     state.withLock { state in
@@ -242,7 +261,7 @@ package final class ImageDisk: Disk {
     return mapping
   }
 
-  fileprivate func tryLock(_ file: ImageFile) -> Bool {
+  func tryLock(_ file: ImageFile) -> Bool {
     state.withLock { state in
       let holder = state.locks[file.number] ?? file.open
       if holder == file.open { state.locks[file.number] = file.open }
@@ -250,17 +269,17 @@ package final class ImageDisk: Disk {
     }
   }
 
-  fileprivate func unlock(_ file: ImageFile) {
+  func unlock(_ file: ImageFile) {
     state.withLock { state in
       if state.locks[file.number] == file.open { state.locks[file.number] = nil }
     }
   }
 
-  fileprivate func isLockedElsewhere(_ file: ImageFile) -> Bool {
+  func isLockedElsewhere(_ file: ImageFile) -> Bool {
     state.withLock { ($0.locks[file.number] ?? file.open) != file.open }
   }
 
-  fileprivate func close(_ file: ImageFile) {
+  func close(_ file: ImageFile) {
     state.withLock { state in
       if state.locks[file.number] == file.open { state.locks[file.number] = nil }
       state.openCounts[file.number, default: 1] -= 1
@@ -269,7 +288,7 @@ package final class ImageDisk: Disk {
     }
   }
 
-  fileprivate func endWatch(_ identifier: UInt64) {
+  func endWatch(_ identifier: UInt64) {
     // Let go of outside the lock: the closure may hold the last reference to a file of this disk.
     let ended = state.withLock { $0.watches.removeValue(forKey: identifier) }
     withExtendedLifetime(ended) {}
@@ -278,20 +297,31 @@ package final class ImageDisk: Disk {
 
 extension ImageDisk.State {
   /// How much of a write fits: into a file, and onto the disk.
-  fileprivate func allowance(for range: Range<UInt64>, in file: DiskImage.Number) -> (Range<UInt64>, Int32?) {
+  func allowance(for range: Range<UInt64>, in file: DiskImage.Number) -> (Range<UInt64>, Int32?) {
     guard range.upperBound <= PagedBytes.sizeLimit else { return (range.lowerBound..<range.lowerBound, EFBIG) }
     guard let capacity, let contents = image.contents(of: file) else { return (range, nil) }
-    let free = max(0, capacity - image.allocatedPages)
-    guard contents.pagesToAllocate(for: range) > free else { return (range, nil) }
+    let free = max(0, capacity - image.allocatedPages - (writesAnew ? replacedPages : 0))
+    func needed(_ range: Range<UInt64>) -> Int {
+      contents.pagesToAllocate(for: range) + pagesReplaced(by: range, in: file)
+    }
+    guard needed(range) > free else { return (range, nil) }
     // As a real disk does, it takes what still fits.
     let pageSize = UInt64(PagedBytes.pageSize)
     var end = range.lowerBound
     while end < range.upperBound {
       let next = min(range.upperBound, (end / pageSize + 1) * pageSize)
-      if contents.pagesToAllocate(for: range.lowerBound..<next) > free { break }
+      if needed(range.lowerBound..<next) > free { break }
       end = next
     }
     return (range.lowerBound..<end, ENOSPC)
+  }
+
+  /// How many pages a write takes the place of, on a disk that writes them elsewhere.
+  func pagesReplaced(by range: Range<UInt64>, in file: DiskImage.Number) -> Int {
+    guard writesAnew, !range.isEmpty, let contents = image.contents(of: file) else { return 0 }
+    let pageSize = UInt64(PagedBytes.pageSize)
+    let pages = (range.upperBound - 1) / pageSize - range.lowerBound / pageSize + 1
+    return Int(pages) - contents.pagesToAllocate(for: range)
   }
 
   /// Brings what was written to a range of a file into the file's mappings.
@@ -310,19 +340,19 @@ extension ImageDisk.State {
     if image.linkCount(number) == 0, openCounts[number] == nil { image.discard(number) }
   }
 
-  fileprivate func tell(_ path: String) {
+  func tell(_ path: String) {
     guard !watches.isEmpty else { return }
     let path = "/" + DiskImage.names(in: path).joined(separator: "/")
     for watch in watches.values where watch.path == path { watch.pending.tell() }
   }
 
-  fileprivate func tell(_ number: DiskImage.Number) {
+  func tell(_ number: DiskImage.Number) {
     for watch in watches.values where image.number(at: watch.path) == number { watch.pending.tell() }
   }
 }
 
 extension DiskImage {
-  fileprivate func existing(_ path: String, _ operation: String) throws(DiskError) -> Number {
+  func existing(_ path: String, _ operation: String) throws(DiskError) -> Number {
     guard let number = number(at: path) else { throw DiskError(operation: operation, path: path, code: ENOENT) }
     return number
   }
@@ -347,118 +377,12 @@ extension DiskImage {
   }
 
   /// A file replaces a file, a directory an empty directory.
-  fileprivate func checkReplacement(of target: Number, by source: Number, _ path: String) throws(DiskError) {
+  func checkReplacement(of target: Number, by source: Number, _ path: String) throws(DiskError) {
     guard let entries = entries(of: target) else {
       if isDirectory(source) { throw DiskError(operation: "rename", path: path, code: ENOTDIR) }
       return
     }
     guard isDirectory(source) else { throw DiskError(operation: "rename", path: path, code: EISDIR) }
     guard entries.isEmpty else { throw DiskError(operation: "rename", path: path, code: ENOTEMPTY) }
-  }
-}
-
-/// One open of a file in memory.
-private final class ImageFile: DiskFile {
-  private let disk: ImageDisk
-  let number: DiskImage.Number
-  let open: UInt64
-  let path: String
-  let isWritable: Bool
-
-  init(disk: ImageDisk, number: DiskImage.Number, open: UInt64, path: String, isWritable: Bool) {
-    self.disk = disk
-    self.number = number
-    self.open = open
-    self.path = path
-    self.isWritable = isWritable
-  }
-
-  deinit { disk.close(self) }
-
-  var status: FileStatus { disk.status(of: self) }
-
-  func reopened() throws(DiskError) -> (any DiskFile)? { disk.reopened(self) }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(DiskError) -> Int {
-    disk.read(self, into: buffer, at: offset)
-  }
-
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(DiskError) {
-    try write(UInt64(bytes.count), at: offset) { contents, range in
-      contents.write(UnsafeRawBufferPointer(rebasing: bytes[..<Int(range.upperBound - range.lowerBound)]), at: offset)
-    }
-  }
-
-  func zero(_ range: Range<UInt64>) throws(DiskError) {
-    try write(range.upperBound - range.lowerBound, at: range.lowerBound) { $0.zero($1) }
-  }
-
-  private func write(
-    _ count: UInt64, at offset: UInt64, _ body: (inout PagedBytes, Range<UInt64>) -> Void
-  ) throws(DiskError) {
-    guard isWritable else { throw DiskError(operation: "pwrite", path: path, code: EBADF) }
-    let (end, overflow) = offset.addingReportingOverflow(count)
-    guard !overflow else { throw DiskError(operation: "pwrite", path: path, code: EFBIG) }
-    try disk.write(offset..<end, to: self, body)
-  }
-
-  func writeBack(_ range: Range<UInt64>) throws(DiskError) {}
-
-  func sync() throws(DiskError) {}
-
-  func map(capacity: Int) throws(DiskError) -> (any DiskMapping)? { disk.map(self, capacity: capacity) }
-
-  func tryLock() throws(DiskError) -> Bool { disk.tryLock(self) }
-
-  func unlock() throws(DiskError) { disk.unlock(self) }
-
-  func isLockedElsewhere() throws(DiskError) -> Bool { disk.isLockedElsewhere(self) }
-}
-
-private final class ImageMapping: DiskMapping {
-  let space: AddressSpace
-
-  init(space: AddressSpace) { self.space = space }
-
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(space.bytes) }
-}
-
-private final class ImageFolder: DiskFolder {
-  private let disk: ImageDisk
-  private let number: DiskImage.Number
-
-  init(disk: ImageDisk, number: DiskImage.Number) {
-    self.disk = disk
-    self.number = number
-  }
-
-  func identity(of name: String) -> FileIdentity? { disk.identity(of: name, in: number) }
-}
-
-private final class ImageWatch: DiskWatch {
-  private let disk: ImageDisk
-  private let identifier: UInt64
-
-  init(disk: ImageDisk, identifier: UInt64) {
-    self.disk = disk
-    self.identifier = identifier
-  }
-
-  deinit { disk.endWatch(identifier) }
-}
-
-/// Changes that come before the last one has been told are told as one, away from the thread that made them.
-private final class PendingChange: Sendable {
-  private let change: @Sendable () -> Void
-  private let isPending = Atomic(false)
-
-  init(_ change: @escaping @Sendable () -> Void) { self.change = change }
-
-  func tell() {
-    guard !isPending.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    Task.detached {
-      self.isPending.store(false, ordering: .sequentiallyConsistent)
-      self.change()
-    }
   }
 }

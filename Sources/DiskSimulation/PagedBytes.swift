@@ -46,6 +46,13 @@ package struct PagedBytes: Sendable {
     return count
   }
 
+  /// Where the zeros end that a range begins with.
+  func endOfZeros(from range: Range<UInt64>) -> UInt64 {
+    var bytes = [UInt8](repeating: 1, count: Int(range.upperBound - range.lowerBound))
+    let count = bytes.withUnsafeMutableBytes { read(into: $0, at: range.lowerBound) }
+    return range.lowerBound + UInt64(bytes[..<count].prefix { $0 == 0 }.count)
+  }
+
   /// Copies all that was ever written to where it lies in the file, as far as there is room for it.
   func copyWritten(to target: UnsafeMutableRawBufferPointer) {
     for (index, page) in pages.enumerated() {

@@ -69,6 +69,9 @@ package final class SimulatedDisk: Disk {
 
   package func setCapacity(_ capacity: Int?) { memory.setCapacity(capacity) }
 
+  /// See `ImageDisk.fillWritingAnew(leaving:)`.
+  package func fillWritingAnew(leaving pages: Int) { memory.fillWritingAnew(leaving: pages) }
+
   package func setReadOnly(_ isReadOnly: Bool) { memory.setReadOnly(isReadOnly) }
 
   // MARK: Names
@@ -249,13 +252,13 @@ package final class SimulatedDisk: Disk {
         let half = (range.upperBound - range.lowerBound) / 2
         accepted = range.lowerBound..<(range.lowerBound + (fault.isPartial ? half : 0))
       }
-      let sizeBefore = memory.image.contents(of: file.number)?.size ?? 0
       return Result { () throws(DiskError) in
         do throws(DiskError) {
           try file.file.zero(accepted)
         } catch {
-          let size = memory.image.contents(of: file.number)?.size ?? 0
-          if size > sizeBefore { state.record.append(.zero(file.number, min(accepted.lowerBound, size)..<size)) }
+          // What fitted is zero now; what was so before is not changed by being so again.
+          let end = memory.image.contents(of: file.number)?.endOfZeros(from: accepted) ?? accepted.lowerBound
+          if end > accepted.lowerBound { state.record.append(.zero(file.number, accepted.lowerBound..<end)) }
           throw error
         }
         if !accepted.isEmpty { state.record.append(.zero(file.number, accepted)) }

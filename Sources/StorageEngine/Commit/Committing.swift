@@ -59,6 +59,11 @@ struct Committing {
     record.deadBytes = Int64(truncatingIfNeeded: transaction.base.liveBytes &+ stateBytes &- liveBytes)
     record.links = try links(of: record, parents: parents, catalog: catalog, names: namesRoot)
 
+    // Read before the frame is whole: what fails leaves no frame behind that would be taken for a commit.
+    let known = transaction.beginning.head
+    let link = record.links.head
+    let head = link.number == number ? nil : link.number == known.number ? known : try record.head(in: file)
+
     let buffer = ByteBuffer(capacity: 1024)
     let superseded = transaction.state.pointee.superseded.sorted()
     let durable = min(own, transaction.store.writing.durableEnd)
@@ -76,8 +81,7 @@ struct Committing {
     record.links.changesEnd = changesEnd
     record.links.superseded = SupersededList(
       count: UInt64(superseded.count), offset: nodesEnd + UInt64(list), length: buffer.count - list)
-    let head = try file.headRecord(of: record, known: transaction.beginning.head)
-    return Publication.State(file: file, newest: record, head: head, chain: chain)
+    return Publication.State(file: file, newest: record, head: head ?? record, chain: chain)
   }
 
   // MARK: Trees
@@ -234,12 +238,5 @@ struct Committing {
       head: head ?? (movesHead ? link : newest.links.head), catalog: catalog, names: names,
       nextTree: transaction.state.pointee.nextTree,
       changesEnd: 0, superseded: .none)
-  }
-}
-
-extension DataFile {
-  /// The record of `head` after a commit; `known` was `head` before it.
-  func headRecord(of record: CommitRecord, known: CommitRecord) throws(StorageError) -> CommitRecord {
-    record.links.head.number == known.number ? known : try record.head(in: self)
   }
 }

@@ -28,7 +28,8 @@ import Locks
 ///   an earlier one. Where a sync fails nobody knows what is on the disk. So all that wait fail with it, and nothing is appended any
 ///   more: the store is poisoned until it is opened anew, and recovery reads what there is.
 /// * *A frame that could not be written* (the disk is full, the closure threw) is made zeros again by the holder of the turn, before
-///   anyone can build on it.
+///   anyone can build on it. If there is no room for zeros over it either, as on a file system that writes everything anew, that comes
+///   before the first byte of the next turn, or recovery cuts it as a torn frame.
 extension Writer {
   // MARK: 1. The turn
 
@@ -128,11 +129,20 @@ extension Writer {
   /// Makes the place of a frame that is given up zero again. The caller has the turn.
   func abandon(_ range: Range<FileOffset>, of file: DataFile) {
     guard !range.isEmpty, let end = try? file.file.status.end, end > range.lowerBound else { return }
+    tail.abandoned = range.lowerBound..<min(end, range.upperBound)
+    try? zeroAbandoned(of: file)
+  }
+
+  /// Makes zeros of what was given up, if that was not done yet: nothing may be written before. The caller has the turn.
+  func zeroAbandoned(of file: DataFile) throws(StorageError) {
+    guard let range = tail.abandoned else { return }
     do {
-      try file.file.zero(range.lowerBound..<min(end, range.upperBound))
+      try file.file.zero(range)
     } catch {
-      poison(error)
+      if !error.isFull { poison(error) }
+      throw StorageError(error)
     }
+    tail.abandoned = nil
   }
 
   // MARK: 4. The sync

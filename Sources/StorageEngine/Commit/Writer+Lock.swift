@@ -39,6 +39,7 @@ extension Writer {
     }
     if isLocked {
       if checksNames { try requireNames() }
+      try zeroAbandoned(of: appended.file)
       return appended
     }
     if let reason = readOnlyReason { throw .readOnly(reason: reason) }
@@ -219,8 +220,10 @@ extension Writer {
     guard let file = monitor.withLock({ shared.lock?.file }) else { return }
     let current = publication.current
     zeros.settle()
+    try? zeroAbandoned(of: current.file)
     let status = try? current.file.file.status
-    tail.left = status.map { Left(state: current, status: $0) }
+    // What is left to be zeroed, recovery cuts.
+    tail.left = tail.abandoned == nil ? status.map { Left(state: current, status: $0) } : nil
     let hold = LockHold(
       processIdentifier: 0, program: options.program, since: disk.now(),
       generation: current.file.header.identity.generation, durableEnd: chain.end, session: session,

@@ -82,6 +82,8 @@ final class Writer: @unchecked Sendable {
     var origin: UInt64 = 0
     var jumps = KnownJumps()
     var trees = KnownTrees()
+    /// Where something lies that was given up, and that there was no room to make zeros of.
+    var abandoned: Range<FileOffset>?
     /// What the lock was let go of with; nil while it is held.
     var left: Writer.Left?
   }

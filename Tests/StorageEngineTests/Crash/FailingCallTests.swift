@@ -119,8 +119,14 @@ struct FailingCallTests {
     CrashImage(kind: .everything, position: 0, notes: [attempt.promised], image: image)
   }
 
-  @Test("a full disk ends one transaction; with room again the same open store goes on")
-  func fullDisk() throws {
+  private func isFull(_ error: any Error) -> Bool {
+    if case .full? = error as? StorageError { true } else { false }
+  }
+
+  @Test(
+    "a full disk ends one transaction; with room again the same open store goes on, also where zeros over zeros took room",
+    arguments: [false, true])
+  func fullDisk(writesAnew: Bool) throws {
     let disk = SimulatedDisk(seed: 4)
     try disk.makeDirectory("/library")
     var runner = try ScriptRunner(creating: RecordedWorkload.path, on: disk)
@@ -128,14 +134,13 @@ struct FailingCallTests {
     var refused = 0
     for round in 0..<6 {
       // No room for anything that is not zeroed yet.
-      disk.setCapacity(0)
+      if writesAnew { disk.fillWritingAnew(leaving: round) } else { disk.setCapacity(0) }
       var written = 0
       while written < 400 {
         do {
           try runner.run(.commit([.bulk(tree: 0, from: written * 50, count: 100, size: 400)]))
           written += 1
-        } catch let error as StorageError {
-          guard case .full = error else { throw error }
+        } catch  where isFull(error) {
           break
         }
       }
@@ -148,6 +153,41 @@ struct FailingCallTests {
     #expect(refused == 6, "the disk never was full")
     let again = try FileStore.open(at: RecordedWorkload.path, options: StoreOptions(isReadOnly: true), disk: disk)
     _ = try StoreComparison(store: again, model: runner.model).checkAll(promised: runner.model.newest, every: 100)
+  }
+
+  @Test(
+    "where there is no room to make zeros of what did not fit, it is a torn tail like any other, and the lock can be let go of",
+    arguments: [false, true])
+  func tornTail(reopens: Bool) throws {
+    let path = RecordedWorkload.path
+    let disk = SimulatedDisk(seed: 6)
+    try disk.makeDirectory("/library")
+    var runner = try ScriptRunner(creating: path, on: disk)
+    try runner.run(.commit([.create(tree: 0), .put(tree: 0, key: 1, size: 10)]))
+    disk.fillWritingAnew(leaving: 2)
+    for size in [400, 10] {
+      do {
+        try runner.run(.commit([.bulk(tree: 0, from: 0, count: 100, size: size)]))
+        Issue.record("there was room")
+      } catch  where isFull(error) {}
+    }
+    let reader = try FileStore.open(at: path, options: StoreOptions(isReadOnly: true), disk: disk)
+    _ = try StoreComparison(store: reader, model: runner.model).checkAll(promised: runner.model.newest)
+    runner.store.releaseLock()
+    #expect(try !disk.open("\(path)/lock", .read).isLockedElsewhere())
+    let report = try FileStore.verify(at: path, disk: disk)
+    #expect(report.isClean)
+    #expect(report.findings.map(\.what) == ["tail"])
+    do {
+      try runner.run(.commit([.put(tree: 0, key: 2, size: 10)]))
+      Issue.record("recovery had room")
+    } catch  where isFull(error) {}
+    #expect(try !disk.open("\(path)/lock", .read).isLockedElsewhere())
+    disk.setCapacity(nil)
+    if reopens { try runner.run(.reopen) }
+    try runner.run(.commit([.put(tree: 0, key: 2, size: 10)]))
+    _ = try StoreComparison(store: runner.store, model: runner.model).checkAll(promised: runner.model.newest)
+    #expect(try FileStore.verify(at: path, disk: disk).findings.isEmpty)
   }
 
   @Test("after a failed sync nothing is promised any more, and the error says to open again")
