@@ -167,10 +167,11 @@ package struct JSONParser {
     guard at < bytes.count else { throw error("the text does not end", at: start - 1) }
     switch bytes[at] {
     case UInt8(ascii: "\""):
-      let text = try text(start..<at)
+      let text = String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<at]), as: UTF8.self)
       at += 1
       return text
     case UInt8(ascii: "\\"): return try escapedString(from: start)
+    case 0x80...: throw error("the text is not UTF-8", at: start)
     default: throw error("a control character in a text must be escaped")
     }
   }

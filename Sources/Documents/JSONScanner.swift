@@ -10,7 +10,6 @@ struct JSONScanner {
   private(set) var isCompact = true
   /// Whether `isCompact` is to count for the values of which documents are made, too, and nothing else is wanted.
   var isCompactWanted = false
-  private var isASCII = true
 
   /// The bytes must not be none.
   init(_ bytes: UnsafeBufferPointer<UInt8>) { self.bytes = bytes }
@@ -23,10 +22,10 @@ struct JSONScanner {
     return scanner.skipValue() && scanner.isAtEnd() && scanner.isCompact
   }
 
-  /// Whether nothing follows, and all texts are UTF-8.
+  /// Whether nothing follows.
   mutating func isAtEnd() -> Bool {
     skipSpace()
-    return at == bytes.count && (isASCII || UTF8Text.isValid(bytes))
+    return at == bytes.count
   }
 
   // MARK: Values
@@ -108,10 +107,7 @@ struct JSONScanner {
     var isPlain = true
     while true {
       let (end, isASCII) = PlainText.end(in: bytes, from: at)
-      if !isASCII {
-        self.isASCII = false
-        isPlain = false
-      }
+      if !isASCII { isPlain = false }
       at = end
       guard at < bytes.count else { return nil }
       if bytes[at] == UInt8(ascii: "\"") {

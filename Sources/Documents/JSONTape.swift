@@ -77,7 +77,6 @@ package struct JSONTape: ~Copyable {
     guard text.count > 0, text.count < Int(Int32.max) else { return false }
     var at = 0
     var depth = 0
-    var isASCII = true
     // The innermost open container.
     var open = UInt32.max
     var openIsObject = false
@@ -88,7 +87,7 @@ package struct JSONTape: ~Copyable {
       let first = text[at]
       switch first {
       case UInt8(ascii: "\""):
-        guard readText(&at, .text, &isASCII) != nil else { return false }
+        guard readText(&at, .text) != nil else { return false }
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         let isObject = first == UInt8(ascii: "{")
         let index = UInt32(count)
@@ -104,7 +103,7 @@ package struct JSONTape: ~Copyable {
         skipSpace(&at)
         guard at < text.count else { return false }
         if text[at] != (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-          if isObject { guard readName(&at, of: open, &isASCII) else { return false } }
+          if isObject { guard readName(&at, of: open) else { return false } }
           continue
         }
       // An empty container is closed below.
@@ -125,7 +124,7 @@ package struct JSONTape: ~Copyable {
       while true {
         if open == .max {
           skipSpace(&at)
-          return at == text.count && (isASCII || UTF8Text.isValid(text))
+          return at == text.count
         }
         if !isEmpty {
           tokens[Int(open)].count &+= 1
@@ -133,7 +132,7 @@ package struct JSONTape: ~Copyable {
           guard at < text.count else { return false }
           if text[at] == UInt8(ascii: ",") {
             at &+= 1
-            if openIsObject { guard readName(&at, of: open, &isASCII) else { return false } }
+            if openIsObject { guard readName(&at, of: open) else { return false } }
             break
           }
         }
@@ -170,11 +169,11 @@ package struct JSONTape: ~Copyable {
   }
 
   /// Reads a name with the colon behind it, and notes in its object whether the names go on ascending.
-  private mutating func readName(_ at: inout Int, of object: UInt32, _ isASCII: inout Bool) -> Bool {
+  private mutating func readName(_ at: inout Int, of object: UInt32) -> Bool {
     skipSpace(&at)
     guard at < bytes.count, bytes[at] == UInt8(ascii: "\"") else { return false }
     let index = UInt32(count)
-    guard let isPlain = readText(&at, .name, &isASCII) else { return false }
+    guard let isPlain = readText(&at, .name) else { return false }
     let last = tokens[Int(object)].cursor
     tokens[Int(object)].cursor = index
     if !isPlain || last != object && !isAscending(tokens[Int(last)], tokens[Int(index)]) {
@@ -198,16 +197,13 @@ package struct JSONTape: ~Copyable {
 
   /// Reads a text or a name. Returns whether it is ASCII without escapes, or nil if it does not end or has a control character.
   @inline(__always)
-  private mutating func readText(_ at: inout Int, _ kind: JSONToken.Kind, _ isASCII: inout Bool) -> Bool? {
+  private mutating func readText(_ at: inout Int, _ kind: JSONToken.Kind) -> Bool? {
     at &+= 1
     let start = at
     var isPlain = true
     while true {
-      let (end, isPartASCII) = PlainText.end(in: bytes, from: at)
-      if !isPartASCII {
-        isASCII = false
-        isPlain = false
-      }
+      let (end, isASCII) = PlainText.end(in: bytes, from: at)
+      if !isASCII { isPlain = false }
       at = end
       guard at < bytes.count else { return nil }
       if bytes[at] == UInt8(ascii: "\"") { break }
@@ -226,7 +222,8 @@ package struct JSONTape: ~Copyable {
   private func skipEscape(_ at: inout Int) -> Bool {
     guard at &+ 1 < bytes.count else { return false }
     switch bytes[at &+ 1] {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"), UInt8(ascii: "n"),
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"),
       UInt8(ascii: "r"), UInt8(ascii: "t"):
       at &+= 2
       return true

@@ -1,39 +1,37 @@
 /// UTF-8 as RFC 3629 has it: no surrogates, nothing longer than it need be, nothing above U+10FFFF.
 enum UTF8Text {
-  /// Whether all bytes are of well-formed characters. ASCII goes eight bytes at a time.
-  static func isValid(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-    guard let start = bytes.baseAddress else { return true }
-    let base = UnsafeRawPointer(start)
-    let count = bytes.count
-    var at = 0
-    while at < count {
-      let first = base.load(fromByteOffset: at, as: UInt8.self)
-      if first < 0x80 {
-        at &+= 1
-        while at &+ 8 <= count,
-          base.loadUnaligned(fromByteOffset: at, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
-        { at &+= 8 }
-        continue
+  /// Where a run of characters beyond ASCII ends that begins at a place: at the first byte that is ASCII or begins no well-formed
+  /// character, or at the end of the bytes.
+  static func end(in bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int {
+    var at = start
+    while at < bytes.count {
+      let next = word(of: bytes, at: at)
+      // The bits that make a byte a leading or a following one, then those that must not all be as they are.
+      if next & 0xC0E0 == 0x80C0 {
+        guard next & 0x1E != 0 else { return at }
+        at &+= 2
+      } else if next & 0xC0_C0F0 == 0x80_80E0 {
+        let bits = next & 0x200F
+        guard bits != 0, bits != 0x200D else { return at }
+        at &+= 3
+      } else if next & 0xC0C0_C0F8 == 0x8080_80F0 {
+        let bits = next & 0x3007
+        guard bits != 0, bits & 0x4 == 0 || bits & 0x3003 == 0 else { return at }
+        at &+= 4
+      } else {
+        return at
       }
-      // How many bytes follow, and between which bounds the first of them must lie.
-      let (more, least, most): (Int, UInt8, UInt8)
-      switch first {
-      case 0xC2...0xDF: (more, least, most) = (1, 0x80, 0xBF)
-      case 0xE0: (more, least, most) = (2, 0xA0, 0xBF)
-      case 0xED: (more, least, most) = (2, 0x80, 0x9F)
-      case 0xE1...0xEF: (more, least, most) = (2, 0x80, 0xBF)
-      case 0xF0: (more, least, most) = (3, 0x90, 0xBF)
-      case 0xF1...0xF3: (more, least, most) = (3, 0x80, 0xBF)
-      case 0xF4: (more, least, most) = (3, 0x80, 0x8F)
-      default: return false
-      }
-      guard at &+ more < count else { return false }
-      let second = base.load(fromByteOffset: at &+ 1, as: UInt8.self)
-      guard second >= least, second <= most else { return false }
-      for index in 2..<max(2, more &+ 1)
-      where base.load(fromByteOffset: at &+ index, as: UInt8.self) & 0xC0 != 0x80 { return false }
-      at &+= more &+ 1
     }
-    return true
+    return at
+  }
+
+  /// Four bytes, the first one the lowest; zeros follow the end.
+  @inline(__always)
+  private static func word(of bytes: UnsafeBufferPointer<UInt8>, at: Int) -> UInt32 {
+    guard at &+ 4 > bytes.count else {
+      let base = UnsafeRawPointer(bytes.baseAddress.unsafelyUnwrapped)
+      return UInt32(littleEndian: base.loadUnaligned(fromByteOffset: at, as: UInt32.self))
+    }
+    return (at..<bytes.count).reversed().reduce(0) { $0 << 8 | UInt32(bytes[$1]) }
   }
 }

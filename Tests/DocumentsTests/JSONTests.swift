@@ -34,6 +34,35 @@ struct JSONTests {
     }
   }
 
+  @Test("a text is taken as it is exactly where it is UTF-8, wherever its characters lie")
+  func wellFormedTexts() {
+    let edges: [UInt8] = [
+      0x61, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE, 0xEF, 0xF0,
+      0xF1,
+      0xF3, 0xF4, 0xF5, 0xFF,
+    ]
+    func check(_ content: [UInt8]) {
+      let bytes = [0x22] + content + [0x22]
+      let isUTF8 = String(validating: content, as: UTF8.self) != nil
+      #expect(RecordCoding.json.isCompactJSON(bytes) == isUTF8)
+      #expect(((try? JSONParser.parse(bytes)) != nil) == isUTF8)
+    }
+    for first in edges {
+      for second in edges {
+        // At the end of the bytes, and with eight of them behind.
+        for rest in [[], Array("and so on".utf8)] { check([first, second] + rest) }
+      }
+    }
+    var random = SeededGenerator(seed: 8)
+    for _ in 0..<20_000 {
+      let before = [UInt8](repeating: 0x61, count: .random(in: 0...9, using: &random))
+      check(before + (0..<Int.random(in: 1...5, using: &random)).map { _ in edges.randomElement(using: &random) ?? 0 })
+    }
+    for code in stride(from: UInt32(0x80), through: 0x10FFFF, by: 61) {
+      if let scalar = Unicode.Scalar(code) { check(Array("é\(Character(scalar))ab\(Character(scalar))".utf8)) }
+    }
+  }
+
   @Test("bytes that are not UTF-8 are refused")
   func invalidUTF8() {
     for bytes: [UInt8] in [
