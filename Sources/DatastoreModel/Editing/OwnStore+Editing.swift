@@ -9,7 +9,7 @@ extension OwnStore {
 
   /// - Parameter info: name, flags and what else the commit says of itself.
   func commit(_ changes: ChangeSet, _ info: CommitInfo, options: EditOptions) throws(ModelError) -> CommitNumber {
-    try prepareRules(for: changes, options)
+    try prepareRules(of: Set(changes.changes.map(\.datastore)), options)
     let step = Activity.Step(title: info.action, done: 0, total: changes.count, isComplete: false)
     return try whileBusy(info.action, [step], progress: options.progress, activity: options.activity) {
       meter throws(ModelError) in
@@ -19,11 +19,45 @@ extension OwnStore {
     }
   }
 
+  /// Deletes all records that a query keeps, read one by one: memory does not grow with their number.
+  ///
+  /// - Parameter action: the commit's name; nil names their number.
+  /// - Throws: `ModelError.refused` if the query keeps none.
+  package func delete(
+    _ query: RecordQuery, from datastore: String, named action: String?, options: EditOptions
+  ) throws(ModelError) -> CommitNumber {
+    try prepareRules(of: [datastore], options)
+    while true {
+      let view = view(try onStorage { () throws(StorageError) in try engine.refresh() })
+      var (count, first): (Int, StoredKey?) = (0, nil)
+      try view.forEachRecord(query, of: datastore) { record in
+        count += 1
+        if count == 1 { first = record.identifier }
+      }
+      guard let first else { throw .refused(reason: "no record meets the condition") }
+      let name = count == 1 ? "delete \(datastore) \(first)" : "delete \(counted(count, "record"))"
+      let info = CommitInfo(action: action ?? name)
+      let step = Activity.Step(title: info.action, done: 0, total: count, isComplete: false)
+      var isMoved = false
+      let commit = try whileBusy(info.action, [step], progress: options.progress, activity: options.activity) {
+        meter throws(ModelError) in
+        try transact(info) { transaction throws(ModelError) in
+          // What another process committed meanwhile is counted anew.
+          isMoved = transaction.base.number != view.commit.rawValue
+          if isMoved { return }
+          try EditApplication(store: self, transaction: transaction, options: options)
+            .delete(query, from: view, datastore, meter)
+        }
+      }
+      if !isMoved { return commit }
+    }
+  }
+
   /// Proves the rules before the lock is taken, so that the transaction only has to carry the proof over what other
   /// writers commit meanwhile.
-  private func prepareRules(for changes: ChangeSet, _ options: EditOptions) throws(ModelError) {
+  private func prepareRules(of datastores: Set<String>, _ options: EditOptions) throws(ModelError) {
     let view = view(engine.head)
-    for key in Set(changes.changes.map(\.datastore)).sorted() {
+    for key in datastores.sorted() {
       guard let datastore = try view.ownDatastore(key) else { continue }
       _ = try RecordIndexing(datastore, progress: options.proofProgress)
     }
@@ -53,6 +87,28 @@ struct EditApplication {
       conflicts += try apply(edits, to: base.requiredDatastore(key), meter)
     }
     if !conflicts.isEmpty { throw .conflict(conflicts) }
+    try meter.finish()
+  }
+
+  /// Deletes the records of a view that a query keeps, some at a time.
+  func delete(_ query: RecordQuery, from view: OwnView, _ key: String, _ meter: WorkMeter) throws(ModelError) {
+    let indexing = try permitted(RecordIndexing(view.requiredDatastore(key), progress: options.proofProgress))
+    let writer = DatastoreWriter(indexing.descriptor, in: transaction, format: indexing.format)
+    var edits: [RecordEdit] = []
+    func apply() throws(ModelError) {
+      try foresee(edits[...], indexing, writer)
+      for edit in edits {
+        try self.apply(edit, indexing, writer)
+        try meter.advance()
+      }
+      edits.removeAll(keepingCapacity: true)
+    }
+    try view.forEachRecord(query, of: key) { record throws(ModelError) in
+      edits.append(RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil))
+      if edits.count == Self.foreseenCount { try apply() }
+    }
+    try apply()
+    try onWriter { try writer.finish() }
     try meter.finish()
   }
 
@@ -136,6 +192,22 @@ struct EditApplication {
       }
     } else if current != nil {
       _ = try onWriter { try writer.delete(edit.identifier.bytes, oldValues: oldValues) }
+    }
+  }
+}
+
+extension OwnView {
+  fileprivate func forEachRecord(
+    _ query: RecordQuery, of key: String, _ body: (Record) throws(ModelError) -> Void
+  ) throws(ModelError) {
+    let datastore = try requiredDatastore(key)
+    do {
+      var run = try query.run(query.plan(in: datastore), in: datastore)
+      while let found = try run.next() { try body(found.record) }
+    } catch let error as ModelError {
+      throw error
+    } catch {
+      throw .refused(reason: "\(error)")
     }
   }
 }

@@ -1,3 +1,4 @@
+import DatastoreModel
 import StoreBrowser
 
 // How the program is used, from the table of verbs.
@@ -12,7 +13,10 @@ extension VerbRun {
       try output.line("Status: 0 fine, 1 failed or not found, 2 usage, 3 damaged or newer format, 4 locked.")
       return 0
     }
-    guard let verb = Verb.named(name) else { throw UsageError("“\(name)” is no verb; strata help lists them") }
+    guard let verb = Verb.named(name) else {
+      let near = UnknownName.nearest(to: name, among: Verb.all.map(\.name))
+      throw UsageError("“\(name)” is no verb\(UnknownName.question(near)); strata help lists them")
+    }
     try output.line("usage: \(verb.synopsis)\n\n\(verb.summary)")
     if !verb.details.isEmpty { try output.line(verb.details) }
     if !verb.options.isEmpty { try output.line("") }

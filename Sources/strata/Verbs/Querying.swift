@@ -19,6 +19,10 @@ extension VerbRun {
           reason: "--where compares two constants, and records have no field \(name.path)"
             + UnknownName.question(name.nearest))
       }
+      if let colon = query.sort.first(where: { $0.path == name.path })?.path.shortText.lastIndex(of: ":") {
+        let word = name.path.shortText[name.path.shortText.index(after: colon)...].prefix { $0 != "\"" }
+        throw ModelError.refused(reason: "--sort: “\(word)” is no direction: asc or desc")
+      }
       complain(name.sentence)
     }
     return query

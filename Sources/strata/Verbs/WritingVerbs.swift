@@ -12,18 +12,19 @@ extension VerbRun {
     let view = try store.refresh()
     let datastore = try datastore(required(1), in: view)
     let key = datastore.descriptor.key
+    let meter = ProgressMeter("deleting")
+    defer { meter.finish() }
     var changes = ChangeSet(base: view.commit)
     var identifiers: Set<StoredKey> = []
     let texts = arguments.operands(from: 2)
     guard texts.isEmpty == arguments.has("--where") else {
       throw UsageError("give either an ID or --where", verb: arguments.verb)
     }
-    if arguments.has("--where") {
-      try forEachRecord(of: datastore) { record in
-        changes.changes.append(
-          RecordEdit(datastore: key, identifier: record.identifier, old: record.stored, new: nil))
-      }
-      guard !changes.changes.isEmpty else { throw ModelError.refused(reason: "no record meets the condition") }
+    if arguments.has("--where"), let own = store as? OwnStore {
+      return try printCommit(
+        own.delete(
+          query(in: datastore), from: key, named: arguments.value("--name"),
+          options: EditOptions(progress: meter.report)))
     }
     for text in texts {
       let identifier = try datastore.identifier(parsing: text)
@@ -35,7 +36,7 @@ extension VerbRun {
     }
     let name = changes.count == 1 ? "delete \(key) \(changes.changes[0].identifier)" : "delete \(changes.count) records"
     return try printCommit(
-      store.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions()))
+      store.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions(progress: meter.report)))
   }
 
   func undo() throws -> Int32 {
@@ -47,7 +48,7 @@ extension VerbRun {
     if let own = store as? OwnStore, let merge = try StoreExchange(own, now: LocalTime.now).undo(of: commit) {
       complain("\(commit) is a merge: \(merge.sentence)" + (merge.canStepBack ? ": strata merge --step-back" : ""))
     }
-    return try printCommit(store.undo(commit, named: "undo \(commit)"))
+    return try takeBack(commit, named: "undo \(commit)", in: store)
   }
 
   func redo() throws -> Int32 {
@@ -55,7 +56,13 @@ extension VerbRun {
     guard let commit = try store.redoCandidate() else {
       throw ModelError.refused(reason: "there is no undo to take back")
     }
-    return try printCommit(store.undo(commit, named: "redo \(commit)"))
+    return try takeBack(commit, named: "redo \(commit)", in: store)
+  }
+
+  private func takeBack(_ commit: CommitNumber, named action: String, in store: any EditableStore) throws -> Int32 {
+    let meter = ProgressMeter(action)
+    defer { meter.finish() }
+    return try printCommit(store.undo(commit, named: action, options: EditOptions(progress: meter.report)))
   }
 
   func restore() throws -> Int32 {
