@@ -14,8 +14,12 @@ import StorageEngine
 /// server that a URL names.
 ///
 /// - Throws: `ModelError` with one sentence: nothing there, no store, a newer format, damage, no permission.
-/// - Parameter waits: whether a server that is gone is waited for.
-func openStore(_ path: String, readOnly: Bool, waits: Bool = true) throws(ModelError) -> any ReadableStore {
+/// - Parameters:
+///   - encoding: of a file of documents; nil finds it.
+///   - waits: whether a server that is gone is waited for.
+func openStore(
+  _ path: String, readOnly: Bool, encoding: TextEncoding? = nil, waits: Bool = true
+) throws(ModelError) -> any ReadableStore {
   if isServer(path) { return try openServer(path, readOnly: readOnly, waits: waits) }
   if OriginalFolder.exists(at: path) { return try FolderStore(at: path) }
   if isDocumentFile(path) {
@@ -23,7 +27,7 @@ func openStore(_ path: String, readOnly: Bool, waits: Bool = true) throws(ModelE
       throw ModelError.readOnly(
         reason: "\(path) is a file that is only read here; strata import makes a store of it, strata \(path) edits it")
     }
-    let (store, file) = try DocumentFile.open(path, isEditable: false, author: currentUser())
+    let (store, file) = try DocumentFile.open(path, encoding: encoding, isEditable: false, author: currentUser())
     if let rejection = file.report.rejections.first {
       complain("\(counted(file.report.rejected, "row")) left out, the first: \(rejection)")
     }

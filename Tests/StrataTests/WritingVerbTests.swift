@@ -108,6 +108,41 @@ struct WritingVerbTests {
     }
   }
 
+  @Test("an encoding is taken by every verb that reads a file, and what no encoding was named for is told")
+  func encodings() throws {
+    let folder = try TemporaryFolder()
+    let (file, path) = (folder.path("l.csv"), folder.path("L.strata"))
+    try Data([0x69, 0x64, 0x2C, 0x61, 0x0A, 0x31, 0x2C, 0xE4, 0x0A]).write(to: URL(filePath: file))
+    let refused = try ProgramRun(["import", path, "T", file])
+    #expect(refused.status == 1 && refused.complaint.contains("l.csv:2:3") && refused.complaint.contains("byte 228"))
+    #expect(try ProgramRun(["records", file, "l", "--encoding", "Latin1"]).output.contains("ä"))
+    #expect(try ProgramRun(["import", path, "T", file, "--encoding", "latin1"]).status == 0)
+    try Data([UInt8]("{\"id\":2,\"a\":\"".utf8) + [0xF6] + [UInt8]("\"}".utf8)).write(
+      to: URL(filePath: file + ".jsonl"))
+    #expect(try ProgramRun(["put", path, "T", file + ".jsonl", "--encoding", "latin1"]).status == 0)
+    #expect(try ProgramRun(["get", path, "T", "2", "--json"]).output.contains("ö"))
+  }
+
+  @Test("records are deleted by a condition, whatever their number, and a wrong direction of a sort is told")
+  func deletedByCondition() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("Many.strata")
+    let lines = (0..<1_000).map { "{\"id\":\($0),\"n\":\($0 % 3),\"name\":\"x\($0)\"}" }.joined(separator: "\n")
+    let file = try folder.file("many.jsonl", lines)
+    #expect(try ProgramRun(["import", path, "T", file, "--index", "n=n"]).status == 0)
+    let none = try ProgramRun(["delete", path, "T", "--where", "n = 7"])
+    #expect(none.status == 1 && none.complaint.contains("no record meets the condition"))
+    #expect(try ProgramRun(["delete", path, "T", "--where", "n = 1"]).output == "#2\n")
+    #expect(try ProgramRun(["delete", path, "T", "--where", "name = \"x0\""]).output == "#3\n")
+    #expect(try ProgramRun(["records", path, "T", "--count"]).output == "666\n")
+    #expect(try ProgramRun(["verify", path]).status == 0)
+    let history = try ProgramRun(["history", path]).output
+    #expect(history.contains("delete 333 records  T -333") && history.contains("delete T 0  T -1"))
+    let sorted = try ProgramRun(["records", path, "T", "--sort", "name:dsc"])
+    #expect(sorted.status == 1 && sorted.complaint.contains("“dsc” is no direction"))
+    #expect(try ProgramRun(["help", "recods"]).complaint.contains("did you mean records"))
+  }
+
   @Test("a cell that makes its column text, and rows that share an identifier, are told with their rows")
   func oddRows() throws {
     let folder = try TemporaryFolder()

@@ -31,11 +31,15 @@ package struct FileSurvey: Sendable {
   ///
   /// - Parameters:
   ///   - datastore: the name of the datastore that it would go into.
+  ///   - known: the field that is the identifier there; nil finds it by the names.
   ///   - goesOn: hears how many documents were read; false ends it with `ModelError.cancelled`.
-  package init(path: String, datastore: String, goesOn: (_ count: Int) -> Bool) throws(ModelError) {
-    var source = try TableSource(path: path)
+  package init(
+    path: String, datastore: String, identifier known: DocumentPath? = nil, encoding: TextEncoding? = nil,
+    goesOn: (_ count: Int) -> Bool
+  ) throws(ModelError) {
+    var source = try TableSource(path: path, encoding: encoding)
     let choice = try IdentifierChoice(&source, name: datastore, isLenient: true)
-    identifier = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : choice.path
+    identifier = known ?? (choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : choice.path)
     notes = source.notes
     format = source.format
     var survey = FieldSurvey(limit: Self.fieldLimit)

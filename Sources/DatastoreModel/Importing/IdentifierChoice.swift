@@ -10,12 +10,16 @@ package struct IdentifierChoice {
   package let keyName: String
   /// Whether the documents stand under keys.
   package let isKeyed: Bool
+  /// Whether there is a document that could be read.
+  package let hasDocuments: Bool
 
   /// - Parameters:
   ///   - name: of the file or the datastore, without its ending.
   ///   - isLenient: whether a unique field whose name only ends in `id` will do.
   package init(_ source: inout TableSource, name: String, isLenient: Bool = false) throws(ModelError) {
     try source.rewind()
+    // Such cells are texts in an identifier: `1.1` and `1.10` are two.
+    let spelt = Set(source.columns.filter(\.hasOddDecimal).map(\.path))
     var candidates: [String: Set<UInt64>]?
     var names: Set<String> = []
     var isKeyed = false
@@ -29,12 +33,16 @@ package struct IdentifierChoice {
       }
       for name in candidates.map({ Array($0.keys) }) ?? [] {
         let value = members.last { $0.name == name }?.value
-        if let hash = value.flatMap(Self.hash), candidates?[name]?.insert(hash).inserted == true { continue }
+        let isSpelt = spelt.contains(DocumentPath([.member(name)]))
+        if let hash = value.flatMap({ Self.hash($0, isSpelt) }), candidates?[name]?.insert(hash).inserted == true {
+          continue
+        }
         candidates?[name] = nil
       }
     }
     try source.rewind()
     self.isKeyed = isKeyed
+    hasDocuments = candidates != nil
     let best = candidates?.keys.min { first, second in
       (Self.rank(first, name, isLenient) ?? 9, first.count, first)
         < (Self.rank(second, name, isLenient) ?? 9, second.count, second)
@@ -62,9 +70,9 @@ package struct IdentifierChoice {
     }
   }
 
-  private static func hash(_ value: Document) -> UInt64? {
+  private static func hash(_ value: Document, _ isSpelt: Bool) -> UInt64? {
     switch value {
-    case .number(let number): ValueHash.textOf(number.canonicalText)
+    case .number(let number): ValueHash.textOf(isSpelt ? number.text : number.canonicalText)
     case .string(let text): text.isEmpty ? nil : ValueHash.textOf(text, seed: 1)
     default: nil
     }

@@ -82,7 +82,7 @@ package struct Importer {
         source.follow(ColumnRule(type, origin: "as --type says"), at: column.path)
       } else if let rule = shape?.rule(of: column.path, isIdentifier: isIdentifier) {
         source.follow(rule, at: column.path)
-      } else if isIdentifier, shape == nil, column.type == .number, column.hasOddDecimal {
+      } else if isIdentifier, shape == nil, column.type == .number || column.type == .integer, column.hasOddDecimal {
         source.follow(ColumnRule(.text, origin: "as an identifier"), at: column.path)
       }
     }

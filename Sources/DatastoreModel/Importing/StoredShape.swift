@@ -1,4 +1,4 @@
-import Documents
+package import Documents
 import StorageEngine
 
 /// What the records of a datastore look like, by all of them or by a sample of some thousand: the types of their fields, and the
@@ -16,6 +16,8 @@ struct StoredShape: Sendable {
   /// Of fields within objects, too.
   private var types: [DocumentPath: Set<CellType>] = [:]
   private var versions: [String: Version] = [:]
+  /// Members that are the identifier in all records that were looked at; nil before the first one.
+  fileprivate var identifierNames: [String]?
   private let descriptor: DatastoreDescriptor
 
   init(_ datastore: OwnDatastore) throws(ModelError) {
@@ -31,6 +33,9 @@ struct StoredShape: Sendable {
         guard let record = try records.rawRecord(), let document = try? record.document() else { continue }
         see(document, at: .root)
         see(document, version: record.version)
+        guard case .object(let members) = document, let identifier = try? records.identifier.value else { continue }
+        let equal = members.filter { descriptor.identifierEncoding.keyValue(of: $0.value) == identifier }.map(\.name)
+        identifierNames = identifierNames?.filter { equal.contains($0) } ?? equal
       }
     }
   }
@@ -100,6 +105,17 @@ struct StoredShape: Sendable {
       }
     }
     return nil
+  }
+}
+
+extension OwnStore {
+  /// The field of a datastore's records that is their identifier: as its descriptor says, or the only one that is it in all
+  /// records that are looked at; nil if there is none, or no such datastore.
+  package func identifierField(of datastore: String) throws(ModelError) -> DocumentPath? {
+    guard let present = try view(engine.head).ownDatastore(datastore) else { return nil }
+    if let path = present.descriptor.identifierPath { return try onDocument(DocumentPath(parsing: path)) }
+    let names = try StoredShape(present).identifierNames ?? []
+    return names.count == 1 ? DocumentPath([.member(names[0])]) : nil
   }
 }
 

@@ -344,6 +344,7 @@ struct CellReader {
 enum ColumnNames {
   static func paths(_ names: [String]) -> (paths: [DocumentPath], notes: [String]) {
     var seen: Set<DocumentPath> = []
+    var notes: [String] = []
     var paths = names.enumerated().map { index, name in
       let name = name.trimmingSpaces.isEmpty ? "column\(index + 1)" : name.trimmingSpaces
       var path = (try? DocumentPath(parsing: name)) ?? DocumentPath([.member(name)])
@@ -355,10 +356,12 @@ enum ColumnNames {
         path = DocumentPath([.member("\(name)_\(copy)")])
         copy += 1
       }
+      if copy > 2 {
+        notes.append("there are \(copy - 1) columns \(name): the last of them is the member \(path.shortText)")
+      }
       return path
     }
     // A value cannot be an object as well: where `a` is a column, `a.b` is the name of another one.
-    var notes: [String] = []
     for (index, path) in paths.enumerated() where path.components.count > 1 {
       let above = (1..<path.components.count).map { DocumentPath(Array(path.components.prefix($0))) }
       guard let column = above.first(where: seen.contains) else { continue }

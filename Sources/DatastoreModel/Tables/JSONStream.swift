@@ -4,15 +4,17 @@ import Documents
 struct JSONStream {
   private let stream: ByteStream
   private let format: TableSource.Format
+  private let names: RepeatedNames
   private var isFirst = true
   /// Set where nothing more can be read.
   private var isOver = false
   /// Up to where the line holds documents one after the other, each of which can be read.
   private var checkedEnd = 0
 
-  init(_ stream: ByteStream, _ format: TableSource.Format) {
+  init(_ stream: ByteStream, _ format: TableSource.Format, _ names: RepeatedNames) {
     self.stream = stream
     self.format = format
+    self.names = names
   }
 
   /// Takes what stands before the first document.
@@ -96,6 +98,7 @@ struct JSONStream {
     var row: ImportRow
     switch result {
     case .success(let (document, text)):
+      stream.withBytes(length) { names.see($0, at: stream.offset, place: stream.place) }
       row = ImportRow(
         .document(document), text: text, key: key?.name, place: stream.place, size: length, span: span)
     case .failure(let error):

@@ -35,13 +35,14 @@ package struct TableSource: ImportSource {
   /// Of a table of cells; otherwise empty.
   package var columns: [Column] { cells?.columns ?? [] }
   package var guessedColumns: [Column]? { cells?.columns }
-  /// What was made of the names of columns other than they say, each in a sentence.
-  package var notes: [String] { cells?.notes ?? [] }
+  /// What was made of the names of columns, or of members as far as they were read, other than they say, each in a sentence.
+  package var notes: [String] { cells?.notes ?? names.notes }
   /// How the text of the file is coded.
   package var encoding: TextEncoding { stream.encoding }
   /// Whether the file has no byte.
   package var isEmpty: Bool { stream.isEmpty }
   private let stream: ByteStream
+  private let names = RepeatedNames()
   private var json: JSONStream
   private(set) var cells: CellReader?
 
@@ -70,7 +71,7 @@ package struct TableSource: ImportSource {
       try stream.rewind()
       cells = try CellReader.survey(stream, separator: separator)
     }
-    json = JSONStream(stream, format)
+    json = JSONStream(stream, format, names)
     try rewind()
   }
 
@@ -99,7 +100,7 @@ package struct TableSource: ImportSource {
     if cells != nil {
       try cells?.begin()
     } else {
-      json = JSONStream(stream, format)
+      json = JSONStream(stream, format, names)
       try json.begin()
     }
   }

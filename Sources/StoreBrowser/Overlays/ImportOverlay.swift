@@ -26,12 +26,14 @@ struct ImportOverlay: ListPane {
   /// Types chosen for columns, in place of those that the datastore or the cells have.
   private var types: [Int: CellType] = [:]
   private(set) var preview: ImportReply?
+  /// Nil finds it by the first bytes.
+  private var encoding: TextEncoding?
   private var problem: String?
   private var isAsked = false
   var list = ListWindow()
 
   enum Line: Sendable, Hashable {
-    case datastore, identifier, existing
+    case encoding, datastore, identifier, existing
     case field(Int)
   }
 
@@ -41,8 +43,9 @@ struct ImportOverlay: ListPane {
   }
 
   private var lines: [Line] {
-    guard let survey, !survey.fields.isEmpty else { return [] }
+    guard let survey, !survey.fields.isEmpty else { return problem == nil ? [] : [.encoding] }
     return [.datastore, .identifier, .existing] + survey.fields.indices.filter { $0 != identifier }.map { .field($0) }
+      + [.encoding]
   }
 
   private var selected: Line? {
@@ -70,19 +73,24 @@ struct ImportOverlay: ListPane {
   }
 
   /// What the plan would do, where that has been counted.
-  private var current: ImportReply? { preview?.request.plan == dryPlan ? preview : nil }
+  private var current: ImportReply? {
+    preview?.request.plan == dryPlan && preview?.request.encoding == encoding ? preview : nil
+  }
 
   // MARK: Work
 
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(.survey, .ask(SurveyRequest(file: file, datastore: datastore)), label: "reading \(file)")
+    let request = SurveyRequest(file: file, datastore: datastore, encoding: encoding)
+    session.start(.survey, .ask(request), label: "reading \(file)")
   }
 
   mutating func answered(_ answer: Answer, in session: inout Session) {
     guard case .reply(let reply) = answer else { return }
-    if let reply = reply as? SurveyReply, reply.request.file == file { propose(from: reply.survey) }
+    if let reply = reply as? SurveyReply, reply.request.file == file, reply.request.encoding == encoding {
+      propose(from: reply.survey)
+    }
     if let reply = reply as? ImportReply, reply.request.plan.isDryRun { preview = reply }
   }
 
@@ -110,7 +118,7 @@ struct ImportOverlay: ListPane {
 
   func refusal(of command: Command, in session: Session) -> String? {
     guard command == .mark || command == .right || command == .left else { return nil }
-    return survey == nil ? "the file is still being read" : nil
+    return survey == nil && problem == nil ? "the file is still being read" : nil
   }
 
   mutating func run(_ command: Command, argument: String?, frame: PaneFrame, in session: inout Session) -> Bool {
@@ -143,24 +151,32 @@ struct ImportOverlay: ListPane {
       }
       if let reason = session.runningRefusal(.importFile) { return session.warn(reason) }
       session.intend(.dismiss)
-      session.start(.importFile, .ask(ImportRequest(file: file, plan: plan)), label: "import \(datastore)")
+      session.start(
+        .importFile, .ask(ImportRequest(file: file, encoding: encoding, plan: plan)), label: "import \(datastore)")
       session.intend(.open(.migration))
     } else if let dryPlan, !session.isRunning(.importPreview) {
       problem = nil
-      session.start(.importPreview, .ask(ImportRequest(file: file, plan: dryPlan)), label: "what an import would do")
+      session.start(
+        .importPreview, .ask(ImportRequest(file: file, encoding: encoding, plan: dryPlan)),
+        label: "what an import would do")
     }
   }
 
   private mutating func toggle() {
     switch selected {
     case .field(let position): if indexed.remove(position) == nil { indexed.insert(position) }
-    case .existing, .identifier: step(1)
+    case .encoding, .existing, .identifier: step(1)
     case .datastore, nil: break
     }
   }
 
   private mutating func step(_ step: Int) {
     switch selected {
+    case .encoding:
+      let all = [nil] + TextEncoding.allCases
+      encoding = all[((all.firstIndex(of: encoding) ?? 0) + step + all.count) % all.count]
+      // What is read as another encoding is another file.
+      (isAsked, problem, survey, preview, types, indexed) = (false, nil, nil, nil, [:], [])
     case .identifier: stepIdentifier(step)
     case .existing:
       let all = ImportPlan.Existing.allCases
@@ -187,8 +203,10 @@ struct ImportOverlay: ListPane {
     switch command {
     case .open:
       naming != nil || selected == .datastore ? "name" : current == nil ? "preview" : "import"
-    case .mark: selected == .existing ? "other way" : "index"
-    case .right: selected == .identifier ? "next field" : selected == .existing ? "other way" : "other type"
+    case .mark: selected == .encoding ? "other one" : selected == .existing ? "other way" : "index"
+    case .right:
+      selected == .identifier
+        ? "next field" : selected == .encoding ? "other one" : selected == .existing ? "other way" : "other type"
     case .escape: naming != nil ? "back" : "leave it"
     default: nil
     }
@@ -208,7 +226,7 @@ struct ImportOverlay: ListPane {
 
   /// What the file is, and what is odd about it.
   private func heading(columns: Int) -> [String] {
-    guard let survey else { return ["reading the file for its fields…"] }
+    guard let survey else { return problem == nil ? ["reading the file for its fields…"] : [] }
     var lines = ["\(survey.format), \(NumberFormat.counted(survey.documentCount, "document"))"]
     if survey.unreadableCount > 0, let first = survey.unreadable.first {
       lines.append("⚠ \(NumberFormat.counted(survey.unreadableCount, "row")) cannot be read, the first: \(first)")
@@ -268,7 +286,6 @@ struct ImportOverlay: ListPane {
   }
 
   private func draw(_ line: Line, in rect: Rect, on grid: inout CellGrid, _ session: Session) {
-    guard let survey else { return }
     let theme = session.theme
     func write(_ name: String, _ text: String, _ note: String) {
       let end = rect.left + 2 + 12
@@ -278,7 +295,12 @@ struct ImportOverlay: ListPane {
         note, at: Point(column: end + used + 2, row: rect.top), width: max(0, rect.right - end - used - 2),
         style: theme.style(.dim))
     }
+    if line == .encoding {
+      return write("encoding", encoding?.rawValue ?? "as the file says", "how its characters are written as bytes")
+    }
+    guard let survey else { return }
     switch line {
+    case .encoding: break
     case .datastore:
       if let naming {
         grid.write("into", at: Point(column: rect.left + 2, row: rect.top), width: 12, style: theme.style(.key))

@@ -35,8 +35,11 @@ package struct VerbArguments: Sendable, Hashable {
         throw UsageError("\(name) needs a value (\(placeholder))", verb: verb)
       }
       value = given
-      if !option.choices.isEmpty, !option.choices.contains(value) {
-        throw UsageError("\(name) is one of \(option.choices.joined(separator: ", ")), not “\(value)”", verb: verb)
+      if !option.choices.isEmpty {
+        guard let choice = option.choices.first(where: { $0 == given.lowercased() }) else {
+          throw UsageError("\(name) is one of \(option.choices.joined(separator: ", ")), not “\(value)”", verb: verb)
+        }
+        value = choice
       }
     } else if parts.count > 1 {
       throw UsageError("\(name) takes no value", verb: verb)

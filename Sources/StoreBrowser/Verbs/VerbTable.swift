@@ -31,7 +31,8 @@ extension Verb {
       details: "The sample lies in $XDG_DATA_HOME/strata/Atlas.strata (Countries.strata with --entities), or at PATH, "
         + "which may be the URL of an empty schema on a server."),
     Verb(
-      "info", [.required("PATH")], [.json], summary: "Print what is in a store: datastores, indexes, commits, bytes."),
+      "info", [.required("PATH")], [.encoding, .json],
+      summary: "Print what is in a store: datastores, indexes, commits, bytes."),
     Verb(
       "records", [.required("PATH"), .required("DATASTORE")],
       [
@@ -59,7 +60,7 @@ extension Verb {
         Option(
           name: "--greatest", value: "FIELDS", summary: "The greatest value of a field in each group.", repeats: true),
         Option(name: "--explain", value: nil, summary: "Print only how the records would be found."),
-        .at, .json, .strict,
+        .encoding, .at, .json, .strict,
       ],
       summary: "Print the records of a datastore, one a line.",
       details: """
@@ -70,7 +71,8 @@ extension Verb {
         names: --group-by country --count --sum population --sort 'sum(population):desc' --limit 10.
         """),
     Verb(
-      "get", [.required("PATH"), .required("DATASTORE"), .required("ID")], [.at, .json], summary: "Print one record."),
+      "get", [.required("PATH"), .required("DATASTORE"), .required("ID")], [.encoding, .at, .json],
+      summary: "Print one record."),
     Verb(
       "history", [.required("PATH"), .optional("DATASTORE"), .optional("ID")],
       [
@@ -86,7 +88,7 @@ extension Verb {
         compared as lists: an element that came or went leaves the others with their commits.
         """),
     Verb(
-      "describe", [.required("PATH"), .required("DATASTORE")], [.filter, .at, .json],
+      "describe", [.required("PATH"), .required("DATASTORE")], [.filter, .encoding, .at, .json],
       summary:
         "Print what is in each field: types, nulls, distinct values, quartiles, sum, mean, the commonest values.",
       details:
@@ -113,7 +115,7 @@ extension Verb {
         Option(
           name: "--interchange", value: nil,
           summary: "Print the store without its history as one JSON document, for import --interchange."),
-        .filter, .at, .strict,
+        .filter, .encoding, .at, .strict,
       ],
       summary: "Print whole datastores, the records of one that a filter keeps, or a store with its history.",
       details: """
@@ -171,7 +173,7 @@ extension Verb {
         """),
     Verb(
       "put", [.required("PATH"), .required("DATASTORE"), .optional("FILE")],
-      [.version, Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
+      [.encoding, .version, Option(name: "--name", value: "TEXT", summary: "The name of the commit."), .json],
       summary: "Put JSON documents from a file or standard input, in one commit."),
     Verb(
       "delete", [.required("PATH"), .required("DATASTORE"), Verb.Operand(name: "ID", kind: .repeatedOrNone)],

@@ -4,10 +4,12 @@ import DatastoreModel
 struct SurveyRequest: Question, Hashable {
   var file: String
   var datastore: String
+  var encoding: TextEncoding?
 
   func reply(in context: WorkContext) throws(ModelError) -> SurveyReply {
     let path = context.files.expanding(file)
-    let survey = try FileSurvey(path: path, datastore: datastore) { count in
+    let known = try (context.store as? OwnStore)?.identifierField(of: datastore)
+    let survey = try FileSurvey(path: path, datastore: datastore, identifier: known, encoding: encoding) { count in
       context.report(Progress(done: count, total: nil))
       return !context.cancellation.isCancelled
     }
@@ -23,13 +25,14 @@ struct SurveyReply: Sendable {
 /// Imports a file, or with a dry plan only counts what that would do.
 struct ImportRequest: Question, Hashable {
   var file: String
+  var encoding: TextEncoding?
   var plan: ImportPlan
 
   func reply(in context: WorkContext) throws(ModelError) -> ImportReply {
     guard let store = context.store as? OwnStore else {
       throw .readOnly(reason: "stores of this kind are only read")
     }
-    var source = try TableSource(path: context.files.expanding(file))
+    var source = try TableSource(path: context.files.expanding(file), encoding: encoding)
     let importer = Importer(
       store, plan,
       activity: { activity in

@@ -77,13 +77,15 @@ extension VerbRun {
     _ source: inout TableSource, of key: String, in store: OwnStore
   ) throws -> DocumentPath {
     if let name = arguments.value("--id") { return try source.path(named: name) }
-    if let datastore = try store.head.datastore(key) {
-      if let path = datastore.descriptor.identifierPath { return try onDocument(DocumentPath(parsing: path)) }
+    if try store.head.datastore(key) != nil {
+      if let path = try store.identifierField(of: key) { return path }
       throw UsageError("\(key) does not say which field is its identifier; --id names it", verb: arguments.verb)
     }
     let choice = try IdentifierChoice(&source, name: key, isLenient: true)
     let found = try source.versionedIdentifier() ?? choice.path
     guard let path = choice.isKeyed ? DocumentPath([.member(choice.keyName)]) : found else {
+      // What keeps the file from being read is to be told, whatever the identifier would be.
+      if !choice.hasDocuments { return DocumentPath([.member(choice.keyName)]) }
       throw UsageError(
         "no field tells the documents apart by its name and values; --id names the identifier", verb: arguments.verb)
     }
@@ -186,7 +188,7 @@ extension VerbRun {
     guard let own = store as? OwnStore else {
       throw ModelError.readOnly(reason: "stores of this kind are only read")
     }
-    var source = try TableSource(path: arguments.operand(2) ?? "-", isKeyed: false)
+    var source = try TableSource(path: arguments.operand(2) ?? "-", isKeyed: false, encoding: encoding())
     var documents: [Document] = []
     while let row = try source.next() {
       switch row.content {
@@ -195,6 +197,7 @@ extension VerbRun {
         throw ModelError.invalid(text: "", column: nil, reason: "\(row.place): \(reason)")
       }
     }
+    for note in source.notes { complain(note) }
     let key = try required(1)
     let commit: CommitNumber? = try onNewestState(of: own) {
       let changes = try own.changes(putting: documents, into: key, version: arguments.value("--version"))

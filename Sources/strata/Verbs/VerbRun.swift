@@ -127,7 +127,7 @@ struct VerbRun {
   /// there was: the damage is told of, and the status says so.
   func store() throws -> any ReadableStore {
     UnreadableMappings.areZeros.store(true, ordering: .relaxed)
-    let store = try openStore(required(0), readOnly: true)
+    let store = try openStore(required(0), readOnly: true, encoding: encoding())
     if let damage = store.damage {
       notice.give("\(store.path): \(damage); strata salvage saves what can be read behind it")
     }

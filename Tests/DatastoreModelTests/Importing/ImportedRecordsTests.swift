@@ -181,6 +181,50 @@ struct ImportedRecordsTests {
     #expect(same.new == 1 && same.repeats.count == 1)
     let (kept, names) = try importTable("id,a\n1,z\n01,y\n", over: [["id": "x", "a": "x"]])
     #expect(kept.new == 2 && names.contains(#"{"id":"1","a":"z"}"#))
+    #expect(try importTable("id,a\n1e2,x\n100,y\n", over: []).0.new == 2)
+  }
+
+  @Test("of a file whose identifiers are told apart by their spelling alone the column is still found")
+  func speltIdentifiers() throws {
+    var source = try TableSource(bytes: Array("id,a\n1.1,x\n1.10,y\n".utf8), name: "a.csv")
+    #expect(try IdentifierChoice(&source, name: "a").path == DocumentPath([.member("id")]))
+    var json = try TableSource(bytes: Array("{\"id\":1.1}\n{\"id\":1.10}\n".utf8), name: "a.jsonl")
+    #expect(try IdentifierChoice(&json, name: "a").path == nil)
+  }
+
+  @Test("a name that stands twice in an object is told once with its place, however often the file is read")
+  func repeatedNames() throws {
+    func notes(_ text: String) throws -> [String] {
+      var source = try TableSource(bytes: Array(text.utf8), name: "a.jsonl")
+      for _ in 0..<2 {
+        try source.rewind()
+        while try source.next() != nil {}
+      }
+      return source.notes
+    }
+    #expect(try notes(#"{"a":1,"b":{"a":2},"c":[{"a":1},{"a":"b,\"a"}]}"#).isEmpty)
+    let rest = "the name a stands twice in one object, and its last value counts"
+    #expect(try notes("{\"id\":1}\n{\"a\":1,\"a\":2}\n") == ["a.jsonl:2: \(rest)"])
+    #expect(try notes(#"{"a":1,"\u0061":2} {"b":[{"a":1,"a":1}]}"#).count == 1)
+    let wide = (0..<20).map { "\"m\($0)\":1" }.joined(separator: ",")
+    #expect(try notes("{\(wide)}").isEmpty)
+    #expect(try notes("{\(wide),\"m3\":2}").first?.contains("the name m3 stands twice") == true)
+    #expect(try TableSource(bytes: Array("id,a,a\n".utf8), name: "a.csv").notes.count == 1)
+  }
+
+  @Test("a datastore whose app does not name its identifier has the member that is it in all records")
+  func identifierField() throws {
+    let store = OwnStore.memory()
+    _ = try run((1...3).map { ["id": .number(NumberText($0)), "n": .number(NumberText($0 % 2))] }, into: store, plan())
+    #expect(try store.identifierField(of: "City") == DocumentPath([.member("id")]))
+    var descriptor = try store.headView.requiredDatastore("City").descriptor
+    descriptor.identifierPath = nil
+    _ = try store.transact(CommitInfo(action: "forget")) { transaction throws(ModelError) in
+      try DatastoreWriter.store(descriptor, in: transaction)
+    }
+    #expect(try store.headView.requiredDatastore("City").descriptor.identifierPath == nil)
+    #expect(try store.identifierField(of: "City") == DocumentPath([.member("id")]))
+    #expect(try store.identifierField(of: "Town") == nil)
   }
 
   @Test("names without a row make no datastore, and an identifier that comes twice is one record in the counts")
