@@ -7,22 +7,10 @@ package struct RebasedChanges: Sendable, Hashable {
   package var from: CommitNumber?
   package var to: CommitNumber
   /// The records that had changed meanwhile in other fields, so that both changes were put together.
-  package var merged: [RecordPlace]
+  package var merged: [RecordPlace] = []
   /// The records whose change turned out to be made already.
-  package var alreadyMade: [RecordPlace]
-  package var conflicts: [EditConflict]
-
-  package init(
-    changes: ChangeSet, from: CommitNumber?, to: CommitNumber, merged: [RecordPlace] = [],
-    alreadyMade: [RecordPlace] = [], conflicts: [EditConflict] = []
-  ) {
-    self.changes = changes
-    self.from = from
-    self.to = to
-    self.merged = merged
-    self.alreadyMade = alreadyMade
-    self.conflicts = conflicts
-  }
+  package var alreadyMade: [RecordPlace] = []
+  package var conflicts: [EditConflict] = []
 
   /// Whether the head had moved at all.
   package var hasMoved: Bool { from != to }

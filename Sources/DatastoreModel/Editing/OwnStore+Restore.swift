@@ -1,4 +1,4 @@
-import Documents
+import Expressions
 import StorageEngine
 
 extension OwnStore {
@@ -68,6 +68,6 @@ extension OwnStore {
       throw refuse("“\(name)” means a commit already")
     }
     guard !name.hasPrefix("remotes/") else { throw refuse("“remotes/…” are the heads of other copies") }
-    guard CommitTime.parse(name, now: 0) == nil else { throw refuse("“\(name)” means a time already") }
+    guard TimeExpression(parsing: name, now: 0) == nil else { throw refuse("“\(name)” means a time already") }
   }
 }

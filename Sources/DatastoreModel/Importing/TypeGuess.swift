@@ -13,8 +13,6 @@ package struct TypeGuess {
   private var datas = 0
   private var nothings = 0
 
-  package init() {}
-
   package mutating func see(_ field: Document?) {
     if case .number(let number)? = field, number.text.utf8.count > 15, number.isFinite {
       isBeyondDouble = isBeyondDouble || NumberText(number.double) != number

@@ -10,7 +10,7 @@ package enum CommitName: Hashable, Sendable {
   /// The newest commit that is not later than this moment, in nanoseconds since 1970.
   case time(Int64)
 
-  /// Reads `4818`, `#4818`, `head`, `head~3`, one of the pins, or a time as `CommitTime` reads it.
+  /// Reads `4818`, `#4818`, `head`, `head~3`, one of the pins, or a time as `TimeExpression` reads it.
   ///
   /// - Parameter now: nanoseconds since 1970, for times that are meant from today.
   package init(parsing text: String, pins: [String], now: Int64 = LocalTime.now) throws(ModelError) {
@@ -21,7 +21,7 @@ package enum CommitName: Hashable, Sendable {
       self = .stepsBeforeHead(steps)
     } else if pins.contains(name) {
       self = .pin(name)
-    } else if let moment = CommitTime.parse(name, now: now) {
+    } else if let moment = TimeExpression(parsing: name, now: now)?.last {
       self = .time(moment)
     } else {
       throw .noSuchCommit(name, reason: "it is no number, no head~N, no pin and no time")
@@ -35,10 +35,4 @@ package enum CommitName: Hashable, Sendable {
     guard rest.first == "~" else { return nil }
     return rest.count == 1 ? 1 : Int(rest.dropFirst()).flatMap { $0 >= 0 ? $0 : nil }
   }
-}
-
-/// Times as people name commits by them; see `TimeExpression`.
-package enum CommitTime {
-  /// The last nanosecond of what `text` names, since 1970, by the process's clock; nil where it is no time.
-  package static func parse(_ text: String, now: Int64) -> Int64? { TimeExpression(parsing: text, now: now)?.last }
 }

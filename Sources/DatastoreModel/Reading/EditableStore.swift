@@ -1,5 +1,3 @@
-import Documents
-
 /// A store that takes changes from tools that need not know the app's types.
 ///
 /// Every call is one transaction and one commit with a name, made under the writer's lock, which is taken for the call

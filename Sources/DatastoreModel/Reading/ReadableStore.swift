@@ -153,8 +153,6 @@ package struct CommitPage: Hashable, Sendable {
   package var next: [CommitNumber] = []
   /// Commits that were left out because they changed no data, each with the one that it was made on (0: none).
   package var passed: [CommitNumber: CommitNumber] = [:]
-
-  package init() {}
 }
 
 /// How many records of a datastore a commit changed.
@@ -185,11 +183,6 @@ extension ChangeCount {
 package struct Pin: Hashable, Sendable {
   package var name: String
   package var commit: CommitNumber
-
-  package init(name: String, commit: CommitNumber) {
-    self.name = name
-    self.commit = commit
-  }
 }
 
 /// The holder of the writer's lock.

@@ -42,11 +42,6 @@ extension ReadableDatastore {
 package struct LeftOutRecord: Hashable, Sendable {
   package var identifier: StoredKey
   package var reason: String
-
-  package init(identifier: StoredKey, reason: String) {
-    self.identifier = identifier
-    self.reason = reason
-  }
 }
 
 /// An ordered run of entries: the primary order by identifier, or one secondary index.

@@ -29,12 +29,6 @@ package struct RawRecord: Sendable {
   package let bytes: Bytes
   package let coding: RecordCoding
 
-  package init(version: String, bytes: Bytes, coding: RecordCoding) {
-    self.version = version
-    self.bytes = bytes
-    self.coding = coding
-  }
-
   /// Its document; opaque content gives `.data`.
   package func document() throws(ModelError) -> Document { try document(at: .all) }
 

@@ -4,8 +4,6 @@ package struct VerificationReport: Sendable {
   /// What concerns no single datastore.
   package var findings: [Finding] = []
 
-  package init() {}
-
   package var allFindings: [Finding] { findings + datastores.flatMap { $0.findings + $0.indexes.flatMap(\.findings) } }
 
   /// Whether nothing is wrong; what is only worth knowing does not count.

@@ -23,8 +23,6 @@ package struct ConversionReport: Hashable, Sendable {
     package var reason: String
   }
 
-  package init(path: String) { self.path = path }
-
   /// The report in lines, for people.
   package var lines: [String] {
     let records = datastores.reduce(0) { $0 + $1.recordCount }

@@ -97,8 +97,6 @@ package struct FolderReport: Hashable, Sendable {
   package var orphanCount = 0
   package var orphanBytes = 0
 
-  package init() {}
-
   /// Whether everything can be read and is what it says.
   package var isSound: Bool { !findings.contains { $0.severity == .damage } }
   /// 0, or 3 where something is damaged.
