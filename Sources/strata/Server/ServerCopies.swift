@@ -100,13 +100,10 @@ extension VerbRun {
       }
       meter.finish()
       let shown = shownLocation(to)
-      if isJSON {
-        try line([
+      try tell(
+        [
           "path": .string(shown), "commits": .count(report.commits), "head": .commit(CommitNumber(report.head)),
-        ])
-      } else {
-        try output.line("\(shown): \(counted(report.commits, "commit")), head is #\(report.head)")
-      }
+        ], or: "\(shown): \(counted(report.commits, "commit")), head is #\(report.head)")
       return 0
     #else
       throw ModelError.refused(reason: "this program was built without PostgreSQL")

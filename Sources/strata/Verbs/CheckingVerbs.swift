@@ -26,7 +26,7 @@ extension VerbRun {
       return isClean ? 0 : 3
     }
     let meter = ProgressMeter("verifying")
-    let bytes = try describingStorageErrors { () throws(StorageError) in
+    let bytes = try onStorage { () throws(StorageError) in
       try FileStore.verify(at: path, disk: SystemDisk()) {
         meter.report(Int(clamping: $0.done), Int(clamping: $0.total))
       }
@@ -51,7 +51,7 @@ extension VerbRun {
     // What keeps it from being opened was told of.
     case .failure: break
     }
-    for leftover in try describingStorageErrors({ () throws(StorageError) in try FileStore.leftovers(at: path) }) {
+    for leftover in try onStorage({ () throws(StorageError) in try FileStore.leftovers(at: path) }) {
       try printFinding("note", "\(leftover)")
     }
     try printSummary(
@@ -88,21 +88,14 @@ extension VerbRun {
   }
 
   private func printFinding(_ severity: String, _ text: String, kind: String? = nil) throws {
-    if isJSON {
-      try line([
+    try tell(
+      [
         "severity": .string(severity), "kind": kind.map(Document.string) ?? .null, "finding": .string(text),
-      ])
-    } else {
-      try output.line(text.hasPrefix("\(severity):") ? text : "\(severity): \(text)")
-    }
+      ], or: text.hasPrefix("\(severity):") ? text : "\(severity): \(text)")
   }
 
   private func printSummary(isClean: Bool, _ text: String) throws {
-    if isJSON {
-      try line(["clean": .bool(isClean), "summary": .string(text)])
-    } else {
-      try output.line("\(isClean ? "clean" : "damaged"): \(text)")
-    }
+    try tell(["clean": .bool(isClean), "summary": .string(text)], or: "\(isClean ? "clean" : "damaged"): \(text)")
   }
 
   func salvage() throws -> Int32 {
@@ -112,18 +105,14 @@ extension VerbRun {
       from: path, to: newPath, program: "strata salvage", author: currentUser(), progress: meter.report)
     meter.finish()
     for loss in report.losses {
-      if isJSON { try line(["loss": .string(loss)]) } else { try output.line("lost: \(loss)") }
+      try tell(["loss": .string(loss)], or: "lost: \(loss)")
     }
     for text in report.mendings {
-      if isJSON { try line(["note": .string(text)]) } else { try output.line("note: \(text)") }
+      try tell(["note": .string(text)], or: "note: \(text)")
     }
     let summary =
       "\(counted(report.savedCommits, "commit")) saved, \(report.mendedCommits) mended, \(counted(report.records, "record"))"
-    if isJSON {
-      try line(["complete": .bool(report.isComplete), "summary": .string(summary)])
-    } else {
-      try output.line("\(newPath): \(summary)")
-    }
+    try tell(["complete": .bool(report.isComplete), "summary": .string(summary)], or: "\(newPath): \(summary)")
     return report.isComplete ? 0 : 3
   }
 
@@ -150,14 +139,5 @@ extension VerbRun {
       for text in report.lines { try output.line(text) }
     }
     return 0
-  }
-
-  /// Runs a call of the engine; its errors come out as the model's, with their exit status.
-  func describingStorageErrors<Value>(_ body: () throws(StorageError) -> Value) throws -> Value {
-    do throws(StorageError) {
-      return try body()
-    } catch {
-      throw ModelError(error)
-    }
   }
 }

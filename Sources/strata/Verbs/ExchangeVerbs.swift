@@ -192,11 +192,9 @@ extension VerbRun {
   // MARK: What they print
 
   private func tell(_ remote: Remote, _ what: String, _ count: Int, of store: OwnStore) throws {
-    if isJSON {
-      try line(["remote": .string(remote.name), what: .count(count), "head": .commit(store.head.commit)])
-    } else {
-      try output.line("\(remote.name): \(counted(count, "commit")) \(what)")
-    }
+    try tell(
+      ["remote": .string(remote.name), what: .count(count), "head": .commit(store.head.commit)],
+      or: "\(remote.name): \(counted(count, "commit")) \(what)")
   }
 
   private func tell(_ state: RemoteState) throws {

@@ -110,15 +110,11 @@ extension VerbRun {
     for index in taken.staleIndexes {
       complain("\(index) is filled by the app's first warm-up: no rule tells its values")
     }
-    if isJSON {
-      try line([
+    try tell(
+      [
         "datastores": .array(taken.datastores.map { .string($0) }), "records": .count(taken.records),
         "commit": .commit(taken.commit),
-      ])
-    } else {
-      try output.line(
-        "\(counted(taken.datastores.count, "datastore")), \(counted(taken.records, "record")): \(taken.commit)")
-    }
+      ], or: "\(counted(taken.datastores.count, "datastore")), \(counted(taken.records, "record")): \(taken.commit)")
     return 0
   }
 }

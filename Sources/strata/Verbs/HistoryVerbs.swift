@@ -30,7 +30,7 @@ extension VerbRun {
       {
         guard remaining > 0 else { break }
         remaining -= 1
-        if isJSON { try line(.history(commit)) } else { try output.line(row(commit)) }
+        try tell(.history(commit), or: row(commit))
       }
       open = page.next
     }
@@ -128,7 +128,7 @@ extension VerbRun {
         for number in (last.rawValue + 1)...head.rawValue {
           // What a compaction has taken away meanwhile is told of by the kept commit after it.
           guard let commit = try existing(CommitNumber(number), in: store) else { continue }
-          if isJSON { try line(.history(commit)) } else { try output.line(row(commit)) }
+          try tell(.history(commit), or: row(commit))
         }
         last = head
       }

@@ -208,7 +208,7 @@ extension VerbRun {
       return try own.commit(changes, named: arguments.value("--name") ?? name, options: EditOptions())
     }
     if let commit { return try printCommit(commit) }
-    if isJSON { try line(["commit": .null]) } else { try output.line("unchanged; nothing was written") }
+    try tell(["commit": .null], or: "unchanged; nothing was written")
     return 0
   }
 

@@ -17,16 +17,13 @@ extension VerbRun {
       report = try store.compact(retention, progress: meter.report)
       meter.finish()
     }
-    if isJSON {
-      try line([
+    try tell(
+      [
         "bytesBefore": .number(NumberText(report.bytesBefore)), "bytesAfter": .number(NumberText(report.bytesAfter)),
         "commitsKept": .count(report.commitsKept), "commitsPruned": .count(report.commitsSquashed),
-      ])
-    } else {
-      try output.line(
-        "\(report.bytesBefore) → \(isDryRun ? "about " : "")\(report.bytesAfter) bytes, "
-          + "\(counted(report.commitsKept, "commit")) kept, \(report.commitsSquashed) squashed")
-    }
+      ],
+      or: "\(report.bytesBefore) → \(isDryRun ? "about " : "")\(report.bytesAfter) bytes, "
+        + "\(counted(report.commitsKept, "commit")) kept, \(report.commitsSquashed) squashed")
     return 0
   }
 
@@ -47,11 +44,9 @@ extension VerbRun {
     let meter = ProgressMeter("copying")
     let report = try store.copy(to: newPath, at: commit, progress: meter.report)
     meter.finish()
-    if isJSON {
-      try line(["path": .string(newPath), "commits": .count(report.commitsKept)])
-    } else {
-      try output.line("\(newPath): \(counted(report.commitsKept, "commit")), \(report.bytesAfter) bytes")
-    }
+    try tell(
+      ["path": .string(newPath), "commits": .count(report.commitsKept)],
+      or: "\(newPath): \(counted(report.commitsKept, "commit")), \(report.bytesAfter) bytes")
     return 0
   }
 

@@ -82,11 +82,7 @@ extension VerbRun {
     guard let record = try datastore.record(identifier) else {
       throw ModelError.noSuchRecord(identifier.description, datastore: datastore.descriptor.key)
     }
-    if isJSON {
-      try line(.record(record, in: datastore.descriptor))
-    } else {
-      try output.line(record.document().prettyText)
-    }
+    try tell(.record(record, in: datastore.descriptor), or: record.document().prettyText)
     return 0
   }
 

@@ -15,13 +15,10 @@ extension VerbRun {
       while let window = windows.next() {
         for referring in try referrers.identifiers(window) {
           let (datastore, index) = (referrers.datastore.descriptor.key, referrers.index.descriptor.name)
-          if isJSON {
-            try line([
+          try tell(
+            [
               "datastore": .string(datastore), "id": .identifier(referring), "index": .string(index),
-            ])
-          } else {
-            try output.line("\(datastore) \(referring)  \(index)")
-          }
+            ], or: "\(datastore) \(referring)  \(index)")
         }
       }
     }

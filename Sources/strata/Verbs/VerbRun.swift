@@ -176,6 +176,11 @@ struct VerbRun {
     throw ModelError.noSuchDatastore(key, known: try view.datastores.map(\.descriptor.key))
   }
 
+  /// Prints a line: JSON, or a text for people.
+  func tell(_ document: @autoclosure () throws -> Document, or text: @autoclosure () throws -> String) throws {
+    try isJSON ? line(document()) : output.line(text())
+  }
+
   /// Prints a JSON document as a line.
   func line(_ document: Document) throws { try output.line(document.compactJSON) }
 }

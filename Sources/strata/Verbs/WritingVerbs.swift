@@ -88,11 +88,7 @@ extension VerbRun {
     guard let name = arguments.operand(1) else {
       if arguments.has("--remove") { throw UsageError("--remove needs a NAME", verb: arguments.verb) }
       for pin in try store().pins {
-        if isJSON {
-          try line(["name": .string(pin.name), "commit": .commit(pin.commit)])
-        } else {
-          try output.line("\(pin.name)  \(pin.commit)")
-        }
+        try tell(["name": .string(pin.name), "commit": .commit(pin.commit)], or: "\(pin.name)  \(pin.commit)")
       }
       return 0
     }
@@ -111,7 +107,7 @@ extension VerbRun {
   /// Prints the number of the commit that a verb made.
   @discardableResult
   func printCommit(_ commit: CommitNumber) throws -> Int32 {
-    if isJSON { try line(["commit": .commit(commit)]) } else { try output.line(commit.description) }
+    try tell(["commit": .commit(commit)], or: commit.description)
     return 0
   }
 }
