@@ -82,7 +82,7 @@ struct Program {
   }
 
   /// The release that this is.
-  static let version = "0.1"
+  static let version = "0.9.0"
 }
 
 extension StoreError {
