@@ -66,7 +66,7 @@ let package = Package(
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     // The simulated disk of the crash tests; no product has it.
     .target(name: "DiskSimulation", dependencies: ["Locks", "StorageEngine"], swiftSettings: everyTarget),
-    .target(name: "Documents", swiftSettings: everyTarget),
+    .target(name: "Documents", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
     .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
     .target(
       name: "DatastoreModel", dependencies: ["Locks", "StorageEngine", "Documents", "Expressions"],

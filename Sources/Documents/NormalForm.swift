@@ -1,5 +1,3 @@
-@_spi(_Unicode) import Swift
-
 /// Unicode's normalisation form C, which is the order of strings in a store.
 package enum NormalForm {
   /// Whether a look at the bytes shows that the text is in the form already: it holds only characters that no composition and no order of
@@ -32,9 +30,82 @@ package enum NormalForm {
     0x81...0x83 ~= second && !(second == 0x82 && 0x99...0x9A ~= third)
   }
 
+  /// The text in the form, with the same bytes on every platform.
   package static func composed(_ text: String) -> String {
-    var scalars = String.UnicodeScalarView()
-    for scalar in text._nfc { scalars.append(scalar) }
-    return String(scalars)
+    let table = NormalFormTable.shared
+    guard !isComposed(text, table) else { return text }
+    var scalars: [(value: UInt32, order: UInt8)] = []
+    scalars.reserveCapacity(text.utf8.count)
+    var start = 0
+    for scalar in text.unicodeScalars {
+      // The marks of a letter end at the next character that is no mark, also at U+0F73, U+0F75 and U+0F81, which are none and become
+      // some. Unicode would sort these among the marks before them; the order of strings in Swift does not, and keys have that order.
+      if table[scalar.value].order == 0 {
+        sort(&scalars, from: start)
+        start = scalars.count
+      }
+      decompose(scalar.value, table, into: &scalars)
+    }
+    sort(&scalars, from: start)
+    var result = String.UnicodeScalarView()
+    for value in composition(of: scalars, table) { result.append(Unicode.Scalar(value) ?? "\u{FFFD}") }
+    return String(result)
+  }
+
+  /// Whether a look at each character shows that the text is in the form already, as nearly all texts are.
+  private static func isComposed(_ text: String, _ table: NormalFormTable) -> Bool {
+    var last: UInt8 = 0
+    for scalar in text.unicodeScalars {
+      let entry = table[scalar.value]
+      guard !entry.follows, entry.first == 0 || entry.isComposed, entry.order == 0 || entry.order >= last else {
+        return false
+      }
+      last = entry.order
+    }
+    return true
+  }
+
+  private static func decompose(
+    _ value: UInt32, _ table: NormalFormTable, into scalars: inout [(value: UInt32, order: UInt8)]
+  ) {
+    if Hangul.syllables.contains(value) {
+      let parts = Hangul.parts(of: value)
+      scalars += [(parts.0, 0), (parts.1, 0)]
+      if parts.2 != 0 { scalars.append((parts.2, 0)) }
+      return
+    }
+    let entry = table[value]
+    guard entry.first != 0 else { return scalars.append((value, entry.order)) }
+    decompose(entry.first, table, into: &scalars)
+    if entry.second != 0 { decompose(entry.second, table, into: &scalars) }
+  }
+
+  /// Sorts a letter and its marks by their classes. Marks of one class stay in their order.
+  private static func sort(_ scalars: inout [(value: UInt32, order: UInt8)], from start: Int) {
+    let marks = scalars[start...]
+    guard zip(marks, marks.dropFirst()).contains(where: { $0.order > $1.order }) else { return }
+    // By their places too, because `sort` does not promise to be stable.
+    let sorted = marks.enumerated().sorted { ($0.element.order, $0.offset) < ($1.element.order, $1.offset) }
+    scalars.replaceSubrange(start..., with: sorted.map(\.element))
+  }
+
+  /// Each mark and letter is joined with the last letter before it, unless something between them is in the way.
+  private static func composition(
+    of scalars: [(value: UInt32, order: UInt8)], _ table: NormalFormTable
+  ) -> [UInt32] {
+    var result: [UInt32] = []
+    result.reserveCapacity(scalars.count)
+    var letter: Int?
+    var last: UInt8 = 0
+    for (value, order) in scalars {
+      if let letter, last == 0 || last < order, let joined = table.composition(result[letter], value) {
+        result[letter] = joined
+        continue
+      }
+      if order == 0 { letter = result.count }
+      last = order
+      result.append(value)
+    }
+    return result
   }
 }
