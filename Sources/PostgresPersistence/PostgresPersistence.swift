@@ -65,7 +65,7 @@
           return try ServerStore.ofDatastores(
             url, creates: forWriter, isReadOnly: !forWriter,
             options: ServerOptions(
-              program: ProcessInfo.processInfo.processName, author: ProcessInfo.processInfo.userName))
+              program: ProcessInfo.processInfo.processName, author: currentUserName()))
         } catch {
           throw StoreError(error)
         }

@@ -265,7 +265,7 @@ final class StoreConnection: Sendable {
 
   /// What commits say who made them.
   static var programName: String { ProcessInfo.processInfo.processName }
-  static var userName: String { ProcessInfo.processInfo.userName }
+  static var userName: String { currentUserName() }
 
   private static func options(
     isReadOnly: Bool = false, _ configuration: StoreConfiguration = StoreConfiguration()

@@ -1,0 +1,15 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The name of the user who runs the program, as commits keep it. On a device of Apple's it is the same for everybody.
+package func currentUserName() -> String {
+  #if canImport(Darwin)
+    // `ProcessInfo` has the name on macOS only.
+    return NSUserName()
+  #else
+    return ProcessInfo.processInfo.userName
+  #endif
+}
