@@ -1,3 +1,5 @@
+import StorageEngine
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -7,11 +9,16 @@
 /// Copying a file by letting both names share its blocks until one of them is changed (a reflink): at once, whatever
 /// its length, where the file system can. It is never a hard link: what is written to one is not seen in the other.
 enum FileClone {
-  /// Clones a file; false where the file system cannot, or anything else is in the way: then it is to be copied.
+  /// Clones a file durably; false where the file system cannot, or anything else is in the way: then it is to be copied.
   /// Nothing may lie at `target`, and nothing is left there on failure.
   static func make(of source: String, at target: String) -> Bool {
     #if canImport(Darwin)
-      return clonefile(source, target, 0) == 0
+      guard clonefile(source, target, 0) == 0 else { return false }
+      let clone = open(target, O_RDONLY | O_CLOEXEC)
+      let isDurable = clone >= 0 && makeDurable(clone) == 0
+      if clone >= 0 { close(clone) }
+      if !isDurable { unlink(target) }
+      return isDurable
     #else
       let from = open(source, O_RDONLY | O_CLOEXEC)
       guard from >= 0 else { return false }
@@ -19,7 +26,7 @@ enum FileClone {
       let to = open(target, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
       guard to >= 0 else { return false }
       // FICLONE, which is a macro that Swift does not see: _IOW(0x94, 9, int).
-      let isCloned = ioctl(to, 0x4004_9409, from) == 0 && fsync(to) == 0
+      let isCloned = ioctl(to, 0x4004_9409, from) == 0 && makeDurable(to) == 0
       close(to)
       if !isCloned { unlink(target) }
       return isCloned

@@ -2,7 +2,7 @@
   import Darwin
   import Dispatch
 
-  // What Apple's systems do their own way: `fsync` leaves bytes in the drive's cache, so the full sync is asked for;
+  // What Apple's systems do their own way: the full sync is asked for, because `fsync` leaves bytes in the drive's cache;
   // open-file-description locks have other numbers; and a file is watched through a dispatch source.
   let contentSyncName = "fcntl(F_FULLFSYNC)"
   // Nothing there brings a range to the disk.
@@ -30,7 +30,13 @@
   let seekData = SEEK_DATA
   let seekHole = SEEK_HOLE
 
-  func syncContents(of descriptor: Int32) -> Int32 {
+  func syncContents(of descriptor: Int32) -> Int32 { makeDurable(descriptor) }
+
+  /// Makes a file's contents, or the names in a folder, durable. Returns 0, or -1 and `errno`.
+  ///
+  /// `fsync` alone brings them to the drive, which may lose them with the power, and may keep what was written later. This empties the
+  /// drive's cache too, and so makes durable all that was synced on it before.
+  package func makeDurable(_ descriptor: Int32) -> Int32 {
     let result = fcntl(descriptor, F_FULLFSYNC)
     // Some network volumes know only the plain one.
     return result < 0 && (errno == ENOTSUP || errno == EINVAL) ? fsync(descriptor) : result

@@ -6,6 +6,8 @@
   // `_GNU_SOURCE`; the numbers are the kernel's and fixed), and watching files through inotify.
   let contentSyncName = "fdatasync"
   func syncContents(of descriptor: Int32) -> Int32 { fdatasync(descriptor) }
+  /// Makes a file's contents, or the names in a folder, durable. Returns 0, or -1 and `errno`.
+  package func makeDurable(_ descriptor: Int32) -> Int32 { fsync(descriptor) }
   let writeBackName: String? = "sync_file_range"
   func writeBackContents(of descriptor: Int32, from start: off_t, count: Int) -> Int32 {
     guard let syncFileRange else { return 0 }

@@ -107,7 +107,7 @@ package struct SystemDisk: Disk {
   package func syncDirectory(_ path: String) throws(DiskError) {
     let descriptor = try calling("open", path) { systemOpen($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     defer { close(descriptor) }
-    try calling("fsync", path) { _ in fsync(descriptor) }
+    try calling("fsync", path) { _ in makeDurable(descriptor) }
   }
 
   package func freeBytes(at path: String) throws(DiskError) -> UInt64? {
