@@ -15,8 +15,20 @@ package final class TemporaryFile: Sendable {
   /// Bytes that all temporary files of this process hold.
   package static var bytesInUse: UInt64 { UInt64(clamping: total.load(ordering: .relaxed)) }
 
+  /// The folder for temporary files: what the environment says, else the one that the system gives this process.
+  package static var folder: String {
+    if let folder = getenv("TMPDIR").map({ String(cString: $0) }), !folder.isEmpty { return folder }
+    #if canImport(Darwin)
+      // A sandbox lets a process write into this folder, and not into the one that all share.
+      var path = [CChar](repeating: 0, count: Int(PATH_MAX))
+      let count = confstr(_CS_DARWIN_USER_TEMP_DIR, &path, path.count)
+      if count > 1, count <= path.count { return String(cString: path) }
+    #endif
+    return "/tmp"
+  }
+
   init() throws(ModelError) {
-    let base = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+    let base = Self.folder
     var template = Array("\(base)/strata-sort-XXXXXX".utf8CString)
     descriptor = mkstemp(&template)
     guard descriptor >= 0 else { throw Self.failure("no temporary file can be made in \(base)") }

@@ -16,47 +16,23 @@ final class ChildProcess {
   private var hasEnded = false
   private var isInputOpen = true
 
-  /// `POSIX_SPAWN_SETSID`; Glibc's header shows it to programs alone that ask for GNU's extensions.
-  #if canImport(Darwin)
-    private static let ownSession = Int16(POSIX_SPAWN_SETSID)
-  #else
-    private static let ownSession: Int16 = 0x80
-  #endif
-
   /// - Parameters:
   ///   - words: the program, found along PATH, and its arguments.
   ///   - keepsTerminal: leaves it the terminal of this process, where it may ask; else it has none.
   init(_ words: [String], keepsTerminal: Bool = true) throws {
+    guard Spawning.isAllowed else { throw ExchangeError.peer(name: words[0], reason: Spawning.refusal) }
     var toChild: [Int32] = [0, 0]
     var fromChild: [Int32] = [0, 0]
-    let name = "/tmp/strata-ssh-XXXXXX"
-    var template = Array(name.utf8CString)
+    var template = Array("\(TemporaryFile.folder)/strata-ssh-XXXXXX".utf8CString)
     let kept = mkstemp(&template)
     guard kept >= 0, pipe(&toChild) == 0, pipe(&fromChild) == 0 else {
       throw ExchangeError.peer(name: words[0], reason: String(cString: strerror(errno)))
     }
     unlink(template)
     for descriptor in toChild + fromChild + [kept] { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-    #if canImport(Darwin)
-      var actions: posix_spawn_file_actions_t?
-      var attributes: posix_spawnattr_t?
-    #else
-      var actions = posix_spawn_file_actions_t()
-      var attributes = posix_spawnattr_t()
-    #endif
-    posix_spawnattr_init(&attributes)
-    if !keepsTerminal { posix_spawnattr_setflags(&attributes, Self.ownSession) }
-    defer { posix_spawnattr_destroy(&attributes) }
-    posix_spawn_file_actions_init(&actions)
-    posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
-    posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
-    posix_spawn_file_actions_adddup2(&actions, kept, 2)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
-    arguments.append(nil)
-    defer { for argument in arguments { free(argument) } }
     var child: pid_t = 0
-    let code = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environ)
+    let code = Spawning.start(
+      words, &child, input: toChild[0], output: fromChild[1], errors: kept, keepsTerminal: keepsTerminal)
     close(toChild[0])
     close(fromChild[1])
     guard code == 0 else {
