@@ -9,28 +9,38 @@ final class DataFile: Sendable {
   /// Which file it is; another one may have the store's name by now.
   let identity: FileIdentity
   let counters: Counters
-  private let mapping: (any DiskMapping)?
-  // The mapping's first byte; valid as long as the mapping, which this object keeps.
-  nonisolated(unsafe) private let base: UnsafeRawPointer?
-  private let mappedBytes: UInt64
+  /// Whether the file is mapped: what is behind the mapping's end is read by calls.
+  private let isMapped: Bool
+  /// The newest mapping's first byte and its count of bytes. The count is stored after the address and loaded before it, so the address
+  /// is that of a mapping of at least so many bytes.
+  private let base: Atomic<UInt>
+  private let mappedBytes: Atomic<UInt64>
+  private let mappings: Mutex<Mappings>
   private let readableEnd: Atomic<UInt64>
   private let verified = VerifiedNodes()
 
-  init(file: any DiskFile, header: FileHeader, readsMapped: Bool, counters: Counters) throws(StorageError) {
+  /// The mappings of one file. None is let go of before the file is, because what was read lies in them.
+  private struct Mappings {
+    var all: [any DiskMapping] = []
+    var sizes: MappingSizes
+  }
+
+  init(
+    file: any DiskFile, header: FileHeader, readsMapped: Bool, counters: Counters, sizes: MappingSizes = .platform
+  ) throws(StorageError) {
     self.file = file
     self.header = header
     self.counters = counters
     let status = try engineCall { () throws(DiskError) in try file.status }
     identity = status.identity
-    // Address space costs nothing where there is enough of it; what grows beyond it is read by calls.
-    let twice = Int(clamping: status.size).multipliedClamped(by: 2)
     var mapping: (any DiskMapping)?
-    for least in [DataFile.usualMapping, DataFile.leastMapping] where readsMapped && mapping == nil {
-      mapping = try engineCall { () throws(DiskError) in try file.map(capacity: max(least, twice)) }
+    for capacity in sizes.capacities(for: status.size) where readsMapped && mapping == nil {
+      mapping = try engineCall { () throws(DiskError) in try file.map(capacity: capacity) }
     }
-    self.mapping = mapping
-    base = mapping?.bytes.baseAddress
-    mappedBytes = UInt64(mapping?.bytes.count ?? 0)
+    isMapped = mapping != nil
+    base = Atomic(UInt(bitPattern: mapping?.bytes.baseAddress))
+    mappedBytes = Atomic(UInt64(mapping?.bytes.count ?? 0))
+    mappings = Mutex(Mappings(all: mapping.map { [$0] } ?? [], sizes: sizes))
     readableEnd = Atomic(0)
   }
 
@@ -43,21 +53,43 @@ final class DataFile: Sendable {
     header = FileHeader(identity: StoreIdentity(high: 0, low: 0, generation: 0, created: 0), seed: 0)
     counters = Counters()
     identity = FileIdentity(device: 0, inode: 0)
-    mapping = nil
-    base = nil
-    mappedBytes = 0
+    isMapped = false
+    base = Atomic(0)
+    mappedBytes = Atomic(0)
+    mappings = Mutex(Mappings(sizes: .platform))
     readableEnd = Atomic(0)
   }
-
-  private static let usualMapping = 1 << 36
-  /// What is asked for where a process may not have so much.
-  private static let leastMapping = 1 << 28
 
   /// Bytes before this may be read. It only grows, and never beyond the file's end.
   var end: FileOffset { FileOffset(readableEnd.load(ordering: .acquiring)) }
 
   func extend(to newEnd: FileOffset) {
+    if isMapped, newEnd.bytes > mappedBytes.load(ordering: .relaxed) { mapAnew(newEnd.bytes) }
     readableEnd.max(newEnd.bytes, ordering: .releasing)
+  }
+
+  /// Maps more of a file that has outgrown its mapping. If the system has no addresses for it, the rest is read by calls from now on.
+  private func mapAnew(_ end: UInt64) {
+    mappings.withLock { mappings in
+      let mapped = mappings.all.last?.bytes.count ?? 0
+      guard let capacity = mappings.sizes.larger(than: mapped, for: end) else { return }
+      guard let mapping = try? file.map(capacity: capacity) else {
+        mappings.sizes.most = mapped
+        return
+      }
+      mappings.all.append(mapping)
+      base.store(UInt(bitPattern: mapping.bytes.baseAddress), ordering: .relaxed)
+      mappedBytes.store(UInt64(mapping.bytes.count), ordering: .releasing)
+    }
+  }
+
+  /// Where bytes before `end` lie in memory; nil if they are not mapped. Valid as long as this object is.
+  @inline(__always)
+  private func mapped(_ offset: FileOffset, _ count: Int) -> UnsafeRawPointer? {
+    guard offset.bytes + UInt64(count) <= mappedBytes.load(ordering: .acquiring),
+      let base = UnsafeRawPointer(bitPattern: base.load(ordering: .relaxed))
+    else { return nil }
+    return base + Int(offset.bytes)
   }
 
   /// Bytes of the file, where they lie if they are mapped, else in memory of their own.
@@ -77,10 +109,10 @@ final class DataFile: Sendable {
     guard count >= 0, offset <= limit, UInt64(count) <= limit - offset else {
       throw .damaged(what: what, offset: offset)
     }
-    if !isCopied, let base, offset.bytes + UInt64(count) <= mappedBytes {
-      let bytes = UnsafeRawBufferPointer(start: base + Int(offset.bytes), count: count)
+    if !isCopied, let start = mapped(offset, count) {
+      let bytes = UnsafeRawBufferPointer(start: start, count: count)
       let found = UnsafeRawBufferPointer(rebasing: bytes[try find(bytes)])
-      return Bytes(owner: mapping, bytes: found)
+      return Bytes(owner: self, bytes: found)
     }
     let block = try read(at: offset, count: count, what: what)
     let bytes = UnsafeRawBufferPointer(block.bytes)
@@ -102,11 +134,11 @@ final class DataFile: Sendable {
 
   /// Notes a node that is about to be written, with its check computed from the same bytes.
   func trust(_ pointer: NodePointer) {
-    if base != nil { verified.insert(pointer) }
+    if isMapped { verified.insert(pointer) }
   }
 
   /// Lets go of the memory of what was read of a mapping; it stays readable.
-  func releaseMemory() { mapping?.release() }
+  func releaseMemory() { mappings.withLock { for mapping in $0.all { mapping.release() } } }
 
   /// A node, with its check verified.
   func node(at pointer: NodePointer) throws(StorageError) -> Node {
@@ -136,8 +168,8 @@ final class DataFile: Sendable {
       throw .damaged(what: "pointer to a tree node", offset: offset)
     }
     let bytes: UnsafeRawBufferPointer
-    if let base, offset.bytes + UInt64(count) <= mappedBytes {
-      bytes = UnsafeRawBufferPointer(start: base + Int(offset.bytes), count: count)
+    if let start = mapped(offset, count) {
+      bytes = UnsafeRawBufferPointer(start: start, count: count)
       if verified.contains(pointer) { return try NodeView(bytes, offset: offset) }
     } else {
       let read = try read(at: offset, count: count, what: "tree node")
@@ -147,7 +179,7 @@ final class DataFile: Sendable {
     guard header.nodeCheck(bytes, at: offset) == pointer.check else {
       throw .damaged(what: "tree node", offset: offset)
     }
-    if base != nil { verified.insert(pointer) }
+    if isMapped { verified.insert(pointer) }
     return try NodeView(bytes, offset: offset)
   }
 }

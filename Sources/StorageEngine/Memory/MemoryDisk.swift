@@ -4,13 +4,19 @@ import Locks
 final class MemoryDisk: Disk {
   private let files = Mutex<[String: MemoryFile]>([:])
 
+  /// How large a file may become, as powers of two to try in turn: as much as a process may have.
+  #if os(macOS) || os(Linux)
+    private static let sizes = [34, 32, 30, 28]
+  #else
+    private static let sizes = [29, 28]
+  #endif
+
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> any DiskFile {
     let found = files.withLock { $0[path] }
     switch mode {
     case .create:
       guard found == nil else { throw DiskError(operation: "open", path: path, code: MemoryDiskCode.exists) }
-      // As much as a process may have.
-      guard let space = [34, 32, 30, 28].lazy.compactMap({ AddressSpace(count: 1 << $0) }).first else {
+      guard let space = MemoryDisk.sizes.lazy.compactMap({ AddressSpace(count: 1 << $0) }).first else {
         throw DiskError(operation: "mmap", path: path, code: MemoryDiskCode.tooLarge)
       }
       let file = MemoryFile(space: space, path: path, inode: randomNumber())

@@ -23,6 +23,15 @@ package final class AddressSpace: @unchecked Sendable {
   deinit { munmap(bytes.baseAddress, bytes.count) }
 }
 
+#if canImport(Darwin)
+  /// Whether this process is an app's extension, which may have less memory than an app.
+  func isAppExtension() -> Bool {
+    var size = UInt32(PATH_MAX)
+    var path = [CChar](repeating: 0, count: Int(size))
+    return _NSGetExecutablePath(&path, &size) == 0 && String(cString: path).contains(".appex/")
+  }
+#endif
+
 /// The error numbers that a disk in memory answers with.
 enum MemoryDiskCode {
   static let notFound = ENOENT
