@@ -14,18 +14,15 @@ let everyTarget: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-// Loaded when a server is first asked, where linking would have each start of the program pay for it and all that it needs.
-#if os(macOS)
-  let libpq = Target.systemLibrary(
-    name: "CLibPQ", path: "Sources/CLibPQ/System", pkgConfig: "libpq", providers: [.brew(["libpq"])])
-#else
-  let libpq = Target.target(name: "CLibPQ", path: "Sources/CLibPQ/Loading")
-#endif
+// Loads libpq when a server is first asked: linking would have each start of the program pay for it and all that it needs. Where an
+// app brings all of its code along, there is no libpq.
+let postgresStore = Target.Dependency.target(
+  name: "PostgresStore", condition: .when(platforms: [.linux, .macOS], traits: ["PostgreSQL"]))
 
 let programDependencies: [Target.Dependency] = [
   "Locks", "StorageEngine", "Documents", "Expressions", "DatastoreModel", "Exchange", "CodableDatastore", "FolderStore",
   "TerminalKit", "CursesTerminal", "StoreBrowser", "Atlas", "Entities",
-  "PostgresPersistence", .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
+  "PostgresPersistence", postgresStore,
 ]
 
 // What tests need of Linux and Swift does not import.
@@ -33,7 +30,8 @@ let linuxCalls = Target.Dependency.target(name: "PseudoTerminal", condition: .wh
 
 let package = Package(
   name: "Strata",
-  platforms: [.macOS(.v15), .iOS(.v18)],
+  // The first systems that have `Mutex` and `Atomic`.
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
     .library(name: "CodableDatastore", targets: ["CodableDatastore"]),
     .library(name: "Entities", targets: ["Entities"]),
@@ -48,11 +46,11 @@ let package = Package(
   ],
   targets: [
     .target(name: "CHash"),
-    libpq,
+    .target(name: "CLibPQ"),
     .target(name: "Locks", swiftSettings: everyTarget),
     .target(
       name: "StorageEngine", dependencies: ["Locks", "CHash"], exclude: ["FORMAT.md"],
-      swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
+      swiftSettings: everyTarget),
     .target(
       name: "PostgresStore", dependencies: ["Locks", "StorageEngine", "CLibPQ"], exclude: ["INTERFACE.md"],
       swiftSettings: everyTarget),
@@ -61,7 +59,7 @@ let package = Package(
       name: "PostgresPersistence",
       dependencies: [
         "CodableDatastore", "DatastoreModel", "Documents", "Exchange", "StorageEngine",
-        .target(name: "PostgresStore", condition: .when(traits: ["PostgreSQL"])),
+        postgresStore,
       ],
       swiftSettings: everyTarget + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
     // The simulated disk of the crash tests; no product has it.
@@ -88,7 +86,10 @@ let package = Package(
       name: "TerminalKit", dependencies: ["Locks"], exclude: ["Text/make-width-table.py"], swiftSettings: everyTarget),
     .target(
       name: "CCurses",
-      linkerSettings: [.linkedLibrary("ncursesw"), .linkedLibrary("tinfo", .when(platforms: [.linux]))]),
+      linkerSettings: [
+        .linkedLibrary("ncursesw", .when(platforms: [.linux])), .linkedLibrary("tinfo", .when(platforms: [.linux])),
+        .linkedLibrary("ncurses", .when(platforms: [.macOS])),
+      ]),
     .target(
       name: "CursesTerminal", dependencies: ["TerminalKit", "CCurses"], swiftSettings: everyTarget),
     .target(

@@ -19,8 +19,8 @@ let package = Package(
     .target(name: "Locks", swiftSettings: everyTarget),
     .target(
       name: "StorageEngine", dependencies: ["Locks", "CHash"], exclude: ["FORMAT.md"],
-      swiftSettings: everyTarget + [.enableExperimentalFeature("Lifetimes")]),
-    .target(name: "Documents", swiftSettings: everyTarget),
+      swiftSettings: everyTarget),
+    .target(name: "Documents", exclude: ["make-normal-form-table.py"], swiftSettings: everyTarget),
     .target(name: "Expressions", dependencies: ["Documents"], swiftSettings: everyTarget),
     .target(
       name: "DatastoreModel", dependencies: ["Locks", "StorageEngine", "Documents", "Expressions"],

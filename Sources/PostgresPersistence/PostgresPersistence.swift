@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL && canImport(PostgresStore)
   public import CodableDatastore
   import DatastoreModel
   #if canImport(FoundationEssentials)

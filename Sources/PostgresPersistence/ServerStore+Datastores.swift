@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL && canImport(PostgresStore)
   import DatastoreModel
   import Documents
   package import PostgresStore

@@ -94,7 +94,11 @@ struct PlatformTests {
   @Test("the package asks for no newer system than the design says")
   func platforms() throws {
     let manifest = try String(contentsOf: Self.root.appending(path: "Package.swift"), encoding: .utf8)
-    #expect(manifest.contains(".macOS(.v15), .iOS(.v18)"))
+    #expect(
+      manifest.contains("[.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)]")
+    )
+    // That would ask what machine builds, not for which one.
+    #expect(!manifest.contains("#if os("))
     #expect(manifest.hasPrefix("// swift-tools-version: 6.2\n"))
     // Types that came with the systems after those.
     for module in Self.library {
@@ -104,6 +108,26 @@ struct PlatformTests {
         for newer in ["InlineArray<", "UTF8Span", ".utf8Span", "Observations {"] {
           #expect(!source.lines.contains { $0.contains(newer) && !$0.hasPrefix("//") }, "\(source.name): \(newer)")
         }
+      }
+    }
+  }
+
+  /// `check-apple` sees an `Int` of 64 bits everywhere, and older watches have one of 32. A literal that does not fit is an error there;
+  /// a shift that does not is a zero.
+  @Test("no shift needs an Int of more than 32 bits", arguments: library)
+  func narrowIntegers(_ module: String) throws {
+    let wide = [
+      // Of a system with 64 bits only.
+      "MappingSizes(first: [1 << 36, 1 << 28], most: .max)", "let device = (major & ~0xFFF) << 32",
+      // Of `UInt64`.
+      "guard !overflow, first < 1 << 60", "digits < 1 << 53", "bits & 1 << 63 != 0",
+    ]
+    for source in try sources(in: "Sources/\(module)") {
+      for (place, line) in source.lines.enumerated() where !line.hasPrefix("//") {
+        guard line.firstRange(of: /<< (3[2-9]|[4-9][0-9])\b/) != nil else { continue }
+        let isWide =
+          ["UInt64", "Int64", "Int128", ".bytes"].contains { line.contains($0) } || wide.contains { line.contains($0) }
+        #expect(isWide, "\(source.name):\(place + 1): \(line)")
       }
     }
   }

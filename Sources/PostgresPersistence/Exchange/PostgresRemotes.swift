@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL && canImport(PostgresStore)
   import Exchange
 
   /// Stores on database servers as remotes of store files.

@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL && canImport(PostgresStore)
   import DatastoreModel
   package import Exchange
   package import PostgresStore

@@ -52,8 +52,21 @@ static struct {
 static char failure[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+// The names to try, in order.
+static const char *const names[] = {
+#ifdef __APPLE__
+    "libpq.5.dylib",
+    // Homebrew does not link it into the folders that are searched.
+    "/opt/homebrew/opt/libpq/lib/libpq.5.dylib", "/usr/local/opt/libpq/lib/libpq.5.dylib",
+#else
+    "libpq.so.5",
+#endif
+};
+
 static void load(void) {
-  void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
+  void *library = NULL;
+  for (size_t at = 0; !library && at < sizeof names / sizeof *names; at++)
+    library = dlopen(names[at], RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     const char *reason = dlerror();
     snprintf(failure, sizeof failure, "libpq, the client library of PostgreSQL, cannot be loaded: %s",
