@@ -6,16 +6,21 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT ?= swift
 RELEASE = .build/release
-# The program contains the Swift runtime, so it runs on machines without a toolchain. On Linux it is linked to a fixed address: loading a
+# On Linux the program contains the Swift runtime, so it runs on machines without a toolchain, and is linked to a fixed address: loading a
 # position-independent program costs 60,000 relocations and 200 page faults at each start. The dynamic symbol table is left out, because
 # nothing links against the program. Equal functions are merged, and unused ones dropped, which needs a section for each function. The
 # C++ library and curses are linked statically if their archives are installed: resolving 2,000 of their symbols took a third of the
 # time of a short verb.
-LINK = --static-swift-stdlib
+LINK =
 ARCHIVES = .build/archives
 ifeq ($(shell uname),Linux)
-LINK += -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=safe -Xswiftc -Xfrontend -Xswiftc -function-sections
+LINK += --static-swift-stdlib -Xlinker -no-pie -Xlinker --no-export-dynamic -Xlinker --icf=safe
+LINK += -Xswiftc -Xfrontend -Xswiftc -function-sections
 LINK += -Xswiftc -L$(CURDIR)/$(ARCHIVES)
+else
+# The system's ncurses is of 2015. Homebrew's is taken where pkg-config knows it; its folder is not among those that are searched.
+LINK += $(patsubst %,-Xcc %,$(shell pkg-config --silence-errors --cflags-only-I ncursesw))
+LINK += $(patsubst %,-Xlinker %,$(shell pkg-config --silence-errors --libs-only-L ncursesw))
 endif
 
 .PHONY: help run build test install uninstall format lint prose clean requirements

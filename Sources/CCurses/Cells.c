@@ -9,7 +9,8 @@
 #include "CCurses.h"
 #include "Screen.h"
 
-// Pairs are made as they are met; a screen has a few dozen at most.
+// Pairs are made as they are met; a screen has a few dozen at most. So many have numbers that every ncurses takes: that of macOS, of 2015,
+// has no extended pairs.
 enum { PAIR_LIMIT = 255 };
 static struct {
   int foreground, background;
@@ -25,7 +26,7 @@ static int pair_of(int foreground, int background) {
     if (pairs[index].foreground == foreground && pairs[index].background == background) return index + 1;
   }
   if (pair_count == PAIR_LIMIT || pair_count + 1 >= COLOR_PAIRS) return 0;
-  if (init_extended_pair(pair_count + 1, foreground, background) == ERR) return 0;
+  if (init_pair((short)(pair_count + 1), (short)foreground, (short)background) == ERR) return 0;
   pairs[pair_count].foreground = foreground;
   pairs[pair_count].background = background;
   return ++pair_count;
@@ -48,7 +49,7 @@ void strata_put(int row, int column, const uint32_t *scalars, int count, unsigne
   text[count] = 0;
   int pair = pair_of(foreground, background);
   cchar_t cell;
-  if (setcchar(&cell, text, attributes_of(attributes), (short)pair, &pair) == ERR) return;
+  if (setcchar(&cell, text, attributes_of(attributes), (short)pair, NULL) == ERR) return;
   mvadd_wch(row, column, &cell);
 }
 
