@@ -96,7 +96,7 @@ screenshots: build ## takes the README's pictures from the program
 matrix: ## lists each user need and each command with the test that proves it; fails if one has none
 	@Tests/matrix
 
-.PHONY: soak cluster mutation fuzz thread address clients
+.PHONY: soak cluster mutation fuzz thread address clients check-apple
 
 # These targets run for long, so they build with optimisation.
 CHECKED = -c release -Xswiftc -enable-testing
@@ -139,6 +139,9 @@ address: requirements ## runs engine, library, model, folders and browser under 
 	ASAN_OPTIONS=detect_leaks=0 $(SWIFT) test $(CHECKED) --sanitize=address --scratch-path .build/address \
 	  --filter 'StorageEngineTests|DocumentsTests|CodableDatastoreTests|DatastoreModelTests|FolderStoreTests|StoreBrowserTests' \
 	  --skip 'StorageEngineTests.MemoryTests'
+
+check-apple: ## type-checks the library for macOS, iOS, tvOS, watchOS and visionOS, and C for Linux on arm64; minutes at first
+	Scripts/check-apple
 
 clients: ## compiles and runs client programs in Swift 5 and 6, with and without NonisolatedNonsendingByDefault, and small apps
 	Tests/Clients/run
