@@ -17,6 +17,7 @@ public struct Data: Hashable, Codable, Sendable, RandomAccessCollection, Mutable
   public init<S: Sequence>(_ elements: S) where S.Element == UInt8 { fatalError() }
   public init?(base64Encoded text: String, options: Base64DecodingOptions = []) { fatalError() }
   public init(contentsOf url: URL) throws { fatalError() }
+  public mutating func append(_ other: Data) { fatalError() }
   public func base64EncodedString(options: Base64EncodingOptions = []) -> String { fatalError() }
   public func write(to url: URL) throws { fatalError() }
   public func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
