@@ -96,7 +96,7 @@ screenshots: build ## takes the README's pictures from the program
 matrix: ## lists each user need and each command with the test that proves it; fails if one has none
 	@Tests/matrix
 
-.PHONY: soak cluster mutation fuzz thread address clients check-apple
+.PHONY: soak cluster filesystems mutation fuzz thread address clients check-apple
 
 # These targets run for long, so they build with optimisation.
 CHECKED = -c release -Xswiftc -enable-testing
@@ -114,6 +114,9 @@ soak: requirements ## runs the long random tests; STRATA_SOAK=SECONDS for the en
 cluster: build ## kills the leader of three PostgreSQL nodes ten times under 32 writers; every acknowledged commit must be stored
 	@Scripts/require postgresql patroni etcd tmux
 	Tests/Cluster/run --program $(RELEASE)/strata
+
+filesystems: build ## tries a store on images of ext4, XFS and Btrfs: mapping, syncing, cutting, a full disk; needs root and the mkfs programs
+	Scripts/filesystems
 
 # Builds once, then takes up to half a minute for each of about 140 mutations.
 mutation: ## removes each sync, rename and check once and requires that a test fails; ONLY=WORD tries the lines with that word
