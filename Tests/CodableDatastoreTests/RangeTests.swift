@@ -34,7 +34,7 @@ struct RangeTests {
 
   @Test("options print by name and drop bits that mean nothing")
   func options() {
-    #expect(TransactionOptions(rawValue: 0xFF).rawValue == 15)
+    #expect(TransactionOptions(rawValue: 0xFF).rawValue == 7)
     #expect(UnsafeTransactionOptions(rawValue: 0xFF).rawValue == 0xFF)
     #expect("\(TransactionOptions.readOnly)" == "TransactionOptions([.readOnly])")
     #expect(UnsafeTransactionOptions(.collateWrites) == .collateWrites)

@@ -4,7 +4,7 @@ public struct TransactionOptions: OptionSet, Sendable {
   public let rawValue: UInt64
 
   /// Makes options from bits; bits that mean nothing are dropped.
-  public init(rawValue: UInt64) { self.rawValue = rawValue & 0b1111 }
+  public init(rawValue: UInt64) { self.rawValue = rawValue & (0b111 | 1 << 32) }
 
   /// The transaction only reads: it never waits for a writer, nor a writer for it, and sees one state of all
   /// datastores throughout.
@@ -19,7 +19,7 @@ public struct TransactionOptions: OptionSet, Sendable {
 
   /// Where somebody else changes on a server what the transaction has read, its closure is run again, on what there is then; without
   /// it ``TransactionConflict`` is thrown. On disk writers wait for each other, and it changes nothing.
-  public static let retriesConflicts = Self(rawValue: 1 << 3)
+  public static let retriesConflicts = Self(rawValue: 1 << 32)
 }
 
 /// Options of a transaction, those that only a persistence may set included.
