@@ -191,12 +191,23 @@ extension DatastoreCore {
     listeners.add(listener)
     defer { listeners.remove(listener) }
     let state = try await ready(leavingOut: leavingOut, mending: mending)
+    let records = try state.tree(recordsTree)
+    if let records { try requireDecoder(of: records) }
     await listener.hear(.evaluating)
     guard !listener.hasEnded else { return }
-    let count = Int(clamping: try state.tree(recordsTree)?.entryCount ?? 0)
+    let count = Int(clamping: try records?.entryCount ?? 0)
     await listener.hear(.complete(total: count))
     await listener.detailed?(
       WarmUpProgress(steps: [], rate: 0, remainingSeconds: 0, failures: [], isComplete: true))
+  }
+}
+
+extension DatastoreCore {
+  /// Throws ``DatastoreError/missingDecoder(version:)`` if there are records and the version that last wrote them has no decoder.
+  private func requireDecoder(of records: Tree) throws {
+    let version = try DatastoreDescriptor(bytes: records.attributes.array).version
+    guard !coder.hasDecoder(for: version), try !records.isWithoutEntries else { return }
+    throw DatastoreError.missingDecoder(version: version)
   }
 }
 
