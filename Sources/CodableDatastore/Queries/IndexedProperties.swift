@@ -7,6 +7,17 @@ struct KeyMaking {
   var key: (Any) throws -> KeyValue?
 }
 
+extension KeyMaking {
+  /// The keys of Booleans, which have no order of their own: see ``IndexedBool``. Nil of another type.
+  init?(ofBooleans type: Any.Type) {
+    guard type == Bool.self || type == Bool?.self else { return nil }
+    self.init(encoding: type == Bool.self ? .bool : .optional(.bool)) { value in
+      guard let value = value as? Bool? else { return nil }
+      return value.map { .bool($0) } ?? (type == Bool.self ? nil : .null)
+    }
+  }
+}
+
 /// How a predicate leads to a property.
 enum PropertyPlace {
   case path(AnyKeyPath)
@@ -29,16 +40,23 @@ struct IndexedProperties {
   private var elementKeys: [Int: KeyMaking] = [:]
   private let name: (AnyKeyPath) -> String?
   /// The property that holds the identifier by which records lie, and how that is keyed.
-  private var identifier: (number: Int, keys: KeyMaking, type: Any.Type)?
+  private var identifier: (number: Int, keys: KeyMaking, type: Any.Type, path: AnyKeyPath?)?
 
-  init<Instance>(_ type: Instance.Type) { name = { KeyPathName.path(of: $0, from: type) } }
+  init<Instance>(_ type: Instance.Type) {
+    name = { path in
+      // The key path of a declaration ends in a question mark if its last step is the only optional one left.
+      KeyPathName.path(of: path, from: type).map { $0.last == "?" ? String($0.dropLast()) : $0 }
+    }
+  }
 
   /// Adds the identifier: records lie in its order.
-  mutating func identifier<Identifier: Indexable>(_ coder: KeyCoder<Identifier>) -> QuerySubject {
+  ///
+  /// - Parameter path: the property that holds it, as generic code reads it.
+  mutating func identifier<Identifier: Indexable>(_ coder: KeyCoder<Identifier>, at path: AnyKeyPath?) -> QuerySubject {
     let number = numbers.count
     // Stands for the property, whose own key path is spelled by the program.
     numbers[\Identifier.self] = number
-    identifier = (number, coder.making, Identifier.self)
+    identifier = (number, coder.making, Identifier.self, path)
     return .property(number)
   }
 
@@ -55,9 +73,10 @@ struct IndexedProperties {
 
   /// The number of a property, also where an index turns its order around; and how it is keyed.
   func property(at path: AnyKeyPath) -> (number: Int, keys: KeyMaking)? {
-    if let identifier, type(of: path).valueType == identifier.type, name(path) == ".id" {
+    if let identifier, type(of: path).valueType == identifier.type, path == identifier.path || name(path) == ".id" {
       return (identifier.number, identifier.keys)
     }
+    if let keys = KeyMaking(ofBooleans: type(of: path).valueType) { return known(path).map { ($0, keys) } }
     guard let type = type(of: path).valueType as? any Indexable.Type else { return nil }
     return property(at: path, type)
   }

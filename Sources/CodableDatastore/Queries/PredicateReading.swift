@@ -18,11 +18,6 @@ private protocol PropertyNode {
   var place: PropertyPlace? { get }
 }
 
-/// A node that is the same for every instance.
-private protocol ConstantNode {
-  var constant: Any { get }
-}
-
 /// A node that is a range of constants.
 private protocol RangeNode {
   var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { get }
@@ -33,7 +28,8 @@ struct PredicateReading {
   let properties: IndexedProperties
 
   func condition(of expression: Any) -> QueryCondition {
-    (expression as? any ConditionNode)?.condition(self) ?? .test(text: "predicate")
+    if PredicateConstant.value(of: expression) as? Bool == true { return .all([]) }
+    return (expression as? any ConditionNode)?.condition(self) ?? .test(text: "predicate")
   }
 
   /// The property that a node is, or nil.
@@ -53,11 +49,34 @@ struct PredicateReading {
   fileprivate func comparison(
     _ left: Any, _ right: Any, _ symbol: String, _ interval: (KeyValue) -> KeyInterval
   ) -> QueryCondition? {
-    guard let constant = (right as? any ConstantNode)?.constant else { return nil }
-    return term(left, text: " \(symbol) \(Self.shown(constant))") { keys in
-      try keys.key(constant).map { [interval($0)] }
+    guard let constant = PredicateConstant.value(of: right) else { return nil }
+    let text = " \(symbol) \(Self.shown(constant))"
+    if let coalesced = left as? any CoalescedNode, let absent = PredicateConstant.value(of: coalesced.absent) {
+      return term(coalesced.wrapped, text: " ?? \(Self.shown(absent))\(text)") { keys in
+        try Self.intervals(keys, constant, absent: absent, interval)
+      }
+    }
+    return term(left, text: text) { keys in
+      // NaN is neither equal to anything nor less or greater.
+      if Self.isNaN(constant), keys.encoding == .double || keys.encoding == .float { return [] }
+      return try keys.key(constant).map { [interval($0)] }
     }
   }
+
+  /// The intervals of `(property ?? absent) < constant`: nil where the other value meets the comparison, and what is not nil.
+  private static func intervals(
+    _ keys: KeyMaking, _ constant: Any, absent: Any, _ interval: (KeyValue) -> KeyInterval
+  ) throws -> [KeyInterval]? {
+    guard case .optional(let encoding) = keys.encoding, encoding.isByteOrdered, !isNaN(constant),
+      let bound = try keys.key(constant), let absent = try keys.key(absent), bound != .null, absent != .null
+    else { return nil }
+    var present = interval(bound)
+    let isMet = try present.contains(absent, in: encoding)
+    if present.lower == .open { present.lower = .excluding(.null) }
+    return isMet ? [KeyInterval(lower: .including(.null), upper: .including(.null)), present] : [present]
+  }
+
+  private static func isNaN(_ value: Any) -> Bool { (value as? any BinaryFloatingPoint)?.isNaN ?? false }
 
   static func shown(_ value: Any) -> String {
     if let text = value as? String { return "\"\(text)\"" }
@@ -140,11 +159,11 @@ extension PredicateExpressions.RangeExpressionContains: ConditionNode {
 extension PredicateExpressions.SequenceContains: ConditionNode {
   fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
     if case .path(let path)? = PredicateReading.property(sequence),
-      let constant = (element as? any ConstantNode)?.constant
+      let constant = PredicateConstant.value(of: element)
     {
       return reading.elementTerm(path, constant)
     }
-    guard let list = (sequence as? any ConstantNode)?.constant as? any Sequence else { return nil }
+    guard let list = PredicateConstant.value(of: sequence) as? any Sequence else { return nil }
     let values = Array<Any>(erasing: list)
     let text = " in [\(values.prefix(8).map(PredicateReading.shown).joined(separator: ", "))]"
     return reading.term(element, text: text) { keys in
@@ -161,7 +180,7 @@ extension PredicateExpressions.SequenceContains: ConditionNode {
 
 extension PredicateExpressions.SequenceStartsWith: ConditionNode {
   fileprivate func condition(_ reading: PredicateReading) -> QueryCondition? {
-    guard let place = PredicateReading.property(base), let text = (prefix as? any ConstantNode)?.constant as? String,
+    guard let place = PredicateReading.property(base), let text = PredicateConstant.value(of: prefix) as? String,
       !text.isEmpty, let (number, _) = reading.properties.property(at: place)
     else { return nil }
     return .term(
@@ -225,22 +244,24 @@ extension PropertyPlace {
   }
 }
 
-private protocol VariableNode {}
-extension PredicateExpressions.Variable: VariableNode {}
-
-extension PredicateExpressions.Value: ConstantNode, RangeNode {
-  fileprivate var constant: Any { value }
-
-  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { (value as? any ConstantRange)?.ends }
+/// `$0.due ?? other`.
+private protocol CoalescedNode {
+  var wrapped: Any { get }
+  var absent: Any { get }
 }
 
-extension PredicateExpressions.NilLiteral: ConstantNode {
-  fileprivate var constant: Any { Wrapped?.none as Any }
+extension PredicateExpressions.NilCoalesce: CoalescedNode {
+  fileprivate var wrapped: Any { lhs }
+  fileprivate var absent: Any { rhs }
+}
+
+extension PredicateExpressions.Value: RangeNode {
+  fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? { (value as? any ConstantRange)?.ends }
 }
 
 extension PredicateExpressions.Range: RangeNode {
   fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
-    guard let lower = (lower as? any ConstantNode)?.constant, let upper = (upper as? any ConstantNode)?.constant else {
+    guard let lower = PredicateConstant.value(of: lower), let upper = PredicateConstant.value(of: upper) else {
       return nil
     }
     return (lower, upper, false)
@@ -249,7 +270,7 @@ extension PredicateExpressions.Range: RangeNode {
 
 extension PredicateExpressions.ClosedRange: RangeNode {
   fileprivate var bounds: (lower: Any, upper: Any, includesUpper: Bool)? {
-    guard let lower = (lower as? any ConstantNode)?.constant, let upper = (upper as? any ConstantNode)?.constant else {
+    guard let lower = PredicateConstant.value(of: lower), let upper = PredicateConstant.value(of: upper) else {
       return nil
     }
     return (lower, upper, true)

@@ -35,6 +35,10 @@ private func nodeClosure<Node: PredicateExpression, Instance>(
   if let node = node as? any ClosureNode, let closure = known(node) as? NodeClosure<Instance, Node.Output> {
     return closure
   }
+  // Two steps: nil is no value, and a value of an optional type may be nil.
+  if let value = PredicateConstant.value(of: node), let constant = value as? Node.Output {
+    return NodeClosure { _ in constant }
+  }
   return NodeClosure { instance in try node.evaluate(PredicateBindings((variable, instance))) }
 }
 

@@ -16,10 +16,12 @@ extension Query {
   /// A walk over the answer in a state; nil where there is no datastore yet.
   func run(in state: ReadState) throws -> TypedQueryRun<Format>? {
     try check()
-    guard let planned = try plan(state) else { return nil }
-    try requireServed(planned.plan)
+    let (plan, records, trees) = try prepared(state)
+    // Also where there is nothing yet, so that an app does not fail only once it has instances.
+    try requireServed(plan)
+    guard let records else { return nil }
     return TypedQueryRun(
-      core, planned, predicates: predicates, sorts: sorts,
+      core, PlannedQuery(plan: plan, records: records, trees: trees), predicates: predicates, sorts: sorts,
       page: .init(most: most ?? .max, offset: offset, after: cursor?.place))
   }
 
@@ -45,21 +47,21 @@ extension Query {
       properties: properties.filter { seen.insert($0).inserted })
   }
 
-  /// The plan for a state; nil where there are no records yet.
-  func plan(_ state: ReadState) throws -> PlannedQuery? {
+  /// The plan for a state, and the trees that it is about; no records where there are none yet.
+  func prepared(_ state: ReadState) throws -> (plan: QueryPlan, records: Tree?, trees: [String: TypedEntries]) {
     let state = try state.moment(of: [core.recordsTree] + core.indexes.map(\.tree))
-    guard let records = try core.recent.tree(core.recordsTree, of: state) else { return nil }
+    let records = try core.recent.tree(core.recordsTree, of: state)
     var properties = IndexedProperties(Format.Instance.self)
-    var trees = ["": TypedEntries(tree: records, order: nil, identifiers: core.identifiers.order)]
+    var trees: [String: TypedEntries] = [:]
+    if let records { trees[""] = TypedEntries(tree: records, order: nil, identifiers: core.identifiers.order) }
     var known: [QueryIndex] = []
     let declared = Format().generateIndexRepresentations(assertIdentifiable: true).values
     for index in core.indexes {
       guard let representation = declared.first(where: { $0.indexName.rawValue == index.name })?.index,
-        let subjects = properties.subjects(of: representation, coder: index.coder),
-        let tree = try core.recent.tree(index.tree, of: state), try core.canRead(index, in: records)
+        let subjects = properties.subjects(of: representation, coder: index.coder)
       else { continue }
-      let entries = TypedEntries(
-        tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
+      let entries = try records.flatMap { try self.entries(of: index, of: $0, in: state) }
+      if records != nil, entries == nil { continue }
       let encodings = index.descriptor.tierEncodings(count: subjects.count)
       // Tiers can be told apart in byte order alone.
       guard encodings.count == subjects.count, subjects.count == 1 || index.order.isBytes else { continue }
@@ -68,16 +70,16 @@ extension Query {
       known.append(
         QueryIndex(
           name: index.name, subjects: subjects, encodings: encodings, isCompound: subjects.count > 1,
-          hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, count: try entries.count,
-          rank: { bound throws(ModelError) in try entries.rank(of: bound, encoding: encoding) }))
+          hasManyValues: index.descriptor.kind.hasManyValues, takesComparators: true, count: try entries?.count ?? 0,
+          rank: { bound throws(ModelError) in try entries?.rank(of: bound, encoding: encoding) ?? 0 }))
     }
-    if try core.hasOwnIdentifiers(records), let own = trees[""] {
-      let encoding = core.identifiers.encoding
+    if try records.map({ try core.hasOwnIdentifiers($0) }) ?? core.isIdentifiable {
+      let (own, encoding) = (trees[""], core.identifiers.encoding)
       known.append(
         QueryIndex(
-          name: "", subjects: [properties.identifier(core.identifiers)], encodings: [encoding], takesComparators: true,
-          count: try own.count,
-          rank: { bound throws(ModelError) in try own.rank(of: bound, encoding: encoding) }))
+          name: "", subjects: [properties.identifier(core.identifiers, at: core.ownIdentifier)], encodings: [encoding],
+          takesComparators: true, count: try own?.count ?? 0,
+          rank: { bound throws(ModelError) in try own?.rank(of: bound, encoding: encoding) ?? 0 }))
     }
     let reading = PredicateReading(properties: properties)
     let conditions = predicates.map { reading.condition(of: $0.expression) }
@@ -88,9 +90,23 @@ extension Query {
     }
     let planner = QueryPlanner(indexes: known, rows: try trees[""]?.count ?? 0, mayScan: false)
     let plan = try planner.plan(
-      conditions.isEmpty ? nil : .all(conditions), sort: sort, need: most == nil ? .all : .first,
+      conditions.isEmpty ? nil : .all(conditions), sort: sort,
+      need: takesAnyTie ? .end : most.map { .first($0.addingReportingOverflow(offset).partialValue) } ?? .all,
+      mustFollowIndex: sorts.contains { !$0.order.isBytes },
       sortText: sorts.map { $0.name + ($0.isDescending ? " descending" : "") }.joined(separator: ", "))
-    return PlannedQuery(plan: plan, records: records, trees: trees)
+    return (plan, records, trees)
+  }
+}
+
+extension Query {
+  /// The entries of an index; nil if the store has none that this declaration can read.
+  private func entries(
+    of index: IndexPlan<Format.Instance>, of records: Tree, in state: ReadState
+  ) throws -> TypedEntries? {
+    guard let tree = try core.recent.tree(index.tree, of: state), try core.canRead(index, in: records) else {
+      return nil
+    }
+    return TypedEntries(tree: tree, order: index.order, identifiers: core.identifiers.order, records: records)
   }
 }
 

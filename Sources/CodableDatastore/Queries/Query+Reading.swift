@@ -59,7 +59,7 @@ extension Query {
     of property: KeyPath<Format.Instance, Value>, _ order: RangeOrder
   ) async throws -> Value? {
     var query = self
-    (query.sorts, query.offset, query.cursor) = ([], 0, nil)
+    (query.sorts, query.offset, query.cursor, query.takesAnyTie) = ([], 0, nil, true)
     return try await query.sorted(by: property, order).first?[keyPath: property]
   }
 
@@ -68,8 +68,7 @@ extension Query {
   ///
   /// - Throws: ``StoreError`` where the store cannot be read. A query that no index serves is explained as the scan that it would be.
   public func explain() async throws -> String {
-    guard let planned = try plan(try await core.ready()) else { return "SCAN 0 records" }
-    return planned.plan.text
+    try prepared(try await core.ready()).plan.text
   }
 
   /// The whole answer, and again after each commit that changes it.

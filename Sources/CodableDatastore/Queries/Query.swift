@@ -27,6 +27,8 @@ public struct Query<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInst
   var offset = 0
   var cursor: QueryCursor?
   var mayScan = false
+  /// Whether of instances that are equal in the sort any may come first.
+  var takesAnyTie = false
 
   /// Only instances that meet this condition too. Say it again rather than write one long predicate, which the compiler
   /// may give up on.

@@ -178,6 +178,14 @@ extension DatastoreCore {
   /// Where an instance stands in an order.
   func place(of instance: Instance, key: [UInt8], in order: QueryOrder<Instance>) throws -> QueryPlace {
     QueryPlace(
-      sortKeys: try order.sorts.map { sort in try ordering(index: nil) { try sort.key(instance) } }, identifier: key)
+      sortKeys: try order.sorts.map { sort in
+        do {
+          return try sort.key(instance)
+        } catch let error as NotOrdered {
+          throw InvalidQueryError(
+            reason:
+              "The property \(sort.name) of an instance of \(self.key) has no place in an order: \(error.description).")
+        }
+      }, identifier: key)
   }
 }

@@ -4,14 +4,17 @@ import Documents
 ///
 /// Of all terms that must hold, the one whose range of an index has the fewest entries leads; a second range is
 /// intersected with it where that spares more reading of records than it costs; alternatives are united where every one
-/// of them has an index. A compound index takes equal tiers and then one range. Ties go by the index's name, so that a
-/// plan is stable. Nothing but ranks is asked of the indexes.
+/// of them has an index. A compound index takes equal tiers and then one range. Where something is to be sorted, each range
+/// competes, and an index that has all records in the order: the one that is expected to read the fewest records leads. Ties
+/// go by the index's name, so that a plan is stable. Nothing but ranks is asked of the indexes.
 package struct QueryPlanner {
-  package enum Need: Sendable {
+  package enum Need: Hashable, Sendable {
     /// Every record that meets the condition.
     case all
-    /// The first ones of the order.
-    case first
+    /// So many of the first ones of the order.
+    case first(Int)
+    /// One that is first in the order, whichever of equal ones.
+    case end
   }
 
   /// What reading and testing a record costs, in entries of an index.
@@ -28,21 +31,85 @@ package struct QueryPlanner {
     self.mayScan = mayScan
   }
 
+  /// - Parameter mustFollowIndex: whether only an index has the order of the sort, because no bytes are in it.
   package func plan(
-    _ condition: QueryCondition?, sort: [QuerySort], need: Need, sortText: String = ""
+    _ condition: QueryCondition?, sort: [QuerySort], need: Need, mustFollowIndex: Bool = false, sortText: String = ""
   ) throws(ModelError) -> QueryPlan {
-    var choice: Choice?
-    if let condition { choice = try self.choice(for: condition) }
+    let terms = condition?.conjuncts ?? []
+    let condition = terms.count == 1 ? terms[0] : terms.isEmpty ? nil : QueryCondition.all(terms)
+    let candidates = try candidates(for: terms)
+    var choice = Self.best(candidates, of: terms.count, rows: rows)
     // Looking up each of very many records costs more than reading them all in order.
     if mayScan, let found = choice, !found.isExact, found.way.count(rows) > rows / 3 { choice = nil }
+    let wanted = Wanted(sort: sort, need: need, mustFollowIndex: mustFollowIndex)
+    if let found = choice, !sort.isEmpty { choice = cheapest(found, candidates, of: terms.count, wanted) }
     var plan = QueryPlan(
       way: choice?.way ?? .scan, order: .sort, isTested: choice.map { !$0.isExact } ?? (condition != nil),
       condition: condition?.text ?? "", rows: rows, sort: sortText)
-    plan.order = order(of: plan.way, by: sort)
-    if plan.order == .sort, plan.way == .scan, need == .first || condition == nil, let along = wholeOrder(sort) {
+    plan.order = order(of: plan.way, wanted)
+    if plan.order == .sort, plan.way == .scan, need != .all || condition == nil || mustFollowIndex,
+      let along = wholeOrder(wanted)
+    {
       plan.order = along
     }
     return plan
+  }
+
+  /// What is wanted of the matches.
+  private struct Wanted {
+    var sort: [QuerySort]
+    var need: Need
+    var mustFollowIndex: Bool
+  }
+
+  // MARK: Costs
+
+  /// Of several ways the one that is expected to read the fewest records before the answer is whole.
+  private func cheapest(_ best: Choice, _ candidates: [Candidate], of terms: Int, _ wanted: Wanted) -> Choice {
+    var choices = [best]
+    choices += candidates.sorted { $0.name < $1.name }.map { Choice(way: $0.way, isExact: $0.settles.count == terms) }
+    if wanted.need != .all || wanted.mustFollowIndex, case .along(let index, _)? = wholeOrder(wanted) {
+      choices.append(Choice(way: .index(IndexRanges(index: index, ranges: [0..<rows], shown: "...")), isExact: false))
+    }
+    let matches = expectedMatches(candidates, of: terms)
+    var cheapest = (choice: best, cost: cost(of: best, matches, wanted))
+    for choice in choices.dropFirst() {
+      let cost = cost(of: choice, matches, wanted)
+      if cost < cheapest.cost { cheapest = (choice, cost) }
+    }
+    return cheapest.choice
+  }
+
+  /// In entries of an index that are read.
+  private func cost(of choice: Choice, _ matches: Double, _ wanted: Wanted) -> Double {
+    var entries = Double(choice.way.count(rows))
+    var gathered = 0.0
+    if case .intersection(let ways) = choice.way {
+      gathered = ways.reduce(0) { $0 + Double($1.count(rows)) }
+      entries = ways.reduce(Double(rows)) { $0 * Double($1.count(rows)) / Double(max(rows, 1)) }
+    }
+    let order = order(of: choice.way, wanted)
+    guard order != .sort else {
+      // Each is read and sorted.
+      return wanted.mustFollowIndex ? .infinity : gathered + entries * Double(Self.recordCost + 1)
+    }
+    guard let limit = wanted.need.limit else { return gathered + entries * Double(Self.recordCost) }
+    // What is expected may be wrong, what is counted is not.
+    let read = choice.isExact ? Double(limit) : 3 * Double(limit) * entries / max(matches, 1)
+    return gathered + min(entries, read) * Double(Self.recordCost)
+  }
+
+  /// How many records meet all terms, if these do not depend on each other. A term that no index knows is met by a third.
+  private func expectedMatches(_ candidates: [Candidate], of terms: Int) -> Double {
+    var matches = Double(rows)
+    var known: Set<Int> = []
+    for candidate in candidates.sorted(by: { $0.way.count(rows) < $1.way.count(rows) })
+    where known.isDisjoint(with: candidate.covers) {
+      matches *= Double(candidate.way.count(rows)) / Double(max(rows, 1))
+      known.formUnion(candidate.covers)
+    }
+    for _ in known.count..<terms { matches /= 3 }
+    return matches
   }
 
   // MARK: Ways
@@ -219,7 +286,8 @@ package struct QueryPlanner {
   // MARK: Orders
 
   /// Whether a way meets records in the order that is asked for.
-  private func order(of way: QueryPlan.Way, by sort: [QuerySort]) -> QueryPlan.Order {
+  private func order(of way: QueryPlan.Way, _ wanted: Wanted) -> QueryPlan.Order {
+    let sort = wanted.sort
     switch way {
     case .scan: return sort.isEmpty ? .along(index: "", isDescending: false) : .sort
     case .index(let ranges):
@@ -227,16 +295,16 @@ package struct QueryPlanner {
       else { return sort.isEmpty ? .identifiers : .sort }
       // Records lie by identifier.
       if index.name.isEmpty, sort.isEmpty { return .along(index: "", isDescending: false) }
-      let isDescending = isDescending(index, after: ranges.fixedTiers, for: sort)
+      let isDescending = isDescending(index, after: ranges.fixedTiers, for: wanted)
       return isDescending.map { .along(index: index.name, isDescending: $0) } ?? (sort.isEmpty ? .identifiers : .sort)
     case .union, .intersection: return sort.isEmpty ? .identifiers : .sort
     }
   }
 
   /// An index that has all records in the order.
-  private func wholeOrder(_ sort: [QuerySort]) -> QueryPlan.Order? {
+  private func wholeOrder(_ wanted: Wanted) -> QueryPlan.Order? {
     for index in indexes where !index.hasManyValues && index.isExact && index.count == rows {
-      if let isDescending = isDescending(index, after: 0, for: sort) {
+      if let isDescending = isDescending(index, after: 0, for: wanted) {
         return .along(index: index.name, isDescending: isDescending)
       }
     }
@@ -244,15 +312,17 @@ package struct QueryPlanner {
   }
 
   /// Whether an index, of which the first tiers have one value each, has the order of a sort; and whether backwards.
-  private func isDescending(_ index: QueryIndex, after fixed: Int, for sort: [QuerySort]) -> Bool? {
+  private func isDescending(_ index: QueryIndex, after fixed: Int, for wanted: Wanted) -> Bool? {
+    let sort = wanted.sort
     guard index.isExact else { return fixed == index.subjects.count && sort.isEmpty ? false : nil }
     let settled = Set(index.subjects.prefix(fixed))
     var seen = settled
-    let wanted = sort.filter { seen.insert($0.subject).inserted }
+    let unsettled = sort.filter { seen.insert($0.subject).inserted }
     let tiers = Array(zip(index.subjects, index.encodings)).dropFirst(fixed)
-    guard wanted.count == tiers.count else { return nil }
+    // Tiers beyond those of the sort would come between records that are equal in it.
+    guard unsettled.count == tiers.count || wanted.need == .end && unsettled.count < tiers.count else { return nil }
     var isDescending: Bool?
-    for (sort, (subject, encoding)) in zip(wanted, tiers) {
+    for (sort, (subject, encoding)) in zip(unsettled, tiers) {
       guard sort.subject == subject else { return nil }
       let isBackward = sort.isDescending != encoding.isDescending
       if let isDescending, isDescending != isBackward { return nil }
@@ -262,11 +332,37 @@ package struct QueryPlanner {
   }
 }
 
+extension QueryPlanner.Need {
+  /// How many records are wanted; nil for all.
+  fileprivate var limit: Int? {
+    switch self {
+    case .all: nil
+    case .first(let count): count
+    case .end: 1
+    }
+  }
+}
+
 extension KeyEncoding {
   var isDescending: Bool { if case .descending = self { true } else { false } }
 }
 
 extension KeyInterval {
+  /// Whether a value lies in it, in the order of an encoding's bytes.
+  package func contains(_ value: KeyValue, in encoding: KeyEncoding) throws(ModelError) -> Bool {
+    let bytes = try encoding.encode(value)
+    switch lower {
+    case .open: break
+    case .including(let bound): if try bytes.precedes(encoding.encode(bound)) { return false }
+    case .excluding(let bound): if try !encoding.encode(bound).precedes(bytes) { return false }
+    }
+    switch upper {
+    case .open: return true
+    case .including(let bound): return try !encoding.encode(bound).precedes(bytes)
+    case .excluding(let bound): return try bytes.precedes(encoding.encode(bound))
+    }
+  }
+
   /// Whether it holds one value and no other.
   var isOneValue: Bool {
     if case .including(let low) = lower, case .including(let high) = upper { low == high } else { false }

@@ -57,7 +57,7 @@ extension VerbRun {
     let limit = try arguments.count("--limit")
     if let limit, limit < 1 { throw UsageError("--limit is 1 or more", verb: arguments.verb) }
     let after = try arguments.value("--after").map { try query.position($0, in: datastore) }
-    let plan = try query.plan(in: datastore, need: limit == nil ? .all : .first)
+    let plan = try query.plan(in: datastore, need: limit.map { .first($0) } ?? .all)
     if arguments.has("--explain") {
       return try output.line(plan.text)
     }

@@ -115,7 +115,15 @@ struct QueryOrderTests {
 
   @Test("where no index has such an order a sort by it is an error")
   func refused() async throws {
-    let parcels = try await parcels()
+    struct PlainFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Parcel
+      static let defaultKey: DatastoreKey = "Plain"
+      static let currentVersion = Version.one
+      let weight = Index(\.weight)
+    }
+    let parcels = persistence.datastore(PlainFormat.self)
+    try await parcels.persist(contentsOf: all)
     let query = parcels.load(where: #Predicate { $0.weight > 1 }).sorted(by: \.size)
     await #expect(throws: InvalidQueryError.self) { try await query.collectInstances(upTo: .infinity) }
     await #expect(throws: InvalidQueryError.self) { try await query.live().firstInstance }

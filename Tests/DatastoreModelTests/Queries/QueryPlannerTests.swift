@@ -113,7 +113,7 @@ struct QueryPlannerTests {
     #expect(try plan(nil, [index("a", 9_000)], sort: [("a", false)]).order == .sort)
     #expect(try plan("c = 1", [index("a", 10_000)], sort: [("a", false)]).order == .sort)
     #expect(
-      try plan("c = 1", [index("a", 10_000)], sort: [("a", false)], need: .first).order
+      try plan("c = 1", [index("a", 10_000)], sort: [("a", false)], need: .first(20)).order
         == .along(index: "a", isDescending: false))
   }
 

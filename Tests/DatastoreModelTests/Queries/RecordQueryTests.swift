@@ -21,7 +21,7 @@ struct RecordQueryTests {
     _ query: RecordQuery, _ datastore: any ReadableDatastore, limit: Int? = nil, offset: Int = 0,
     after: QueryPosition? = nil
   ) throws -> [FoundRecord] {
-    let plan = try query.plan(in: datastore, need: limit == nil ? .all : .first)
+    let plan = try query.plan(in: datastore, need: limit.map { .first($0) } ?? .all)
     var run = try query.run(plan, in: datastore, limit: limit, offset: offset, after: after)
     var found: [FoundRecord] = []
     while let next = try run.next() { found.append(next) }
@@ -127,7 +127,7 @@ struct RecordQueryTests {
     #expect(try run.count() == 499)
     #expect(run.readCount == 0)
     let ordered = RecordQuery(sort: [(DocumentPath([.member("population")]), true)])
-    var page = try ordered.run(ordered.plan(in: datastore, need: .first), in: datastore, limit: 10, offset: 1_500)
+    var page = try ordered.run(ordered.plan(in: datastore, need: .first(1_510)), in: datastore, limit: 10, offset: 1_500)
     var found: [Int] = []
     while let next = try page.next() { found.append(Self.number(next.document, "id")) }
     #expect(found == (490..<500).reversed())

@@ -1,0 +1,30 @@
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// Parts of a predicate in which no instance occurs: `album.id`, `k * 3`, `-5`. They are the same for every instance.
+enum PredicateConstant {
+  /// The value of a part, evaluated once; nil if an instance or an element of a list occurs in it, or evaluating it throws.
+  static func value(of node: Any) -> Any? {
+    guard let node = node as? any PredicateExpression, !hasVariable(node) else { return nil }
+    return try? evaluated(node)
+  }
+
+  private static func evaluated(_ node: some PredicateExpression) throws -> Any {
+    try node.evaluate(PredicateBindings())
+  }
+
+  /// Nodes hold their parts as stored properties.
+  private static func hasVariable(_ node: Any) -> Bool {
+    if node is any VariableNode { return true }
+    return Mirror(reflecting: node).children.contains { child in
+      child.value is any PredicateExpression && hasVariable(child.value)
+    }
+  }
+}
+
+/// The instance, or an element of a list that a closure looks at.
+protocol VariableNode {}
+extension PredicateExpressions.Variable: VariableNode {}

@@ -1,0 +1,210 @@
+import CodableDatastore
+import Foundation
+import Testing
+
+/// Predicates as apps write them, the plans that serve them, and the instances that they read.
+@Suite("Predicates that an index serves")
+struct ServedPredicateTests {
+  struct Branch: Codable, Hashable, Sendable { var city: String }
+
+  enum Size: String, Codable, Comparable, CaseIterable, Sendable {
+    case small, medium, large
+    static func < (left: Self, right: Self) -> Bool {
+      (allCases.firstIndex(of: left) ?? 0) < (allCases.firstIndex(of: right) ?? 0)
+    }
+  }
+
+  struct Offer: Codable, Hashable, Identifiable, Sendable {
+    var id: Int
+    var town: String
+    var price: Int
+    var rating: Double
+    var isOpen: Bool
+    var isNew: Bool?
+    var due: Date?
+    var branch: Branch?
+    var size: Size
+    var note: String
+  }
+
+  struct OfferFormat: DatastoreFormat {
+    enum Version: Int, CaseIterable { case one = 1 }
+    typealias Instance = Offer
+    static let defaultKey: DatastoreKey = "Offers"
+    static let currentVersion = Version.one
+    let town = Index(\.town)
+    let townAndPrice = Index(\.town, \.price)
+    let rating = Index(\.rating)
+    let isOpen = Index(\.isOpen)
+    let isNew = Index(\.isNew)
+    let due = Index(\.due)
+    let city = Index(\.branch?.city)
+    let size = Index(\.size)
+  }
+
+  private let persistence = MemoryPersistence()
+  private let all: [Offer] = (0..<400).map { number in
+    Offer(
+      id: number, town: "t\(number % 4)", price: number * 7919 % 400 - 200, rating: Double(number % 10) / 2,
+      isOpen: number % 3 == 0, isNew: [nil, false, true][number % 3],
+      due: number % 5 == 0 ? nil : Date(timeIntervalSinceReferenceDate: Double(number % 50)),
+      branch: number % 2 == 0 ? nil : Branch(city: "c\(number % 7)"), size: Size.allCases[number % 3],
+      note: "n\(number % 2)")
+  }
+
+  private func offers() async throws -> OfferFormat.Datastore {
+    let offers = persistence.datastore(OfferFormat.self)
+    try await offers.persist(contentsOf: all)
+    return offers
+  }
+
+  private func expect(
+    _ predicate: Predicate<Offer>, by index: String, in offers: OfferFormat.Datastore,
+    _ condition: (Offer) -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let query = offers.load(where: predicate)
+    let plan = try await query.explain()
+    #expect(plan.hasPrefix("INDEX \(index) "), "\(plan)", sourceLocation: sourceLocation)
+    #expect(!plan.contains("KEEP"), "\(plan)", sourceLocation: sourceLocation)
+    let expected = all.filter(condition)
+    #expect(!expected.isEmpty && expected.count < all.count, sourceLocation: sourceLocation)
+    #expect(try await query.count == expected.count, "\(plan)", sourceLocation: sourceLocation)
+    #expect(try await query.collectInstances(upTo: .infinity) == expected, "\(plan)", sourceLocation: sourceLocation)
+  }
+
+  @Test("what no instance occurs in is evaluated once: properties of what is captured, arithmetic, negative numbers")
+  func constants() async throws {
+    let offers = try await offers()
+    let (other, factor) = (all[7], 2.0)
+    try await expect(#Predicate { $0.town == other.town }, by: "town", in: offers) { $0.town == other.town }
+    try await expect(#Predicate { $0.rating < factor * 1.5 }, by: "rating", in: offers) { $0.rating < 3 }
+    try await expect(#Predicate { $0.id < other.id + 3 }, by: "identifier", in: offers) { $0.id < 10 }
+    let negative = offers.load(where: #Predicate { $0.town == "t1" && $0.price == -5 })
+    #expect(try await negative.explain().hasPrefix("INDEX townAndPrice "))
+    #expect(try await negative.all() == all.filter { $0.town == "t1" && $0.price == -5 })
+  }
+
+  @Test("Booleans can be indexed, and a predicate that is one is served")
+  func booleans() async throws {
+    let offers = try await offers()
+    try await expect(#Predicate { $0.isOpen }, by: "isOpen", in: offers) { $0.isOpen }
+    try await expect(#Predicate { $0.isOpen == false }, by: "isOpen", in: offers) { !$0.isOpen }
+    try await expect(#Predicate { $0.isNew == true }, by: "isNew", in: offers) { $0.isNew == true }
+    try await expect(#Predicate { $0.isNew == nil }, by: "isNew", in: offers) { $0.isNew == nil }
+    #expect(try await offers.load(true, from: \.isOpen).all().map(\.id) == all.filter(\.isOpen).map(\.id))
+  }
+
+  @Test("optionals are served: through a chain, and with a value in place of nil")
+  func optionals() async throws {
+    let offers = try await offers()
+    try await expect(#Predicate { $0.branch?.city == "c1" }, by: "city", in: offers) { $0.branch?.city == "c1" }
+    let (now, past, future) = (Date(timeIntervalSinceReferenceDate: 20), Date.distantPast, Date.distantFuture)
+    try await expect(#Predicate { ($0.due ?? future) < now }, by: "due", in: offers) { ($0.due ?? future) < now }
+    try await expect(#Predicate { ($0.due ?? past) < now }, by: "due", in: offers) { ($0.due ?? past) < now }
+    try await expect(#Predicate { ($0.due ?? past) >= now }, by: "due", in: offers) { ($0.due ?? past) >= now }
+    try await expect(#Predicate { ($0.due ?? now) == now }, by: "due", in: offers) { ($0.due ?? now) == now }
+  }
+
+  @Test("NaN meets no comparison, and a sort by it names the property")
+  func notANumber() async throws {
+    let offers = try await offers()
+    let threshold = Double.nan
+    for predicate in [
+      #Predicate<Offer> { $0.rating > threshold }, #Predicate { $0.rating == threshold },
+      #Predicate { $0.rating <= threshold },
+    ] {
+      #expect(try await offers.load(where: predicate).count == 0)
+    }
+    #expect(try await offers.load(where: #Predicate { $0.rating != threshold }).count == all.count)
+    struct Measure: Codable, Identifiable, Sendable { var id: Int; var value: Double }
+    struct MeasureFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Measure
+      static let defaultKey: DatastoreKey = "Measures"
+      static let currentVersion = Version.one
+    }
+    let measures: MeasureFormat.Datastore = .propertyListStore(persistence: persistence)
+    try await measures.persist(contentsOf: [Measure(id: 1, value: .nan), Measure(id: 2, value: 2)])
+    await #expect {
+      try await measures.load(where: #Predicate { _ in true }).scanning().sorted(by: \.value).all()
+    } throws: { error in
+      (error as? InvalidQueryError)?.reason.contains("value of an instance of Measures") == true
+    }
+  }
+
+  @Test("what no index serves throws also where there is no instance yet, whatever is asked")
+  func unindexedOnNothing() async throws {
+    let offers = persistence.datastore(OfferFormat.self)
+    let query = offers.load(where: #Predicate { $0.note == "n1" })
+    await #expect(throws: UnindexedQueryError.self) { try await query.count }
+    await #expect(throws: UnindexedQueryError.self) { try await query.all() }
+    await #expect(throws: UnindexedQueryError.self) { try await query.delete() }
+    await #expect(throws: UnindexedQueryError.self) { try await query.live().firstInstance }
+    #expect(try await query.scanning().count == 0)
+    #expect(try await offers.load(where: #Predicate { $0.town == "t1" }).all().isEmpty)
+    #expect(try await offers.load(where: #Predicate { $0.id != 1 }).count == 0)
+  }
+
+  private func predicate<R: Identifiable & Sendable>(_ type: R.Type, _ id: R.ID) -> Predicate<R>
+  where R.ID: Codable & Sendable { #Predicate<R> { $0.id == id } }
+
+  @Test("the identifier is found by a predicate of generic code")
+  func generic() async throws {
+    let offers = try await offers()
+    let query = offers.load(where: predicate(Offer.self, 12))
+    #expect(try await query.explain().hasPrefix("INDEX identifier 12 1 entry"))
+    #expect(try await query.all().map(\.id) == [12])
+  }
+
+  @Test("of two indexes the one that has the order leads, and reads no more than the limit")
+  func ordered() async throws {
+    let offers = try await offers()
+    let cheapest = offers.load(where: #Predicate { $0.town == "t2" }).sorted(by: \.price).limit(5)
+    #expect(try await cheapest.explain().hasPrefix("INDEX townAndPrice "))
+    var iterator = cheapest.makeAsyncIterator()
+    var found: [Offer] = []
+    while let offer = try await iterator.next() { found.append(offer) }
+    #expect(found == Array(all.filter { $0.town == "t2" }.sorted { $0.price < $1.price }.prefix(5)))
+    #expect(iterator.explanation?.contains("READ 5 ") == true)
+    let first = offers.load(where: #Predicate { $0.town == "t2" })
+    #expect(try await first.min(of: \.price) == all.filter { $0.town == "t2" }.map(\.price).min())
+  }
+
+  @Test(
+    "everything in an order is served by the index that has it, by the identifiers too, and a least value by a first tier"
+  )
+  func wholeOrders() async throws {
+    struct PairFormat: DatastoreFormat {
+      enum Version: Int, CaseIterable { case one = 1 }
+      typealias Instance = Offer
+      static let defaultKey: DatastoreKey = "Pairs"
+      static let currentVersion = Version.one
+      let pair = Index(\.price, \.rating)
+      let rating = Index(\.rating)
+    }
+    let offers = persistence.datastore(PairFormat.self)
+    try await offers.persist(contentsOf: all)
+    let everything = offers.load(where: #Predicate { _ in true })
+    #expect(try await everything.count == all.count)
+    let newest = everything.sorted(by: \.id, .descending).limit(5)
+    #expect(try await newest.all().map(\.id) == [399, 398, 397, 396, 395])
+    #expect(try await newest.explain().hasSuffix("SORT no"))
+    let best = everything.sorted(by: \.rating, .descending).limit(5)
+    #expect(try await best.all() == Array(all.filter { $0.rating == 4.5 }.prefix(5)))
+    var iterator = best.makeAsyncIterator()
+    while try await iterator.next() != nil {}
+    #expect(iterator.explanation?.contains("READ 5 ") == true)
+    #expect(try await everything.min(of: \.price) == all.map(\.price).min())
+    #expect(try await everything.max(of: \.price) == all.map(\.price).max())
+  }
+
+  @Test("a type that only the app orders is sorted along its index, whatever index serves the condition")
+  func appOrder() async throws {
+    let offers = try await offers()
+    let expected = all.filter { $0.town == "t1" }.sorted { $0.size != $1.size ? $0.size < $1.size : $0.id < $1.id }
+    let query = offers.load(where: #Predicate { $0.town == "t1" }).sorted(by: \.size)
+    #expect(try await query.all() == expected)
+    #expect(try await query.count == expected.count)
+    #expect(try await offers.load(where: #Predicate { $0.town == "t1" }).max(of: \.size) == .large)
+  }
+}
