@@ -26,7 +26,7 @@ package struct PeerServer {
   /// Requests are lines of at most so many bytes.
   private static let requestLimit = 4 << 20
   /// So many bytes of a stream that was refused are read before its sender is not waited for any more.
-  private static let mostRefused = 1 << 30
+  static let mostRefused = 1 << 30
   /// A client that says nothing for so many milliseconds has gone, as where a network was cut without a word.
   package static let patience: Int32 = 600_000
 

@@ -82,17 +82,31 @@ package final class PipePeer: Peer {
     if !tips.isEmpty { request.append(.init("tips", .array(tips.map { .string($0.text) }))) }
     try ask(request)
     isBroken = true
+    var missing: ExchangeError?
+    var passedOver = 0
     while true {
       guard let bytes = try reader.next() else { throw gone() }
       if bytes.starts(with: Array("{\"done\":".utf8)) {
         isBroken = false
+        if let missing { throw missing }
         return
       }
       if bytes.starts(with: Array("{\"error\":".utf8)) {
         isBroken = false
-        throw refusal(bytes)
+        throw missing ?? refusal(bytes)
       }
-      try take(bytes)
+      if let missing {
+        passedOver += bytes.count
+        guard passedOver <= PeerServer.mostRefused else { throw missing }
+        continue
+      }
+      do {
+        try take(bytes)
+      } catch let error as ExchangeError {
+        // It is asked for next, over the same pipe, on which the rest of this answer comes first.
+        guard case .missing = error else { throw error }
+        missing = error
+      }
     }
   }
 
