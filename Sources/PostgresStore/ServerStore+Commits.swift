@@ -123,18 +123,23 @@ extension ServerStore {
   }
 
   package func ancestor(of number: UInt64, notLaterThan date: Int64) throws(StorageError) -> CommitRecord {
-    guard let found = try firstAncestor(of: number, where: { $0.date <= date }) else {
+    func isWritten(_ commit: CommitRecord) throws(StorageError) -> Bool { try clock(of: commit) <= date }
+    guard let found = try firstAncestor(of: number, where: isWritten) else {
       throw .noCommitAsOld(date: date)
     }
     return found
   }
 
+  package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
+    commit.number == 0 ? commit.date : try known(commit.number).commit.clock
+  }
+
   /// Walks along first parents: a round trip for some hundred commits.
   private func firstAncestor(
-    of number: UInt64, where isWanted: (CommitRecord) -> Bool
+    of number: UInt64, where isWanted: (CommitRecord) throws(StorageError) -> Bool
   ) throws(StorageError) -> CommitRecord? {
     var record = try commit(number)
-    while !isWanted(record) {
+    while try !isWanted(record) {
       guard let parent = record.parents.first, parent < record.number else { return nil }
       record = try commit(parent)
     }
@@ -210,7 +215,7 @@ extension ServerStore {
       tables.statement(
         "commit",
         """
-        select \(ServerCommit.columns) from {commit} c, {store} s
+        select \(tables.commitColumns) from {commit} c, {store} s
         where s.one and c.number = $1 and \(Tables.isKept("$1", oldest: "s.oldest"))
         """, [.number(number)]),
       tables.statement("oldest", "select s.oldest, s.newest from {store} s where s.one", []),
@@ -230,7 +235,7 @@ extension ServerStore {
   /// Commits, by what stands behind the table `c` in SQL. One round trip.
   func commits(_ name: String, _ condition: String, _ parameters: [SQLValue]) throws(StorageError) -> [ServerCommit] {
     let rows = try pool.read([
-      tables.statement(name, "select \(ServerCommit.columns) from {commit} c \(condition)", parameters)
+      tables.statement(name, "select \(tables.commitColumns) from {commit} c \(condition)", parameters)
     ])[0]
     return (0..<rows.count).map { ServerCommit(rows, $0) }
   }

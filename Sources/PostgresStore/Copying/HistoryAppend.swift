@@ -166,7 +166,7 @@ package struct HistoryAppend {
     for (done, commit) in commits.enumerated() {
       number += 1
       let view = try source.view(at: commit.number)
-      try upload.insert(numbers.commit(commit, view.commit, number))
+      try upload.insert(numbers.commit(commit, view.commit, source.clock(of: view.commit), number))
       let parent = view.commit.parents.first
       let followsParent = (parent ?? 0) == (before?.commit.number ?? 0)
       try upload.writeDifference(from: before, to: view, number: number, isCounted: followsParent)
@@ -200,7 +200,7 @@ package struct HistoryAppend {
     /// The number of a commit that the server has.
     func present(_ identity: CommitIdentity) -> UInt64? { number(identity).flatMap { pruned.contains($0) ? nil : $0 } }
 
-    func commit(_ commit: Commit, _ record: CommitRecord, _ number: UInt64) -> ServerCommit {
+    func commit(_ commit: Commit, _ record: CommitRecord, _ clock: Int64, _ number: UInt64) -> ServerCommit {
       let parents = commit.parents.compactMap { present($0) }
       let undoes = commit.undoes.flatMap { present($0) }
       let isTold = parents.count == commit.parents.count
@@ -212,7 +212,8 @@ package struct HistoryAppend {
       }
       return ServerCommit(
         number: number, origin: commit.identity.origin, originNumber: commit.identity.number, parents: parents,
-        date: record.date, action: record.action, program: record.program, author: record.author, flags: record.flags,
+        date: record.date, clock: clock, action: record.action, program: record.program, author: record.author,
+        flags: record.flags,
         undoes: undoes, restores: record.restores.flatMap { identity($0) }.flatMap { present($0) },
         bytes: record.frameBytes, pedigree: pedigree)
     }

@@ -60,6 +60,7 @@ package struct HistoryDownload {
       date: commit.date, action: commit.action, program: commit.program, author: commit.author, flags: commit.flags,
       undoes: commit.undoes.flatMap { numbers[$0] }, parents: parents, movesHead: isHead, identity: commit.identity,
       pedigree: commit.pedigree, durability: .collated)
+    info.clock = commit.clock
     for name in names {
       let number = name.commit.flatMap { $0 == commit.number ? 0 : numbers[$0] }
       if name.commit == nil || number != nil { info.names.updateValue(number, forKey: name.name) }

@@ -122,14 +122,16 @@ package struct HistoryUpload {
     try insert(
       ServerCommit(
         number: commit.number, origin: commit.origin, originNumber: commit.originNumber, parents: commit.parents,
-        date: commit.date, action: commit.action, program: commit.program, author: commit.author, flags: commit.flags,
+        date: commit.date, clock: try source.clock(of: commit), action: commit.action, program: commit.program,
+        author: commit.author, flags: commit.flags,
         undoes: commit.undoes, restores: commit.restores, bytes: commit.frameBytes, pedigree: pedigree))
   }
 
   mutating func beginBookkeeping(_ number: UInt64) throws {
+    let now = Clock.now
     try insert(
       ServerCommit(
-        number: number, origin: target.origin, originNumber: number, parents: [], date: Clock.now, action: "copy",
+        number: number, origin: target.origin, originNumber: number, parents: [], date: now, clock: now, action: "copy",
         program: target.options.program, author: target.options.author, flags: .bookkeeping, bytes: 0))
   }
 
@@ -141,7 +143,7 @@ package struct HistoryUpload {
         "copyCommit",
         """
         insert into {commit} (number, origin, origin_number, parents, date, action, program, author, flags, undoes, restores,
-          bytes, pedigree) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+          bytes, pedigree\(tables.clock("clock"))) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13\(tables.clock("$14")))
         """,
         [
           number, .number(commit.origin), .number(commit.originNumber),
@@ -149,7 +151,7 @@ package struct HistoryUpload {
           .text(try Flush.text(commit.action, "action")), .text(try Flush.text(commit.program, "program")),
           .text(try Flush.text(commit.author, "author")), .int32(Int32(bitPattern: commit.flags.rawValue)),
           .number(commit.undoes ?? 0), .number(commit.restores ?? 0),
-          .number(commit.bytes), .text(commit.pedigree?.text ?? ""),
+          .number(commit.bytes), .text(commit.pedigree?.text ?? ""), .int(commit.clock),
         ]))
     try sendIfMuch()
   }
@@ -249,7 +251,7 @@ package struct HistoryUpload {
   private mutating func add(_ draft: CommitDraft) {
     guard !draft.writes.isEmpty || !draft.treeChanges.isEmpty || !draft.info.names.isEmpty else { return }
     waiting += Flush(
-      tables: tables, drafts: [draft], token: .random(), options: target.options, catalog: ServerCatalog()
+      tables: tables, drafts: [draft], token: .random(), options: target.options, clocks: [], catalog: ServerCatalog()
     ).changes()
     waitingBytes += draft.bytes
   }

@@ -86,10 +86,10 @@ extension ServerStore {
           values ('pruning', ''::bytea, '', current_timestamp, current_timestamp, ''::bytea)
           """),
         tables.statement("delete from {lease} where what = 'pruning'"),
-        tables.statement("select \(ServerCommit.columns) from {commit} c where \(goes)", [bound]),
+        tables.statement("select \(tables.commitColumns) from {commit} c where \(goes)", [bound]),
         tables.statement(
           """
-          select \(ServerCommit.columns) from {commit} c where not (\(goes))
+          select \(tables.commitColumns) from {commit} c where not (\(goes))
             and (c.undoes > 0 and c.undoes < $1 or exists (select 1 from unnest(c.parents) p (number) where p.number < $1))
           order by c.number
           """, [bound]),
@@ -98,7 +98,7 @@ extension ServerStore {
       let (going, staying) = (commits(rows[3]), commits(rows[4]))
       let parents = try connection.exchange([
         tables.statement(
-          "select \(ServerCommit.columns) from {commit} c where c.number = any($1)",
+          "select \(tables.commitColumns) from {commit} c where c.number = any($1)",
           [.ints(Set((going + staying).flatMap(\.parents)).map { Int64(bitPattern: $0) })])
       ])
       var skeleton = Skeleton(of: going, parents: commits(parents[0]))

@@ -162,8 +162,6 @@ extension ServerStore {
 }
 
 extension Tables {
-  fileprivate func lockTimeout(seconds: Int) -> Statement { Statement("set local lock_timeout = '\(seconds)s'") }
-
   /// Marks a view as ours.
   fileprivate func comment(_ view: ReportingView) -> Statement {
     statement("comment on view {\(view.name)} is '\(view.comment)'")

@@ -45,9 +45,9 @@ extension ServerStore {
         return true
       }
     case .younger(let age):
-      let now = Clock.now
+      let limit = Clock.now.subtractingReportingOverflow(age).partialValue
       try forEachCommit { commit, _ throws(StorageError) in
-        guard now - commit.date < age else { return false }
+        guard try clock(of: commit) > limit else { return false }
         oldest = min(oldest, commit.number)
         return true
       }

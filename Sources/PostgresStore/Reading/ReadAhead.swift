@@ -45,7 +45,7 @@ struct ReadAhead: Sendable {
       return tables.statement(
         "findNewest",
         """
-        select \(News.columns), \(ServerEntry.columns("e")) from {store} s
+        select \(News.columns(tables)), \(ServerEntry.columns("e")) from {store} s
           left join {current} e on e.tree = $2 and e.key = $3
         where s.one
         """, [newest, .int32(places[0].tree), .bytes(places[0].key)])
@@ -53,7 +53,7 @@ struct ReadAhead: Sendable {
       return tables.statement(
         "findAllNewest",
         """
-        select \(News.columns), \(ServerEntry.columns("e")), k.place::integer from {store} s
+        select \(News.columns(tables)), \(ServerEntry.columns("e")), k.place::integer from {store} s
           cross join unnest($2::integer[], $3::bytea[]) with ordinality k (tree, key, place)
           left join {current} e on e.tree = k.tree and e.key = k.key
         where s.one
@@ -132,10 +132,12 @@ struct News {
   var head: ServerCommit?
 
   /// `$1` is the newest state that is known, `s` the row of the store.
-  static let columns = """
-    s.newest, s.trees, case when s.newest <> $1 then
-      (select \(ServerCommit.asTexts) from {commit} c where c.number = s.head) end
+  static func columns(_ tables: Tables) -> String {
     """
+    s.newest, s.trees, case when s.newest <> $1 then
+      (select \(tables.commitTexts) from {commit} c where c.number = s.head) end
+    """
+  }
   static let columnCount = 3
 
   init(_ rows: Rows) {
@@ -179,7 +181,7 @@ struct NewestQuestion: Sendable {
 
   func statements(_ tables: Tables) -> [Statement] {
     let known = SQLValue.number(newest)
-    let news = tables.statement("news", "select \(News.columns) from {store} s where s.one", [known])
+    let news = tables.statement("news", "select \(News.columns(tables)) from {store} s where s.one", [known])
     // After the news: it may tell of more trees than belong to them, never of fewer.
     guard let ahead else { return [news, catalog.missing(tables)] }
     let statement = ahead.statement(tables, known: newest)

@@ -8,6 +8,8 @@ package struct ServerCommit: Hashable, Sendable {
   package var parents: [UInt64]
   /// Nanoseconds since 1970; never earlier than the parents'.
   package var date: Int64
+  /// The clock of its writer: the date, unless that had to be a parent's later one.
+  package var clock: Int64
   package var action: String
   package var program: String
   package var author: String
@@ -24,17 +26,28 @@ package struct ServerCommit: Hashable, Sendable {
   /// What stands before the first commit.
   static func beginning(_ date: Int64) -> ServerCommit {
     ServerCommit(
-      number: 0, origin: 0, originNumber: 0, parents: [], date: date, action: "", program: "", author: "", flags: [],
+      number: 0, origin: 0, originNumber: 0, parents: [], date: date, clock: date, action: "", program: "", author: "",
+      flags: [],
       bytes: 0)
   }
 
-  static let columns =
-    "c.number, c.origin, c.origin_number, c.parents, c.date, c.action, c.program, c.author, c.flags, c.undoes, c.restores, c.bytes, c.pedigree"
-  static let columnCount = 13
+}
+
+extension Tables {
+  private var columnsOfCommit: [String] {
+    let columns = [
+      "number", "origin", "origin_number", "parents", "date", "action", "program", "author", "flags", "undoes",
+      "restores",
+      "bytes", "pedigree",
+    ]
+    return columns.map { "c.\($0)" } + [hasClocks ? "coalesce(c.clock, c.date)" : "c.date"]
+  }
+
+  /// A commit `c` as columns.
+  var commitColumns: String { columnsOfCommit.joined(separator: ", ") }
 
   /// The same as one column of texts, for an answer of which it is seldom a part: each column costs its share whether it is null or not.
-  static let asTexts =
-    "array[" + columns.split(separator: ",").map { "\($0)::text" }.joined(separator: ",") + "]"
+  var commitTexts: String { "array[" + columnsOfCommit.map { "\($0)::text" }.joined(separator: ", ") + "]" }
 }
 
 extension ServerCommit {
@@ -43,7 +56,7 @@ extension ServerCommit {
       number: rows.number(row, column), origin: rows.number(row, column + 1),
       originNumber: rows.number(row, column + 2),
       parents: rows.ints(row, column + 3).map { UInt64(bitPattern: $0) }, date: rows.int(row, column + 4),
-      action: rows.text(row, column + 5),
+      clock: rows.int(row, column + 13), action: rows.text(row, column + 5),
       program: rows.text(row, column + 6), author: rows.text(row, column + 7),
       flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, column + 8))),
       undoes: rows.int(row, column + 9) == 0 ? nil : rows.number(row, column + 9),
@@ -56,13 +69,13 @@ extension ServerCommit {
 extension ServerCommit {
   /// One that came as texts; nil where it did not.
   init?(texts: [String]) {
-    guard texts.count == Self.columnCount else { return nil }
+    guard texts.count == 14 else { return nil }
     func number(_ place: Int) -> Int64 { Int64(texts[place]) ?? 0 }
     self.init(
       number: UInt64(bitPattern: number(0)), origin: UInt64(bitPattern: number(1)),
       originNumber: UInt64(bitPattern: number(2)),
       parents: texts[3].split { "{},".contains($0) }.compactMap { Int64($0).map { UInt64(bitPattern: $0) } },
-      date: number(4), action: texts[5], program: texts[6], author: texts[7],
+      date: number(4), clock: number(13), action: texts[5], program: texts[6], author: texts[7],
       flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: number(8))),
       undoes: number(9) == 0 ? nil : UInt64(bitPattern: number(9)),
       restores: number(10) == 0 ? nil : UInt64(bitPattern: number(10)), bytes: UInt64(bitPattern: number(11)),

@@ -8,6 +8,8 @@ struct SchemaSurvey {
   var mayRead = false
   var mayWrite = false
   var isReadOnlyServer = false
+  /// Whether commits have a column for the clock of their writer.
+  var hasClocks = false
 
   var isStore: Bool { Set(Tables.names).isSubset(of: tables) }
 
@@ -19,7 +21,8 @@ struct SchemaSurvey {
         """
         select c.relname::text, has_table_privilege(c.oid, 'select'),
           has_table_privilege(c.oid, 'insert') and has_table_privilege(c.oid, 'update') and has_table_privilege(c.oid, 'delete'),
-          c.relname in (\(names))
+          c.relname in (\(names)), exists (
+            select 1 from pg_catalog.pg_attribute a where a.attrelid = c.oid and a.attname = 'clock' and not a.attisdropped)
         from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
         where n.nspname = $1 and c.relkind in ('r', 'p', 'v', 'm', 'f')
         """, .text(tables.schema)),
@@ -39,6 +42,7 @@ struct SchemaSurvey {
       guard rows[0].bool(row, 3) else { continue }
       if !rows[0].bool(row, 1) { mayRead = false }
       if !rows[0].bool(row, 2) { mayWrite = false }
+      if rows[0].text(row, 0) == "commit" { hasClocks = rows[0].bool(row, 4) }
     }
     isReadOnlyServer = rows[2].text(0, 0) == "on"
   }
@@ -61,7 +65,7 @@ extension ServerStore {
   ) throws(StorageError) -> ServerStore {
     var options = options
     options.patience = url.patience ?? options.patience
-    let tables = Tables(schema: url.schema, rowPatience: options.rowPatience)
+    var tables = Tables(schema: url.schema, rowPatience: options.rowPatience)
     let pool = ConnectionPool(url, options)
     var survey = try SchemaSurvey(tables, pool)
     if !survey.isStore {
@@ -98,6 +102,10 @@ extension ServerStore {
     } else if !survey.mayWrite {
       reason = "the role may not write schema “\(url.schema)”"
     }
+    if !survey.hasClocks {
+      let hasClocks = reason == nil && addClocks(tables, pool)
+      tables = Tables(schema: url.schema, rowPatience: options.rowPatience, hasClocks: hasClocks)
+    }
     let identity = rows[0].bytes(0, 3) ?? []
     func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
     let store = ServerStore(
@@ -107,6 +115,15 @@ extension ServerStore {
         created: rows[0].int(0, 5)), origin: rows[0].number(0, 4), record: record, reporting: reporting)
     try store.refreshed()
     return store
+  }
+
+  /// Adds the clocks of writers to a store that an earlier version has made, which goes on writing commits without; false where the role does
+  /// not own the table, or somebody holds it.
+  private static func addClocks(_ tables: Tables, _ pool: ConnectionPool) -> Bool {
+    let added = try? pool.inTransaction([
+      tables.lockTimeout(seconds: 2), tables.statement("alter table {commit} add column if not exists clock bigint"),
+    ])
+    return added != nil
   }
 
   /// Makes the tables of an empty store, all of them or none.

@@ -10,11 +10,15 @@ struct Tables: Sendable {
   /// A condition that is true, and has the transaction from then on wait for a row so long and no longer: a statement of its own for that
   /// would be one more in each flush.
   let boundsWaiting: String
+  /// Whether commits have the clock of their writer. A store that an earlier version has made lacks the column until somebody opens it who
+  /// may add it.
+  let hasClocks: Bool
   private let texts = KnownTexts()
 
   /// - Parameter rowPatience: how long a row that another session holds is waited for, in seconds.
-  init(schema: String, rowPatience: Double) {
+  init(schema: String, rowPatience: Double, hasClocks: Bool = true) {
     self.schema = schema
+    self.hasClocks = hasClocks
     boundsWaiting = "set_config('lock_timeout', '\(Int(rowPatience * 1_000))ms', true) is not null"
   }
 
@@ -53,6 +57,11 @@ struct Tables: Sendable {
     return statement
   }
 
+  /// The last one of some columns or values of a commit: its writer's clock, where commits have one.
+  func clock(_ value: String) -> String { hasClocks ? ", \(value)" : "" }
+
+  func lockTimeout(seconds: Int) -> Statement { Statement("set local lock_timeout = '\(seconds)s'") }
+
   /// A key in a condition that no index is to serve: what changed since a commit is found by when it changed, and only then by where. The
   /// server cannot know that little did, and would walk the whole range.
   static func unindexed(_ alias: String) -> String { "(\(alias).key || ''::bytea)" }
@@ -70,6 +79,8 @@ struct Tables: Sendable {
   /// older. `written` is the commit that wrote the value, an older one than `born` where a restore brought
   /// it back. `kind` says what the entry holds: 0 nothing, 1 bytes (in `payload`, or beyond 2 kB in `value`), 2 a reference to the
   /// record of the same key's end, as commit `written` wrote it.
+  ///
+  /// `clock` of a commit is its writer's. It is null if a program wrote the commit that did not know it yet; then it is the date.
   static let definitions = [
     """
     create table {store} (
@@ -83,7 +94,7 @@ struct Tables: Sendable {
       number bigint primary key, origin bigint not null, origin_number bigint not null, parents bigint[] not null,
       date bigint not null, action text not null, program text not null, author text not null,
       flags integer not null, undoes bigint not null, restores bigint not null, bytes bigint not null, pedigree text not null,
-      unique (origin, origin_number))
+      clock bigint, unique (origin, origin_number))
     """,
     """
     create table {change} (

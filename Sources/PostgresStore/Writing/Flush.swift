@@ -12,6 +12,8 @@ struct Flush {
   let drafts: [CommitDraft]
   let token: CommitToken
   let options: ServerOptions
+  /// The writers' clocks, one of each draft.
+  let clocks: [Int64]
   /// Up to which commit the trees are known; where the flush changes some, what happened since is asked for in passing.
   let catalog: ServerCatalog
 
@@ -304,10 +306,12 @@ struct Flush {
       "returning c.number, c.date, c.parents, (select n.trees from n)", count: .int(Int64(drafts.count)), tables)
   }
 
-  private static let commitColumns = """
-    insert into {commit} as c (number, parents, date, origin, origin_number, action, program, author, flags, undoes,
-      restores, bytes, pedigree)
+  private var commitColumns: String {
     """
+    insert into {commit} as c (number, parents, date, origin, origin_number, action, program, author, flags, undoes,
+      restores, bytes, pedigree\(tables.clock("clock")))
+    """
+  }
 
   private static func date(_ own: String) -> String {
     "greatest(\(own), coalesce((select p.date from {commit} p where p.number = n.parent), \(own)))"
@@ -322,14 +326,15 @@ struct Flush {
     return StatementPart(
       "one",
       [
-        .int(info.date ?? Clock.now), .text(texts.action), .text(texts.program), .text(texts.author),
+        .int(info.date ?? clocks[0]), .text(texts.action), .text(texts.program), .text(texts.author),
         .int32(Int32(bitPattern: info.flags.rawValue)), .number(info.undoes ?? 0),
-        .number(draft.restores ?? 0), .int(Int64(draft.bytes)),
+        .number(draft.restores ?? 0), .int(Int64(draft.bytes)), .int(clocks[0]),
       ]
     ) { p in
       """
-      \(Self.commitColumns)
-      select n.newest, \(Self.firstParents), \(Self.date(p(1))), n.origin, n.newest, \((2...8).map(p).joined(separator: ", ")), ''
+      \(commitColumns)
+      select n.newest, \(Self.firstParents), \(Self.date(p(1))), n.origin, n.newest,
+        \((2...8).map(p).joined(separator: ", ")), ''\(tables.clock(p(9)))
       from n
       """
     }
@@ -338,8 +343,8 @@ struct Flush {
   private func commitRows() throws(StorageError) -> StatementPart {
     var dates: [Int64] = []
     var texts: [(action: String, program: String, author: String)] = []
-    for draft in drafts {
-      dates.append(max(draft.info.date ?? Clock.now, dates.last ?? .min))
+    for (draft, clock) in zip(drafts, clocks) {
+      dates.append(max(draft.info.date ?? clock, dates.last ?? .min))
       texts.append(try self.texts(draft))
     }
     return StatementPart(
@@ -349,17 +354,17 @@ struct Flush {
         .int32s(drafts.map { Int32(bitPattern: $0.info.flags.rawValue) }),
         .ints(drafts.map { Int64(bitPattern: $0.info.undoes ?? 0) }),
         .ints(drafts.map { Int64(bitPattern: $0.restores ?? 0) }), .ints(drafts.map { Int64($0.bytes) }),
-        .int32s(drafts.indices.map { Int32($0 + 1) }),
+        .int32s(drafts.indices.map { Int32($0 + 1) }), .ints(clocks),
       ]
     ) { p in
       """
-      \(Self.commitColumns)
+      \(commitColumns)
       select n.newest - $1 + w.step, case when w.step > 1 then array[n.newest - $1 + w.step - 1] else \(Self.firstParents) end,
         \(Self.date("w.date")), n.origin, n.newest - $1 + w.step, w.action, w.program, w.author, w.flags, w.undoes, w.restores,
-        w.bytes, ''
+        w.bytes, ''\(tables.clock("w.clock"))
       from n, unnest(\(p(1))::bigint[], \(p(2))::text[], \(p(3))::text[], \(p(4))::text[], \(p(5))::integer[],
-        \(p(6))::bigint[], \(p(7))::bigint[], \(p(8))::bigint[], \(p(9))::integer[])
-        as w (date, action, program, author, flags, undoes, restores, bytes, step)
+        \(p(6))::bigint[], \(p(7))::bigint[], \(p(8))::bigint[], \(p(9))::integer[],
+        \(p(10))::bigint[]) as w (date, action, program, author, flags, undoes, restores, bytes, step, clock)
       """
     }
   }
@@ -369,12 +374,13 @@ struct Flush {
     let places = (0..<rows.count).sorted { rows.number($0, 0) < rows.number($1, 0) }
     guard places.count == drafts.count else { throw .withoutStoreRow }
     var commits: [ServerCommit] = []
-    for (draft, row) in zip(drafts, places) {
+    for (place, (draft, row)) in zip(drafts, places).enumerated() {
       let (texts, info, number) = (try texts(draft), draft.info, rows.number(row, 0))
       commits.append(
         ServerCommit(
           number: number, origin: origin, originNumber: number,
-          parents: rows.ints(row, 2).map { UInt64(bitPattern: $0) }, date: rows.int(row, 1), action: texts.action,
+          parents: rows.ints(row, 2).map { UInt64(bitPattern: $0) }, date: rows.int(row, 1),
+          clock: tables.hasClocks ? clocks[place] : rows.int(row, 1), action: texts.action,
           program: texts.program, author: texts.author, flags: info.flags, undoes: info.undoes,
           restores: draft.restores, bytes: UInt64(draft.bytes), pedigree: nil))
     }

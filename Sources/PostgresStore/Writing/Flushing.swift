@@ -59,7 +59,9 @@ final class Flushing: @unchecked Sendable {
   }
 
   private func flush(_ drafts: [CommitDraft], for store: ServerStore) -> Flush {
-    Flush(tables: tables, drafts: drafts, token: .random(), options: options, catalog: store.knownCatalog)
+    Flush(
+      tables: tables, drafts: drafts, token: .random(), options: options,
+      clocks: drafts.map { $0.info.clock ?? $0.info.date ?? Clock.now }, catalog: store.knownCatalog)
   }
 
   /// - Parameter sent: what was sent of it already.
@@ -243,7 +245,7 @@ final class Flushing: @unchecked Sendable {
     let rows = try pool.read([
       tables.statement(
         """
-        select \(ServerCommit.columns) from {token} t join {commit} c
+        select \(tables.commitColumns) from {token} t join {commit} c
           on c.number > t.number - t.count and c.number <= t.number
         where t.token = $1 order by c.number
         """, [.bytes(token.bytes)])
