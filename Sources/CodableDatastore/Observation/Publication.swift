@@ -192,14 +192,16 @@ final class Publication: Sendable {
     }
   }
 
-  /// As `notice`, where commits of others lie between this process's own: each of theirs is told, in its order.
+  /// As `notice`, where commits of others lie between this process's own: each of theirs is told, in its order. Of commits that were
+  /// pruned meanwhile, the difference between the last state that was told and the newest is; if that state is gone too, that they
+  /// are missed.
   ///
   /// - Parameters:
   ///   - isOvertaken: Whether this process has begun a commit meanwhile whose number it does not know: then nothing is told yet.
-  ///   - changes: Reads what a commit changed.
+  ///   - changes: Reads the difference between two states.
   func noticeEach(
     _ view: () throws -> View, isOvertaken: () -> Bool,
-    changes: (_ commit: UInt64, _ datastore: String) throws -> [StoredChange]
+    changes: (_ told: UInt64, _ new: UInt64, _ datastore: String) throws -> [StoredChange]
   ) {
     let listeners = state.withLock { state in
       state.keepsOwn = true
@@ -214,9 +216,26 @@ final class Publication: Sendable {
         let (first, newest) = (lastSeen.commit.number + 1, view.commit.number)
         guard first <= newest else { return }
         let own = state.withLock { $0.own }
-        for number in first...newest where !own.contains(number) {
-          let found = try listeners.map { datastore, buffers in (buffers, try changes(number, datastore)) }
+        func tell(from told: UInt64, to number: UInt64) throws {
+          let found = try listeners.map { datastore, buffers in (buffers, try changes(told, number, datastore)) }
           for (buffers, changes) in found { for buffer in buffers { buffer.append(changes) } }
+        }
+        func isPruned(_ error: any Error) -> Bool { (error as? StoreError)?.kind == .noSuchCommit }
+        for number in first...newest where !own.contains(number) {
+          do {
+            try tell(from: number - 1, to: number)
+          } catch  where isPruned(error) {
+            do {
+              try tell(from: number - 1, to: newest)
+            } catch  where isPruned(error) {
+              for (datastore, buffers) in listeners {
+                let missed = ChangesMissed(
+                  datastore: DatastoreKey(datastore), first: Commit.Number(number), last: Commit.Number(newest))
+                for buffer in buffers { buffer.fail(missed) }
+              }
+            }
+            break
+          }
         }
         following.lastSeen = view
         state.withLock { state in state.own = state.own.filter { $0 > newest } }

@@ -67,9 +67,9 @@ extension StoreConnection {
       try throwingStoreErrors { () throws(StorageError) in try store.refresh() }
     } isOvertaken: {
       self.underWay.load(ordering: .acquiring) > 0
-    } changes: { number, datastore in
+    } changes: { told, number, datastore in
       let (old, new) = try throwingStoreErrors { () throws(StorageError) in
-        (try store.view(at: number - 1), try store.view(at: number))
+        (try store.view(at: told), try store.view(at: number))
       }
       return try ChangeWalk(from: old, to: new, datastore: datastore).all()
     }
