@@ -187,13 +187,23 @@ struct RandomWalkTests {
         case 4: document = try shuffling("tags", 1, in: document, adding: [.string("t\(random.next(below: 5))")])
         case 5: document = try shuffling("colors", 2, in: document, adding: [])
         case 6: document = try shuffling("list", 1, in: document, adding: [number])
-        default: document = try shuffling("items", 1, in: document, adding: [])
+        default:
+          if random.next(below: 2) == 0 { document = try shuffling("items", 1, in: document, adding: []) }
+          document = try ticking("items", number, in: document)
         }
         let version = store.own.formats["City"]?.version ?? old?.version ?? "1"
         // A code that another record has here is refused.
         _ = try? store.put(identifier, version: version, bytes: document.json(.compact).text)
       }
       if store.head != before { acknowledged.append(store.head) }
+    }
+
+    /// Changes one of the elements that have an identity.
+    private mutating func ticking(_ name: String, _ number: Document, in document: Document) throws -> Document {
+      guard case .array(var elements)? = document[member: name], !elements.isEmpty else { return document }
+      let place = random.next(below: elements.count)
+      elements[place] = try elements[place].setting(DocumentPath(parsing: ".n"), to: number)
+      return try document.setting(DocumentPath(parsing: "." + name), to: .array(elements))
     }
 
     /// A list in another order, so many elements being moved together.
@@ -256,7 +266,8 @@ struct RandomWalkTests {
       let other = other(than: store)
       let forges = random.next(below: 2) == 0
       guard way != .folder else { return try exchangeWithBadFile(store, forges: forges) }
-      let peer = CutPeer(try peer(other), after: random.next(below: 6_000), forging: forges)
+      let number = forges ? Self.forgedNumbers[random.next(below: 4)] : nil
+      let peer = CutPeer(try peer(other), after: random.next(below: 6_000), forging: number)
       do {
         try exchange(store, with: peer, as: remote(other))
       } catch is CutPeer.Cut {
@@ -279,7 +290,7 @@ struct RandomWalkTests {
       let bytes = Array(lines.joined())
       let place = random.next(below: bytes.count)
       var bad = Array(bytes.prefix(place))
-      if forges { bad = bytes; bad[place] = UInt8(ascii: "9") }
+      if forges { bad = forged(bytes, at: place, number: Self.forgedNumbers[random.next(below: 4)]) }
       try DurableFile.replace(path, with: bad)
       defer { try? DurableFile.replace(path, with: bytes) }
       cuts += 1
@@ -288,6 +299,9 @@ struct RandomWalkTests {
       } catch is ExchangeError {}
       return "exchanges while \(name) is bad"
     }
+
+    /// Counts, lengths and numbers of commits that nobody has.
+    private static let forgedNumbers = ["9223372036854775807", "18446744073709551615", "0", "-1"]
 
     /// Whoever settles a merge settles it for all.
     private mutating func policy() -> MergePolicy { [.later, .ours, .theirs][random.next(below: 3)] }
@@ -302,6 +316,7 @@ struct RandomWalkTests {
       _ = try store.own.refresh()
       for head in try store.exchange.fetch(peer, as: remote).heads {
         var found = codes
+        let ours = try store.documents(at: store.head)
         let merged = try store.exchange.merge(head, policy: policy()) { conflict in
           guard let collision = conflict.collision else { return }
           found += 1
@@ -311,6 +326,7 @@ struct RandomWalkTests {
         }
         codes = found
         _ = try #require(merged.head, "\(merged.plan.open.map(\.sentence))")
+        try expectFair(store.documents(at: store.head), ours, store.documents(at: head))
       }
       _ = try store.exchange.push(peer, as: remote)
     }
@@ -356,50 +372,5 @@ private struct EachStep {
       }
     }
     return nil
-  }
-}
-
-/// A peer whose line is cut after so many bytes, in either direction; or of which one byte is another one.
-private final class CutPeer: Peer {
-  struct Cut: Error {}
-
-  private let peer: any Peer
-  private let isForging: Bool
-  private var left: Int
-  var name: String { peer.name }
-
-  init(_ peer: any Peer, after bytes: Int, forging: Bool = false) {
-    self.peer = peer
-    left = bytes
-    isForging = forging
-  }
-
-  func heads() throws -> [CommitIdentity] { try peer.heads() }
-  func haves() throws -> [Have] { try peer.haves() }
-
-  func fetch(
-    haves: [Have], wants: [CommitIdentity], of tips: [CommitIdentity], take: ([UInt8]) throws -> Void
-  ) throws {
-    try peer.fetch(haves: haves, wants: wants, of: tips) { line in try take(cut(line)) }
-    if left == 0, !isForging { throw Cut() }
-  }
-
-  func push(_ commits: OutgoingCommits) throws -> Bool {
-    var cut = commits
-    cut.write = { sink in try commits.write { try sink(self.cut($0)) } }
-    return try peer.push(cut)
-  }
-
-  private func cut(_ bytes: [UInt8]) throws -> [UInt8] {
-    if isForging {
-      var forged = bytes
-      if bytes.indices.contains(left) { forged[left] = UInt8(ascii: "9") }
-      left -= bytes.count
-      return forged
-    }
-    guard left > 0 else { throw Cut() }
-    let part = Array(bytes.prefix(left))
-    left = max(0, left - bytes.count)
-    return part
   }
 }
