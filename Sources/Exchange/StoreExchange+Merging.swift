@@ -117,12 +117,16 @@ extension StoreExchange {
     var info = CommitInfo(action: action)
     if plan.isMechanical {
       let parents = [ours, plan.theirs].sorted()
-      let dates = try onStorage { () throws(StorageError) in
-        (try store.engine.commit(plan.first.rawValue).date, try store.engine.commit(plan.second.rawValue).date)
+      let (ours, theirs) = try onStorage { () throws(StorageError) in
+        (try store.engine.commit(plan.first.rawValue), try store.engine.commit(plan.second.rawValue))
       }
       info = CommitInfo(
-        date: max(dates.0, dates.1), action: "Merge", program: "strata", author: "",
+        date: max(ours.date, theirs.date), action: "Merge", program: "strata", author: "",
         identity: Self.identity(of: parents, plan.outcome))
+      // Whoever makes the same merge gives it the same clock.
+      info.clock = try onStorage { () throws(StorageError) in
+        max(try store.engine.clock(of: ours), try store.engine.clock(of: theirs))
+      }
     }
     return try store.commit(plan.changes, info, options: options)
   }
