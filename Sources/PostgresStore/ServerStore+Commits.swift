@@ -3,27 +3,19 @@ package import StorageEngine
 
 /// Commits that were asked for, with what they changed: they never change themselves.
 final class KnownCommits: Sendable {
-  /// A commit as the layers above know it, and as the server does.
-  struct Known: Sendable {
-    var record: CommitRecord
-    var commit: ServerCommit
-
-    var pedigree: Pedigree? { commit.pedigree }
-  }
-
-  private let state = Mutex<[UInt64: Known]>([:])
+  private let state = Mutex<[UInt64: ServerCommit]>([:])
 
   private static let most = 100_000
 
-  subscript(number: UInt64) -> Known? { state.withLock { $0[number] } }
+  subscript(number: UInt64) -> ServerCommit? { state.withLock { $0[number] } }
 
   /// After a pruning: the oldest ones have no parents any more.
   func forget() { state.withLock { $0.removeAll() } }
 
-  func add(_ commits: [Known]) {
+  func add(_ commits: [ServerCommit]) {
     state.withLock { known in
       if known.count > Self.most { known.removeAll() }
-      for commit in commits { known[commit.record.number] = commit }
+      for commit in commits { known[commit.number] = commit }
     }
   }
 }
@@ -39,26 +31,25 @@ package struct CommitDetails {
 
 extension ServerStore {
   package func commit(_ number: UInt64) throws(StorageError) -> CommitRecord {
-    number == 0 ? CommitRecord(.beginning(identity.created)) : try known(number).record
+    (number == 0 ? .beginning(identity.created) : try known(number)).record
   }
 
   package func pedigree(of commit: CommitRecord) throws(StorageError) -> Pedigree? {
     commit.number == 0 ? nil : try known(commit.number).pedigree
   }
 
-  private func known(_ number: UInt64) throws(StorageError) -> KnownCommits.Known {
+  private func known(_ number: UInt64) throws(StorageError) -> ServerCommit {
     if let commit = knownCommits[number] { return commit }
     // Those before it come along: who asks for one asks for them.
-    if let commit = try load(upTo: number).first, commit.record.number == number { return commit }
+    if let commit = try load(upTo: number).first, commit.number == number { return commit }
     // Says whether it was pruned or never was.
-    let commit = try keptCommit(number)
-    return KnownCommits.Known(record: CommitRecord(commit), commit: commit)
+    return try keptCommit(number)
   }
 
   private static let batch = 256
 
   /// Commits up to a number, newest first. Two round trips.
-  private func load(upTo number: UInt64) throws(StorageError) -> [KnownCommits.Known] {
+  private func load(upTo number: UInt64) throws(StorageError) -> [ServerCommit] {
     try complete(commits(upTo: number, limit: Self.batch, withBookkeeping: true))
   }
 
@@ -73,16 +64,16 @@ extension ServerStore {
   }
 
   /// What the rows of commits do not tell: one round trip.
-  private func complete(_ commits: [ServerCommit]) throws(StorageError) -> [KnownCommits.Known] {
+  private func complete(_ commits: [ServerCommit]) throws(StorageError) -> [ServerCommit] {
     if commits.isEmpty { return [] }
     let details = try details(of: commits)
     let found = commits.map { commit in
-      var record = CommitRecord(commit)
+      var commit = commit
       // Who goes back ends where the history was pruned.
-      record.parents = commit.parents.filter(details.kept.contains)
-      record.counts = details.counts[commit.number] ?? []
-      record.names = details.names[commit.number] ?? []
-      return KnownCommits.Known(record: record, commit: commit)
+      commit.record.parents = commit.parents.filter(details.kept.contains)
+      commit.record.counts = details.counts[commit.number] ?? []
+      commit.record.names = details.names[commit.number] ?? []
+      return commit
     }
     knownCommits.add(found)
     return found
@@ -131,7 +122,7 @@ extension ServerStore {
   }
 
   package func clock(of commit: CommitRecord) throws(StorageError) -> Int64 {
-    commit.number == 0 ? commit.date : try known(commit.number).commit.clock
+    commit.number == 0 ? commit.date : try known(commit.number).clock
   }
 
   /// Walks along first parents: a round trip for some hundred commits.
@@ -153,7 +144,7 @@ extension ServerStore {
   package func view(at number: UInt64) throws(StorageError) -> View {
     // What was asked for along with others names the parents that are kept.
     if let known = knownCommits[number] {
-      return View(commit: known.record, served: ServerView(self, known.commit, asOf: number))
+      return ServerView(self, known, asOf: number).view
     }
     return try state(at: number).view
   }

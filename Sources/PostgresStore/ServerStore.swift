@@ -102,8 +102,10 @@ package final class ServerStore: Engine {
       slowness.subtract(1, ordering: .relaxed)
       return nil
     }
-    return ask(foresight) { [weak self] in self?.slowness.store(CommitQueue.countAfterSlow, ordering: .relaxed) }
+    return ReadAhead(foresight, knownCatalog).flatMap { AskedState(self, question($0), foresight) }
   }
+
+  func noteSlowAnswer() { slowness.store(CommitQueue.countAfterSlow, ordering: .relaxed) }
 
   /// What is asked for to hear of the newest state.
   func question(_ ahead: ReadAhead?) -> NewestQuestion {

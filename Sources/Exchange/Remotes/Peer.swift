@@ -107,8 +107,7 @@ package final class StorePeer: Peer {
     let known = try exchange.known(haves, in: graph)
     let missing = graph.numbers(in: heads, butNotIn: known)
     try withoutActuallyEscaping(take) { take in
-      let lines = LineSplitter { try take($0) }
-      try CommitSender(store, graph) { try lines.add($0) }.send(missing, since: known, whole: wants)
+      _ = try CommitSender(store, graph) { try take(Array($0.dropLast())) }.send(missing, since: known, whole: wants)
     }
   }
 
@@ -117,9 +116,8 @@ package final class StorePeer: Peer {
   package func push(_ commits: OutgoingCommits) throws -> Bool {
     let receiver = try receiver()
     defer { exchange.releaseLock() }
-    let lines = LineSplitter { try receiver.take($0) }
     do {
-      try commits.write { try lines.add($0) }
+      try commits.write { try receiver.take(Array($0.dropLast())) }
       try receiver.finish()
     } catch {
       try receiver.settle()
@@ -138,24 +136,5 @@ package final class StorePeer: Peer {
   func propose(_ head: CommitIdentity) throws -> Bool {
     defer { exchange.releaseLock() }
     return try exchange.moveHead(to: head)
-  }
-}
-
-/// Cuts bytes into lines.
-final class LineSplitter {
-  private var ahead: [UInt8] = []
-  private let take: ([UInt8]) throws -> Void
-
-  init(_ take: @escaping ([UInt8]) throws -> Void) { self.take = take }
-
-  func add(_ bytes: [UInt8]) throws {
-    var rest = bytes[...]
-    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-      let line = ahead.isEmpty ? Array(rest[..<end]) : ahead + rest[..<end]
-      ahead.removeAll()
-      try take(line)
-      rest = rest[(end + 1)...]
-    }
-    ahead += rest
   }
 }

@@ -65,9 +65,10 @@
           guard let identity = graph.identity(of: number), let node = graph[identity],
             there.number(of: identity) == nil
           else { return nil }
-          return HistoryAppend.Commit(
-            number: number, identity: identity, parents: node.parents, undoes: node.undoes,
-            squashed: graph.leftOut(before: identity))
+          return (
+            (number, identity),
+            Pedigree(parents: node.parents, undoes: node.undoes, squashed: graph.leftOut(before: identity))
+          )
         }
         let append = HistoryAppend(
           missing, of: source, from: from, to: head, identity: { graph.identity(of: $0) },
@@ -80,7 +81,7 @@
     }
 
     private static func place(of identity: CommitIdentity, in graph: CommitGraph) -> HistoryAppend.Place? {
-      graph.number(of: identity).map { HistoryAppend.Place(number: $0, identity: identity) }
+      graph.number(of: identity).map { ($0, identity) }
     }
 
     /// Errors of the server as the model's.

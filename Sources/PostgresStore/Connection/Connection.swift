@@ -90,6 +90,11 @@ final class Connection: @unchecked Sendable {
     return try receive(send(statements))
   }
 
+  /// Ends a transaction that failed.
+  func rollBack() {
+    if !isLost { _ = try? exchange([Statement("rollback")]) }
+  }
+
   /// Sends statements in one flush, for whose answers nobody waits yet.
   func begin(_ statements: [Statement]) throws(StorageError) -> [Expected] {
     counters.add()
@@ -390,3 +395,6 @@ final class Connection: @unchecked Sendable {
     }
   }
 }
+
+/// Holds the thread before a server that is gone is tried again.
+func rest(milliseconds: UInt32) { usleep(milliseconds * 1_000) }

@@ -28,18 +28,18 @@ final class ConnectionPool: Sendable {
       do throws(StorageError) {
         return try connect()
       } catch {
-        guard error.isWorthWaiting, Clock.monotonic < deadline,
+        guard error.isWorthWaiting, monotonicClock() < deadline,
           !Connection.isRefused(url, program: options.program)
         else { throw error }
         if !isTold { options.notice("\(error); the server is waited for") }
         isTold = true
-        Clock.sleep(milliseconds: 100)
+        rest(milliseconds: 100)
       }
     }
   }
 
   private var deadline: Int64 {
-    Clock.monotonic + (options.waitsToRead ? Int64(options.patience * 1_000_000_000) : 0)
+    monotonicClock() + (options.waitsToRead ? Int64(options.patience * 1_000_000_000) : 0)
   }
 
   /// Runs statements that may run twice, such as those that only read: where a connection turns out to be gone, they are tried on
@@ -56,15 +56,15 @@ final class ConnectionPool: Sendable {
         return rows
       } catch {
         keep(connection)
-        guard connection.isLost, known != nil || Clock.monotonic < deadline else { throw error }
+        guard connection.isLost, known != nil || monotonicClock() < deadline else { throw error }
       }
     }
   }
 
   /// Sends statements that only read, without waiting for their answers; nil where no connection is idle that could.
-  func ask(_ statements: [Statement]) -> AskedExchange? {
+  func ask(_ statements: [Statement]) -> (connection: Connection, expected: [Connection.Expected])? {
     guard let connection = takeIdle(), let expected = try? connection.begin(statements) else { return nil }
-    return AskedExchange(connection, expected) { [weak self] in self?.keep(connection) }
+    return (connection, expected)
   }
 
   /// Calls `body` with a connection that is its own for the time. Nothing is tried again.
@@ -82,7 +82,7 @@ final class ConnectionPool: Sendable {
       do throws(StorageError) {
         return try connection.exchange([Statement("begin")] + statements + [Statement("commit")])
       } catch {
-        if !connection.isLost { try connection.exchange([Statement("rollback")]) }
+        connection.rollBack()
         throw error
       }
     }
@@ -90,41 +90,13 @@ final class ConnectionPool: Sendable {
 
   private func takeIdle() -> Connection? { idle.withLock { $0.popLast() } }
 
-  private func keep(_ connection: Connection) {
+  func keep(_ connection: Connection) {
     guard !connection.isLost else { return }
     idle.withLock { if $0.count < Self.mostIdle { $0.append(connection) } }
   }
 
   /// Closes those that nobody uses.
   func close() { idle.withLock { $0.removeAll() } }
-}
-
-/// Statements that are under way. Where nobody takes the answers, the connection is closed.
-final class AskedExchange: Sendable {
-  private let connection: Connection
-  private let expected: Mutex<[Connection.Expected]?>
-  private let giveBack: @Sendable () -> Void
-
-  init(_ connection: Connection, _ expected: [Connection.Expected], _ giveBack: @escaping @Sendable () -> Void) {
-    self.connection = connection
-    self.expected = Mutex(expected)
-    self.giveBack = giveBack
-  }
-
-  /// Whether the answers come within a millisecond. For who has asked.
-  func isAnswered() -> Bool { connection.isAnswered() }
-
-  /// Waits for the answers; nil where they were taken already, or the connection was lost, so that they are to be asked for again.
-  func take() throws(StorageError) -> [Rows]? {
-    guard let expected = expected.withLock({ $0.take() }) else { return nil }
-    defer { giveBack() }
-    do throws(StorageError) {
-      return try connection.receive(expected)
-    } catch {
-      if connection.isLost { return nil }
-      throw error
-    }
-  }
 }
 
 /// How often a server was waited for.

@@ -6,37 +6,11 @@ package import StorageEngine
 /// Commits keep their identities, parents, dates and authors, and get the server's next numbers. Costs what the differences between them
 /// cost; a history that went two ways is written one way after the other.
 package struct HistoryAppend {
-  /// A commit that the server lacks, as all stores know it.
-  package struct Commit: Sendable {
-    /// Its number in the source.
-    package var number: UInt64
-    package var identity: CommitIdentity
-    package var parents: [CommitIdentity]
-    package var undoes: CommitIdentity?
-    package var squashed: [Pedigree.Run]
+  /// A commit that lies in the source, by its number there.
+  package typealias Place = (number: UInt64, identity: CommitIdentity)
 
-    package init(
-      number: UInt64, identity: CommitIdentity, parents: [CommitIdentity], undoes: CommitIdentity?,
-      squashed: [Pedigree.Run]
-    ) {
-      self.number = number
-      self.identity = identity
-      self.parents = parents
-      self.undoes = undoes
-      self.squashed = squashed
-    }
-  }
-
-  /// A commit that lies in the source.
-  package struct Place: Sendable {
-    package var number: UInt64
-    package var identity: CommitIdentity
-
-    package init(number: UInt64, identity: CommitIdentity) {
-      self.number = number
-      self.identity = identity
-    }
-  }
+  /// A commit that the server lacks, and all that it came of, as all stores know it.
+  package typealias Commit = (place: Place, origin: Pedigree)
 
   private let source: any Engine
   /// Each after those that it was made on.
@@ -141,7 +115,8 @@ package struct HistoryAppend {
   /// The numbers of commits to be named as parents or as undone that the server has no more: somebody may have pruned it since it was asked
   /// what it has.
   private func pruned(_ upload: HistoryUpload) throws -> Set<UInt64> {
-    let named = Set(commits.lazy.flatMap { $0.parents + [$0.undoes].compactMap(\.self) }.compactMap(known))
+    let named = Set(
+      commits.lazy.flatMap { ($0.origin.parents ?? []) + [$0.origin.undoes].compactMap(\.self) }.compactMap(known))
     guard !named.isEmpty else { return [] }
     let there = try upload.connection.exchange([
       upload.tables.statement(
@@ -159,14 +134,14 @@ package struct HistoryAppend {
   private func write(to upload: inout HistoryUpload, after newest: UInt64, without pruned: Set<UInt64>) throws {
     var number = newest
     var own: [CommitIdentity: UInt64] = [:]
-    for (place, commit) in commits.enumerated() { own[commit.identity] = newest + UInt64(place) + 1 }
+    for (place, commit) in commits.enumerated() { own[commit.place.identity] = newest + UInt64(place) + 1 }
     let numbers = Numbers(identity: identity, number: { own[$0] ?? known($0) }, pruned: pruned)
     upload.writer = { numbers.writer($0) }
     var before = try from.map { try source.view(at: $0.number) }
     for (done, commit) in commits.enumerated() {
       number += 1
-      let view = try source.view(at: commit.number)
-      try upload.insert(numbers.commit(commit, view.commit, source.clock(of: view.commit), number))
+      let view = try source.view(at: commit.place.number)
+      try upload.insert(numbers.commit(view.commit, commit.origin, source.clock(of: view.commit), number))
       let parent = view.commit.parents.first
       let followsParent = (parent ?? 0) == (before?.commit.number ?? 0)
       try upload.writeDifference(from: before, to: view, number: number, isCounted: followsParent)
@@ -200,22 +175,18 @@ package struct HistoryAppend {
     /// The number of a commit that the server has.
     func present(_ identity: CommitIdentity) -> UInt64? { number(identity).flatMap { pruned.contains($0) ? nil : $0 } }
 
-    func commit(_ commit: Commit, _ record: CommitRecord, _ clock: Int64, _ number: UInt64) -> ServerCommit {
-      let parents = commit.parents.compactMap { present($0) }
-      let undoes = commit.undoes.flatMap { present($0) }
-      let isTold = parents.count == commit.parents.count
-      var pedigree: Pedigree?
-      if !isTold || !commit.squashed.isEmpty || (commit.undoes != nil && undoes == nil) {
-        pedigree = Pedigree(
-          parents: isTold ? nil : commit.parents, undoes: undoes == nil ? commit.undoes : nil,
-          squashed: commit.squashed)
-      }
-      return ServerCommit(
-        number: number, origin: commit.identity.origin, originNumber: commit.identity.number, parents: parents,
-        date: record.date, clock: clock, action: record.action, program: record.program, author: record.author,
-        flags: record.flags,
-        undoes: undoes, restores: record.restores.flatMap { identity($0) }.flatMap { present($0) },
-        bytes: record.frameBytes, pedigree: pedigree)
+    func commit(_ commit: CommitRecord, _ origin: Pedigree, _ clock: Int64, _ number: UInt64) -> ServerCommit {
+      var record = commit
+      record.number = number
+      record.parents = (origin.parents ?? []).compactMap { present($0) }
+      record.undoes = origin.undoes.flatMap { present($0) }
+      record.restores = commit.restores.flatMap { identity($0) }.flatMap { present($0) }
+      // What the numbers tell need not be told twice.
+      var pedigree = origin
+      if record.parents.count == origin.parents?.count { pedigree.parents = nil }
+      if record.undoes != nil { pedigree.undoes = nil }
+      let isTold = pedigree == Pedigree()
+      return ServerCommit(record: record, clock: clock, pedigree: isTold ? nil : pedigree)
     }
   }
 }

@@ -55,7 +55,7 @@ package struct HistoryUpload {
       try target.refreshed()
       return result
     } catch {
-      if !connection.isLost { _ = try? connection.exchange([Statement("rollback")]) }
+      connection.rollBack()
       throw error
     }
   }
@@ -89,7 +89,7 @@ package struct HistoryUpload {
     var before: View?
     for (done, commit) in commits.enumerated() {
       let view = try source.view(at: commit.record.number)
-      try begin(commit.record, commit.pedigree)
+      try insert(ServerCommit(record: commit.record, clock: source.clock(of: commit.record), pedigree: commit.pedigree))
       try write(commit.record.names)
       try writeDifference(from: before, to: view, number: view.commit.number)
       before = view
@@ -118,21 +118,14 @@ package struct HistoryUpload {
 
   // MARK: Commits
 
-  private mutating func begin(_ commit: CommitRecord, _ pedigree: Pedigree?) throws {
-    try insert(
-      ServerCommit(
-        number: commit.number, origin: commit.origin, originNumber: commit.originNumber, parents: commit.parents,
-        date: commit.date, clock: try source.clock(of: commit), action: commit.action, program: commit.program,
-        author: commit.author, flags: commit.flags,
-        undoes: commit.undoes, restores: commit.restores, bytes: commit.frameBytes, pedigree: pedigree))
-  }
-
   mutating func beginBookkeeping(_ number: UInt64) throws {
-    let now = Clock.now
+    let now = wallClock()
     try insert(
       ServerCommit(
-        number: number, origin: target.origin, originNumber: number, parents: [], date: now, clock: now, action: "copy",
-        program: target.options.program, author: target.options.author, flags: .bookkeeping, bytes: 0))
+        record: CommitRecord(
+          number: number, identity: CommitIdentity(origin: target.origin, number: number), parents: [], date: now,
+          program: target.options.program, author: target.options.author, action: "copy", flags: .bookkeeping,
+          undoes: nil, restores: nil, names: [], counts: [], bytes: 0), clock: now))
   }
 
   mutating func insert(_ commit: ServerCommit) throws {
@@ -151,7 +144,7 @@ package struct HistoryUpload {
           .text(try Flush.text(commit.action, "action")), .text(try Flush.text(commit.program, "program")),
           .text(try Flush.text(commit.author, "author")), .int32(Int32(bitPattern: commit.flags.rawValue)),
           .number(commit.undoes ?? 0), .number(commit.restores ?? 0),
-          .number(commit.bytes), .text(commit.pedigree?.text ?? ""), .int(commit.clock),
+          .number(commit.frameBytes), .text(commit.pedigree?.text ?? ""), .int(commit.clock),
         ]))
     try sendIfMuch()
   }
@@ -263,18 +256,15 @@ package struct HistoryUpload {
     try send()
     var cursor = tree.cursor()
     try cursor.seekToStart()
-    var rows = CopyRows()
-    var copies = false
+    var rows = CopyRows(connection, tables)
     while let entry = cursor.current {
       let key = entry.key.array
       try check(key)
-      rows.add(
+      try rows.add(
         DraftWrite(TreeKey(tree: target, key: key), try write(entry.payload, in: tree)), number: number, isFirst: true)
-      if rows.isFull { try rows.send(over: connection, tables, copies: &copies) }
       try cursor.next()
     }
-    try rows.send(over: connection, tables, copies: &copies)
-    if copies { try connection.endCopy() }
+    try rows.finish()
     guard isCounted, tree.kind == .records else { return }
     waiting.append(
       tables.statement(

@@ -71,7 +71,7 @@ package final class ServerFollowing: Sendable {
           contact = loss
           change()
         }
-        Clock.sleep(milliseconds: 500)
+        rest(milliseconds: 500)
       }
     }
   }

@@ -120,7 +120,7 @@ extension ServerStore {
       let answers = try connection.exchange(statements)
       return answers[answers.count - 2].changed
     } catch {
-      if !connection.isLost { _ = try? connection.exchange([Statement("rollback")]) }
+      connection.rollBack()
       throw error
     }
   }

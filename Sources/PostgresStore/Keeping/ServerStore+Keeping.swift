@@ -45,7 +45,7 @@ extension ServerStore {
         return true
       }
     case .younger(let age):
-      let limit = Clock.now.subtractingReportingOverflow(age).partialValue
+      let limit = wallClock().subtractingReportingOverflow(age).partialValue
       try forEachCommit { commit, _ throws(StorageError) in
         guard try clock(of: commit) > limit else { return false }
         oldest = min(oldest, commit.number)

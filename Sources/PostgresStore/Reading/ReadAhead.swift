@@ -1,3 +1,4 @@
+import Locks
 import StorageEngine
 
 /// A read of the newest state that is asked for before it is known which state that is: it goes out with the question for the newest
@@ -147,28 +148,39 @@ struct News {
   }
 }
 
-/// The question for the newest state, with what will be read of it, under way.
+/// The question for the newest state, with what will be read of it, under way. If nobody takes the answers, the connection is closed.
 final class AskedState: AskedServer {
-  private let exchange: AskedExchange
+  private let store: ServerStore
+  private let connection: Connection
+  private let expected: Mutex<[Connection.Expected]?>
   let question: NewestQuestion
   let foresight: Foresight
-  /// Told where the answer takes long.
-  private let isSlow: @Sendable () -> Void
 
-  init(
-    _ exchange: AskedExchange, _ question: NewestQuestion, _ foresight: Foresight,
-    isSlow: @escaping @Sendable () -> Void
-  ) {
-    (self.exchange, self.question, self.foresight, self.isSlow) = (exchange, question, foresight, isSlow)
+  /// Nil if nothing can be asked at once.
+  init?(_ store: ServerStore, _ question: NewestQuestion, _ foresight: Foresight) {
+    guard let asked = store.pool.ask(question.statements(store.tables)) else { return nil }
+    (self.store, self.question, self.foresight) = (store, question, foresight)
+    connection = asked.connection
+    expected = Mutex(asked.expected)
   }
 
   var isAnswered: Bool {
-    if exchange.isAnswered() { return true }
-    isSlow()
+    if connection.isAnswered() { return true }
+    store.noteSlowAnswer()
     return false
   }
 
-  func take() throws(StorageError) -> [Rows]? { try exchange.take() }
+  /// Waits for the answers; nil where they were taken already, or the connection was lost, so that they are to be asked for again.
+  func take() throws(StorageError) -> [Rows]? {
+    guard let expected = expected.withLock({ $0.take() }) else { return nil }
+    defer { store.pool.keep(connection) }
+    do throws(StorageError) {
+      return try connection.receive(expected)
+    } catch {
+      if connection.isLost { return nil }
+      throw error
+    }
+  }
 }
 
 /// The question for the newest state, which tells what is read of it by the way.
@@ -202,13 +214,6 @@ extension ServerStore {
     }
     let question = question(ReadAhead(foresight, knownCatalog))
     return try read(pool.read(question.statements(tables)), of: question)
-  }
-
-  /// Asks for the same without waiting; nil where nothing can be asked at once.
-  func ask(_ foresight: Foresight, isSlow: @escaping @Sendable () -> Void) -> AskedState? {
-    guard let ahead = ReadAhead(foresight, knownCatalog) else { return nil }
-    let question = question(ahead)
-    return pool.ask(question.statements(tables)).map { AskedState($0, question, foresight, isSlow: isSlow) }
   }
 
   private func read(

@@ -1,36 +1,24 @@
 package import StorageEngine
 
-/// One commit of a store on a server: who, when, why, on top of what. Its changes are read separately.
+/// One commit of a store on a server, and what its record does not tell. Its changes are read separately.
+@dynamicMemberLookup
 package struct ServerCommit: Hashable, Sendable {
-  package var number: UInt64
-  package var origin: UInt64
-  package var originNumber: UInt64
-  package var parents: [UInt64]
-  /// Nanoseconds since 1970; never earlier than the parents'.
-  package var date: Int64
+  /// Without its counts and names, which lie in tables of their own.
+  package var record: CommitRecord
   /// The clock of its writer: the date, unless that had to be a parent's later one.
   package var clock: Int64
-  package var action: String
-  package var program: String
-  package var author: String
-  package var flags: CommitFlags
-  package var undoes: UInt64?
-  package var restores: UInt64?
-  /// Bytes of the keys and values that the commit wrote.
-  package var bytes: UInt64
   /// What its parents do not tell of where it comes from.
   package var pedigree: Pedigree?
 
-  package var identity: CommitIdentity { CommitIdentity(origin: origin, number: originNumber) }
+  package subscript<Value>(dynamicMember member: KeyPath<CommitRecord, Value>) -> Value { record[keyPath: member] }
 
   /// What stands before the first commit.
   static func beginning(_ date: Int64) -> ServerCommit {
     ServerCommit(
-      number: 0, origin: 0, originNumber: 0, parents: [], date: date, clock: date, action: "", program: "", author: "",
-      flags: [],
-      bytes: 0)
+      record: CommitRecord(
+        number: 0, identity: CommitIdentity(origin: 0, number: 0), parents: [], date: date, program: "", author: "",
+        action: "", flags: [], undoes: nil, restores: nil, names: [], counts: [], bytes: 0), clock: date)
   }
-
 }
 
 extension Tables {
@@ -51,45 +39,31 @@ extension Tables {
 }
 
 extension ServerCommit {
-  init(_ rows: Rows, _ row: Int, at column: Int = 0) {
+  init(_ rows: Rows, _ row: Int) {
     self.init(
-      number: rows.number(row, column), origin: rows.number(row, column + 1),
-      originNumber: rows.number(row, column + 2),
-      parents: rows.ints(row, column + 3).map { UInt64(bitPattern: $0) }, date: rows.int(row, column + 4),
-      clock: rows.int(row, column + 13), action: rows.text(row, column + 5),
-      program: rows.text(row, column + 6), author: rows.text(row, column + 7),
-      flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, column + 8))),
-      undoes: rows.int(row, column + 9) == 0 ? nil : rows.number(row, column + 9),
-      restores: rows.int(row, column + 10) == 0 ? nil : rows.number(row, column + 10),
-      bytes: rows.number(row, column + 11),
-      pedigree: Pedigree(text: rows.text(row, column + 12)))
+      record: CommitRecord(
+        number: rows.number(row, 0), identity: CommitIdentity(origin: rows.number(row, 1), number: rows.number(row, 2)),
+        parents: rows.ints(row, 3).map { UInt64(bitPattern: $0) }, date: rows.int(row, 4), program: rows.text(row, 6),
+        author: rows.text(row, 7), action: rows.text(row, 5),
+        flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: rows.int(row, 8))),
+        undoes: rows.int(row, 9) == 0 ? nil : rows.number(row, 9),
+        restores: rows.int(row, 10) == 0 ? nil : rows.number(row, 10), names: [], counts: [],
+        bytes: rows.number(row, 11)), clock: rows.int(row, 13), pedigree: Pedigree(text: rows.text(row, 12)))
   }
-}
 
-extension ServerCommit {
   /// One that came as texts; nil where it did not.
   init?(texts: [String]) {
     guard texts.count == 14 else { return nil }
-    func number(_ place: Int) -> Int64 { Int64(texts[place]) ?? 0 }
+    func int(_ place: Int) -> Int64 { Int64(texts[place]) ?? 0 }
+    func number(_ place: Int) -> UInt64 { UInt64(bitPattern: int(place)) }
     self.init(
-      number: UInt64(bitPattern: number(0)), origin: UInt64(bitPattern: number(1)),
-      originNumber: UInt64(bitPattern: number(2)),
-      parents: texts[3].split { "{},".contains($0) }.compactMap { Int64($0).map { UInt64(bitPattern: $0) } },
-      date: number(4), clock: number(13), action: texts[5], program: texts[6], author: texts[7],
-      flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: number(8))),
-      undoes: number(9) == 0 ? nil : UInt64(bitPattern: number(9)),
-      restores: number(10) == 0 ? nil : UInt64(bitPattern: number(10)), bytes: UInt64(bitPattern: number(11)),
-      pedigree: Pedigree(text: texts[12]))
-  }
-}
-
-extension CommitRecord {
-  /// Without its counts and names, which lie in tables of their own.
-  init(_ commit: ServerCommit) {
-    self.init(
-      number: commit.number, identity: commit.identity, parents: commit.parents, date: commit.date,
-      program: commit.program, author: commit.author, action: commit.action, flags: commit.flags,
-      undoes: commit.undoes, restores: commit.restores, names: [], counts: [], bytes: commit.bytes)
+      record: CommitRecord(
+        number: number(0), identity: CommitIdentity(origin: number(1), number: number(2)),
+        parents: texts[3].split { "{},".contains($0) }.compactMap { Int64($0).map { UInt64(bitPattern: $0) } },
+        date: int(4), program: texts[6], author: texts[7], action: texts[5],
+        flags: CommitFlags(rawValue: UInt32(truncatingIfNeeded: int(8))), undoes: int(9) == 0 ? nil : number(9),
+        restores: int(10) == 0 ? nil : number(10), names: [], counts: [], bytes: number(11)),
+      clock: int(13), pedigree: Pedigree(text: texts[12]))
   }
 }
 

@@ -14,7 +14,7 @@ package final class ServerView: ServedView {
   }
 
   /// As the layers above know it.
-  var view: View { View(commit: CommitRecord(commit), served: self) }
+  var view: View { View(commit: commit.record, served: self) }
 
   /// A tree, or nil where this view has none of that name. Asks the server only where it has not told of the trees yet.
   package func served(_ name: TreeName) throws(StorageError) -> ServerTree? {

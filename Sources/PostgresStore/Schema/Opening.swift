@@ -139,7 +139,7 @@ extension ServerStore {
         """,
         [
           .text(magic), .int32(Int32(format)), .bytes(CommitToken.random().bytes),
-          .int(Int64.random(in: 1...Int64.max)), .int(Clock.now),
+          .int(Int64.random(in: 1...Int64.max)), .int(wallClock()),
         ]))
     do throws(StorageError) {
       try pool.inTransaction(statements)

@@ -1,24 +1,29 @@
 import StorageEngine
 
-/// Rows of the table of what is alive, as COPY takes them.
+/// Rows of the table of what is alive, sent as COPY takes them.
 struct CopyRows {
-  static let sql =
+  private static let sql =
     "copy {current} (tree, key, born, inserted, written, kind, payload, value) from stdin (format binary)"
   /// So many bytes are sent at a time: the server works on them while the next are made.
-  static let mostBytes = 1 << 16
+  private static let mostBytes = 1 << 16
   private static let mostValueBytes = 4 << 20
 
-  private(set) var bytes: [UInt8] = []
-  private(set) var values = LongValues()
+  private let connection: Connection
+  private let tables: Tables
+  private var bytes: [UInt8] = []
+  private var values = LongValues()
+  /// Whether a copy is open.
+  private var copies = false
 
-  var isFull: Bool { bytes.count >= Self.mostBytes || values.count >= Self.mostValueBytes }
+  init(_ connection: Connection, _ tables: Tables) {
+    (self.connection, self.tables) = (connection, tables)
+    bytes.reserveCapacity(Self.mostBytes + 4_096)
+  }
 
-  init() { bytes.reserveCapacity(Self.mostBytes + 4_096) }
-
-  /// Adds one of the puts of commit `number`.
+  /// Adds one of the puts of commit `number`, and sends what there is where that is much.
   ///
   /// - Parameter isFirst: whether the tree is made by the same commit, and none had its number before.
-  mutating func add(_ write: DraftWrite, number: UInt64, isFirst: Bool) {
+  mutating func add(_ write: DraftWrite, number: UInt64, isFirst: Bool) throws(StorageError) {
     guard let payload = write.write.payload else { return }
     let born = Int64(bitPattern: number)
     var written = write.write.written.map { Int64(bitPattern: $0) } ?? 0
@@ -41,12 +46,17 @@ struct CopyRows {
     add(kind)
     if let content { add(content) } else { SQLValue.append(Int32(-1), to: &bytes) }
     if let value { add(value) } else { SQLValue.append(Int32(-1), to: &bytes) }
+    if bytes.count >= Self.mostBytes || values.count >= Self.mostValueBytes { try send() }
+  }
+
+  /// Sends the rest, and ends the copy.
+  mutating func finish() throws(StorageError) {
+    try send()
+    if copies { try connection.endCopy() }
   }
 
   /// Sends them over a copy that is open, or opens one; values that lie in a table of their own go ahead.
-  ///
-  /// - Parameter copies: whether one is open.
-  mutating func send(over connection: Connection, _ tables: Tables, copies: inout Bool) throws(StorageError) {
+  private mutating func send() throws(StorageError) {
     if let part = values.part {
       if copies { try connection.endCopy() }
       copies = false
@@ -112,13 +122,10 @@ extension Flush {
   func copy(over connection: Connection, number: UInt64) throws(StorageError) {
     let copied = copiedTrees
     let known = drafts[0].treesAgain
-    var rows = CopyRows()
-    var copies = false
+    var rows = CopyRows(connection, tables)
     for write in drafts[0].writes where copied.contains(write.place.tree) {
-      rows.add(write, number: number, isFirst: !known.contains(write.place.tree))
-      if rows.isFull { try rows.send(over: connection, tables, copies: &copies) }
+      try rows.add(write, number: number, isFirst: !known.contains(write.place.tree))
     }
-    try rows.send(over: connection, tables, copies: &copies)
-    if copies { try connection.endCopy() }
+    try rows.finish()
   }
 }

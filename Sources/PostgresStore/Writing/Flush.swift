@@ -378,11 +378,12 @@ struct Flush {
       let (texts, info, number) = (try texts(draft), draft.info, rows.number(row, 0))
       commits.append(
         ServerCommit(
-          number: number, origin: origin, originNumber: number,
-          parents: rows.ints(row, 2).map { UInt64(bitPattern: $0) }, date: rows.int(row, 1),
-          clock: tables.hasClocks ? clocks[place] : rows.int(row, 1), action: texts.action,
-          program: texts.program, author: texts.author, flags: info.flags, undoes: info.undoes,
-          restores: draft.restores, bytes: UInt64(draft.bytes), pedigree: nil))
+          record: CommitRecord(
+            number: number, identity: CommitIdentity(origin: origin, number: number),
+            parents: rows.ints(row, 2).map { UInt64(bitPattern: $0) }, date: rows.int(row, 1), program: texts.program,
+            author: texts.author, action: texts.action, flags: info.flags, undoes: info.undoes,
+            restores: draft.restores, names: [], counts: [], bytes: UInt64(draft.bytes)),
+          clock: tables.hasClocks ? clocks[place] : rows.int(row, 1)))
     }
     return commits
   }

@@ -61,14 +61,14 @@ final class Flushing: @unchecked Sendable {
   private func flush(_ drafts: [CommitDraft], for store: ServerStore) -> Flush {
     Flush(
       tables: tables, drafts: drafts, token: .random(), options: options,
-      clocks: drafts.map { $0.info.clock ?? $0.info.date ?? Clock.now }, catalog: store.knownCatalog)
+      clocks: drafts.map { $0.info.clock ?? $0.info.date ?? wallClock() }, catalog: store.knownCatalog)
   }
 
   /// - Parameter sent: what was sent of it already.
   private func flush(
     _ drafts: [CommitDraft], for store: ServerStore, sent begun: SentFlush?
   ) throws(StorageError) -> [ServerCommit] {
-    let deadline = Clock.monotonic + Int64(options.patience * 1_000_000_000)
+    let deadline = monotonicClock() + Int64(options.patience * 1_000_000_000)
     var repeats = 0
     var begun = begun
     while true {
@@ -82,8 +82,8 @@ final class Flushing: @unchecked Sendable {
       do throws(StorageError) {
         if let under { connection = under.connection } else { connection = try connected() }
       } catch {
-        guard Clock.monotonic < deadline, error.isWorthWaiting else { throw error }
-        Clock.sleep(milliseconds: 100)
+        guard monotonicClock() < deadline, error.isWorthWaiting else { throw error }
+        rest(milliseconds: 100)
         continue
       }
       do throws(StorageError) {
@@ -106,7 +106,7 @@ final class Flushing: @unchecked Sendable {
           if try claim(flush.token, after: error, until: deadline) {
             return try committed(flush.token, drafts.count, store)
           }
-          guard Clock.monotonic < deadline else { throw error }
+          guard monotonicClock() < deadline else { throw error }
           continue
         }
         guard var refusal = connection.refusal else { throw error }
@@ -225,7 +225,7 @@ final class Flushing: @unchecked Sendable {
         }
         return isCommitted
       } catch {
-        guard error.isWorthWaiting, Clock.monotonic < deadline else {
+        guard error.isWorthWaiting, monotonicClock() < deadline else {
           throw .server(
             .outcomeUnknown,
             reason:
@@ -233,7 +233,7 @@ final class Flushing: @unchecked Sendable {
               + "whether the commit is kept is found out when it can be reached again")
         }
         connection = nil
-        Clock.sleep(milliseconds: 100)
+        rest(milliseconds: 100)
       }
     }
   }
@@ -306,7 +306,7 @@ final class Flushing: @unchecked Sendable {
 
   // MARK: Following
 
-  private var isNotificationDue: Bool { owesNotification && Clock.monotonic - lastNotification > 100_000_000 }
+  private var isNotificationDue: Bool { owesNotification && monotonicClock() - lastNotification > 100_000_000 }
 
   /// Whether there is something to do when nobody waits.
   var isOwing: Bool { connection?.isLost == false && (owesRollback || isNotificationDue) }
@@ -319,7 +319,7 @@ final class Flushing: @unchecked Sendable {
       _ = try? exchange([], over: connection, isCounted: false)
       return
     }
-    lastNotification = Clock.monotonic
+    lastNotification = monotonicClock()
     owesNotification = false
     _ = try? exchange([Statement("notify \(tables.channel)")], over: connection, isCounted: false)
   }

@@ -58,7 +58,7 @@ package final class ServerTransaction: WriteTransaction {
 
   deinit { cancel() }
 
-  package var base: CommitRecord { CommitRecord(view.commit) }
+  package var base: CommitRecord { view.commit.record }
   package var headNumber: UInt64 { view.commit.number }
   package var origin: UInt64 { store.origin }
 

@@ -39,7 +39,8 @@ enum MemoryDiskCode {
   static let tooLarge = EFBIG
 }
 
-func wallClock() -> Int64 {
+/// Nanoseconds since 1970.
+package func wallClock() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_REALTIME, &time)
   return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)

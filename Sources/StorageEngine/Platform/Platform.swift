@@ -32,7 +32,7 @@ extension DiskError {
 let readOnlyCode = EROFS
 
 /// Nanoseconds on a clock that nobody sets, from any beginning. No system call where the kernel shares its clock with processes.
-func monotonicClock() -> Int64 {
+package func monotonicClock() -> Int64 {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC, &time)
   return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
