@@ -139,17 +139,13 @@ extension StoreExchange {
   /// - Parameter before: the newest commit here before the fetch.
   private func keepUnfinished(of remote: String, _ graph: CommitGraph, since before: UInt64) throws {
     guard let newest = graph.numbers.last, newest > before else { return }
-    let (heads, known) = try (Self.name(of: remote), onStorage { () throws(StorageError) in try store.engine.names })
+    let (heads, known) = (Self.name(of: remote), try store.engine.names)
     let own = known.keys.filter { UnfinishedFetch.isName($0) && $0.hasPrefix(heads + "/") }
     let reached = [store.engine.head.commit.number] + known.filter { !own.contains($0.key) }.values
     let came = graph.numbers.filter { $0 > before } + own.compactMap { known[$0] }
     let unreached = graph.numbers(
       in: came.compactMap { graph.identity(of: $0) }, butNotIn: reached.compactMap { graph.identity(of: $0) })
-    let bytes = try onStorage { () throws(StorageError) in
-      var bytes: UInt64 = 0
-      for number in unreached { bytes += try store.engine.commit(number).frameBytes }
-      return bytes
-    }
+    let bytes = try unreached.reduce(0) { try $0 + store.engine.commit($1).frameBytes }
     var names = Dictionary(uniqueKeysWithValues: own.map { ($0, UInt64?.none) })
     if bytes <= mostUnfinished {
       let tips = graph.newest(of: unreached.compactMap { graph.identity(of: $0) }).compactMap { graph.number(of: $0) }
@@ -162,11 +158,7 @@ extension StoreExchange {
 
   /// The commits that this store has, read while a peer with other heads than those that were fetched last reads its own.
   private func graph(while peer: any Peer, of heads: [CommitIdentity], isKnownAs remote: String) throws -> CommitGraph {
-    let known = try onStorage { () throws(StorageError) in
-      try store.engine.names[Self.name(of: remote)].map { number throws(StorageError) in
-        try store.engine.commit(number).identity
-      }
-    }
+    let known = try store.engine.names[Self.name(of: remote)].map { try store.engine.commit($0).identity }
     if heads == [known].compactMap({ $0 }) { return try graph() }
     return try workingAhead(by: 1, make: { (_: BoundedQueue<Never>) in peer.prepare() }, use: { _ in try graph() })
   }
@@ -211,7 +203,7 @@ extension StoreExchange {
     var notes: [String] = []
     for head in heads {
       guard let number = graph.number(of: head) else { continue }
-      let ahead = try onStorage { () throws(StorageError) in try store.engine.commit(number).date } - now
+      let ahead = try store.engine.commit(number).date - now
       guard ahead > Self.toleratedAhead else { continue }
       notes.append(
         "\(name): its newest commit is dated \(ahead / 60_000_000_000) minutes ahead of this machine's clock; set the clocks right"
@@ -235,7 +227,7 @@ extension StoreExchange {
     // For people alone: that it cannot be kept fails no exchange.
     try? RemotesFile(storeAt: store.path).noteExchange(with: remote, at: now)
     let name = Self.name(of: remote)
-    let known = try onStorage { () throws(StorageError) in try store.engine.names }
+    let known = try store.engine.names
     var names: [String: UInt64?] = [:]
     for pin in (pins ?? []).prefix(Self.mostPins) {
       guard let number = graph.number(of: pin.commit), pin.isPlain else { continue }

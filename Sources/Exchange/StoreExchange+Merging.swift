@@ -113,20 +113,16 @@ extension StoreExchange {
 
   private func commitMerge(_ plan: MergePlan, named action: String, options: EditOptions) throws -> CommitNumber? {
     guard let ours = plan.ours else { return nil }
-    try onStorage { () throws(StorageError) in try store.engine.admitCommitsOfOthers() }
+    try store.engine.admitCommitsOfOthers()
     var info = CommitInfo(action: action)
     if plan.isMechanical {
       let parents = [ours, plan.theirs].sorted()
-      let (ours, theirs) = try onStorage { () throws(StorageError) in
-        (try store.engine.commit(plan.first.rawValue), try store.engine.commit(plan.second.rawValue))
-      }
+      let (ours, theirs) = (try store.engine.commit(plan.first.rawValue), try store.engine.commit(plan.second.rawValue))
       info = CommitInfo(
         date: max(ours.date, theirs.date), action: "Merge", program: "strata", author: "",
         identity: Self.identity(of: parents, plan.outcome))
       // Whoever makes the same merge gives it the same clock.
-      info.clock = try onStorage { () throws(StorageError) in
-        max(try store.engine.clock(of: ours), try store.engine.clock(of: theirs))
-      }
+      info.clock = max(try store.engine.clock(of: ours), try store.engine.clock(of: theirs))
     }
     return try store.commit(plan.changes, info, options: options)
   }
@@ -157,7 +153,7 @@ extension StoreExchange {
 
   /// What taking back a commit would mean where it is a merge; nil where it is none.
   package func undo(of commit: CommitNumber) throws -> MergeUndo? {
-    let record = try onStorage { () throws(StorageError) in try store.engine.commit(commit.rawValue) }
+    let record = try store.engine.commit(commit.rawValue)
     guard record.parents.count == 2, let first = record.parents.first else { return nil }
     let reader = try store.changes(from: CommitNumber(first), to: commit)
     var records = 0
@@ -182,7 +178,7 @@ extension StoreExchange {
   @discardableResult
   package func stepBack(over merge: CommitNumber) throws -> CommitNumber {
     try requireWritable()
-    let record = try onStorage { () throws(StorageError) in try store.engine.commit(merge.rawValue) }
+    let record = try store.engine.commit(merge.rawValue)
     guard store.engine.head.commit.number == merge.rawValue, record.parents.count == 2 else {
       throw ModelError.refused(reason: "\(merge) is no merge, or not the newest commit any more")
     }

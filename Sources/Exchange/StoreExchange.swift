@@ -37,9 +37,9 @@ package struct StoreExchange {
     _ = try store.refresh()
     if known.graph == nil { known.graph = remembered() }
     if known.graph == nil {
-      known.graph = try onStorage { () throws(StorageError) in try CommitGraph(store.engine) }
+      known.graph = try CommitGraph(store.engine)
     } else {
-      try onStorage { () throws(StorageError) in try known.graph?.update(store.engine) }
+      try known.graph?.update(store.engine)
     }
     guard let graph = known.graph else { throw ModelError.noSuchStore(path: store.path, reason: "it has no commits") }
     remember(graph)
@@ -99,22 +99,20 @@ package struct StoreExchange {
   func keepBook(on head: UInt64?, _ change: (inout CommitInfo) -> Void) throws -> Bool {
     var info = CommitInfo(action: "exchange", flags: .bookkeeping, movesHead: false)
     change(&info)
-    return try onStorage { () throws(StorageError) in
-      let transaction = try store.engine.beginBlocking()
-      guard head == nil || transaction.headNumber == head else {
-        transaction.cancel()
-        return false
-      }
-      try transaction.commit(info)?.wait()
-      return true
+    let transaction = try store.engine.beginBlocking()
+    guard head == nil || transaction.headNumber == head else {
+      transaction.cancel()
+      return false
     }
+    try transaction.commit(info)?.wait()
+    return true
   }
 
   // MARK: What is here
 
   /// What is told to a peer of what is here: heads, names, and what an earlier transfer left.
   func haves(_ graph: CommitGraph) throws -> [Have] {
-    let names = try onStorage { () throws(StorageError) in try store.engine.names }
+    let names = try store.engine.names
     let tips = [store.engine.head.commit.number] + names.values.sorted()
     var identities = tips.compactMap { graph.identity(of: $0) }
     identities += graph.leaves.suffix(64)
@@ -124,14 +122,12 @@ package struct StoreExchange {
   }
 
   private func foresee(_ identities: [CommitIdentity], _ graph: CommitGraph) throws {
-    try onStorage { () throws(StorageError) in
-      try store.engine.foresee(commits: identities.compactMap { graph.number(of: $0) })
-    }
+    try store.engine.foresee(commits: identities.compactMap { graph.number(of: $0) })
   }
 
   private func have(_ identity: CommitIdentity, _ graph: CommitGraph) throws -> Have {
     guard let node = graph[identity], let number = node.number else { throw ModelError.noSuchCommit(identity.text) }
-    let commit = try onStorage { () throws(StorageError) in try store.engine.commit(number) }
+    let commit = try store.engine.commit(number)
     return Have(identity, digest: CommitDigest.text(of: commit, node))
   }
 

@@ -7,6 +7,7 @@ import Expressions
 #else
   import Foundation
 #endif
+import StorageEngine
 import StoreBrowser
 #if PostgreSQL
   import PostgresPersistence
@@ -32,6 +33,9 @@ struct Program {
     } catch let error as ModelError {
       complain(error.description)
       return error.exitStatus
+    } catch let error as StorageError {
+      complain(ModelError(error).description)
+      return ModelError(error).exitStatus
     } catch let error as ExchangeError {
       complain(error.description)
       return error.exitStatus

@@ -231,6 +231,8 @@ extension _StoreHandle {
           throw CancellationError()
         } catch let error as ModelError {
           return try throwingModelErrors { () throws(ModelError) in throw error }
+        } catch let error as StorageError {
+          return try throwingStoreErrors { () throws(StorageError) in throw error }
         } catch let error as ExchangeError {
           throw StoreError(.refused, error.description)
         }

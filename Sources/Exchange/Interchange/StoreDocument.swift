@@ -85,15 +85,15 @@ package enum StoreDocument {
       throw ModelError.refused(reason: "it has a datastore twice; nothing was written")
     }
     defer { if !store.keepsLock { store.engine.releaseLock() } }
-    let transaction = try onStorage { () throws(StorageError) in try store.engine.beginBlocking() }
+    let transaction = try store.engine.beginBlocking()
     do {
       for datastore in read { try datastore.write(in: transaction, &taken) }
     } catch {
       transaction.cancel()
       throw error
     }
-    let pending = try onStorage { () throws(StorageError) in try transaction.commit(CommitInfo(action: action)) }
-    try onStorage { () throws(StorageError) in try pending?.wait() }
+    let pending = try transaction.commit(CommitInfo(action: action))
+    try pending?.wait()
     taken.commit = store.head.commit
     return taken
   }

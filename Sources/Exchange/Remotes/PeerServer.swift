@@ -68,7 +68,8 @@ package struct PeerServer {
         default: throw ExchangeError.peer(name: "strata serve", reason: "“\(line.kind)” is no request")
         }
       } catch {
-        var members = [Document.Member("error", .string("\(error)"))]
+        let told: any Error = (error as? StorageError).map { ModelError($0) } ?? error
+        var members = [Document.Member("error", .string("\(told)"))]
         if case .missing(let commit, _)? = error as? ExchangeError {
           members.append(.init("missing", .string(commit.text)))
         }

@@ -65,7 +65,7 @@ extension StoreExchange {
   /// Takes away the names that stand for a remote's commits.
   package func forget(_ remote: String) throws {
     let name = Self.name(of: remote)
-    let known = try onStorage { () throws(StorageError) in try store.engine.names }
+    let known = try store.engine.names
     let names = known.keys.filter { $0 == name || $0.hasPrefix(name + "/") }
     if names.isEmpty { return }
     defer { releaseLock() }

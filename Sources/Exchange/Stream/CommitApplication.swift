@@ -49,7 +49,7 @@ final class CommitApplication {
 
   func commit(_ info: CommitInfo) throws -> PendingCommit? {
     for (name, changes) in ordered.sorted(by: { $0.key < $1.key }) { try make(changes, in: name) }
-    return try onStorage { () throws(StorageError) in try transaction.commit(info) }
+    return try transaction.commit(info)
   }
 
   func apply(_ line: StreamLine) throws {
@@ -58,8 +58,8 @@ final class CommitApplication {
     case "drop":
       let name = try label(line).name
       descriptors.removeAll()
-      guard try tree(name) != nil else { throw ChangeError("it drops a tree that is not there") }
-      try onStorage { () throws(StorageError) in try transaction.dropTree(name) }
+      guard try transaction.tree(name) != nil else { throw ChangeError("it drops a tree that is not there") }
+      try transaction.dropTree(name)
     case "put", "delete": try changeRecord(line)
     case "set", "unset": try changeValue(line)
     case "insert", "remove": try changeEntry(line)
@@ -72,12 +72,8 @@ final class CommitApplication {
     return label
   }
 
-  private func tree(_ name: TreeName) throws -> Tree? {
-    try onStorage { () throws(StorageError) in try transaction.tree(name) }
-  }
-
   private func required(_ name: TreeName, _ kind: TreeKind) throws -> Tree {
-    guard let tree = try tree(name) else { throw ChangeError("the tree that it changes is not there") }
+    guard let tree = try transaction.tree(name) else { throw ChangeError("the tree that it changes is not there") }
     guard tree.kind == kind else { throw ChangeError("the tree that it changes is of another kind") }
     return tree
   }
@@ -103,13 +99,11 @@ final class CommitApplication {
       descriptors[key] = descriptor
     }
     let name = label.name
-    if let known = try tree(name) {
+    if let known = try transaction.tree(name) {
       guard known.kind == kind, known.order == order else { throw ChangeError("the tree is there, of another kind") }
-      try onStorage { () throws(StorageError) in try transaction.setAttributes(attributes, of: name) }
+      try transaction.setAttributes(attributes, of: name)
     } else {
-      try onStorage { () throws(StorageError) in
-        try transaction.createTree(name, kind: kind, order: order, attributes: attributes)
-      }
+      try transaction.createTree(name, kind: kind, order: order, attributes: attributes)
     }
   }
 
@@ -135,7 +129,7 @@ final class CommitApplication {
     }
     if line.kind == "delete" {
       if try take(identifier, nil, in: name) { return }
-      let deleted = try onStorage { () throws(StorageError) in try transaction.delete(identifier, in: name) }
+      let deleted = try transaction.delete(identifier, in: name)
       guard let deleted else { throw ChangeError("it deletes a record of \(key) that is not there") }
       return try checkOnce(deleted)
     }
@@ -145,21 +139,19 @@ final class CommitApplication {
 
   /// Takes over from the second parent what has this content there, or was deleted there; false, with nothing done, where it is another.
   private func take(_ key: [UInt8], _ bytes: [UInt8]?, in name: TreeName) throws -> Bool {
-    try onStorage { () throws(StorageError) in
-      guard let theirs, let there = try theirs.tree(name), there.order == .bytes else { return false }
-      let found = try there.find(.bytes(key))?.payload.record
-      guard try found.map({ found throws(StorageError) in try there.value(of: found).array }) == bytes else {
-        return false
-      }
-      return try transaction.adopt(key, in: name, from: theirs)
+    guard let theirs, let there = try theirs.tree(name), there.order == .bytes else { return false }
+    let found = try there.find(.bytes(key))?.payload.record
+    guard try found.map({ found in try there.value(of: found).array }) == bytes else {
+      return false
     }
+    return try transaction.adopt(key, in: name, from: theirs)
   }
 
   private func put(_ key: [UInt8], _ bytes: [UInt8], in name: TreeName) throws {
     if try take(key, bytes, in: name) { return }
-    try checkOnce(try onStorage { () throws(StorageError) in try transaction.put(key, bytes, in: name) })
+    try checkOnce(try transaction.put(key, bytes, in: name))
     if firstWritten == nil {
-      firstWritten = try onStorage { () throws(StorageError) in try transaction.currentReference(of: key, in: name) }?
+      firstWritten = try transaction.currentReference(of: key, in: name)?
         .place
     }
   }
@@ -187,7 +179,7 @@ final class CommitApplication {
     }
     if line.kind == "unset" {
       if try take(key, nil, in: name) { return }
-      let deleted = try onStorage { () throws(StorageError) in try transaction.delete(key, in: name) }
+      let deleted = try transaction.delete(key, in: name)
       guard let deleted else { throw ChangeError("it deletes what is not there") }
       return try checkOnce(deleted)
     }
@@ -212,7 +204,7 @@ final class CommitApplication {
         ordered[label.name, default: OrderedChanges()].removed.insert(key)
         return
       }
-      let wasThere = try onStorage { () throws(StorageError) in try transaction.remove(key, in: label.name) }
+      let wasThere = try transaction.remove(key, in: label.name)
       if !wasThere { throw ChangeError("it removes an index entry that is not there") }
       return
     }
@@ -224,7 +216,7 @@ final class CommitApplication {
       ordered[label.name, default: OrderedChanges()].inserted.append((key, payload, rank))
       return
     }
-    try onStorage { () throws(StorageError) in _ = try transaction.insert(key, payload, in: label.name) }
+    _ = try transaction.insert(key, payload, in: label.name)
   }
 
   private func payload(_ line: StreamLine, _ key: [UInt8], _ label: TreeLabel) throws -> Payload {
@@ -232,9 +224,7 @@ final class CommitApplication {
     guard line.has("payload") else { return .none }
     guard case .index(_, let datastore) = label,
       let identifier = key.withUnsafeBytes({ EntryKey.identifier($0) }),
-      let reference = try onStorage({ () throws(StorageError) in
-        try transaction.currentReference(of: identifier, in: .records(of: datastore))
-      })
+      let reference = try transaction.currentReference(of: identifier, in: .records(of: datastore))
     else { throw ChangeError("the entry is of no record") }
     return .record(reference)
   }
@@ -245,12 +235,12 @@ final class CommitApplication {
     for key in changes.removed {
       guard ranks.rank(of: key) != nil else { throw ChangeError("it removes an index entry that is not there") }
       let probe = ranks.probe(for: key)
-      try onStorage { () throws(StorageError) in _ = try transaction.remove(key, in: name, probe: probe) }
+      _ = try transaction.remove(key, in: name, probe: probe)
     }
     ranks.change(removing: changes.removed, inserting: changes.inserted.map { ($0.key, $0.rank) })
     for (key, payload, _) in changes.inserted {
       let probe = ranks.probe(for: key)
-      try onStorage { () throws(StorageError) in _ = try transaction.insert(key, payload, in: name, probe: probe) }
+      _ = try transaction.insert(key, payload, in: name, probe: probe)
     }
   }
 }

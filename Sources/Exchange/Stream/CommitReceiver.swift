@@ -120,7 +120,7 @@ package final class CommitReceiver {
   package func settle() throws {
     commit?.application?.cancel()
     commit = nil
-    if let last { try onStorage { () throws(StorageError) in try last.wait() } }
+    if let last { try last.wait() }
     last = nil
   }
 
@@ -157,7 +157,7 @@ package final class CommitReceiver {
     var incoming = Incoming(
       identity: identity, isKnown: false, check: crc32c(0, line.bytes + [UInt8(ascii: "\n")]))
     if let number = graph.number(of: identity), let node = graph[identity] {
-      let known = try onStorage { () throws(StorageError) in try store.engine.commit(number) }
+      let known = try store.engine.commit(number)
       guard CommitDigest.text(of: known, node) == digest else { throw ExchangeError.cloned(identity) }
       incoming.isKnown = true
       commit = incoming
@@ -173,7 +173,7 @@ package final class CommitReceiver {
     let squashed = try runs(line)
     // What comes whole has no parent to be linked to, also where that is here: the stream counts from the empty store.
     let linked = base == nil ? [] : linked(base, parents)
-    for number in linked.dropFirst() { try check(date: date, on: engineCommit(number)) }
+    for number in linked.dropFirst() { try check(date: date, on: store.engine.commit(number)) }
     let isTold = Set(linked.compactMap { graph.identity(of: $0) }) == Set(parents)
     let undone = undoes.flatMap { graph.number(of: $0) }
     var pedigree: Pedigree?
@@ -199,17 +199,13 @@ package final class CommitReceiver {
     guard let number = graph.number(of: wanted) else {
       throw ExchangeError.missing(wanted, line: self.line)
     }
-    return try engineCommit(number)
+    return try store.engine.commit(number)
   }
 
   /// The first parent that its changes are made on, and another one that is here.
   private func linked(_ base: CommitRecord?, _ parents: [CommitIdentity]) -> ArraySlice<UInt64> {
     ([base?.number].compactMap { $0 } + parents.compactMap { graph.number(of: $0) })
       .reduce(into: [UInt64]()) { if !$0.contains($1) { $0.append($1) } }.prefix(2)
-  }
-
-  private func engineCommit(_ number: UInt64) throws -> CommitRecord {
-    try onStorage { () throws(StorageError) in try store.engine.commit(number) }
   }
 
   private func check(date: Int64, on base: CommitRecord?) throws {
@@ -281,9 +277,9 @@ package final class CommitReceiver {
 
   /// Takes the writer's turn and makes the changes that wait.
   private func begin(_ incoming: inout Incoming) throws {
-    try onStorage { () throws(StorageError) in try store.engine.admitCommitsOfOthers() }
+    try store.engine.admitCommitsOfOthers()
     let base = incoming.base
-    let transaction = try onStorage { () throws(StorageError) in try store.engine.beginBlocking(on: base) }
+    let transaction = try store.engine.beginBlocking(on: base)
     // One that compaction has left out here may come again.
     guard transaction.origin != incoming.identity.origin || graph.knows(incoming.identity) else {
       transaction.cancel()
@@ -293,7 +289,7 @@ package final class CommitReceiver {
     let application: CommitApplication
     do {
       let theirs = try second.map { number in
-        try onStorage { () throws(StorageError) in try store.engine.view(at: number) }
+        try store.engine.view(at: number)
       }
       application = CommitApplication(transaction, takingFrom: theirs)
     } catch {
@@ -360,8 +356,6 @@ package final class CommitReceiver {
     guard let number = last?.number else { return }
     received.append(number)
     newest = incoming.identity
-    try onStorage { () throws(StorageError) in
-      graph.add(try store.engine.commit(number), incoming.info.pedigree)
-    }
+    graph.add(try store.engine.commit(number), incoming.info.pedigree)
   }
 }

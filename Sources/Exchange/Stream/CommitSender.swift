@@ -53,21 +53,15 @@ package struct CommitSender {
   /// Asks for commits and those that they were made on, where a server has them.
   private func foresee(_ numbers: ArraySlice<UInt64>) throws {
     guard store.isServed else { return }
-    try onStorage { () throws(StorageError) in
-      try store.foresee(commits: Array(numbers))
-      var parents: [UInt64] = []
-      for number in numbers { parents += try store.commit(number).parents.prefix(1) }
-      try store.foresee(commits: parents)
-    }
+    try store.foresee(commits: Array(numbers))
+    try store.foresee(commits: numbers.flatMap { try store.commit($0).parents.prefix(1) })
   }
 
   private func send(_ number: UInt64, isWhole: Bool) throws {
-    let view = try onStorage { () throws(StorageError) in try store.view(at: number) }
+    let view = try store.view(at: number)
     let commit = view.commit
     guard let node = graph[commit.identity] else { throw ModelError.noSuchCommit("#\(number)") }
-    let parent = try onStorage { () throws(StorageError) in
-      isWhole ? nil : try commit.parents.first.map { parent throws(StorageError) in try store.view(at: parent) }
-    }
+    let parent = isWhole ? nil : try commit.parents.first.map { try store.view(at: $0) }
     var lines = CommitLines(sink: sink)
     try lines.add(StreamLine.bytes(members(of: commit, node, on: parent?.commit.identity)), isChange: false)
     try TreeChanges(from: parent, to: view, commitName: { graph.identity(of: $0)?.text }).write(to: &lines)

@@ -17,13 +17,11 @@ struct TreeChanges {
   }
 
   func write(to lines: inout CommitLines) throws {
-    let names = try onStorage { () throws(StorageError) in
-      (old: try old?.trees() ?? [], new: try new.trees())
-    }
+    let names = (old: try old?.trees() ?? [], new: try new.trees())
     var trees: [(before: Tree?, after: Tree)] = []
     var dropped = Set(names.old).subtracting(names.new)
     for name in names.new {
-      let (before, after) = try onStorage { () throws(StorageError) in (try old?.tree(name), try new.tree(name)) }
+      let (before, after) = (try old?.tree(name), try new.tree(name))
       guard let after else { continue }
       let isSame = before.map { $0.kind == after.kind && $0.order == after.order } ?? false
       if before != nil, !isSame { dropped.insert(name) }
@@ -57,16 +55,16 @@ struct TreeChanges {
     _ before: Tree?, _ after: Tree, _ body: (_ key: [UInt8], _ old: Payload?, _ new: Payload?) throws -> Void
   ) throws {
     if let old, before != nil {
-      var cursor = try onStorage { () throws(StorageError) in try difference(old, new, tree: after.name) }
-      while let next = try onStorage({ () throws(StorageError) in try cursor.next() }) {
+      var cursor = try difference(old, new, tree: after.name)
+      while let next = try cursor.next() {
         try body(next.key.array, next.old?.payload, next.new?.payload)
       }
     } else {
       var cursor = after.cursor()
-      try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+      try cursor.seek(rank: 0)
       while let entry = cursor.current {
         try body(entry.key.array, nil, entry.payload)
-        try onStorage { () throws(StorageError) in try cursor.next() }
+        try cursor.next()
       }
     }
   }
@@ -95,9 +93,9 @@ struct TreeChanges {
         throw ModelError.refused(
           reason: "a record of \(reference.length >> 20) MiB is longer than the 128 that a stream takes")
       }
-      let bytes = try onStorage { () throws(StorageError) in try after.value(of: reference) }
+      let bytes = try after.value(of: reference)
       if let old = old?.record, let before,
-        try onStorage({ () throws(StorageError) in try before.value(of: old) }) == bytes
+        try before.value(of: old) == bytes
       {
         return
       }
@@ -107,7 +105,7 @@ struct TreeChanges {
 
   private func name(of reference: RecordReference?, in tree: Tree?) throws -> String? {
     guard let reference, let tree else { return nil }
-    return commitName(try onStorage { () throws(StorageError) in try tree.change(of: reference) }.commit)
+    return commitName(try tree.change(of: reference).commit)
   }
 
   private func deletion(
@@ -198,10 +196,10 @@ struct EntryRanks {
 
   init(_ tree: Tree) throws {
     var cursor = tree.cursor()
-    try onStorage { () throws(StorageError) in try cursor.seek(rank: 0) }
+    try cursor.seek(rank: 0)
     while let entry = cursor.current {
       keys.append(entry.key.array)
-      try onStorage { () throws(StorageError) in try cursor.next() }
+      try cursor.next()
     }
     number()
   }
