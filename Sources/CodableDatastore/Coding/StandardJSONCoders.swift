@@ -19,6 +19,12 @@ final class StandardJSONDecoder: JSONDecoder, @unchecked Sendable {
     return try super.decode(type, from: data)
   }
 
+  /// Decodes bytes where they lie.
+  func decode<T: Decodable>(_ type: T.Type, from bytes: UnsafeRawBufferPointer) throws -> T {
+    if !isChanged.load(ordering: .relaxed), let value = value(type, bytes) { return value }
+    return try super.decode(type, from: Data(bytes))
+  }
+
   /// The value of a text; nil if Foundation's decoder is to decide.
   private func value<T: Decodable>(_ type: T.Type, _ bytes: UnsafeRawBufferPointer) -> T? {
     var reading = readings.withLock { $0.popLast() } ?? JSONReading()

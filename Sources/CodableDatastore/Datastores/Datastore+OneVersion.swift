@@ -33,7 +33,7 @@ extension Persistence {
       decoders: Datastore<Format, AccessMode>.decoders(for: Format.currentVersion) {
         try decoder.decode(Format.Instance.self, from: $0)
       },
-      isIdentifiable: true)
+      direct: Datastore<Format, AccessMode>.direct(decoder), isIdentifiable: true)
   }
 }
 
@@ -47,6 +47,17 @@ extension Datastore {
         return (instance.id, instance)
       }
     ]
+  }
+
+  /// How the library's own decoder decodes bytes where they lie; nil for an app's decoder.
+  fileprivate static func direct(
+    _ decoder: JSONDecoder
+  ) -> RecordCoder<Format>.DirectDecoder? where InstanceType: Identifiable, IdentifierType == InstanceType.ID {
+    guard let decoder = decoder as? StandardJSONDecoder else { return nil }
+    return { bytes in
+      let instance = try decoder.decode(InstanceType.self, from: bytes)
+      return (instance.id, instance)
+    }
   }
 }
 
@@ -67,7 +78,7 @@ extension Datastore where AccessMode == ReadWrite, InstanceType: Identifiable, I
       store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
       encoder: { try encoder.encode($0) },
       decoders: decoders(for: Format.currentVersion) { try decoder.decode(InstanceType.self, from: $0) },
-      isIdentifiable: true)
+      direct: direct(decoder), isIdentifiable: true)
   }
 
   /// A datastore that keeps instances as property lists, for a format of one version.
@@ -107,7 +118,7 @@ extension Datastore where AccessMode == ReadOnly, InstanceType: Identifiable, Id
     Self(
       store: persistence._store, key: key, version: Format.currentVersion, coding: .json,
       decoders: decoders(for: Format.currentVersion) { try decoder.decode(InstanceType.self, from: $0) },
-      isIdentifiable: true)
+      direct: direct(decoder), isIdentifiable: true)
   }
 
   /// A datastore that only reads instances kept as property lists, for a format of one version.

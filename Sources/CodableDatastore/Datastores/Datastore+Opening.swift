@@ -11,9 +11,11 @@ extension Datastore {
   init(
     store: _StoreHandle, key: DatastoreKey, version: Version, coding: RecordCoding?,
     encoder: @escaping @Sendable (InstanceType) async throws -> Data = { _ in throw DiskPersistenceError.cannotWrite },
-    decoders: [Version: RecordCoder<Format>.Decoder], isIdentifiable: Bool = false
+    decoders: [Version: RecordCoder<Format>.Decoder], direct: RecordCoder<Format>.DirectDecoder? = nil,
+    isIdentifiable: Bool = false
   ) {
-    let coder = RecordCoder<Format>(version: version, coding: coding, encoder: encoder, decoders: decoders)
+    let coder = RecordCoder<Format>(
+      version: version, coding: coding, encoder: encoder, decoders: decoders, direct: direct)
     self.init(
       core: DatastoreCore(
         store: store, key: key, coder: coder, isReadOnly: AccessMode.self == ReadOnly.self,

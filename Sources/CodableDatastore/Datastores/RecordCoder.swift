@@ -12,6 +12,8 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   typealias Instance = Format.Instance
   typealias Identifier = Format.Identifier
   typealias Decoder = @Sendable (Data) async throws -> (id: Identifier, instance: Instance)
+  /// Decodes on the caller's thread, without a copy of the bytes.
+  typealias DirectDecoder = @Sendable (UnsafeRawBufferPointer) throws -> (id: Identifier, instance: Instance)
 
   let version: Format.Version
   /// The tag of `version`.
@@ -22,11 +24,13 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   private let head: [UInt8]
   private let encoder: @Sendable (Instance) async throws -> Data
   private let current: Decoder?
+  /// In its place where no closure of the app decodes the current version.
+  private let direct: DirectDecoder?
   private let decoders: [String: Decoder]
 
   init(
     version: Format.Version, coding: RecordCoding?, encoder: @escaping @Sendable (Instance) async throws -> Data,
-    decoders: [Format.Version: Decoder]
+    decoders: [Format.Version: Decoder], direct: DirectDecoder? = nil
   ) {
     self.version = version
     self.coding = coding
@@ -34,6 +38,7 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
     tag = VersionTag<Format>.text(of: version)
     head = RecordBytes.head(version: tag)
     current = decoders[version]
+    self.direct = direct
     self.decoders = Dictionary(
       decoders.map { (VersionTag<Format>.text(of: $0.key), $0.value) }, uniquingKeysWith: { first, _ in first })
   }
@@ -54,11 +59,21 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
 
   /// The instance of a record, converted where it is of an older version.
   func decode(_ record: Bytes) async throws -> (id: Identifier, instance: Instance) {
+    if let decoded = try decodedNow(record) { return decoded }
     let (decoder, content): (Decoder, Data) = try record.withUnsafeBytes { bytes in
-      if let current, let content = Self.content(of: bytes, after: head) { return (current, content) }
+      if let current, let content = Self.content(of: bytes, after: head) { return (current, Self.data(content)) }
       return try self.decoder(for: bytes)
     }
     return try await decoder(content)
+  }
+
+  /// The instance of a record of the current version that no closure of the app decodes; nil of any other.
+  func decodedNow(_ record: Bytes) throws -> (id: Identifier, instance: Instance)? {
+    guard let direct else { return nil }
+    return try record.withUnsafeBytes { bytes in
+      guard let content = Self.content(of: bytes, after: head) else { return nil }
+      return try direct(content)
+    }
   }
 
   /// The tag under which a record was written.
@@ -86,11 +101,11 @@ final class RecordCoder<Format: DatastoreFormat>: Sendable {
   }
 
   /// What follows the head of a record; nil where it begins otherwise.
-  private static func content(of bytes: UnsafeRawBufferPointer, after head: [UInt8]) -> Data? {
+  private static func content(of bytes: UnsafeRawBufferPointer, after head: [UInt8]) -> UnsafeRawBufferPointer? {
     guard bytes.count >= head.count else { return nil }
     let start = UnsafeRawBufferPointer(rebasing: bytes[..<head.count])
     guard head.withUnsafeBytes({ compareKeys(start, $0) == 0 }) else { return nil }
-    return data(UnsafeRawBufferPointer(rebasing: bytes[head.count...]))
+    return UnsafeRawBufferPointer(rebasing: bytes[head.count...])
   }
 
   /// A copy in one piece; `Data` takes slices byte by byte.

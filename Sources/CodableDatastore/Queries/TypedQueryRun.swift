@@ -74,7 +74,15 @@ struct TypedQueryRun<Format: DatastoreFormat> {
       try await open()
     }
     while remaining > 0, let candidate = try nextCandidate() {
-      let instance = try await instance(of: candidate)
+      // Without a call that may suspend: each costs a look at the caller's actor.
+      if slices.isUsedUp() { await slices.giveWay() }
+      let record = try record(of: candidate)
+      let instance: Instance
+      if let decoded = try core.coder.decodedNow(record) {
+        instance = decoded.instance
+      } else {
+        instance = try await core.coder.decode(record).instance
+      }
       if sorted == nil, plan.isTested, try !matches(instance) { continue }
       if offset > 0 {
         offset -= 1
@@ -149,14 +157,18 @@ struct TypedQueryRun<Format: DatastoreFormat> {
     sorted = (try throwingModelErrors { () throws(ModelError) in try kept.walk() }, tie)
   }
 
-  /// Along the entry where that leads straight to the record, else by its identifier.
   private mutating func instance(of candidate: QueryCandidate) async throws -> Instance {
     if slices.isUsedUp() { await slices.giveWay() }
+    return try await core.coder.decode(record(of: candidate)).instance
+  }
+
+  /// Along the entry where that leads straight to the record, else by its identifier.
+  private mutating func record(of candidate: QueryCandidate) throws -> Bytes {
     readCount += 1
     guard let record = try records.record(of: candidate) else {
       throw StoreError(.damaged, "An entry of an index leads to no record.")
     }
-    return try await core.coder.decode(record).instance
+    return record
   }
 
   private func matches(_ instance: Instance) throws -> Bool {

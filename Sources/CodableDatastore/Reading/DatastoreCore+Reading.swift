@@ -42,21 +42,27 @@ extension DatastoreCore {
   }
 
   private func loadHere(_ key: [UInt8]) async throws -> Instance? {
-    guard let tree = try await records(), let record = try tree.record(at: identifiers.order.place(of: key)) else {
-      return nil
-    }
+    let tree: Tree?
+    if let known = try recordsAtHand() { tree = known } else { tree = try await records() }
+    guard let tree, let record = try tree.record(at: identifiers.order.place(of: key)) else { return nil }
+    if let decoded = try coder.decodedNow(record) { return decoded.instance }
     return try await coder.decode(record).instance
   }
 
-  /// The records as a read that begins now sees them. A run of reads of one state looks the tree up once.
+  /// The records as a read that begins now sees them, where an earlier read of the same state has looked them up.
+  private func recordsAtHand() throws -> Tree?? {
+    guard view == nil, Transactions.current == nil else { return nil }
+    try store.requireOpen()
+    try requireSoundDeclaration()
+    return store.connection.visibleState(forWriter: !store.isReadOnly).flatMap { recent.records($0) }
+  }
+
+  /// The records as a read that begins now sees them.
   private func records() async throws -> Tree? {
     guard view == nil, Transactions.current == nil else {
       return try recent.tree(recordsTree, of: try await ready(takesAsItIs: true))
     }
-    try store.requireOpen()
-    try requireSoundDeclaration()
     let number = store.connection.visibleState(forWriter: !store.isReadOnly)
-    if let number, let known = recent.records(number) { return known }
     let tree = try recent.tree(recordsTree, of: try await ready(takesAsItIs: true))
     if let number { recent.keep(records: tree, number: number) }
     return tree
@@ -101,6 +107,6 @@ extension DatastoreCore {
     _ value: Value, from path: KeyPath<Format, Index>
   ) async throws -> Instance? {
     var iterator = instances(IndexRange(only: value), order: .ascending, from: path).makeAsyncIterator()
-    return try await iterator.next()
+    return try await iterator.next(isolation: #isolation)
   }
 }
