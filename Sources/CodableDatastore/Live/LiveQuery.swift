@@ -72,13 +72,17 @@ struct LiveQuery<Format: DatastoreFormat, AccessMode: _AccessMode>: AsyncInstanc
   /// The whole answer at a commit. On no actor, which many instances would hold up.
   @concurrent private func ask(_ view: View?) async throws -> LiveAnswer<Format> {
     var answer = LiveAnswer<Format>(order: query.order, most: query.most ?? .max)
+    // All of it is held anyway.
+    let isWhole = query.most == nil && query.offset == 0 && query.cursor == nil && !query.sorts.isEmpty
+    var run = try query.run(in: ReadState(view), sortsItself: isWhole)
     guard let view else { return answer }
     answer.commit = view.commit.number
-    var run = try query.run(in: ReadState(view))
+    var members: [LiveAnswer<Format>.Member] = []
     while let found = try await run?.next() {
       try Task.checkCancellation()
-      answer.append(found.instance, at: try query.place(of: found.instance, key: found.key))
+      members.append(.init(place: try query.place(of: found.instance, key: found.key), instance: found.instance))
     }
+    try answer.fill(members, areSorted: !isWhole)
     return answer
   }
 
@@ -163,10 +167,11 @@ struct LiveAnswer<Format: DatastoreFormat>: Sendable {
   /// The identifiers, in the order of the answer.
   var keys: [[UInt8]] { members.map(\.place.identifier) }
 
-  /// Adds what comes next in the order.
-  mutating func append(_ instance: Format.Instance, at place: QueryPlace) {
-    members.append(Member(place: place, instance: instance))
-    places[place.identifier] = place
+  /// Takes the first answer in.
+  mutating func fill(_ found: [Member], areSorted: Bool) throws {
+    members = found
+    if !areSorted { try members.sort { left, right in try order.isBefore(left.place, right.place) } }
+    for member in found { places[member.place.identifier] = member.place }
   }
 
   /// Takes out what changed, and puts in what of it belongs to the query now.

@@ -14,12 +14,17 @@ extension Query {
   }
 
   /// A walk over the answer in a state; nil where there is no datastore yet.
-  func run(in state: ReadState) throws -> TypedQueryRun<Format>? {
+  ///
+  /// - Parameter sortsItself: whether the caller sorts what comes where no index does, so that each instance is read once.
+  func run(in state: ReadState, sortsItself: Bool = false) throws -> TypedQueryRun<Format>? {
     try check()
-    let (plan, records, trees) = try prepared(state)
+    var (plan, records, trees) = try prepared(state)
     // Also where there is nothing yet, so that an app does not fail only once it has instances.
     try requireServed(plan)
     guard let records else { return nil }
+    if sortsItself, plan.order == .sort {
+      plan.order = plan.way == .scan ? .along(index: "", isDescending: false) : .identifiers
+    }
     return TypedQueryRun(
       core, PlannedQuery(plan: plan, records: records, trees: trees), predicates: predicates, sorts: sorts,
       page: .init(most: most ?? .max, offset: offset, after: cursor?.place))

@@ -69,6 +69,18 @@ struct QueryCostTests {
     #expect(back.nodes <= Self.depth * (400 + 8) + 16)
   }
 
+  @Test("a live query's first answer reads each instance once, also where it is sorted without an index")
+  func liveBegins() async throws {
+    let items = try await fill(600)
+    let query = items.load(where: #Predicate { $0.group < 25 }).sorted(by: \.note, .descending).sorted(by: \.group)
+    let answer = try await reads { try await query.live().firstInstance }
+    let expected = try await items.load(...).collectInstances(upTo: .infinity).filter { $0.group < 25 }.sorted {
+      $0.note != $1.note ? $1.note < $0.note : $0.group != $1.group ? $0.group < $1.group : $0.id < $1.id
+    }
+    #expect(answer.value == expected)
+    #expect(answer.values <= 300 + 8)
+  }
+
   @Test("a plan and a count read no more than two ways down each index")
   func plans() async throws {
     let items = try await fill(12_000)
