@@ -170,6 +170,11 @@ struct GuideTests {
     try await cities.load(where: #Predicate { $0.country == "CH" }).update { $0.population += 1 }
     #expect(try await cities.load(1)?.population == 100_002)
 
+    let swiss = cities.load(where: #Predicate { $0.country == "CH" })
+    print(try await swiss.sum(of: \.population), try await swiss.average(of: \.population) ?? 0)
+    print(try await cities.load(where: #Predicate { _ in true }).distinct(\.country))
+    #expect(try await swiss.sum(of: \.population) == swiss.map(\.population).all().reduce(0, +))
+
     let odd = cities.load(where: #Predicate { $0.otherNames.isEmpty }).scanning()
     print(try await odd.count)
     #expect(try await odd.count == 2)
