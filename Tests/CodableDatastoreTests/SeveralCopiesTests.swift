@@ -254,6 +254,23 @@ struct SeveralCopiesTests {
     #expect(try await books.load(1) == nil)
   }
 
+  @Test("the same where only the app orders the identifiers")
+  func readAtInAppOrder() async throws {
+    let here = try DiskPersistence(readWriteURL: ours.url)
+    let parcels = here.datastore(QueryOrderTests.ParcelFormat.self)
+    func parcel(_ weight: Int, _ floor: Int) -> QueryOrderTests.Parcel {
+      QueryOrderTests.Parcel(id: .init(letters: "B"), size: .small, weight: weight, floor: floor)
+    }
+    try await parcels.persist(parcel(1, 1))
+    let read = try #require(try await here.head).id
+    try await parcels.persist(parcel(2, 1))
+    #expect(try await parcels.persist(parcel(1, 7), readAt: read) == parcel(2, 7))
+    await #expect(throws: StoreError.self) { try await parcels.persist(parcel(3, 1), readAt: read) }
+    try await parcels.delete(.init(letters: "B"))
+    await #expect(throws: StoreError.self) { try await parcels.persist(parcel(1, 1), readAt: read) }
+    #expect(try await parcels.count == 0)
+  }
+
   @Test("a name that is none, a remote that is there, and a push to a head that moved are errors with a sentence")
   func errors() async throws {
     let here = try DiskPersistence(readWriteURL: ours.url)

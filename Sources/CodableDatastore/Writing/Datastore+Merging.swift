@@ -34,21 +34,12 @@ extension DatastoreCore {
   /// An instance with what came since a commit; within a transaction.
   func merged(_ instance: Instance, identifier: Identifier, readAt commit: Commit.Number) async throws -> Instance {
     let prepared = try await prepare(instance, identifier: identifier)
-    guard let model = try store.model(forWriting: true) else { return instance }
-    let name = recordsTree
-    let before = try throwingModelErrors { () throws(ModelError) in
-      try model.view(at: CommitNumber(commit.rawValue)).datastore(key)?.record(
-        StoredKey(bytes: prepared.key, value: .data(prepared.key)))?.stored
-    }
-    guard let scope = Transactions.scope(for: store) else { return instance }
-    let (attributes, present) = try scope.step { transaction in
-      try throwingStoreErrors { () throws(StorageError) -> ([UInt8], Bytes?) in
-        guard identifiers.order.isBytes, let tree = try transaction.tree(name) else { return ([], nil) }
-        guard let reference = try tree.payload(.bytes(prepared.key))?.record else {
-          return (tree.attributes.array, nil)
-        }
-        return (tree.attributes.array, try tree.value(of: reference))
-      }
+    guard try store.model(forWriting: true) != nil, let scope = Transactions.scope(for: store) else { return instance }
+    let place = try identifiers.order.place(of: prepared.key)
+    let before = try ReadState.view(view(at: commit)).tree(recordsTree)?.record(at: place).map { try content(of: $0) }
+    let (attributes, present) = try scope.step { transaction -> ([UInt8], Bytes?) in
+      let tree = try throwingStoreErrors { () throws(StorageError) in try transaction.tree(recordsTree) }
+      return (tree?.attributes.array ?? [], try tree?.record(at: place))
     }
     guard !attributes.isEmpty else { return instance }
     let descriptor = try throwingModelErrors { () throws(ModelError) in try DatastoreDescriptor(bytes: attributes) }
