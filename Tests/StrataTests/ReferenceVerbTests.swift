@@ -62,6 +62,9 @@ struct ReferenceVerbTests {
     let unknown = try ProgramRun(["references", path, "Country", "CH", "--through", "nothing"])
     #expect(unknown.status == 1)
     #expect(unknown.complaint.contains("nothing"))
+    let undeclared = try ProgramRun(["references", path, "City", "1"])
+    #expect(undeclared.status == 1)
+    #expect(undeclared.complaint.contains("no index is declared as a reference to City"))
   }
 
   @Test("the life of a field that is not stored is refused with its name")

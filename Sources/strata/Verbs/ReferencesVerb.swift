@@ -10,7 +10,12 @@ extension VerbRun {
     let target = try datastore(required(1), in: view)
     let identifier = try target.identifier(parsing: required(2))
     let key = target.descriptor.key
-    for referrers in try view.referrers(to: identifier, in: key, through: arguments.value("--through")) {
+    let all = try view.referrers(to: identifier, in: key, through: arguments.value("--through"))
+    if all.isEmpty {
+      complain("no index is declared as a reference to \(key); name one with --through INDEX")
+      return 1
+    }
+    for referrers in all {
       var windows = RankWindows(0..<referrers.ranks.count)
       while let window = windows.next() {
         for referring in try referrers.identifiers(window) {
