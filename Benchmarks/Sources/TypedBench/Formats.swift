@@ -34,6 +34,6 @@ protocol CityStore: DatastoreFormat where Version == BenchVersion, Instance == C
 
 extension CityStore {
   static func datastore(in persistence: DiskPersistence<ReadWrite>) -> CodableDatastore.Datastore<Self, ReadWrite> {
-    .JSONStore(persistence: persistence, migrations: [.only: { try $0.decode(City.self, from: $1) }])
+    persistence.datastore(Self.self)
   }
 }
