@@ -180,8 +180,7 @@ struct CockpitTests {
       }
     }
     let change = try IndexChange(adding: "name=name")
-    guard
-      case .indexChanged(let report) = try context.change(change, of: "Item", leavingOut: [], mending: [])
+    guard case .changed(let report) = try IndexChangeRequest(change: change, datastore: "Item").reply(in: context)
     else {
       Issue.record("the index was not added")
       return
@@ -198,7 +197,7 @@ struct CockpitTests {
       if case .activity(let activity) = progress.found { heard.with { $0.append(activity) } }
     }
     let change = try IndexChange(adding: "timezone=timezone")
-    _ = try Work.changeIndex(change, datastore: "City", leavingOut: [], mending: []).answer(in: context)
+    _ = try IndexChangeRequest(change: change, datastore: "City").reply(in: context)
     let later = heard.with { $0 }.filter { $0.steps.contains { $0.title == "evaluate" && $0.isComplete } }
     #expect(!later.isEmpty)
     for activity in later {

@@ -226,7 +226,7 @@ enum CommandExamples {
       .holds { $0.browser.overlays.last is CompactOverlay }, argument: "2"),
     .copyStore: example(
       .holds { driver in
-        driver.works.contains { if case .rewrite(.copy(to: "/none/here.strata", at: nil)) = $0 { true } else { false } }
+        driver.works.contains { $0 as? Rewrite == .copy(to: "/none/here.strata", at: nil) }
       }, argument: "/none/here.strata"),
   ]
 

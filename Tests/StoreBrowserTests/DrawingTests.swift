@@ -63,10 +63,7 @@ struct DrawingTests {
     driver.isHolding = true
     driver.press("PageDown PageDown")
     #expect(driver.held.map(\.0.slot) == [.rowsAhead])
-    guard case .rows(let request)? = driver.held.first?.1 else {
-      Issue.record("\(driver.held)")
-      return
-    }
+    let request = try #require(driver.held.first?.1 as? RowsRequest)
     #expect(request.ranks.allSatisfy { driver.browser.table.rows[$0] == nil })
     #expect(!request.ranks.isEmpty && WorkSlot.rowsAhead.isAhead)
     driver.press("G")

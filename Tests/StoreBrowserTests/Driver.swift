@@ -14,10 +14,10 @@ final class Driver {
   /// Effects that are the terminal's.
   private(set) var outward: [Effect] = []
   /// Work in the order in which it was started.
-  private(set) var works: [Work] = []
+  private(set) var works: [any Question] = []
   /// Keeps work from running, so that a test can look in between.
   var isHolding = false
-  private(set) var held: [(WorkID, Work)] = []
+  private(set) var held: [(WorkID, any Question)] = []
   var size: Size
 
   init(
@@ -96,11 +96,11 @@ final class Driver {
     }
   }
 
-  private func answer(_ work: Work, _ id: WorkID) {
+  private func answer(_ work: any Question, _ id: WorkID) {
     let progress = Collected()
     let context = WorkContext(store: store, files: files, warmUp: warmUp, report: { progress.add($0) })
     let report: WorkReport
-    do throws(ModelError) { report = .finished(try work.answer(in: context)) } catch { report = .failed(error) }
+    do throws(ModelError) { report = .finished(try work.reply(in: context)) } catch { report = .failed(error) }
     for found in progress.all { tell(.work(id, .progress(found))) }
     tell(.work(id, report))
   }

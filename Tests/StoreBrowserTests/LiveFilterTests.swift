@@ -67,7 +67,7 @@ struct LiveFilterTests {
     let driver = try driver()
     driver.press("j j j f")
     driver.type("countrycode = \"CH\"")
-    let scans = { driver.works.count { if case .filter = $0 { true } else { false } } }
+    let scans = { driver.works.count { $0 is FilterRequest } }
     let before = scans()
     driver.press("Enter")
     #expect(scans() == before)

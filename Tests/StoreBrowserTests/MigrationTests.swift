@@ -96,15 +96,8 @@ struct MigrationTests {
     #expect(driver.shows("Mend these records and run the migration again"))
     #expect(driver.shows("- 121631") && driver.shows("+ 9"))
     driver.press("Enter")
-    guard
-      case .warmUp(leavingOut: [], let mending)? = driver.works.last(where: {
-        if case .warmUp = $0 { true } else { false }
-      })
-    else {
-      Issue.record("no warm-up was started")
-      return
-    }
-    #expect(mending.map(\.place) == [place])
+    let warmUp = try #require(driver.works.compactMap { $0 as? WarmUpRequest }.last, "no warm-up was started")
+    #expect(warmUp.leavingOut.isEmpty && warmUp.mending.map(\.place) == [place])
     #expect(driver.shows("complete: commit #5"))
     #expect(driver.browser.session.staged.isEmpty)
   }

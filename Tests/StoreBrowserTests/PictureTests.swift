@@ -120,10 +120,7 @@ import Testing
     driver.isHolding = true
     driver.press("I")
     let (id, work) = try #require(driver.held.first)
-    guard case .ask(let question as DescribeRequest) = work else {
-      Issue.record("\(work)")
-      return
-    }
+    let question = try #require(work as? DescribeRequest)
     let parts = Locked<[StoreBrowser.Progress]>([])
     let context = WorkContext(store: driver.store, report: { part in parts.with { $0.append(part) } })
     _ = try question.reply(in: context)

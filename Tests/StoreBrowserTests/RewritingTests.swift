@@ -50,10 +50,7 @@ struct RewritingTests {
     driver.isHolding = true
     driver.press("Enter")
     let (id, work) = try #require(driver.held.last)
-    guard case .rewrite(.compact(.last(3))) = work else {
-      Issue.record("\(work)")
-      return
-    }
+    #expect(work as? Rewrite == .compact(.last(3)))
     driver.tell(.work(id, .progress(Progress(done: 1, total: 3))))
     #expect(driver.shows("1 of 3 commits"))
     #expect(driver.shows("33.3 %"))

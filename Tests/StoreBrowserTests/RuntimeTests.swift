@@ -86,7 +86,7 @@ struct RuntimeTests {
       wake.signal()
     }
     for serial in 1...2_000 {
-      runtime.run(.start(WorkID(slot: .outline, serial: serial), .outline(store.head.commit)))
+      runtime.run(.start(WorkID(slot: .outline, serial: serial), OutlineRequest(commit: store.head.commit)))
       while runtime.drainMessages().isEmpty { wake.wait() }
     }
     runtime.stop()

@@ -90,13 +90,13 @@ struct SaidTests {
     driver.isHolding = true
     driver.press("l l l o 5")
     while let (id, work) = driver.held.first {
-      guard case .keys(let request) = work else {
+      guard let request = work as? KeysRequest else {
         driver.releaseOne()
         continue
       }
       let row = KeyRow(key: .string("JP"), rank: 0, count: 1_002_345, identifiers: [])
       driver.tell(
-        .work(id, .finished(.keys(KeysAnswer(request: request, bounds: 0..<1_002_345, count: 1_002_345, rows: [row])))))
+        .work(id, .finished(KeysAnswer(request: request, bounds: 0..<1_002_345, count: 1_002_345, rows: [row]))))
       break
     }
     #expect(driver.lines.contains { $0.contains("\"JP\"") && $0.contains(" 1 002 345 ") }, "\(driver.screen)")

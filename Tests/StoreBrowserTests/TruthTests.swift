@@ -18,7 +18,7 @@ struct TruthTests {
         datastore: "City",
         identifier: try #require(try store.refresh().datastore("City")).identifier(parsing: "2657896")),
       from: store.head.commit)
-    let answer = try WorkContext(store: store).blame(request)
+    let answer = try request.reply(in: WorkContext(store: store))
     #expect(answer.commits[".alternatenames"]?.number == changed)
     #expect(answer.commits[".alternatenames[1]"]?.number == changed)
     #expect(answer.commits[".alternatenames[0]"]?.number != changed)
@@ -83,7 +83,7 @@ struct TruthTests {
     let context = WorkContext(store: store)
     let request = KeysRequest(
       datastore: "Item", index: "group", commit: store.head.commit, range: nil, anchor: .from(rank: 350), limit: 3)
-    let rows = try context.keys(request).rows
+    let rows = try request.reply(in: context).rows
     #expect(rows.map(\.key) == [.string("g3"), .string("g4"), .string("g5")])
     #expect(rows.map(\.count) == [100, 100, 100])
     #expect(rows.map(\.rank) == [300, 400, 500])

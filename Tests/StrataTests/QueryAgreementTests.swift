@@ -331,12 +331,12 @@ struct QueryAgreementTests {
       let found = Kept()
       let context = WorkContext(store: store, report: { found.take($0) })
       let number = CommitNumber(commit.rawValue)
-      _ = try context.filter(FilterRequest(source: source, commit: number, bounds: 0..<shops.count))
+      _ = try FilterRequest(source: source, commit: number, bounds: 0..<shops.count).reply(in: context)
       var ranks = found.ranks
       if isSorted {
         source.sort = [SortOrder(path: ".size", isDescending: true), SortOrder(path: ".name", isDescending: false)]
-        ranks = try context.sort(SortRequest(source: source, commit: number, bounds: 0..<shops.count, ranks: ranks))
-          .ranks
+        let sort = SortRequest(source: source, commit: number, bounds: 0..<shops.count, ranks: ranks)
+        ranks = try sort.reply(in: context).ranks
       }
       #expect(ranks.map { shops[$0].id } == ordered.map(\.id), comment)
     }

@@ -11,10 +11,10 @@ extension Browser {
       session.running[id.slot]?.note(progress, at: session.now)
       session.noteRun(id, progress)
       for pane in listeners(of: id.slot) { with(pane) { $0.progressed(progress, of: id.slot, in: &$1) } }
-    case .finished(let answer):
+    case .finished(let reply):
       session.running[id.slot] = nil
-      session.endRun(id, answer.ending(for: session.time))
-      answered(answer, of: id.slot)
+      session.endRun(id, (reply as? any EndingReply)?.ending ?? .done("done"))
+      answered(reply, of: id.slot)
     case .failed(let error):
       session.running[id.slot] = nil
       session.endRun(id, error == .cancelled ? .cancelled : .failed(error.description))
@@ -40,23 +40,23 @@ extension Browser {
     PaneTable.listeners(of: slot).filter { pane($0) != nil }
   }
 
-  private mutating func answered(_ answer: Answer, of slot: WorkSlot) {
-    for pane in listeners(of: slot) { with(pane) { $0.answered(answer, in: &$1) } }
-    switch answer {
-    case .reply(let saved as LeaveReply): hasLeft(saved)
-    case .reply(let reply as ImportReply): imported(reply)
-    case .reply(let reply as RepeatsRequest.Reply): build(after: reply)
-    case .reply(is TypingPause.Reply): showTyped()
-    case .reply(let explained as ExplainRequest.Reply) where slot == .typedPlan: preview?.plan = explained
-    case .reply(let explained as ExplainRequest.Reply): show(explained)
-    case .outline(let outline, let standing): show(outline, standing)
-    case .refreshed(let answer): follow(answer)
-    case .resolved(let commit, let purpose): go(to: commit, for: purpose)
-    case .identified(let place): show(place)
-    case .reply(let found as FollowRequest.Reply):
+  private mutating func answered(_ reply: any Sendable, of slot: WorkSlot) {
+    for pane in listeners(of: slot) { with(pane) { $0.answered(reply, in: &$1) } }
+    switch reply {
+    case let saved as LeaveReply: hasLeft(saved)
+    case let reply as ImportReply: imported(reply)
+    case let reply as RepeatsRequest.Reply: build(after: reply)
+    case is TypingPause.Reply: showTyped()
+    case let explained as ExplainRequest.Reply where slot == .typedPlan: preview?.plan = explained
+    case let explained as ExplainRequest.Reply: show(explained)
+    case let reply as OutlineRequest.Reply: show(reply.outline, reply.standing)
+    case let answer as RefreshAnswer: follow(answer)
+    case let resolved as ResolvedCommit: go(to: resolved.commit, for: resolved.purpose)
+    case let place as RecordPlace: show(place)
+    case let found as FollowRequest.Reply:
       if let place = found.place { show(place) } else { show(found.request.value, of: found.request.field) }
-    case .gathered(let answer): gathered(answer)
-    case .editedDocuments(let answer):
+    case let answer as GatherAnswer: gathered(answer)
+    case let answer as EditedDocumentsAnswer:
       guard !answer.edits.isEmpty else {
         external = nil
         session.say("nothing changed")
@@ -73,18 +73,18 @@ extension Browser {
         StagedStep(
           title: isOne ? "\(verb) \(answer.edits[0].identifier)" : "\(answer.edits.count) records", edits: answer.edits)
       )
-    case .range(let answer):
+    case let answer as RangeAnswer:
       noteJump()
       table.setRange(answer.range)
       session.say("\(answer.range.map(\.description) ?? "all"): \(NumberFormat.count(answer.count)) entries")
-    case .verified(let answer): say(answer)
-    case .referrers(let answer): showReferrers(answer)
-    case .committed(let commit, let request): committed(commit, request)
-    case .undoCandidate(let commit, let isRedo): reviewUndo(commit, isRedo: isRedo)
-    case .pinned(let pins):
+    case let answer as VerifyAnswer: say(answer)
+    case let answer as ReferrersAnswer: showReferrers(answer)
+    case let reply as CommitReply: committed(reply.commit, reply.request)
+    case let reply as UndoCandidateRequest.Reply: reviewUndo(reply.commit, isRedo: reply.isRedo)
+    case let pins as [Pin]:
       session.outline?.pins = pins
       session.say("pins: \(pins.isEmpty ? "none" : pins.map(\.name).joined(separator: ", "))")
-    case .exported(let answer) where answer.unasked != nil:
+    case let answer as ExportAnswer where answer.unasked != nil:
       guard var request = answer.unasked else { break }
       request.replaces = true
       present(
@@ -95,15 +95,13 @@ extension Browser {
             .init(title: "choose another name", detail: "", choice: .exportElsewhere),
             .init(title: "replace it", detail: "what it holds is lost", choice: .export(request)),
           ]))
-    case .exported(let answer):
-      session.say(
-        "\(NumberFormat.count(answer.records)) records, \(NumberFormat.bytes(answer.bytes)) in \(answer.file)")
-    case .staged(let staged, let problem): haveRead(staged, problem: problem)
-    case .saved: session.keeping.problem = nil
-    case .remembered(let remembered): session.remembered = remembered
-    case .warmedUp: look()
-    case .rewritten(let rewrite, let report): rewritten(rewrite, report)
-    case .indexChanged(let report):
+    case let answer as ExportAnswer: session.say(answer.sentence)
+    case let kept as KeptStaged: haveRead(kept.staged, problem: kept.problem)
+    case is SaveStagedRequest.Reply: session.keeping.problem = nil
+    case let remembered as Remembered: session.remembered = remembered
+    case is WarmUpAnswer: look()
+    case let reply as RewriteReply: rewritten(reply)
+    case IndexChangeRequest.Reply.changed(let report):
       let change = report.change
       session.say("\(change.title): commit \(report.commit)\(change.wayBack.map { " — :\($0)" } ?? "")")
       look()
@@ -164,9 +162,9 @@ extension Browser {
     guard let key else { return }
     openDatastore(key, index: nil)
     stores.reveal(session)
-    if let commit = start.commit { session.start(.resolve, .resolve(commit, for: .travel)) }
+    if let commit = start.commit { session.start(.resolve, ResolveRequest(name: commit, purpose: .travel)) }
     if let identifier = start.identifier {
-      session.start(.identify, .identify(datastore: key, text: identifier, commit: session.shown))
+      session.start(.identify, IdentifyRequest(datastore: key, text: identifier, commit: session.shown))
     }
   }
 
@@ -209,7 +207,7 @@ extension Browser {
     session.awaySince = nil
     table.clearFailure()
     _ = renewReview()
-    session.start(.outline, .outline(session.shown))
+    session.start(.outline, OutlineRequest(commit: session.shown))
     session.say("the server is back")
   }
 
@@ -218,21 +216,21 @@ extension Browser {
   mutating func adopt(head: CommitNumber, newCommits: Int = 1) -> Bool {
     session.head = head
     if let file = session.configuration.documentFile {
-      session.start(.keptCommits, .ask(KeepCommitsRequest(file: file)))
+      session.start(.keptCommits, KeepCommitsRequest(file: file))
     }
     guard session.isFollowing, session.asOf == nil else {
       session.unseen += newCommits
       return false
     }
     session.shown = head
-    session.start(.outline, .outline(head))
+    session.start(.outline, OutlineRequest(commit: head))
     return true
   }
 
   private mutating func go(to commit: CommitNumber, for purpose: ResolvePurpose) {
     switch purpose {
     case .travel: travel(to: commit)
-    case .pin(let name): session.start(.pin, .pin(name, commit), label: "pin")
+    case .pin(let name): session.start(.pin, PinRequest(name: name, commit: commit), label: "pin")
     case .restore(let datastore):
       present(ReviewOverlay(subject: .restore(commit, datastore: datastore)))
     case .differenceBase(let newer):
@@ -240,7 +238,7 @@ extension Browser {
         showDifference(commit, session.shown)
         return
       }
-      session.start(.resolve, .resolve(newer, for: .difference(from: commit)))
+      session.start(.resolve, ResolveRequest(name: newer, purpose: .difference(from: commit)))
     case .difference(let older): showDifference(older, commit)
     case .merge: showMerge(of: commit)
     }

@@ -308,7 +308,7 @@ extension Browser {
       return
     }
     session.start(
-      .identify, .identify(datastore: bookmark.datastore, text: bookmark.identifier, commit: session.shown))
+      .identify, IdentifyRequest(datastore: bookmark.datastore, text: bookmark.identifier, commit: session.shown))
   }
 
   mutating func stepRecord(by lines: Int) {

@@ -72,7 +72,7 @@ extension Browser {
       session.keepStaged()
       session.say("took back: \(step.title)")
     } else {
-      session.start(.review, .undoCandidate(isRedo: false))
+      session.start(.review, UndoCandidateRequest(isRedo: false))
     }
   }
 
@@ -81,7 +81,7 @@ extension Browser {
       session.keepStaged()
       session.say("again: \(step.title)")
     } else {
-      session.start(.review, .undoCandidate(isRedo: true))
+      session.start(.review, UndoCandidateRequest(isRedo: true))
     }
   }
 

@@ -151,11 +151,10 @@ extension Browser {
   mutating func resolveIdentifiers(_ documents: [Document], of records: [Record], in datastore: String) {
     session.start(
       .editedDocuments,
-      .editedDocuments(
-        EditedDocumentsRequest(
-          datastore: datastore, commit: session.head, documents: documents, records: records,
-          identifierPath: (session.outline?.datastore(datastore)?.descriptor.identifierPath
-            ?? table.columns.identifierPath))),
+      EditedDocumentsRequest(
+        datastore: datastore, commit: session.head, documents: documents, records: records,
+        identifierPath: (session.outline?.datastore(datastore)?.descriptor.identifierPath
+          ?? table.columns.identifierPath)),
       label: "reading")
   }
 }

@@ -46,14 +46,14 @@ extension Browser {
     case .ask(let command): ask(for: command)
     case .look:
       // Names may have changed though the head has not.
-      session.start(.outline, .outline(session.shown))
+      session.start(.outline, OutlineRequest(commit: session.shown))
       look()
     case .stage(let step): stage(step)
     case .settle(let place):
       session.staged.add(.leavingOut(place, of: session.staged))
       session.keepStaged()
     case .follow(let value, let field, let target): follow(value, field: field, to: target)
-    case .remember: session.start(.settings, .saveRemembered(session.remembered))
+    case .remember: session.start(.settings, SaveRememberedRequest(remembered: session.remembered))
     }
   }
 

@@ -25,7 +25,7 @@ struct Keeping: Sendable {
 
 extension Session {
   /// Saves what is staged. A saving that has not begun yet is left out where a later one follows.
-  mutating func keepStaged() { if keeping.isRead { start(.staging, .saveStaged(staged)) } }
+  mutating func keepStaged() { if keeping.isRead { start(.staging, SaveStagedRequest(staged: staged)) } }
 
   /// The work that keeps what a person did, and is not done yet.
   fileprivate var unkept: RunningWork? {
@@ -50,7 +50,7 @@ extension Browser {
   /// Reads what was kept from the last time, as soon as it is known what the identifiers mean.
   mutating func readKept(for outline: Outline) {
     guard !session.keeping.isRead, session.keeping.problem == nil, !session.isRunning(.staging) else { return }
-    session.start(.staging, .loadStaged(outline.datastores.map(\.descriptor)))
+    session.start(.staging, LoadStagedRequest(descriptors: outline.datastores.map(\.descriptor)))
   }
 
   mutating func haveRead(_ kept: StagedChanges, problem: String?) {

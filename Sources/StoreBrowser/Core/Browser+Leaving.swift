@@ -106,7 +106,7 @@ extension Browser {
       case .intoFile, .intoChangedFile: "writing \(file.path)"
       case .asFile(let path): "writing \(path)"
       }
-    session.start(.leave, .ask(LeaveRequest(file: file, how: how)), label: label)
+    session.start(.leave, LeaveRequest(file: file, how: how), label: label)
   }
 
   mutating func hasLeft(_ reply: LeaveReply) {

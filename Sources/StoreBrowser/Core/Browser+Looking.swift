@@ -13,7 +13,7 @@ extension Browser {
       let range = text.hasPrefix("=") ? String(text.dropFirst()).trimmed : text
       session.start(
         .range,
-        .range(RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, text: range)))
+        RangeRequest(datastore: source.datastore, index: source.index, commit: session.shown, text: range))
       return
     }
     if text == "=" {
@@ -72,10 +72,10 @@ extension Browser {
     session.unseen = 0
     table.changed = [:]
     table.clearFailure()
-    session.start(.outline, .outline(session.shown))
+    session.start(.outline, OutlineRequest(commit: session.shown))
     if let datastore = session.datastore, before != session.shown {
       session.start(
-        .stepChanges, .ask(StepChangesRequest(datastore: datastore, from: before, to: session.shown)))
+        .stepChanges, StepChangesRequest(datastore: datastore, from: before, to: session.shown))
     }
     session.say(target.map { "as of \($0); Esc returns to the head" } ?? "at the head \(session.head)")
   }
@@ -94,7 +94,7 @@ extension Browser {
       session.warn("this is the newest commit")
       return
     }
-    session.start(.resolve, .step(from: session.shown, by: lines, head: session.head))
+    session.start(.resolve, StepRequest(commit: session.shown, lines: lines, head: session.head))
   }
 
   mutating func differ(_ argument: String?) {
@@ -104,15 +104,14 @@ extension Browser {
     }
     let names = argument.split(separator: " ").map(String.init)
     guard let first = names.first else { return }
-    session.start(.resolve, .resolve(first, for: .differenceBase(to: names.dropFirst().first)))
+    session.start(.resolve, ResolveRequest(name: first, purpose: .differenceBase(to: names.dropFirst().first)))
   }
 
   private mutating func differTwoRecords() {
     guard let source = table.source else { return }
     session.start(
       .gather,
-      .gather(
-        GatherRequest(commit: session.shown, source: source, which: .identifiers(table.marks), purpose: .compare)),
+      GatherRequest(commit: session.shown, source: source, which: .identifiers(table.marks), purpose: .compare),
       label: "reading")
   }
 
@@ -133,7 +132,7 @@ extension Browser {
       session.say("following the head")
       if session.asOf == nil, session.shown != session.head {
         session.shown = session.head
-        session.start(.outline, .outline(session.shown))
+        session.start(.outline, OutlineRequest(commit: session.shown))
       }
       look()
     } else {
@@ -146,7 +145,7 @@ extension Browser {
   mutating func verify() {
     guard let source = table.source else { return }
     session.start(
-      .verify, .verifyIndex(VerifyRequest(datastore: source.datastore, index: source.index, commit: session.shown)),
+      .verify, VerifyRequest(datastore: source.datastore, index: source.index, commit: session.shown),
       label: "verify \(source.index ?? source.datastore)")
   }
 
@@ -154,7 +153,7 @@ extension Browser {
     guard let place = focus == .record ? record.place : table.selectedPlace(session) else { return }
     session.start(
       .referrers,
-      .referrers(ReferrersRequest(place: place, commit: session.shown, naming: session.naming)),
+      ReferrersRequest(place: place, commit: session.shown, naming: session.naming),
       label: "who refers to \(place.identifier)")
   }
 
@@ -203,10 +202,9 @@ extension Browser {
     }
     session.start(
       .export,
-      .export(
-        ExportRequest(
-          source: source, commit: session.shown, which: table.everything(session), file: file.trimmed,
-          format: format, columns: columns)), label: "export to \(file)")
+      ExportRequest(
+        source: source, commit: session.shown, which: table.everything(session), file: file.trimmed,
+        format: format, columns: columns), label: "export to \(file)")
   }
 
   // MARK: Menus
@@ -215,7 +213,7 @@ extension Browser {
     switch choice {
     case .nothing: break
     case .export(let request):
-      session.start(.export, .export(request), label: "export to \(request.file)")
+      session.start(.export, request, label: "export to \(request.file)")
     case .exportElsewhere: ask(for: .export)
     case .run(let command, let argument): run(command, argument: argument)
     case .build(let change, let datastore): build(change, of: datastore)
@@ -256,6 +254,6 @@ extension Browser {
   mutating func follow(_ value: Document, field: String, to target: String?) {
     let request = FollowRequest(
       value: value, field: field, origin: session.datastore, target: target, commit: session.shown)
-    session.start(.identify, .ask(request))
+    session.start(.identify, request)
   }
 }

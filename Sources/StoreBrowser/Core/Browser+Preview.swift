@@ -42,7 +42,7 @@ extension Browser {
   /// Asks for what a prompt shows of the table: the plan of a filter at once, the rows after a pause.
   mutating func noteTyping(_ prompt: Prompt) {
     if prompt.kind == .argument(.search), focus == .table {
-      session.start(.typing, .ask(TypingPause()))
+      session.start(.typing, TypingPause())
       return
     }
     guard prompt.kind == .argument(.filter) else { return }
@@ -53,9 +53,9 @@ extension Browser {
     }
     if !filter.isEmpty {
       source.filter = filter
-      session.start(.typedPlan, .ask(ExplainRequest(source: source, commit: session.shown)))
+      session.start(.typedPlan, ExplainRequest(source: source, commit: session.shown))
     }
-    session.start(.typing, .ask(TypingPause()))
+    session.start(.typing, TypingPause())
   }
 
   /// Shows the rows of what is typed, after the pause.
@@ -95,7 +95,7 @@ extension Browser {
   /// Asks how the rows of the table are found.
   mutating func explain() {
     guard let source = table.source else { return }
-    session.start(.explain, .ask(ExplainRequest(source: source, commit: session.shown)), label: "explain")
+    session.start(.explain, ExplainRequest(source: source, commit: session.shown), label: "explain")
   }
 
   mutating func show(_ explained: ExplainRequest.Reply) {

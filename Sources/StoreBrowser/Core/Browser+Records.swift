@@ -243,7 +243,7 @@ extension Browser {
     guard let last = words.last else { return }
     let isDatastore = words.count > 1 && session.outline?.datastore(last) != nil
     let commit = isDatastore ? words.dropLast().joined(separator: " ") : argument
-    session.start(.resolve, .resolve(commit, for: .restore(datastore: isDatastore ? last : nil)))
+    session.start(.resolve, ResolveRequest(name: commit, purpose: .restore(datastore: isDatastore ? last : nil)))
   }
 
   mutating func changeIndex(_ command: Command, _ argument: String?) {
@@ -264,7 +264,7 @@ extension Browser {
     if case .add(_, let path, let kind) = change, kind.meansOneRecord {
       session.start(
         .repeats,
-        .ask(RepeatsRequest(change: change, path: path, datastore: datastore, commit: session.head)),
+        RepeatsRequest(change: change, path: path, datastore: datastore, commit: session.head),
         label: "look for repeating values of \(path.shortText)")
     } else {
       build(change, of: datastore)

@@ -10,15 +10,15 @@ extension Browser {
   }
 
   mutating func copyStore(to path: String) {
-    session.start(.rewrite, .rewrite(.copy(to: path, at: session.asOf)), label: "copy to \(path)")
+    session.start(.rewrite, Rewrite.copy(to: path, at: session.asOf), label: "copy to \(path)")
   }
 
-  mutating func rewritten(_ rewrite: Rewrite, _ report: RewriteReport) {
-    if case .estimate = rewrite { return }
-    if case .compact = rewrite {
+  mutating func rewritten(_ reply: RewriteReply) {
+    if case .estimate = reply.rewrite { return }
+    if case .compact = reply.rewrite {
       history.renew()
       travel(to: nil)
     }
-    session.say(rewrite.sentence(report))
+    session.say(reply.sentence)
   }
 }

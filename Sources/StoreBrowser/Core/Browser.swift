@@ -58,8 +58,8 @@ package struct Browser: Sendable {
   /// The first effects: what fills the screen, and what was kept from the last time.
   package mutating func start(size: Size) -> [Effect] {
     session.size = size
-    session.start(.outline, .outline(session.shown))
-    session.start(.settings, .loadRemembered)
+    session.start(.outline, OutlineRequest(commit: session.shown))
+    session.start(.settings, LoadRememberedRequest())
     if let problem = session.configuration.problems.first { session.warn(problem.description) }
     if session.configuration.problems.isEmpty, let hidden = keymap.hidden.first {
       let more = keymap.hidden.count - 1
@@ -107,7 +107,7 @@ package struct Browser: Sendable {
   /// that it is not taken for another's.
   mutating func look() {
     guard !session.isRunning(.commit) else { return }
-    session.start(.refresh, .refresh(since: session.head, shown: session.datastore))
+    session.start(.refresh, RefreshRequest(known: session.head, shown: session.datastore))
   }
 
   // MARK: Layout

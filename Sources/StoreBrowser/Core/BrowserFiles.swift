@@ -76,13 +76,13 @@ package struct BrowserFiles: Sendable {
 
   func loadStaged(
     _ descriptors: [DatastoreDescriptor], counted: (Int) -> Void
-  ) throws(ModelError) -> Answer {
-    guard let staged else { return .staged(StagedChanges(), problem: stagedProblem) }
+  ) throws(ModelError) -> KeptStaged {
+    guard let staged else { return KeptStaged(problem: stagedProblem) }
     do throws(ModelError) {
-      return .staged(try staged.load(descriptors, counted: counted) ?? StagedChanges(), problem: nil)
+      return KeptStaged(staged: try staged.load(descriptors, counted: counted) ?? StagedChanges())
     } catch {
       let aside = try staged.setAside()
-      return .staged(StagedChanges(), problem: "\(error.description); the file lies at \(aside)")
+      return KeptStaged(problem: "\(error.description); the file lies at \(aside)")
     }
   }
 

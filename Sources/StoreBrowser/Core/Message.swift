@@ -20,7 +20,7 @@ package enum Message: Sendable {
 /// What running work reports.
 package enum WorkReport: Sendable {
   case progress(Progress)
-  case finished(Answer)
+  case finished(any Sendable)
   case failed(ModelError)
   case cancelled
 }
@@ -64,7 +64,7 @@ package struct PartialReply: Sendable, Hashable {
 
 /// What the browser wants done outside of it.
 package enum Effect: Sendable {
-  case start(WorkID, Work)
+  case start(WorkID, any Question)
   case cancel(WorkID)
   /// Leave; the farewell is for the shell, after the terminal is restored.
   case quit(status: Int32, farewell: String?)

@@ -93,7 +93,7 @@ struct Session: Sendable {
 
   /// Starts work; what ran in the same slot is cancelled and its answer will not be heard.
   @discardableResult
-  mutating func start(_ slot: WorkSlot, _ work: Work, label: String = "") -> WorkID {
+  mutating func start(_ slot: WorkSlot, _ work: any Question, label: String = "") -> WorkID {
     cancel(slot)
     let id = WorkID(slot: slot, serial: nextSerial)
     nextSerial += 1

@@ -15,11 +15,11 @@ struct BulkOverlay: Pane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(.bulk, .bulk(request), label: title)
+    session.start(.bulk, request, label: title)
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    if case .bulk(let answer) = answer { self.answer = answer }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    if let answer = reply as? BulkAnswer { self.answer = answer }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {

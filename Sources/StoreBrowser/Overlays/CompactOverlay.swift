@@ -21,13 +21,14 @@ struct CompactOverlay: Pane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    session.start(.estimate, .rewrite(.estimate(retention)), label: "estimate")
+    session.start(.estimate, Rewrite.estimate(retention), label: "estimate")
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    switch answer {
-    case .rewritten(.estimate(let retention), let report) where retention == self.retention: estimate = report
-    case .rewritten(.compact, _): session.intend(.dismiss)
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    guard let reply = reply as? RewriteReply else { return }
+    switch reply.rewrite {
+    case .estimate(let retention) where retention == self.retention: estimate = reply.report
+    case .compact: session.intend(.dismiss)
     default: break
     }
   }
@@ -66,7 +67,7 @@ struct CompactOverlay: Pane {
     guard let estimate, !isRunning, estimate.commitsSquashed > 0 else { return }
     isRunning = true
     problem = nil
-    session.start(.rewrite, .rewrite(.compact(retention)), label: "compact")
+    session.start(.rewrite, Rewrite.compact(retention), label: "compact")
   }
 
   // MARK: Drawing

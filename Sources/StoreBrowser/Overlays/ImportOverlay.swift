@@ -82,12 +82,11 @@ struct ImportOverlay: ListPane {
   mutating func demand(frame: PaneFrame, in session: inout Session) {
     guard !isAsked else { return }
     isAsked = true
-    let request = SurveyRequest(file: file, datastore: datastore, encoding: encoding)
-    session.start(.survey, .ask(request), label: "reading \(file)")
+    session.start(
+      .survey, SurveyRequest(file: file, datastore: datastore, encoding: encoding), label: "reading \(file)")
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let reply) = answer else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
     if let reply = reply as? SurveyReply, reply.request.file == file, reply.request.encoding == encoding {
       propose(from: reply.survey)
     }
@@ -152,13 +151,12 @@ struct ImportOverlay: ListPane {
       if let reason = session.runningRefusal(.importFile) { return session.warn(reason) }
       session.intend(.dismiss)
       session.start(
-        .importFile, .ask(ImportRequest(file: file, encoding: encoding, plan: plan)), label: "import \(datastore)")
+        .importFile, ImportRequest(file: file, encoding: encoding, plan: plan), label: "import \(datastore)")
       session.intend(.open(.migration))
     } else if let dryPlan, !session.isRunning(.importPreview) {
       problem = nil
       session.start(
-        .importPreview, .ask(ImportRequest(file: file, encoding: encoding, plan: dryPlan)),
-        label: "what an import would do")
+        .importPreview, ImportRequest(file: file, encoding: encoding, plan: dryPlan), label: "what an import would do")
     }
   }
 

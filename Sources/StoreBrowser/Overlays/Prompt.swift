@@ -95,11 +95,11 @@ struct Prompt: Pane {
     }
     session.start(
       .values,
-      .ask(ValuesRequest(datastore: datastore, commit: session.shown, field: asked.field, typed: asked.typed)))
+      ValuesRequest(datastore: datastore, commit: session.shown, field: asked.field, typed: asked.typed))
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let reply as ValuesRequest.Reply) = answer else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    guard let reply = reply as? ValuesRequest.Reply else { return }
     vocabulary?.values[reply.request.field] = reply.values
     if choice == nil { suggest() }
   }

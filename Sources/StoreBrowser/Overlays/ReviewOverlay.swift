@@ -61,7 +61,7 @@ struct ReviewOverlay: ListPane {
     guard !isAsked else { return }
     isAsked = true
     session.start(
-      .review, .review(ReviewRequest(subject: subject, head: session.head, naming: session.naming)), label: "review")
+      .review, ReviewRequest(subject: subject, head: session.head, naming: session.naming), label: "review")
   }
 
   /// Looks again, after something changed or the holder of the lock left.
@@ -178,9 +178,8 @@ struct ReviewOverlay: ListPane {
     problem = nil
     session.start(
       .commit,
-      .commit(
-        CommitRequest(
-          subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale)),
+      CommitRequest(
+        subject: subject, changes: answer.changes, name: name.text.trimmed, marksIndexesStale: marksIndexesStale),
       label: "commit")
   }
 
@@ -237,13 +236,13 @@ extension ReviewOverlay {
     }
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    if case .reply(let reply as StepBackReply) = answer {
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    if let reply = reply as? StepBackReply {
       session.intend(.dismiss)
       session.say("the head is \(reply.head) again; the merge \(reply.merge) is in nobody's history")
       session.intend(.look)
     }
-    if case .review(let answer) = answer, answer.request.subject == subject { show(answer) }
+    if let answer = reply as? ReviewAnswer, answer.request.subject == subject { show(answer) }
   }
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
@@ -286,7 +285,7 @@ extension ReviewOverlay {
           ? "indexes without a proven rule will be marked stale" : "indexes stay right or the commit is refused")
     case .stepBack:
       guard case .undo(let merge, _) = subject else { return false }
-      session.start(.stepBack, .ask(StepBackRequest(merge: merge)), label: "step back")
+      session.start(.stepBack, StepBackRequest(merge: merge), label: "step back")
     case .listChanges:
       session.intend(.present(TextOverlay(title: "What is committed", lines: document)))
     case .nextPane: return move(.down, argument: nil, frame: frame, in: &session)

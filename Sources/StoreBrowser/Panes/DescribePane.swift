@@ -29,7 +29,7 @@ struct DescribePane: ListPane, KeptPane {
     guard request != self.request || isStopped || problem != nil else { return }
     self = DescribePane()
     self.request = request
-    session.start(.describe, .ask(request), label: "describe \(request.source.datastore)")
+    session.start(.describe, request, label: "describe \(request.source.datastore)")
   }
 
   /// What was described is described as of the commit that is shown.
@@ -41,8 +41,8 @@ struct DescribePane: ListPane, KeptPane {
     list = kept
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let reply as DescribeReply) = answer, reply.request == request else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    guard let reply = reply as? DescribeReply, reply.request == request else { return }
     description = reply.description
     done = reply.description.read
   }

@@ -68,9 +68,8 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
       isReading = true
       session.start(
         .changes,
-        .changes(
-          ChangesRequest(
-            source: source, place: scope.place, reader: reader?.reader, limit: Self.pageSize, naming: session.naming)))
+        ChangesRequest(
+          source: source, place: scope.place, reader: reader?.reader, limit: Self.pageSize, naming: session.naming))
     }
     guard !isReading, pendingFields == nil, let new,
       let row = rows.first(where: { unfolded.contains($0.place) && fields[$0.place] == nil })
@@ -78,12 +77,12 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
     pendingFields = row.place
     session.start(
       .fields,
-      .fields(FieldsRequest(source: source, old: old, new: new, place: row.place, head: session.head)))
+      FieldsRequest(source: source, old: old, new: new, place: row.place, head: session.head))
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    switch answer {
-    case .changes(let answer) where answer.source == source:
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    switch reply {
+    case let answer as ChangesAnswer where answer.source == source:
       isReading = false
       (old, new, reader, isAtEnd) = (answer.old, answer.new, OpenReader(answer.reader), answer.isAtEnd)
       let isFirst = rows.isEmpty
@@ -92,7 +91,7 @@ struct DifferencePane: ListPane, KeptPane, Equatable {
       // A single change needs no further key.
       if isFirst, isAtEnd, rows.count == 1 { unfolded.insert(rows[0].place) }
       rebuild()
-    case .fields(let answer) where answer.request.source == source && answer.request.place == pendingFields:
+    case let answer as FieldsAnswer where answer.request.source == source && answer.request.place == pendingFields:
       pendingFields = nil
       fields[answer.request.place] = answer.fields
       rebuild()

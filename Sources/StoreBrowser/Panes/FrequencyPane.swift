@@ -17,11 +17,11 @@ struct FrequencyPane: ListPane, KeptPane {
   mutating func show(_ request: FrequencyRequest, in session: inout Session) {
     self = FrequencyPane()
     self.request = request
-    session.start(.frequency, .ask(request), label: "frequency of \(request.path)")
+    session.start(.frequency, request, label: "frequency of \(request.path)")
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let answer as FrequencyAnswer) = answer, answer.request == request else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    guard let answer = reply as? FrequencyAnswer, answer.request == request else { return }
     self.answer = answer
   }
 

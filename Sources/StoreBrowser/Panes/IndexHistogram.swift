@@ -33,14 +33,14 @@ struct IndexHistogram: Sendable, Equatable {
       bins: max(4, BarLayout.capacity(columns: columns, form: session.barForm)))
     guard request != reply?.request, request != pending, request != failedRequest else { return }
     pending = request
-    session.start(.histogram, .ask(request))
+    session.start(.histogram, request)
   }
 
-  mutating func answered(_ answer: Answer) {
-    guard case .reply(let found as HistogramReply) = answer, found.request == pending else { return }
+  mutating func answered(_ reply: any Sendable) {
+    guard let found = reply as? HistogramReply, found.request == pending else { return }
     pending = nil
     if found.histogram.bins.count != histogram?.bins.count { bin = nil }
-    reply = found
+    self.reply = found
   }
 
   /// What failed is not asked again before something changes.

@@ -85,7 +85,7 @@ struct IndexPane: KeptPane, Equatable {
         return
       }
       let request = DistinctRequest(datastore: datastore, index: index, commit: session.shown, range: range)
-      session.start(.distinct, .ask(request))
+      session.start(.distinct, request)
     }
   }
 
@@ -108,7 +108,7 @@ struct IndexPane: KeptPane, Equatable {
       datastore: datastore, index: index, commit: session.shown, range: range, anchor: anchor, limit: Self.pageSize,
       naming: session.naming)
     pending = request
-    session.start(.keys, .keys(request))
+    session.start(.keys, request)
   }
 
   private mutating func reveal(frame: PaneFrame) {
@@ -126,9 +126,9 @@ struct IndexPane: KeptPane, Equatable {
     return bars > 0 ? bars + 3 : 1
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    switch answer {
-    case .keys(let answer) where answer.request == pending:
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    switch reply {
+    case let answer as KeysAnswer where answer.request == pending:
       pending = nil
       bounds = answer.bounds
       total = answer.count
@@ -153,10 +153,9 @@ struct IndexPane: KeptPane, Equatable {
         rows = answer.rows
         (selection, top) = (0, 0)
       }
-    case .reply(let reply as DistinctRequest.Reply): if isCurrent(reply.request) { distinct = reply.count }
-    case .reply: histogram.answered(answer)
-    case .verified(let answer): verified = answer
-    default: break
+    case let reply as DistinctRequest.Reply: if isCurrent(reply.request) { distinct = reply.count }
+    case let answer as VerifyAnswer: verified = answer
+    default: histogram.answered(reply)
     }
   }
 

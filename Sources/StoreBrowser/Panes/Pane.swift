@@ -33,7 +33,7 @@ protocol Pane: Sendable {
   /// Asks for what it lacks to show what it should; called after every message while it is on the screen.
   mutating func demand(frame: PaneFrame, in session: inout Session)
   /// Hears an answer to work of its row.
-  mutating func answered(_ answer: Answer, in session: inout Session)
+  mutating func answered(_ reply: any Sendable, in session: inout Session)
   /// Hears what running work found so far.
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session)
   /// Hears that work of its row failed. Where it does nothing about it, the status line says why.
@@ -74,7 +74,7 @@ extension Pane {
   mutating func paste(_ text: String, in session: inout Session) -> Bool { false }
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {}
   mutating func demand(frame: PaneFrame, in session: inout Session) {}
-  mutating func answered(_ answer: Answer, in session: inout Session) {}
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {}
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {}
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     session.complain(error)

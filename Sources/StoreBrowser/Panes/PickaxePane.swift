@@ -19,7 +19,7 @@ struct PickaxePane: ListPane, KeptPane {
   mutating func show(_ request: PickaxeRequest, in session: inout Session) {
     self = PickaxePane()
     self.request = request
-    session.start(.pickaxe, .ask(request), label: "search “\(request.text)” in the history")
+    session.start(.pickaxe, request, label: "search “\(request.text)” in the history")
   }
 
   mutating func progressed(_ progress: Progress, of slot: WorkSlot, in session: inout Session) {
@@ -32,8 +32,8 @@ struct PickaxePane: ListPane, KeptPane {
     }
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let answer as PickaxeAnswer) = answer, answer.request == request else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    guard let answer = reply as? PickaxeAnswer, answer.request == request else { return }
     read = answer.commitsRead
     isDone = true
   }

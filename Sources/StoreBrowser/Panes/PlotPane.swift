@@ -55,7 +55,7 @@ struct PlotPane: KeptPane {
         subject = request
       }
       pending = request
-      session.start(.plot, .ask(request), label: "plot of \(request.source.datastore)")
+      session.start(.plot, request, label: "plot of \(request.source.datastore)")
     }
     askPoint(in: &session)
   }
@@ -65,14 +65,12 @@ struct PlotPane: KeptPane {
     wantedPoint = rank
     session.start(
       .plotPoint,
-      .ask(
-        PlotPointRequest(
-          source: reply.request.source, commit: reply.request.commit, rank: rank, x: reply.x, y: reply.y)))
+      PlotPointRequest(
+        source: reply.request.source, commit: reply.request.commit, rank: rank, x: reply.x, y: reply.y))
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let value) = answer else { return }
-    if let found = value as? PlotReply, found.request == pending {
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    if let found = reply as? PlotReply, found.request == pending {
       pending = nil
       // The fields that suited best are those of the further questions.
       subject?.x = found.x
@@ -80,10 +78,10 @@ struct PlotPane: KeptPane {
       var named = found
       named.request.x = found.x
       named.request.y = found.y
-      reply = named
+      self.reply = named
       wantedPoint = nil
       if cross == nil { cross = Self.middle(found.count.frame) }
-    } else if let found = value as? PlotPoint?, found?.rank == wantedPoint {
+    } else if let found = reply as? PlotPoint?, found?.rank == wantedPoint {
       point = found
     }
   }

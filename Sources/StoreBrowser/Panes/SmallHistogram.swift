@@ -17,11 +17,11 @@ struct SmallHistogram: Sendable, Equatable {
       bins: BarLayout.capacity(columns: columns, form: session.barForm))
     guard request != asked else { return }
     asked = request
-    session.start(.smallHistogram, .ask(request))
+    session.start(.smallHistogram, request)
   }
 
-  mutating func answered(_ answer: Answer) {
-    if case .reply(let reply as HistogramReply) = answer, reply.request == asked { self.reply = reply }
+  mutating func answered(_ reply: any Sendable) {
+    if let reply = reply as? HistogramReply, reply.request == asked { self.reply = reply }
   }
 
   /// The histogram, where it is of what is shown now.

@@ -91,12 +91,12 @@ struct StoresPane: ListPane, KeptPane, Equatable {
     let request = NewestRequest(head: session.head)
     guard request != asked else { return }
     asked = request
-    session.start(.newest, .ask(request))
+    session.start(.newest, request)
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    if case .reply(let reply as NewestReply) = answer, reply.request == asked { newest = reply }
-    histogram.answered(answer)
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    if let reply = reply as? NewestReply, reply.request == asked { newest = reply }
+    histogram.answered(reply)
   }
 
   /// The commits and the histogram are no more than an addition: without them there are none.

@@ -148,7 +148,7 @@ package final class BrowserRuntime: Sendable {
     scheduleTick(turn)
   }
 
-  private func start(_ work: Work, _ id: WorkID) {
+  private func start(_ work: any Question, _ id: WorkID) {
     let cancellation = Cancellation()
     let isStopped = state.withLock { state in
       if !state.isStopped { state.open[id] = cancellation }
@@ -158,12 +158,13 @@ package final class BrowserRuntime: Sendable {
     let queue =
       id.slot == .staging
       ? staging : id.slot.isKept && id.slot != .commit ? ordered : id.slot.isLong || id.slot.isSlow ? long : quick
-    queue.async(group: id.slot.isKept && !work.isReadingOnly ? kept : others) { [self] in
+    queue.async(group: id.slot.isKept && !(work is LoadStagedRequest || work is LoadRememberedRequest) ? kept : others)
+    { [self] in
       answer(work, id, cancellation)
     }
   }
 
-  private func answer(_ work: Work, _ id: WorkID, _ cancellation: Cancellation) {
+  private func answer(_ work: any Question, _ id: WorkID, _ cancellation: Cancellation) {
     // Of what is staged a later saving has all.
     guard !cancellation.isCancelled || id.slot.isKept && id.slot != .staging else {
       finish(id, .cancelled)
@@ -178,7 +179,7 @@ package final class BrowserRuntime: Sendable {
     context.typingPause = 150
     do throws(ModelError) {
       if id.slot.isInCockpit { measure(id) }
-      let answer = try work.answer(in: context)
+      let answer = try work.reply(in: context)
       throttle.flush()
       if id.slot.isInCockpit { measure(id) }
       finish(id, .finished(answer))

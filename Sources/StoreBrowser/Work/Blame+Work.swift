@@ -2,9 +2,27 @@ import Documents
 package import DatastoreModel
 
 /// Who last wrote each field of a record, as seen from a commit.
-package struct BlameRequest: Sendable, Hashable {
+package struct BlameRequest: Question, Hashable {
   package var place: RecordPlace
   package var from: CommitNumber
+
+  /// How the fields of the record came to be what they are.
+  package func reply(in context: WorkContext) throws(ModelError) -> BlameAnswer {
+    let life = try context.store.life(of: place, from: from, keepsValues: true, limit: WorkContext.blameDepth) {
+      read throws(ModelError) in
+      try context.goOn()
+      context.report(Progress(done: read, total: nil))
+    }
+    var answer = BlameAnswer(request: self, commits: [:], lives: [:], isComplete: life.isComplete)
+    for part in life.parts {
+      let path = part.path.description
+      answer.commits[path] = part.commit
+      answer.lives[path] = part.values.map { commit, value in
+        LifePoint(commit: commit.number, date: commit.date, value: ValueText(literal: value), number: value.number)
+      }
+    }
+    return answer
+  }
 }
 
 package struct BlameAnswer: Sendable, Equatable {
@@ -31,23 +49,6 @@ extension WorkContext {
   /// How many states of a record blame looks through.
   static var blameDepth: Int { 5000 }
 
-  /// How the fields of the record came to be what they are.
-  func blame(_ request: BlameRequest) throws(ModelError) -> BlameAnswer {
-    let life = try store.life(of: request.place, from: request.from, keepsValues: true, limit: Self.blameDepth) {
-      read throws(ModelError) in
-      try goOn()
-      report(Progress(done: read, total: nil))
-    }
-    var answer = BlameAnswer(request: request, commits: [:], lives: [:], isComplete: life.isComplete)
-    for part in life.parts {
-      let path = part.path.description
-      answer.commits[path] = part.commit
-      answer.lives[path] = part.values.map { commit, value in
-        LifePoint(commit: commit.number, date: commit.date, value: ValueText(literal: value), number: value.number)
-      }
-    }
-    return answer
-  }
 }
 
 extension Document {

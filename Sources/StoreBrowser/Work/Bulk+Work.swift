@@ -3,7 +3,7 @@ import Documents
 package import DatastoreModel
 
 /// Changes many records at once.
-package struct BulkRequest: Sendable {
+package struct BulkRequest: Question {
   package var source: RowSource
   package var commit: CommitNumber
   package var which: GatherRequest.Which
@@ -13,6 +13,34 @@ package struct BulkRequest: Sendable {
     /// `PATH = EXPR`, or `PATH = EXPR where CONDITION`
     case set(String)
     case delete
+  }
+
+  package func reply(in context: WorkContext) throws(ModelError) -> BulkAnswer {
+    var answer = BulkAnswer(
+      request: self, edits: [], unchanged: 0, failures: [], nulls: 0, samples: [])
+    let datastore = try context.datastore(source.datastore, at: commit)
+    var assignment: Assignment?
+    if case .set(let text) = change { assignment = try WorkContext.assignment(text) }
+    var identifiers: [StoredKey] = []
+    if case .set(let text) = change, let condition = WorkContext.parts(ofSetting: text).condition {
+      identifiers = try context.identifiers(meeting: RowTest(condition), in: datastore)
+    } else {
+      identifiers = try context.identifiers(which, of: source, at: commit)
+    }
+    for (position, identifier) in identifiers.enumerated() {
+      if position.isMultiple(of: 64) {
+        try context.goOn()
+        context.report(Progress(done: position, total: identifiers.count))
+      }
+      guard let record = try datastore.record(identifier) else { continue }
+      guard let assignment else {
+        answer.edits.append(
+          RecordEdit(datastore: source.datastore, identifier: identifier, old: record.stored, new: nil))
+        continue
+      }
+      WorkContext.set(assignment, record, in: source.datastore, answer: &answer)
+    }
+    return answer
   }
 }
 
@@ -39,34 +67,6 @@ package struct BulkAnswer: Sendable {
 }
 
 extension WorkContext {
-  func bulk(_ request: BulkRequest) throws(ModelError) -> BulkAnswer {
-    var answer = BulkAnswer(
-      request: request, edits: [], unchanged: 0, failures: [], nulls: 0, samples: [])
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    var assignment: Assignment?
-    if case .set(let text) = request.change { assignment = try Self.assignment(text) }
-    var identifiers: [StoredKey] = []
-    if case .set(let text) = request.change, let condition = Self.parts(ofSetting: text).condition {
-      identifiers = try self.identifiers(meeting: RowTest(condition), in: datastore)
-    } else {
-      identifiers = try self.identifiers(request.which, of: request.source, at: request.commit)
-    }
-    for (position, identifier) in identifiers.enumerated() {
-      if position.isMultiple(of: 64) {
-        try goOn()
-        report(Progress(done: position, total: identifiers.count))
-      }
-      guard let record = try datastore.record(identifier) else { continue }
-      guard let assignment else {
-        answer.edits.append(
-          RecordEdit(datastore: request.source.datastore, identifier: identifier, old: record.stored, new: nil))
-        continue
-      }
-      Self.set(assignment, record, in: request.source.datastore, answer: &answer)
-    }
-    return answer
-  }
-
   static func assignment(_ text: String) throws(ModelError) -> Assignment {
     let (setting, condition) = parts(ofSetting: text)
     let assignment = try onDocument(Assignment(parsing: setting))
@@ -87,7 +87,7 @@ extension WorkContext {
     return (setting, condition)
   }
 
-  private func identifiers(
+  fileprivate func identifiers(
     meeting test: RowTest, in datastore: any ReadableDatastore
   ) throws(ModelError) -> [StoredKey] {
     let query = RecordQuery(filter: test.filter)
@@ -101,7 +101,7 @@ extension WorkContext {
     return identifiers
   }
 
-  private static func set(
+  fileprivate static func set(
     _ assignment: Assignment, _ record: Record, in datastore: String, answer: inout BulkAnswer
   ) {
     do {
@@ -122,7 +122,7 @@ extension WorkContext {
     }
   }
 
-  private static func note(_ changes: [FieldChange], of identifier: StoredKey, in answer: inout BulkAnswer) {
+  fileprivate static func note(_ changes: [FieldChange], of identifier: StoredKey, in answer: inout BulkAnswer) {
     for change in changes {
       if change.new == nil || change.new == .null { answer.nulls += 1 }
       if answer.samples.count < 5 {

@@ -9,13 +9,40 @@ package enum DifferenceSource: Sendable, Hashable {
 }
 
 /// The next changes of a difference. The reader goes on where the page before ended.
-package struct ChangesRequest: Sendable {
+package struct ChangesRequest: Question {
   package var source: DifferenceSource
   /// Only the changes of this record, where the history is a record's.
   package var place: RecordPlace?
   package var reader: (any ChangeReader)?
   package var limit: Int
   package var naming = Naming()
+
+  package func reply(in context: WorkContext) throws(ModelError) -> ChangesAnswer {
+    let (old, new): (CommitNumber?, CommitNumber)
+    let reader: any ChangeReader
+    switch source {
+    case .commit(let number):
+      (old, new) = (try context.store.commitUncounted(number).parents.first, number)
+      if let open = self.reader { reader = open } else { reader = try context.store.changes(of: number) }
+    case .between(let from, let to):
+      (old, new) = (from, to)
+      if let open = self.reader { reader = open } else { reader = try context.store.changes(from: from, to: to) }
+    }
+    var rows: [ChangeRow] = []
+    var isAtEnd = false
+    while rows.count < limit, !isAtEnd {
+      try context.goOn()
+      let changes = try reader.next(limit - rows.count)
+      isAtEnd = changes.isEmpty
+      for change in changes {
+        let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
+        guard self.place == nil || self.place == place else { continue }
+        rows.append(WorkContext.row(of: change, at: place, naming))
+        if self.place == place { isAtEnd = true }
+      }
+    }
+    return ChangesAnswer(source: source, old: old, new: new, reader: reader, rows: rows, isAtEnd: isAtEnd)
+  }
 }
 
 package struct ChangesAnswer: Sendable {
@@ -39,12 +66,28 @@ package struct ChangeRow: Sendable, Hashable {
   package var onlyField: FieldRow?
 }
 
-package struct FieldsRequest: Sendable, Hashable {
+package struct FieldsRequest: Question, Hashable {
   package var source: DifferenceSource
   package var old: CommitNumber?
   package var new: CommitNumber
   package var place: RecordPlace
   package var head: CommitNumber
+
+  package func reply(in context: WorkContext) throws(ModelError) -> FieldsAnswer {
+    let old = try old.flatMap { commit throws(ModelError) in try context.document(of: place, at: commit) }
+    let new = try context.document(of: place, at: new)
+    let now = self.new == head ? new : try context.document(of: place, at: head)
+    var rows: [FieldRow] = []
+    for change in Document.difference(old ?? .object([]), new ?? .object([])) {
+      let present = now?[change.path]
+      rows.append(
+        FieldRow(
+          path: change.path.description, old: change.old.map(ValueText.init(literal:)),
+          new: change.new.map(ValueText.init(literal:)), now: present.map(ValueText.init(literal:)),
+          changedLater: present != change.new))
+    }
+    return FieldsAnswer(request: self, fields: rows)
+  }
 }
 
 package struct FieldsAnswer: Sendable {
@@ -63,34 +106,7 @@ package struct FieldRow: Sendable, Hashable {
 }
 
 extension WorkContext {
-  func changes(_ request: ChangesRequest) throws(ModelError) -> ChangesAnswer {
-    let (old, new): (CommitNumber?, CommitNumber)
-    let reader: any ChangeReader
-    switch request.source {
-    case .commit(let number):
-      (old, new) = (try store.commitUncounted(number).parents.first, number)
-      if let open = request.reader { reader = open } else { reader = try store.changes(of: number) }
-    case .between(let from, let to):
-      (old, new) = (from, to)
-      if let open = request.reader { reader = open } else { reader = try store.changes(from: from, to: to) }
-    }
-    var rows: [ChangeRow] = []
-    var isAtEnd = false
-    while rows.count < request.limit, !isAtEnd {
-      try goOn()
-      let changes = try reader.next(request.limit - rows.count)
-      isAtEnd = changes.isEmpty
-      for change in changes {
-        let place = RecordPlace(datastore: change.datastore, identifier: change.identifier)
-        guard request.place == nil || request.place == place else { continue }
-        rows.append(Self.row(of: change, at: place, request.naming))
-        if request.place == place { isAtEnd = true }
-      }
-    }
-    return ChangesAnswer(source: request.source, old: old, new: new, reader: reader, rows: rows, isAtEnd: isAtEnd)
-  }
-
-  private static func row(of change: RecordChange, at place: RecordPlace, _ naming: Naming) -> ChangeRow {
+  fileprivate static func row(of change: RecordChange, at place: RecordPlace, _ naming: Naming) -> ChangeRow {
     let (old, new) = (try? change.old?.document(), try? change.new?.document())
     let label = (new ?? old).flatMap { naming.label(of: $0, in: place.datastore) }
     guard change.old != nil, change.new != nil else {
@@ -106,22 +122,6 @@ extension WorkContext {
         new: field.new.map(ValueText.init(literal:)), now: nil, changedLater: false)
     }
     return row
-  }
-
-  func fields(_ request: FieldsRequest) throws(ModelError) -> FieldsAnswer {
-    let old = try request.old.flatMap { commit throws(ModelError) in try document(of: request.place, at: commit) }
-    let new = try document(of: request.place, at: request.new)
-    let now = request.new == request.head ? new : try document(of: request.place, at: request.head)
-    var rows: [FieldRow] = []
-    for change in Document.difference(old ?? .object([]), new ?? .object([])) {
-      let present = now?[change.path]
-      rows.append(
-        FieldRow(
-          path: change.path.description, old: change.old.map(ValueText.init(literal:)),
-          new: change.new.map(ValueText.init(literal:)), now: present.map(ValueText.init(literal:)),
-          changedLater: present != change.new))
-    }
-    return FieldsAnswer(request: request, fields: rows)
   }
 
   func document(of place: RecordPlace, at commit: CommitNumber) throws(ModelError) -> Document? {

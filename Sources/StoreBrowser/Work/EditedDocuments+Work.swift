@@ -2,13 +2,28 @@ package import Documents
 package import DatastoreModel
 
 /// Documents that came back from an editor, to be made edits of the records that they are.
-package struct EditedDocumentsRequest: Sendable {
+package struct EditedDocumentsRequest: Question {
   package var datastore: String
   package var commit: CommitNumber
   package var documents: [Document]
   /// The records that were opened, in order; those without identifier bytes are new, and say the version of what is made of them.
   package var records: [Record]
   package var identifierPath: String?
+
+  package func reply(in context: WorkContext) throws(ModelError) -> EditedDocumentsAnswer {
+    let datastore = try context.datastore(datastore, at: commit)
+    let path = try identifierPath.map { text throws(ModelError) in try WorkContext.path(text) }
+    var answer = EditedDocumentsAnswer(edits: [], unchanged: 0)
+    for (position, document) in documents.enumerated() {
+      try context.goOn()
+      let opened = position < records.count ? records[position] : records.last
+      guard let opened else { continue }
+      try context.add(
+        document, opened: opened, isNew: position >= records.count || opened.identifier.bytes.isEmpty,
+        path: path, in: datastore, answer: &answer)
+    }
+    return answer
+  }
 }
 
 package struct EditedDocumentsAnswer: Sendable {
@@ -17,22 +32,7 @@ package struct EditedDocumentsAnswer: Sendable {
 }
 
 extension WorkContext {
-  func edits(of request: EditedDocumentsRequest) throws(ModelError) -> EditedDocumentsAnswer {
-    let datastore = try datastore(request.datastore, at: request.commit)
-    let path = try request.identifierPath.map { text throws(ModelError) in try Self.path(text) }
-    var answer = EditedDocumentsAnswer(edits: [], unchanged: 0)
-    for (position, document) in request.documents.enumerated() {
-      try goOn()
-      let opened = position < request.records.count ? request.records[position] : request.records.last
-      guard let opened else { continue }
-      try add(
-        document, opened: opened, isNew: position >= request.records.count || opened.identifier.bytes.isEmpty,
-        path: path, in: datastore, answer: &answer)
-    }
-    return answer
-  }
-
-  private func add(
+  fileprivate func add(
     _ document: Document, opened: Record, isNew: Bool, path: DocumentPath?, in datastore: any ReadableDatastore,
     answer: inout EditedDocumentsAnswer
   ) throws(ModelError) {

@@ -1,7 +1,7 @@
 package import DatastoreModel
 
 /// Writes records to a file.
-package struct ExportRequest: Sendable {
+package struct ExportRequest: Question {
   package var source: RowSource
   package var commit: CommitNumber
   package var which: GatherRequest.Which
@@ -11,6 +11,23 @@ package struct ExportRequest: Sendable {
   package var columns: [String]
   /// Whether a file that is there already may go.
   package var replaces = false
+
+  /// Streams: memory does not grow with the number of records.
+  package func reply(in context: WorkContext) throws(ModelError) -> ExportAnswer {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    if !replaces, context.files.exists(file) {
+      return ExportAnswer(unasked: self, file: file, records: 0, bytes: 0)
+    }
+    let output = try context.files.create(file)
+    do throws(ModelError) {
+      let answer = try context.export(self, from: datastore, to: output)
+      try output.close()
+      return answer
+    } catch {
+      output.discard()
+      throw error
+    }
+  }
 }
 
 extension TableWriter.Format {
@@ -26,33 +43,21 @@ extension TableWriter.Format {
   }
 }
 
-package struct ExportAnswer: Sendable {
+package struct ExportAnswer: EndingReply {
   /// What was not done, because a file is there already that the request does not replace.
   package var unasked: ExportRequest?
   package var file: String
   package var records: Int
   package var bytes: Int
+
+  var sentence: String {
+    "\(NumberFormat.counted(records, "record")), \(NumberFormat.bytes(bytes)) in \(file)"
+  }
+  var ending: WorkRun.Ending { unasked == nil ? .done(sentence) : .cancelled }
 }
 
 extension WorkContext {
-  /// Streams: memory does not grow with the number of records.
-  func export(_ request: ExportRequest) throws(ModelError) -> ExportAnswer {
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    if !request.replaces, files.exists(request.file) {
-      return ExportAnswer(unasked: request, file: request.file, records: 0, bytes: 0)
-    }
-    let output = try files.create(request.file)
-    do throws(ModelError) {
-      let answer = try export(request, from: datastore, to: output)
-      try output.close()
-      return answer
-    } catch {
-      output.discard()
-      throw error
-    }
-  }
-
-  private func export(
+  fileprivate func export(
     _ request: ExportRequest, from datastore: any ReadableDatastore, to output: FileOutput
   ) throws(ModelError) -> ExportAnswer {
     var answer = ExportAnswer(file: request.file, records: 0, bytes: 0)

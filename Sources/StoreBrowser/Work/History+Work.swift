@@ -25,12 +25,22 @@ package enum HistoryScope: Sendable, Hashable {
 }
 
 /// A page of a history, newest first.
-package struct HistoryRequest: Sendable, Hashable {
+package struct HistoryRequest: Question, Hashable {
   package var scope: HistoryScope
   package var start: HistoryStart
   package var page: Int
   package var isFolded: Bool
   package var limit: Int
+
+  package func reply(in context: WorkContext) throws(ModelError) -> HistoryAnswer {
+    switch scope {
+    case .store: try context.commitPage(self, hasGraph: true) { _ in true }
+    case .datastore(let key):
+      try context.commitPage(self, hasGraph: false) { $0.changes.contains { $0.datastore == key } }
+    case .record(let place): try context.versionPage(self, of: place, path: nil)
+    case .field(let place, let path): try context.versionPage(self, of: place, path: path)
+    }
+  }
 }
 
 /// Where a page of a history begins: the newest commit of each way that is open, and the lanes that lead there.
@@ -59,17 +69,7 @@ package struct HistoryRow: Sendable, Hashable {
 }
 
 extension WorkContext {
-  func history(_ request: HistoryRequest) throws(ModelError) -> HistoryAnswer {
-    switch request.scope {
-    case .store: try commitPage(request, hasGraph: true) { _ in true }
-    case .datastore(let key):
-      try commitPage(request, hasGraph: false) { $0.changes.contains { $0.datastore == key } }
-    case .record(let place): try versionPage(request, of: place, path: nil)
-    case .field(let place, let path): try versionPage(request, of: place, path: path)
-    }
-  }
-
-  private func commitPage(
+  fileprivate func commitPage(
     _ request: HistoryRequest, hasGraph: Bool, keeping isKept: (Commit) -> Bool
   ) throws(ModelError) -> HistoryAnswer {
     var answer = HistoryAnswer(request: request, rows: [], next: request.start)
@@ -90,7 +90,7 @@ extension WorkContext {
   }
 
   /// The states of a record; of a field only those that gave it another value.
-  private func versionPage(
+  fileprivate func versionPage(
     _ request: HistoryRequest, of place: RecordPlace, path: String?
   ) throws(ModelError) -> HistoryAnswer {
     var answer = HistoryAnswer(request: request, rows: [], next: request.start)

@@ -1,13 +1,17 @@
 import Documents
 import DatastoreModel
 
-extension WorkContext {
-  /// The record that a person means by the text of an identifier.
-  func identify(datastore key: String, text: String, commit: CommitNumber) throws(ModelError) -> RecordPlace {
-    let datastore = try datastore(key, at: commit)
-    let identifier = try datastore.identifier(parsing: text)
-    guard try datastore.record(identifier) != nil else { throw .noSuchRecord(text, datastore: key) }
-    return RecordPlace(datastore: key, identifier: identifier)
+/// The record that a person means by the text of an identifier.
+struct IdentifyRequest: Question {
+  var datastore: String
+  var text: String
+  var commit: CommitNumber
+
+  func reply(in context: WorkContext) throws(ModelError) -> RecordPlace {
+    let stored = try context.datastore(datastore, at: commit)
+    let identifier = try stored.identifier(parsing: text)
+    guard try stored.record(identifier) != nil else { throw .noSuchRecord(text, datastore: datastore) }
+    return RecordPlace(datastore: datastore, identifier: identifier)
   }
 }
 

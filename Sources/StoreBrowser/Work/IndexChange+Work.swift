@@ -68,24 +68,41 @@ package struct IndexChangeReport: Sendable, Hashable {
   }
 }
 
-extension WorkContext {
-  /// Records that the index cannot take are answered, and leave the store as it was unless they are among `leavingOut`.
-  func change(
-    _ change: IndexChange, of datastore: String, leavingOut: [RecordPlace], mending: [RecordEdit]
-  ) throws(ModelError) -> Answer {
+/// Changes an index. Records that it cannot take are answered, and leave the store as it was unless they are among `leavingOut`.
+package struct IndexChangeRequest: Question {
+  package var change: IndexChange
+  package var datastore: String
+  package var leavingOut: [RecordPlace] = []
+  package var mending: [RecordEdit] = []
+
+  package enum Reply: EndingReply {
+    case changed(IndexChangeReport)
+    case failed([WarmUpFailure], total: Int)
+
+    var ending: WorkRun.Ending {
+      switch self {
+      case .changed(let report): .done(report.sentence)
+      case .failed(_, let total):
+        .failed("\(total == 1 ? "1 record does" : "\(NumberFormat.count(total)) records do") not fit the index")
+      }
+    }
+  }
+
+  package func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let store = context.store
     do throws(ModelError) {
       let (bytes, startedAt) = (try store.byteCount, LocalTime.now)
-      let commit = try commit(change, of: datastore, leavingOut, mending)
-      let present = try self.datastore(datastore, at: commit)
-      return .indexChanged(
+      let commit = try commit(in: context)
+      let present = try context.datastore(datastore, at: commit)
+      return .changed(
         IndexChangeReport(
           change: change, commit: commit, records: try present.count,
           entries: try present.indexes.first { $0.descriptor.name == change.name }?.count ?? 0,
           bytes: Int(clamping: try store.byteCount) - Int(clamping: bytes),
           seconds: Double(LocalTime.now - startedAt) / 1e9))
     } catch .failures(let records, let total) {
-      let present = try self.datastore(datastore, at: store.head.commit)
-      return .indexFailed(
+      let present = try context.datastore(datastore, at: store.head.commit)
+      return .failed(
         records.map { record in
           WarmUpFailure(
             place: RecordPlace(datastore: datastore, identifier: record.identifier), reason: record.reason,
@@ -94,19 +111,17 @@ extension WorkContext {
     }
   }
 
-  private func commit(
-    _ change: IndexChange, of datastore: String, _ leavingOut: [RecordPlace], _ mending: [RecordEdit]
-  ) throws(ModelError) -> CommitNumber {
-    let editable = try editable()
+  private func commit(in context: WorkContext) throws(ModelError) -> CommitNumber {
+    let editable = try context.editable()
     let leftOut = Set(leavingOut.filter { $0.datastore == datastore }.map(\.identifier))
     var options = EditOptions(
       leavingOut: leftOut, mending: ChangeSet(changes: mending.filter { $0.datastore == datastore })
     )
-    options.activity = { [cancellation, report] activity in
+    options.activity = { activity in
       var activity = activity
       activity.title = "\(datastore): \(change.title)"
-      report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-      return !cancellation.isCancelled
+      context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
+      return !context.cancellation.isCancelled
     }
     switch change {
     case .add(let name, let path, let kind):
@@ -117,5 +132,6 @@ extension WorkContext {
     case .rebuild(let name): return try editable.rebuildIndex(name, of: datastore, options: options)
     case .drop(let name): return try editable.dropIndex(name, of: datastore)
     }
+
   }
 }

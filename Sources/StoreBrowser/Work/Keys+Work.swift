@@ -2,7 +2,7 @@ import Expressions
 package import DatastoreModel
 
 /// Distinct keys of an index with the number of their entries, from a rank on.
-package struct KeysRequest: Sendable, Hashable {
+package struct KeysRequest: Question, Hashable {
   package var datastore: String
   /// Nil is the order by identifier.
   package var index: String?
@@ -20,6 +20,20 @@ package struct KeysRequest: Sendable, Hashable {
     case start, end
     /// The key at or after a value that was typed.
     case text(String)
+  }
+
+  package func reply(in context: WorkContext) throws(ModelError) -> KeysAnswer {
+    var answer = try context.keysWithoutLabels(self)
+    let labels = LabelReader(context: context, commit: commit, naming: naming)
+    for row in answer.rows.indices {
+      try context.goOn()
+      for identifier in answer.rows[row].identifiers.prefix(KeyRow.named) {
+        let place = RecordPlace(datastore: datastore, identifier: identifier)
+        // A record that cannot be read has no name; the index has its entry all the same.
+        answer.rows[row].labels.append(try? labels.label(of: place))
+      }
+    }
+    return answer
   }
 }
 
@@ -47,11 +61,25 @@ package struct KeyRow: Sendable, Hashable {
 }
 
 /// Reads a range that was typed.
-package struct RangeRequest: Sendable, Hashable {
+package struct RangeRequest: Question, Hashable {
   package var datastore: String
   package var index: String?
   package var commit: CommitNumber
   package var text: String
+
+  package func reply(in context: WorkContext) throws(ModelError) -> RangeAnswer {
+    let index = try context.datastore(datastore, at: commit).index(index)
+    var answer = RangeAnswer(request: self, range: nil, count: try index.count)
+    guard !text.trimmed.isEmpty else { return answer }
+    let range: KeyInterval
+    do throws(ExpressionError) {
+      range = try KeyInterval(parsing: text, encoding: index.descriptor.encoding)
+    } catch { throw .invalid(text: text, column: error.column, reason: error.message) }
+    guard range != KeyInterval() else { return answer }
+    answer.range = range
+    answer.count = try WorkContext.bounds(of: range, in: index).count
+    return answer
+  }
 }
 
 package struct RangeAnswer: Sendable {
@@ -82,21 +110,7 @@ struct DistinctRequest: Question, Hashable {
 }
 
 extension WorkContext {
-  func keys(_ request: KeysRequest) throws(ModelError) -> KeysAnswer {
-    var answer = try keysWithoutLabels(request)
-    let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
-    for row in answer.rows.indices {
-      try goOn()
-      for identifier in answer.rows[row].identifiers.prefix(KeyRow.named) {
-        let place = RecordPlace(datastore: request.datastore, identifier: identifier)
-        // A record that cannot be read has no name; the index has its entry all the same.
-        answer.rows[row].labels.append(try? labels.label(of: place))
-      }
-    }
-    return answer
-  }
-
-  private func keysWithoutLabels(_ request: KeysRequest) throws(ModelError) -> KeysAnswer {
+  fileprivate func keysWithoutLabels(_ request: KeysRequest) throws(ModelError) -> KeysAnswer {
     let index = try datastore(request.datastore, at: request.commit).index(request.index)
     let bounds = try Self.bounds(of: request.range, in: index)
     var answer = KeysAnswer(request: request, bounds: bounds, count: try index.count, rows: [])
@@ -122,7 +136,7 @@ extension WorkContext {
     return answer
   }
 
-  private func keys(
+  fileprivate func keys(
     from start: Int, in bounds: Range<Int>, of index: any ReadableIndex, limit: Int
   ) throws(ModelError) -> [KeyRow] {
     var rows: [KeyRow] = []
@@ -141,7 +155,7 @@ extension WorkContext {
     return rows
   }
 
-  private func keys(
+  fileprivate func keys(
     before end: Int, in bounds: Range<Int>, of index: any ReadableIndex, limit: Int
   ) throws(ModelError) -> [KeyRow] {
     var rows: [KeyRow] = []
@@ -157,17 +171,4 @@ extension WorkContext {
     return rows.reversed()
   }
 
-  func range(_ request: RangeRequest) throws(ModelError) -> RangeAnswer {
-    let index = try datastore(request.datastore, at: request.commit).index(request.index)
-    var answer = RangeAnswer(request: request, range: nil, count: try index.count)
-    guard !request.text.trimmed.isEmpty else { return answer }
-    let range: KeyInterval
-    do throws(ExpressionError) {
-      range = try KeyInterval(parsing: request.text, encoding: index.descriptor.encoding)
-    } catch { throw .invalid(text: request.text, column: error.column, reason: error.message) }
-    guard range != KeyInterval() else { return answer }
-    answer.range = range
-    answer.count = try Self.bounds(of: range, in: index).count
-    return answer
-  }
 }

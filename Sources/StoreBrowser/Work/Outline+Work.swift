@@ -1,5 +1,96 @@
 package import DatastoreModel
 
+/// What a commit holds, and how the store stands.
+struct OutlineRequest: Question {
+  var commit: CommitNumber
+
+  struct Reply: Sendable {
+    var outline: Outline
+    var standing: StoreStanding
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    Reply(outline: try context.outline(at: commit), standing: context.standing)
+  }
+}
+
+/// A look for other processes' commits.
+struct RefreshRequest: Question {
+  /// The newest commit that is known.
+  var known: CommitNumber
+  /// The datastore that is shown.
+  var shown: String?
+
+  func reply(in context: WorkContext) throws(ModelError) -> RefreshAnswer {
+    let head = try context.store.refresh().commit
+    guard head != known else {
+      return RefreshAnswer(head: head, standing: context.standing, newCommits: 0, changed: [:])
+    }
+    return RefreshAnswer(
+      head: head, standing: context.standing, newCommits: try context.commitCount(from: head, after: known),
+      changed: try context.changedKeys(from: known, to: head, in: shown))
+  }
+}
+
+/// The commit that a person means by a name, and what it was typed for.
+struct ResolveRequest: Question {
+  var name: String
+  var purpose: ResolvePurpose
+
+  func reply(in context: WorkContext) throws(ModelError) -> ResolvedCommit {
+    ResolvedCommit(commit: try context.store.resolve(name), purpose: purpose)
+  }
+}
+
+struct ResolvedCommit: Sendable {
+  var commit: CommitNumber
+  var purpose: ResolvePurpose
+}
+
+/// What a commit's name was typed for.
+enum ResolvePurpose: Sendable, Hashable {
+  case travel
+  case pin(String)
+  case restore(datastore: String?)
+  /// The older side of a difference; the newer one is named, or is what is shown.
+  case differenceBase(to: String?)
+  case difference(from: CommitNumber)
+  case merge
+}
+
+/// Travels to the commit some rows of the history newer (positive) or older.
+struct StepRequest: Question {
+  var commit: CommitNumber
+  var lines: Int
+  var head: CommitNumber
+
+  func reply(in context: WorkContext) throws(ModelError) -> ResolvedCommit {
+    ResolvedCommit(commit: try target(in: context), purpose: .travel)
+  }
+
+  private func target(in context: WorkContext) throws(ModelError) -> CommitNumber {
+    if lines < 0 {
+      let older = try context.store.commits(from: commit, limit: 1 - lines, folded: true)
+      // Where `commit` itself is folded, the first answer is already older.
+      if let first = older.first, first.number != commit { return first.number }
+      guard let last = older.last, last.number != commit else {
+        throw .noSuchCommit("\(commit)", reason: "there is none before it")
+      }
+      return last.number
+    }
+    // Commits know their parents only: of the newer ones the nearest are kept.
+    var nearest: [CommitNumber] = []
+    var open = [head]
+    while !open.isEmpty {
+      try context.goOn()
+      let page = try context.store.commitPage(from: open, limit: 200, folded: true)
+      nearest = Array((nearest + page.commits.map(\.number).filter { $0 > commit }).suffix(lines))
+      open = page.next.filter { $0 > commit }
+    }
+    return nearest.first ?? head
+  }
+}
+
 /// What a look for other processes' commits found.
 package struct RefreshAnswer: Sendable {
   package var head: CommitNumber
@@ -33,22 +124,12 @@ extension WorkContext {
   /// How many changed records are told apart by sign after other processes' commits.
   static var changeMarkLimit: Int { 2000 }
 
-  func refresh(since known: CommitNumber, shown: String?) throws(ModelError) -> RefreshAnswer {
-    let head = try store.refresh().commit
-    guard head != known else {
-      return RefreshAnswer(head: head, standing: standing, newCommits: 0, changed: [:])
-    }
-    return RefreshAnswer(
-      head: head, standing: standing, newCommits: try commitCount(from: head, after: known),
-      changed: try changedKeys(from: known, to: head, in: shown))
-  }
-
-  private func commitCount(from head: CommitNumber, after known: CommitNumber) throws(ModelError) -> Int {
+  fileprivate func commitCount(from head: CommitNumber, after known: CommitNumber) throws(ModelError) -> Int {
     let commits = try store.commits(from: head, limit: 1000, folded: false)
     return commits.prefix { $0.number > known }.count
   }
 
-  private func changedKeys(
+  fileprivate func changedKeys(
     from old: CommitNumber, to new: CommitNumber, in datastore: String?
   ) throws(ModelError) -> [StoredKey: ChangeKind]? {
     guard let datastore else { return [:] }
@@ -67,28 +148,6 @@ extension WorkContext {
     }
   }
 
-  /// The commit some rows of the history newer (positive) or older.
-  func step(from commit: CommitNumber, by lines: Int, head: CommitNumber) throws(ModelError) -> CommitNumber {
-    if lines < 0 {
-      let older = try store.commits(from: commit, limit: 1 - lines, folded: true)
-      // Where `commit` itself is folded, the first answer is already older.
-      if let first = older.first, first.number != commit { return first.number }
-      guard let last = older.last, last.number != commit else {
-        throw .noSuchCommit("\(commit)", reason: "there is none before it")
-      }
-      return last.number
-    }
-    // Commits know their parents only: of the newer ones the nearest are kept.
-    var nearest: [CommitNumber] = []
-    var open = [head]
-    while !open.isEmpty {
-      try goOn()
-      let page = try store.commitPage(from: open, limit: 200, folded: true)
-      nearest = Array((nearest + page.commits.map(\.number).filter { $0 > commit }).suffix(lines))
-      open = page.next.filter { $0 > commit }
-    }
-    return nearest.first ?? head
-  }
 }
 
 extension Commit {

@@ -51,7 +51,7 @@ extension WorkContext {
     return PickaxeAnswer(request: request, commitsRead: read)
   }
 
-  private func hits(
+  fileprivate func hits(
     of needle: String, in commit: Commit, _ request: PickaxeRequest
   ) throws(ModelError) -> [PickaxeHit] {
     let reader = try store.changes(of: commit.number)
@@ -74,7 +74,7 @@ extension WorkContext {
     }
   }
 
-  private static func leafDifference(
+  fileprivate static func leafDifference(
     _ old: Document?, _ new: Document?
   ) -> [(path: String, old: Document?, new: Document?)] {
     switch (old, new) {

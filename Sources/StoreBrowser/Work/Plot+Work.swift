@@ -68,7 +68,7 @@ package struct PlotPoint: Sendable, Hashable {
 
 extension WorkContext {
   /// Series that are told apart, beside the one of all others.
-  private static var seriesLimit: Int { 5 }
+  fileprivate static var seriesLimit: Int { 5 }
 
   func plot(_ request: PlotRequest) throws(ModelError) -> PlotReply {
     let reader = PlotReader(

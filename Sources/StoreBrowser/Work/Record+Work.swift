@@ -1,9 +1,16 @@
 package import Documents
 package import DatastoreModel
 
-package struct RecordRequest: Sendable, Hashable {
+package struct RecordRequest: Question, Hashable {
   package var place: RecordPlace
   package var commit: CommitNumber
+
+  package func reply(in context: WorkContext) throws(ModelError) -> RecordAnswer {
+    guard let datastore = try context.view(commit).datastore(place.datastore),
+      let record = try datastore.record(place.identifier)
+    else { return RecordAnswer(request: self, record: nil, document: nil, problem: nil, entries: []) }
+    return RecordAnswer(self, record, of: datastore.descriptor)
+  }
 }
 
 package struct RecordAnswer: Sendable, Equatable {
@@ -38,7 +45,7 @@ extension RecordAnswer {
 }
 
 /// Records to do something with: marked ones, or rows of the table.
-package struct GatherRequest: Sendable {
+package struct GatherRequest: Question {
   package var commit: CommitNumber
   package var source: RowSource
   package var which: Which
@@ -62,6 +69,25 @@ package struct GatherRequest: Sendable {
     /// Whether new records that are only staged are meant too.
     var takesStaged: Bool { self == .duplicate || self == .copy }
   }
+
+  package func reply(in context: WorkContext) throws(ModelError) -> GatherAnswer {
+    var answer = GatherAnswer(request: self, records: [], present: [:])
+    let identifiers = try context.identifiers(which, of: source, at: commit)
+    switch purpose {
+    case .restore(let commit), .restoreField(_, let commit):
+      answer.records = try context.records(identifiers, in: source.datastore, at: commit)
+      for record in try context.records(identifiers, in: source.datastore, at: self.commit) {
+        answer.present[record.identifier] = record
+      }
+    default: answer.records = try context.records(identifiers, in: source.datastore, at: commit)
+    }
+    if purpose == .delete, var staged = staged {
+      staged.add(.deleting(answer.records, in: source.datastore))
+      try context.goOn()
+      answer.staged = staged
+    }
+    return answer
+  }
 }
 
 package struct GatherAnswer: Sendable {
@@ -74,32 +100,6 @@ package struct GatherAnswer: Sendable {
 }
 
 extension WorkContext {
-  func record(_ request: RecordRequest) throws(ModelError) -> RecordAnswer {
-    guard let datastore = try view(request.commit).datastore(request.place.datastore),
-      let record = try datastore.record(request.place.identifier)
-    else { return RecordAnswer(request: request, record: nil, document: nil, problem: nil, entries: []) }
-    return RecordAnswer(request, record, of: datastore.descriptor)
-  }
-
-  func gather(_ request: GatherRequest) throws(ModelError) -> GatherAnswer {
-    var answer = GatherAnswer(request: request, records: [], present: [:])
-    let identifiers = try identifiers(request.which, of: request.source, at: request.commit)
-    switch request.purpose {
-    case .restore(let commit), .restoreField(_, let commit):
-      answer.records = try records(identifiers, in: request.source.datastore, at: commit)
-      for record in try records(identifiers, in: request.source.datastore, at: request.commit) {
-        answer.present[record.identifier] = record
-      }
-    default: answer.records = try records(identifiers, in: request.source.datastore, at: request.commit)
-    }
-    if request.purpose == .delete, var staged = request.staged {
-      staged.add(.deleting(answer.records, in: request.source.datastore))
-      try goOn()
-      answer.staged = staged
-    }
-    return answer
-  }
-
   func identifiers(
     _ which: GatherRequest.Which, of source: RowSource, at commit: CommitNumber
   ) throws(ModelError) -> [StoredKey] {
@@ -112,7 +112,7 @@ extension WorkContext {
     }
   }
 
-  private func records(
+  fileprivate func records(
     _ identifiers: [StoredKey], in key: String, at commit: CommitNumber
   ) throws(ModelError) -> [Record] {
     guard let datastore = try view(commit).datastore(key) else { return [] }

@@ -2,10 +2,49 @@ package import DatastoreModel
 import Documents
 
 /// Who refers to a record.
-package struct ReferrersRequest: Sendable, Hashable {
+package struct ReferrersRequest: Question, Hashable {
   package var place: RecordPlace
   package var commit: CommitNumber
   package var naming = Naming()
+
+  /// Those who refer to a record by the indexes that lead to its datastore, declared or told; where none does, by any index that
+  /// has its identifier.
+  package func reply(in context: WorkContext) throws(ModelError) -> ReferrersAnswer {
+    let labels = LabelReader(context: context, commit: commit, naming: naming)
+    var answer = ReferrersAnswer(request: self, groups: [])
+    answer.label = try labels.label(of: place)
+    let value = place.identifier.value
+    let view = try context.view(commit)
+    let leading = try view.datastores.flatMap { datastore in
+      datastore.indexes.filter {
+        naming.leads($0.descriptor, of: datastore.descriptor, to: place.datastore)
+      }
+      .map { (datastore, $0) }
+    }
+    answer.isDeclared = !leading.isEmpty
+    let candidates =
+      answer.isDeclared
+      ? leading : try view.datastores.flatMap { datastore in datastore.indexes.map { (datastore, $0) } }
+    for (datastore, index) in candidates where !index.descriptor.isStale {
+      try context.goOn()
+      guard (try? index.descriptor.encoding.encode(value)) != nil,
+        let lower = try? index.rank(of: .before(value)), let upper = try? index.rank(of: .after(value)), lower < upper
+      else { continue }
+      let identifiers = try index.entries(at: lower..<min(upper, lower + 50)).map(\.identifier)
+      let isSelf = datastore.descriptor.key == place.datastore && identifiers == [place.identifier]
+      guard answer.isDeclared || !isSelf else { continue }
+      var names: [String] = []
+      for identifier in identifiers.prefix(3) {
+        let place = RecordPlace(datastore: datastore.descriptor.key, identifier: identifier)
+        names.append(named(identifier, try labels.label(of: place)))
+      }
+      answer.groups.append(
+        ReferrersAnswer.Group(
+          datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: upper - lower,
+          identifiers: identifiers, names: names))
+    }
+    return answer
+  }
 }
 
 package struct ReferrersAnswer: Sendable {
@@ -24,47 +63,6 @@ package struct ReferrersAnswer: Sendable {
     package var identifiers: [StoredKey]
     /// The first of those who refer, by identifier and label.
     package var names: [String]
-  }
-}
-
-extension WorkContext {
-  /// Those who refer to a record by the indexes that lead to its datastore, declared or told; where none does, by any index that
-  /// has its identifier.
-  func referrers(_ request: ReferrersRequest) throws(ModelError) -> ReferrersAnswer {
-    let labels = LabelReader(context: self, commit: request.commit, naming: request.naming)
-    var answer = ReferrersAnswer(request: request, groups: [])
-    answer.label = try labels.label(of: request.place)
-    let value = request.place.identifier.value
-    let view = try view(request.commit)
-    let leading = try view.datastores.flatMap { datastore in
-      datastore.indexes.filter {
-        request.naming.leads($0.descriptor, of: datastore.descriptor, to: request.place.datastore)
-      }
-      .map { (datastore, $0) }
-    }
-    answer.isDeclared = !leading.isEmpty
-    let candidates =
-      answer.isDeclared
-      ? leading : try view.datastores.flatMap { datastore in datastore.indexes.map { (datastore, $0) } }
-    for (datastore, index) in candidates where !index.descriptor.isStale {
-      try goOn()
-      guard (try? index.descriptor.encoding.encode(value)) != nil,
-        let lower = try? index.rank(of: .before(value)), let upper = try? index.rank(of: .after(value)), lower < upper
-      else { continue }
-      let identifiers = try index.entries(at: lower..<min(upper, lower + 50)).map(\.identifier)
-      let isSelf = datastore.descriptor.key == request.place.datastore && identifiers == [request.place.identifier]
-      guard answer.isDeclared || !isSelf else { continue }
-      var names: [String] = []
-      for identifier in identifiers.prefix(3) {
-        let place = RecordPlace(datastore: datastore.descriptor.key, identifier: identifier)
-        names.append(named(identifier, try labels.label(of: place)))
-      }
-      answer.groups.append(
-        ReferrersAnswer.Group(
-          datastore: datastore.descriptor.key, index: index.descriptor.name, value: value, count: upper - lower,
-          identifiers: identifiers, names: names))
-    }
-    return answer
   }
 }
 

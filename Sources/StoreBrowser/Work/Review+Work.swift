@@ -13,10 +13,62 @@ package enum ReviewSubject: Sendable, Hashable {
   case migration(ChangeSet)
 }
 
-package struct ReviewRequest: Sendable, Hashable {
+package struct ReviewRequest: Question, Hashable {
   package var subject: ReviewSubject
   package var head: CommitNumber
   package var naming = Naming()
+
+  package func reply(in context: WorkContext) throws(ModelError) -> ReviewAnswer {
+    let editable = try context.editable()
+    let head = try context.store.refresh().commit
+    var answer = ReviewAnswer(
+      request: self, changes: ChangeSet(), records: [], counts: [], preview: nil, rebased: nil, subjectCommit: nil,
+      head: head, isCut: false)
+    switch subject {
+    case .staged(let changes):
+      let rebased = try editable.rebase(changes, onto: head)
+      answer.rebased = rebased
+      answer.changes = rebased.changes
+    case .migration(let changes): answer.changes = changes
+    case .undo(let commit, _):
+      let undone = try context.store.commit(commit)
+      answer.subjectCommit = undone
+      if undone.changes.reduce(0, { $0 + $1.total }) > WorkContext.reviewLimit,
+        let state = try editable.stateBroughtBack(byUndoing: commit)
+      {
+        try context.describeRestore(
+          to: state, of: nil, from: head, counts: undone.changes.map(\.takenBack), in: &answer)
+        return answer
+      }
+      answer.changes = try editable.undoPreview(of: commit, progress: context.goingOn)
+      if undone.parents.count > 1, commit == head, let exchange = try? context.exchange() {
+        answer.isMergeSent = try onExchange { try exchange.isSent(commit) }
+      }
+    case .restore(let commit, let datastore):
+      answer.subjectCommit = try context.store.commit(commit)
+      try context.describeRestore(to: commit, of: datastore, from: head, in: &answer)
+      return answer
+    }
+    answer.counts = answer.changes.counts
+    answer.isCut = answer.changes.count > WorkContext.reviewLimit
+    let conflicts = answer.rebased?.conflicts ?? []
+    let preview = try editable.preview(
+      answer.changes,
+      options: EditOptions(detailLimit: WorkContext.reviewLimit, progress: context.goingOn, proving: context.proving))
+    answer.preview = preview
+    var entries: [RecordPlace: [EntryChange]] = [:]
+    for record in preview.records { entries[record.place] = record.entries }
+    for edit in answer.changes.changes.prefix(WorkContext.reviewLimit) {
+      try context.goOn()
+      answer.records.append(
+        ReviewRecord(
+          place: edit.place, kind: edit.kind, label: context.label(of: edit, at: head, naming),
+          fields: try context.fields(of: edit, at: head),
+          entries: entries[edit.place] ?? [],
+          conflict: (conflicts + preview.conflicts).first { $0.place == edit.place }))
+    }
+    return answer
+  }
 }
 
 package struct ReviewAnswer: Sendable {
@@ -47,66 +99,45 @@ package struct ReviewRecord: Sendable, Hashable {
   package var conflict: EditConflict?
 }
 
-package struct CommitRequest: Sendable, Hashable {
+package struct CommitRequest: Question, Hashable {
   package var subject: ReviewSubject
   package var changes: ChangeSet
   package var name: String
   package var marksIndexesStale: Bool
+
+  package func reply(in context: WorkContext) throws(ModelError) -> CommitReply {
+    CommitReply(commit: try made(in: context), request: self)
+  }
+
+  private func made(in context: WorkContext) throws(ModelError) -> CommitNumber {
+    let editable = try context.editable()
+    switch subject {
+    case .staged:
+      return try editable.commit(
+        changes, named: name,
+        options: EditOptions(
+          marksIndexesStale: marksIndexesStale, mergesFields: true, detailLimit: 0, progress: context.goingOn,
+          proving: context.proving))
+    case .migration: throw .refused(reason: "a migration commits by itself")
+    case .undo(let commit, _):
+      return try editable.undo(
+        commit, named: name, options: EditOptions(progress: context.goingOn, proving: context.proving))
+    case .restore(let commit, let datastore):
+      return try editable.restore(commit, datastore: datastore, named: name)
+    }
+
+  }
+}
+
+/// A commit that was made.
+package struct CommitReply: Sendable {
+  package var commit: CommitNumber
+  package var request: CommitRequest
 }
 
 extension WorkContext {
   /// How many records a review describes one by one; all are counted.
   static var reviewLimit: Int { 500 }
-
-  func review(_ request: ReviewRequest) throws(ModelError) -> ReviewAnswer {
-    let editable = try editable()
-    let head = try store.refresh().commit
-    var answer = ReviewAnswer(
-      request: request, changes: ChangeSet(), records: [], counts: [], preview: nil, rebased: nil, subjectCommit: nil,
-      head: head, isCut: false)
-    switch request.subject {
-    case .staged(let changes):
-      let rebased = try editable.rebase(changes, onto: head)
-      answer.rebased = rebased
-      answer.changes = rebased.changes
-    case .migration(let changes): answer.changes = changes
-    case .undo(let commit, _):
-      let undone = try store.commit(commit)
-      answer.subjectCommit = undone
-      if undone.changes.reduce(0, { $0 + $1.total }) > Self.reviewLimit,
-        let state = try editable.stateBroughtBack(byUndoing: commit)
-      {
-        try describeRestore(to: state, of: nil, from: head, counts: undone.changes.map(\.takenBack), in: &answer)
-        return answer
-      }
-      answer.changes = try editable.undoPreview(of: commit, progress: goingOn)
-      if undone.parents.count > 1, commit == head, let exchange = try? exchange() {
-        answer.isMergeSent = try onExchange { try exchange.isSent(commit) }
-      }
-    case .restore(let commit, let datastore):
-      answer.subjectCommit = try store.commit(commit)
-      try describeRestore(to: commit, of: datastore, from: head, in: &answer)
-      return answer
-    }
-    answer.counts = answer.changes.counts
-    answer.isCut = answer.changes.count > Self.reviewLimit
-    let conflicts = answer.rebased?.conflicts ?? []
-    let preview = try editable.preview(
-      answer.changes, options: EditOptions(detailLimit: Self.reviewLimit, progress: goingOn, proving: proving))
-    answer.preview = preview
-    var entries: [RecordPlace: [EntryChange]] = [:]
-    for record in preview.records { entries[record.place] = record.entries }
-    for edit in answer.changes.changes.prefix(Self.reviewLimit) {
-      try goOn()
-      answer.records.append(
-        ReviewRecord(
-          place: edit.place, kind: edit.kind, label: label(of: edit, at: head, request.naming),
-          fields: try fields(of: edit, at: head),
-          entries: entries[edit.place] ?? [],
-          conflict: (conflicts + preview.conflicts).first { $0.place == edit.place }))
-    }
-    return answer
-  }
 
   /// Hears of progress and goes on until the work is cancelled.
   var goingOn: WorkProgress {
@@ -117,7 +148,7 @@ extension WorkContext {
   }
 
   /// The same for the records that are read to prove which fields the indexes are made from.
-  private var proving: WorkProgress {
+  fileprivate var proving: WorkProgress {
     { [cancellation, report] done, total in
       report(Progress(done: done, total: total, found: .proof))
       return !cancellation.isCancelled
@@ -142,7 +173,7 @@ extension WorkContext {
   }
 
   /// - Parameter known: the counts, where they need not be counted.
-  private func describeRestore(
+  fileprivate func describeRestore(
     to commit: CommitNumber, of datastore: String?, from head: CommitNumber, counts known: [ChangeCount]? = nil,
     in answer: inout ReviewAnswer
   ) throws(ModelError) {
@@ -176,21 +207,19 @@ extension WorkContext {
     answer.counts = known ?? tally.counts
   }
 
-  func commit(_ request: CommitRequest) throws(ModelError) -> CommitNumber {
-    let editable = try editable()
-    switch request.subject {
-    case .staged:
-      return try editable.commit(
-        request.changes, named: request.name,
-        options: EditOptions(
-          marksIndexesStale: request.marksIndexesStale, mergesFields: true, detailLimit: 0, progress: goingOn,
-          proving: proving))
-    case .migration: throw .refused(reason: "a migration commits by itself")
-    case .undo(let commit, _):
-      return try editable.undo(
-        commit, named: request.name, options: EditOptions(progress: goingOn, proving: proving))
-    case .restore(let commit, let datastore):
-      return try editable.restore(commit, datastore: datastore, named: request.name)
-    }
+}
+
+/// The commit that an undo, or a redo, would take back.
+struct UndoCandidateRequest: Question {
+  var isRedo: Bool
+
+  struct Reply: Sendable {
+    var commit: CommitNumber?
+    var isRedo: Bool
+  }
+
+  func reply(in context: WorkContext) throws(ModelError) -> Reply {
+    let store = try context.editable()
+    return Reply(commit: isRedo ? try store.redoCandidate() : try store.undoCandidate(), isRedo: isRedo)
   }
 }

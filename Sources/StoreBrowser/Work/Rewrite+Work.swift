@@ -1,22 +1,41 @@
 package import DatastoreModel
 
 /// Work on the store as a whole.
-package enum Rewrite: Sendable, Hashable {
+package enum Rewrite: Question, Hashable {
   /// What a compaction would do.
   case estimate(HistoryRetention)
   case compact(HistoryRetention)
   /// A copy with the history up to a commit; nil is all of it.
   case copy(to: String, at: CommitNumber?)
+
+  package func reply(in context: WorkContext) throws(ModelError) -> RewriteReply {
+    RewriteReply(rewrite: self, report: try done(in: context))
+  }
+
+  private func done(in context: WorkContext) throws(ModelError) -> RewriteReport {
+    let editable = try context.editable()
+    switch self {
+    case .estimate(let retention): return try editable.compactionEstimate(retention)
+    case .compact(let retention): return try editable.compact(retention, progress: context.goingOn)
+    case .copy(let path, let commit):
+      return try editable.copy(to: context.files.expanding(path), at: commit, progress: context.goingOn)
+    }
+  }
 }
 
-extension WorkContext {
-  func rewrite(_ rewrite: Rewrite) throws(ModelError) -> RewriteReport {
-    let editable = try editable()
+package struct RewriteReply: WordedReply {
+  package var rewrite: Rewrite
+  package var report: RewriteReport
+
+  var sentence: String {
     switch rewrite {
-    case .estimate(let retention): return try editable.compactionEstimate(retention)
-    case .compact(let retention): return try editable.compact(retention, progress: goingOn)
-    case .copy(let path, let commit):
-      return try editable.copy(to: files.expanding(path), at: commit, progress: goingOn)
+    case .estimate: "estimated"
+    case .compact:
+      "compacted: \(NumberFormat.bytes(report.bytesBefore)) to \(NumberFormat.bytes(report.bytesAfter)), "
+        + "\(NumberFormat.counted(report.commitsKept, "commit")) kept, "
+        + "\(NumberFormat.count(report.commitsSquashed)) squashed"
+    case .copy(let path, _):
+      "\(path): \(NumberFormat.counted(report.commitsKept, "commit")), \(NumberFormat.bytes(report.bytesAfter))"
     }
   }
 }

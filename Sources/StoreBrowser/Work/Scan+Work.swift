@@ -3,7 +3,7 @@ import Expressions
 package import DatastoreModel
 
 /// Looks for the next row with a text.
-package struct SearchRequest: Sendable, Hashable {
+package struct SearchRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var text: String
@@ -15,6 +15,43 @@ package struct SearchRequest: Sendable, Hashable {
   package var position: Int
   /// A new search may stay where it is.
   package var includesPosition: Bool
+
+  package func reply(in context: WorkContext) throws(ModelError) -> SearchAnswer {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    let index = try datastore.index(source.index)
+    if ranks == nil, let position = try context.seek(self, in: index) {
+      return SearchAnswer(request: self, position: position, wasSeek: true, rowsRead: 1)
+    }
+    let count = ranks?.count ?? bounds.count
+    let needle = text.lowercased()
+    var read = 0
+    let step = isBackward ? -1 : 1
+    var position = includesPosition ? self.position : self.position + step
+    while read < count {
+      try context.goOn()
+      if position < 0 { position = count - 1 }
+      if position >= count { position = 0 }
+      let size = min(WorkContext.chunk, isBackward ? position + 1 : count - position, count - read)
+      let positions = (0..<size).map { position + $0 * step }
+      let ranks = positions.map { rank(at: $0) }
+      for (offset, found) in try context.entries(at: ranks, of: index).enumerated() {
+        read += 1
+        let isHit = WorkContext.matches(found.entry, needle)
+        let isMatch: Bool
+        if isHit {
+          isMatch = true
+        } else {
+          isMatch = try context.matches(found.entry.identifier, needle, in: datastore)
+        }
+        if isMatch {
+          return SearchAnswer(request: self, position: positions[offset], wasSeek: false, rowsRead: read)
+        }
+      }
+      position += size * step
+      context.report(Progress(done: read, total: count))
+    }
+    return SearchAnswer(request: self, position: nil, wasSeek: false, rowsRead: read)
+  }
 }
 
 package struct SearchAnswer: Sendable {
@@ -26,73 +63,86 @@ package struct SearchAnswer: Sendable {
 }
 
 /// Keeps the rows that a filter matches.
-package struct FilterRequest: Sendable, Hashable {
+package struct FilterRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var bounds: Range<Int>
+
+  package func reply(in context: WorkContext) throws(ModelError) -> FilterAnswer {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    let index = try datastore.index(source.index)
+    let test = try RowTest(source.filter ?? "")
+    let query = RecordQuery(filter: test.filter)
+    let plan = try query.plan(in: datastore)
+    let count = try context.rowCount(of: plan, in: source, of: datastore)
+    context.report(Progress(done: 0, total: plan.entryCount, found: .plan(plan.shortText, count: count)))
+    if plan.way != .scan { return try context.filter(self, query: query, by: plan, in: datastore, base: index) }
+    return try context.filterAlong(self, query, in: datastore, base: source.index == nil ? nil : index)
+  }
 }
 
 /// Puts rows in an order that no index has.
-package struct SortRequest: Sendable, Hashable {
+package struct SortRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var bounds: Range<Int>
   /// The rows to sort; nil is the whole range.
   package var ranks: [Int]?
+
+  package func reply(in context: WorkContext) throws(ModelError) -> SortAnswer {
+    let query = RecordQuery(sort: try source.sort.paths)
+    let selection = DocumentSelection(query.sort.map(\.path))
+    let datastore = try context.datastore(source.datastore, at: commit)
+    let index = try datastore.index(source.index)
+    let ranks = ranks ?? Array(bounds)
+    var sorter = SortedKeys()
+    for start in stride(from: 0, to: ranks.count, by: WorkContext.chunk) {
+      try context.goOn()
+      let chunk = Array(ranks[start..<min(ranks.count, start + WorkContext.chunk)])
+      for (offset, (rank, entry)) in try context.entries(at: chunk, of: index).enumerated() {
+        let document = try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }
+        // Rows that are equal in it stay in the order in which they stand.
+        let tail = [start + offset, rank].flatMap { number in
+          (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+        }
+        try sorter.add(SortedKey(key: query.sortKey(of: document ?? .null), identifier: tail))
+      }
+      context.report(Progress(done: start + chunk.count, total: ranks.count))
+    }
+    var sorted: [Int] = []
+    sorted.reserveCapacity(ranks.count)
+    var walk = try sorter.walk()
+    while let tail = try walk.next() {
+      if sorted.count.isMultiple(of: 4096) { try context.goOn() }
+      sorted.append(tail[8...].reduce(0) { $0 << 8 | Int($1) })
+    }
+    return SortAnswer(source: source, ranks: sorted, rowsRead: ranks.count)
+  }
 }
 
-package struct ScanAnswer: Sendable {
+/// The ranks were reported as they were found.
+package struct FilterAnswer: Sendable {
   package var source: RowSource
-  package var commit: CommitNumber
-  /// The ranks in order; of a filter those not yet reported.
-  package var ranks: [Int]
   package var rowsRead: Int
-  package var kept: Int
   /// `INDEX population` or `SCAN`.
   package var plan: String
 }
 
+package struct SortAnswer: Sendable {
+  package var source: RowSource
+  /// The ranks in order.
+  package var ranks: [Int]
+  package var rowsRead: Int
+}
+
 extension WorkContext {
   /// Rows that are read between two looks at the cancellation.
-  private static var chunk: Int { 128 }
+  fileprivate static var chunk: Int { 128 }
 
   // MARK: Search
 
-  func search(_ request: SearchRequest) throws(ModelError) -> SearchAnswer {
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    let index = try datastore.index(request.source.index)
-    if request.ranks == nil, let position = try seek(request, in: index) {
-      return SearchAnswer(request: request, position: position, wasSeek: true, rowsRead: 1)
-    }
-    let count = request.ranks?.count ?? request.bounds.count
-    let needle = request.text.lowercased()
-    var read = 0
-    let step = request.isBackward ? -1 : 1
-    var position = request.includesPosition ? request.position : request.position + step
-    while read < count {
-      try goOn()
-      if position < 0 { position = count - 1 }
-      if position >= count { position = 0 }
-      let size = min(Self.chunk, request.isBackward ? position + 1 : count - position, count - read)
-      let positions = (0..<size).map { position + $0 * step }
-      let ranks = positions.map { request.rank(at: $0) }
-      for (offset, found) in try entries(at: ranks, of: index).enumerated() {
-        read += 1
-        let isHit = Self.matches(found.entry, needle)
-        let isMatch: Bool
-        if isHit { isMatch = true } else { isMatch = try matches(found.entry.identifier, needle, in: datastore) }
-        if isMatch {
-          return SearchAnswer(request: request, position: positions[offset], wasSeek: false, rowsRead: read)
-        }
-      }
-      position += size * step
-      report(Progress(done: read, total: count))
-    }
-    return SearchAnswer(request: request, position: nil, wasSeek: false, rowsRead: read)
-  }
-
   /// The first entry at or after a key that begins so (text) or is so (anything else), by one search of the index.
-  private func seek(_ request: SearchRequest, in index: any ReadableIndex) throws(ModelError) -> Int? {
+  fileprivate func seek(_ request: SearchRequest, in index: any ReadableIndex) throws(ModelError) -> Int? {
     guard request.includesPosition, !request.source.isDescending else { return nil }
     let isText = index.descriptor.encoding.isText
     let literal = isText ? KeyValue.string(request.text) : try? index.value(parsing: request.text)
@@ -106,11 +156,11 @@ extension WorkContext {
     return rank - request.bounds.lowerBound
   }
 
-  private static func matches(_ entry: IndexEntry, _ needle: String) -> Bool {
+  fileprivate static func matches(_ entry: IndexEntry, _ needle: String) -> Bool {
     ValueText(key: entry.value).text.lowercased().contains(needle)
   }
 
-  private func matches(
+  fileprivate func matches(
     _ identifier: StoredKey, _ needle: String, in datastore: any ReadableDatastore
   ) throws(ModelError) -> Bool {
     guard let record = try datastore.record(identifier), let document = try? record.document() else { return false }
@@ -119,25 +169,13 @@ extension WorkContext {
 
   // MARK: Filter
 
-  func filter(_ request: FilterRequest) throws(ModelError) -> ScanAnswer {
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    let index = try datastore.index(request.source.index)
-    let test = try RowTest(request.source.filter ?? "")
-    let query = RecordQuery(filter: test.filter)
-    let plan = try query.plan(in: datastore)
-    let count = try rowCount(of: plan, in: request.source, of: datastore)
-    report(Progress(done: 0, total: plan.entryCount, found: .plan(plan.shortText, count: count)))
-    if plan.way != .scan { return try filter(request, query: query, by: plan, in: datastore, base: index) }
-    return try filterAlong(request, query, in: datastore, base: request.source.index == nil ? nil : index)
-  }
-
   /// Reads the rows as they stand.
-  private func filterAlong(
+  fileprivate func filterAlong(
     _ request: FilterRequest, _ query: RecordQuery, in datastore: any ReadableDatastore, base: (any ReadableIndex)?
-  ) throws(ModelError) -> ScanAnswer {
-    var (read, told, kept, ranks) = (0, 0, 0, [Int]())
+  ) throws(ModelError) -> FilterAnswer {
+    var (read, told, ranks) = (0, 0, [Int]())
     func tell() {
-      (told, kept) = (read, kept + ranks.count)
+      told = read
       report(Progress(done: read, total: request.bounds.count, found: .ranks(ranks)))
       ranks.removeAll(keepingCapacity: true)
     }
@@ -154,24 +192,21 @@ extension WorkContext {
       throw error as? ModelError ?? .refused(reason: "\(error)")
     }
     tell()
-    return ScanAnswer(
-      source: request.source, commit: request.commit, ranks: [], rowsRead: read, kept: kept, plan: "SCAN")
+    return FilterAnswer(source: request.source, rowsRead: read, plan: "SCAN")
   }
 
   /// Reads only what the plan's indexes lead to, and finds each record's place in the order of the table.
-  private func filter(
+  fileprivate func filter(
     _ request: FilterRequest, query: RecordQuery, by plan: QueryPlan, in datastore: any ReadableDatastore,
     base: any ReadableIndex
-  ) throws(ModelError) -> ScanAnswer {
+  ) throws(ModelError) -> FilterAnswer {
     var run = try query.run(plan, in: datastore) { _ in try goOn() }
-    var kept = 0
     var ranks: [Int] = []
     do {
       while let found = try run.next() {
         guard let rank = try base.rank(of: found.record.identifier, value: nil), request.bounds.contains(rank) else {
           continue
         }
-        kept += 1
         ranks.append(rank)
         guard ranks.count == Self.chunk else { continue }
         report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
@@ -181,44 +216,11 @@ extension WorkContext {
       throw error as? ModelError ?? .refused(reason: "\(error)")
     }
     report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
-    return ScanAnswer(
-      source: request.source, commit: request.commit, ranks: [], rowsRead: run.readCount, kept: kept,
-      plan: plan.shortText)
+    return FilterAnswer(source: request.source, rowsRead: run.readCount, plan: plan.shortText)
   }
 
   // MARK: Sort
 
-  func sort(_ request: SortRequest) throws(ModelError) -> ScanAnswer {
-    let query = RecordQuery(sort: try request.source.sort.paths)
-    let selection = DocumentSelection(query.sort.map(\.path))
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    let index = try datastore.index(request.source.index)
-    let ranks = request.ranks ?? Array(request.bounds)
-    var sorter = SortedKeys()
-    for start in stride(from: 0, to: ranks.count, by: Self.chunk) {
-      try goOn()
-      let chunk = Array(ranks[start..<min(ranks.count, start + Self.chunk)])
-      for (offset, (rank, entry)) in try entries(at: chunk, of: index).enumerated() {
-        let document = try datastore.record(entry.identifier).flatMap { try? $0.document(at: selection) }
-        // Rows that are equal in it stay in the order in which they stand.
-        let tail = [start + offset, rank].flatMap { number in
-          (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
-        }
-        try sorter.add(SortedKey(key: query.sortKey(of: document ?? .null), identifier: tail))
-      }
-      report(Progress(done: start + chunk.count, total: ranks.count))
-    }
-    var sorted: [Int] = []
-    sorted.reserveCapacity(ranks.count)
-    var walk = try sorter.walk()
-    while let tail = try walk.next() {
-      if sorted.count.isMultiple(of: 4096) { try goOn() }
-      sorted.append(tail[8...].reduce(0) { $0 << 8 | Int($1) })
-    }
-    return ScanAnswer(
-      source: request.source, commit: request.commit, ranks: sorted, rowsRead: ranks.count, kept: sorted.count,
-      plan: "SCAN")
-  }
 }
 
 /// Counts the rows with a text, and tells where they are.

@@ -2,7 +2,7 @@ import Documents
 package import DatastoreModel
 
 /// Opening a table: the bounds of its range, where the selection went, and the first rows.
-package struct TableRequest: Sendable, Hashable {
+package struct TableRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var anchor: Anchor
@@ -20,6 +20,25 @@ package struct TableRequest: Sendable, Hashable {
     /// The so-manieth staged new record, which stands behind the stored ones.
     case staged(Int)
   }
+
+  package func reply(in context: WorkContext) throws(ModelError) -> TableAnswer {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    let index = try datastore.index(source.index)
+    let bounds = try WorkContext.bounds(of: source.range, in: index)
+    let (rank, isGone) = try context.place(anchor, in: index, bounds: bounds, isDescending: source.isDescending)
+    let position = source.isDescending ? bounds.upperBound - 1 - rank : rank - bounds.lowerBound
+    let selected = max(0, min(position, bounds.count - 1))
+    let first = max(0, min(selected - screen, bounds.count - 3 * screen))
+    let last = min(bounds.count, first + 3 * screen)
+    let ranks = (first..<max(first, last)).map {
+      source.isDescending ? bounds.upperBound - 1 - $0 : bounds.lowerBound + $0
+    }
+    let rows = try context.rows(
+      RowsRequest(
+        source: source, commit: commit, first: first, ranks: ranks, naming: naming),
+      in: datastore, index: index)
+    return TableAnswer(request: self, bounds: bounds, position: selected, anchorIsGone: isGone, rows: rows)
+  }
 }
 
 package struct TableAnswer: Sendable {
@@ -33,13 +52,18 @@ package struct TableAnswer: Sendable {
 }
 
 /// Rows of a window.
-package struct RowsRequest: Sendable, Hashable {
+package struct RowsRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   /// The position of the first one in the table, and their ranks in the index, in the order of the table.
   package var first: Int
   package var ranks: [Int]
   package var naming = Naming()
+
+  package func reply(in context: WorkContext) throws(ModelError) -> RowsAnswer {
+    let datastore = try context.datastore(source.datastore, at: commit)
+    return try context.rows(self, in: datastore, index: datastore.index(source.index))
+  }
 }
 
 package struct RowsAnswer: Sendable {
@@ -60,25 +84,6 @@ struct ColumnSeen: Sendable, Hashable {
 }
 
 extension WorkContext {
-  func openTable(_ request: TableRequest) throws(ModelError) -> TableAnswer {
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    let index = try datastore.index(request.source.index)
-    let bounds = try Self.bounds(of: request.source.range, in: index)
-    let (rank, isGone) = try place(request.anchor, in: index, bounds: bounds, isDescending: request.source.isDescending)
-    let position = request.source.isDescending ? bounds.upperBound - 1 - rank : rank - bounds.lowerBound
-    let selected = max(0, min(position, bounds.count - 1))
-    let first = max(0, min(selected - request.screen, bounds.count - 3 * request.screen))
-    let last = min(bounds.count, first + 3 * request.screen)
-    let ranks = (first..<max(first, last)).map {
-      request.source.isDescending ? bounds.upperBound - 1 - $0 : bounds.lowerBound + $0
-    }
-    let rows = try rows(
-      RowsRequest(
-        source: request.source, commit: request.commit, first: first, ranks: ranks, naming: request.naming),
-      in: datastore, index: index)
-    return TableAnswer(request: request, bounds: bounds, position: selected, anchorIsGone: isGone, rows: rows)
-  }
-
   /// The ranks between two bounds: two searches, whatever lies between.
   static func bounds(of range: KeyInterval?, in index: any ReadableIndex) throws(ModelError) -> Range<Int> {
     guard let range else { return 0..<(try index.count) }
@@ -86,7 +91,7 @@ extension WorkContext {
     return lower..<max(lower, try index.rank(of: range.end))
   }
 
-  private func place(
+  fileprivate func place(
     _ anchor: TableRequest.Anchor, in index: any ReadableIndex, bounds: Range<Int>, isDescending: Bool
   ) throws(ModelError) -> (rank: Int, isGone: Bool) {
     switch anchor {
@@ -107,7 +112,7 @@ extension WorkContext {
   }
 
   /// The rank at which an entry would stand: after the entries of lower values, and of lower identifiers under its own.
-  private func successor(of entry: IndexEntry, in index: any ReadableIndex) throws(ModelError) -> Int {
+  fileprivate func successor(of entry: IndexEntry, in index: any ReadableIndex) throws(ModelError) -> Int {
     var lower = try index.rank(of: .before(entry.value))
     var upper = try index.rank(of: .after(entry.value))
     while lower < upper {
@@ -122,12 +127,7 @@ extension WorkContext {
     return lower
   }
 
-  func rows(_ request: RowsRequest) throws(ModelError) -> RowsAnswer {
-    let datastore = try datastore(request.source.datastore, at: request.commit)
-    return try rows(request, in: datastore, index: datastore.index(request.source.index))
-  }
-
-  private func rows(
+  fileprivate func rows(
     _ request: RowsRequest, in datastore: any ReadableDatastore, index: any ReadableIndex
   ) throws(ModelError) -> RowsAnswer {
     var rows: [Row] = []
@@ -163,7 +163,7 @@ extension WorkContext {
     return result
   }
 
-  private func row(
+  fileprivate func row(
     rank: Int, entry: IndexEntry, in datastore: any ReadableDatastore, columns: inout ColumnScan, named: NamedCells,
     _ labels: LabelReader
   ) -> Row {

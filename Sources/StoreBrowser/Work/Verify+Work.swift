@@ -2,14 +2,28 @@ import Documents
 package import DatastoreModel
 
 /// Compares an index with the records.
-package struct VerifyRequest: Sendable, Hashable {
+package struct VerifyRequest: Question, Hashable {
   package var datastore: String
   /// Nil: every index of the datastore, and that every record can be read.
   package var index: String?
   package var commit: CommitNumber
+
+  package func reply(in context: WorkContext) throws(ModelError) -> VerifyAnswer {
+    let datastore = try context.datastore(datastore, at: commit)
+    var answer = VerifyAnswer(
+      request: self, entriesRead: 0, recordsRead: 0, orphans: [], missing: [], unreadable: [], comparedValues: true,
+      orphanCount: 0, missingCount: 0, unreadableCount: 0, staleIndexes: [], staleCount: 0)
+    let indexes = datastore.indexes.filter { index == nil || $0.descriptor.name == index }
+    answer.staleIndexes = indexes.filter(\.descriptor.isStale).map(\.descriptor.name)
+    var total = try datastore.count
+    for index in indexes { total += try index.count }
+    for index in indexes { try context.verifyEntries(of: index, in: datastore, total: total, answer: &answer) }
+    try context.verifyRecords(of: datastore, indexes: indexes, total: total, answer: &answer)
+    return answer
+  }
 }
 
-package struct VerifyAnswer: Sendable, Equatable {
+package struct VerifyAnswer: WordedReply, Equatable {
   package var request: VerifyRequest
   package var entriesRead: Int
   package var recordsRead: Int
@@ -26,6 +40,13 @@ package struct VerifyAnswer: Sendable, Equatable {
   /// Indexes that the app will rebuild, and how much in them disagrees with the records: that is no fault.
   package var staleIndexes: [String]
   package var staleCount: Int
+
+  var sentence: String {
+    let read = "\(NumberFormat.count(entriesRead)) entries, \(NumberFormat.count(recordsRead)) records"
+    return isClean
+      ? "verify ✓ \(read)" + (staleness.map { "; \($0)" } ?? ": 0 orphans, 0 missing")
+      : "verify ✗ \(read): \(orphanCount) orphans, \(missingCount) missing, \(unreadableCount) unreadable"
+  }
 
   package var isClean: Bool { orphanCount == 0 && missingCount == 0 && unreadableCount == 0 }
 
@@ -62,22 +83,8 @@ package struct VerifyAnswer: Sendable, Equatable {
 }
 
 extension WorkContext {
-  func verify(_ request: VerifyRequest) throws(ModelError) -> VerifyAnswer {
-    let datastore = try datastore(request.datastore, at: request.commit)
-    var answer = VerifyAnswer(
-      request: request, entriesRead: 0, recordsRead: 0, orphans: [], missing: [], unreadable: [], comparedValues: true,
-      orphanCount: 0, missingCount: 0, unreadableCount: 0, staleIndexes: [], staleCount: 0)
-    let indexes = datastore.indexes.filter { request.index == nil || $0.descriptor.name == request.index }
-    answer.staleIndexes = indexes.filter(\.descriptor.isStale).map(\.descriptor.name)
-    var total = try datastore.count
-    for index in indexes { total += try index.count }
-    for index in indexes { try verifyEntries(of: index, in: datastore, total: total, answer: &answer) }
-    try verifyRecords(of: datastore, indexes: indexes, total: total, answer: &answer)
-    return answer
-  }
-
   /// Every entry has its record, with the value that the entry says.
-  private func verifyEntries(
+  fileprivate func verifyEntries(
     of index: any ReadableIndex, in datastore: any ReadableDatastore, total: Int, answer: inout VerifyAnswer
   ) throws(ModelError) {
     let path = index.descriptor.documentPath
@@ -94,7 +101,7 @@ extension WorkContext {
     }
   }
 
-  private func isRight(
+  fileprivate func isRight(
     _ entry: IndexEntry, path: DocumentPath?, index: any ReadableIndex, in datastore: any ReadableDatastore
   ) throws(ModelError) -> Bool {
     guard let record = try datastore.record(entry.identifier) else { return false }
@@ -105,7 +112,7 @@ extension WorkContext {
   }
 
   /// Every record can be read, and has an entry for each of its values.
-  private func verifyRecords(
+  fileprivate func verifyRecords(
     of datastore: any ReadableDatastore, indexes: [any ReadableIndex], total: Int, answer: inout VerifyAnswer
   ) throws(ModelError) {
     let count = try datastore.count

@@ -1,17 +1,17 @@
 package import DatastoreModel
 
-package struct WarmUpAnswer: Sendable {
-  package var result: WarmUpResult
-}
+/// Brings indexes and records to what the app's formats declare.
+package struct WarmUpRequest: Question {
+  package var leavingOut: [RecordPlace]
+  package var mending: [RecordEdit]
 
-extension WorkContext {
-  func warmUp(leavingOut: [RecordPlace], mending: [RecordEdit]) throws(ModelError) -> WarmUpAnswer {
-    guard let driver = warmUp else {
+  package func reply(in context: WorkContext) throws(ModelError) -> WarmUpAnswer {
+    guard let driver = context.warmUp else {
       throw .refused(reason: "there are no formats here to migrate to: the app brings them")
     }
-    let hear: @Sendable (Activity) -> Bool = { [cancellation, report] activity in
-      report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
-      return !cancellation.isCancelled
+    let hear: @Sendable (Activity) -> Bool = { activity in
+      context.report(Progress(done: activity.done, total: activity.total, found: .activity(activity)))
+      return !context.cancellation.isCancelled
     }
     // Where the indexes are as declared, a warm-up was asked for because of records of older versions.
     let isReady = try driver.plan().isEmpty
@@ -19,5 +19,16 @@ extension WorkContext {
     guard isReady, result.failures.isEmpty else { return WarmUpAnswer(result: result) }
     let rewritten = try driver.rewriteOlderRecords(report: hear)
     return WarmUpAnswer(result: rewritten.commit == nil && rewritten.failures.isEmpty ? result : rewritten)
+  }
+}
+
+package struct WarmUpAnswer: EndingReply {
+  package var result: WarmUpResult
+
+  var ending: WorkRun.Ending {
+    if let commit = result.commit { return .done("complete: commit \(commit)") }
+    if result.failures.isEmpty { return .done("nothing to do: everything is as the formats declare") }
+    let count = result.failures.count
+    return .failed("\(count == 1 ? "1 record does" : "\(NumberFormat.count(count)) records do") not decode")
   }
 }

@@ -26,9 +26,10 @@ struct MigrationPane: KeptPane {
     begin(mending: edits)
     if let (change, datastore) = change {
       session.start(
-        .warmUp, .changeIndex(change, datastore: datastore, leavingOut: leftOut, mending: edits), label: change.title)
+        .warmUp, IndexChangeRequest(change: change, datastore: datastore, leavingOut: leftOut, mending: edits),
+        label: change.title)
     } else {
-      session.start(.warmUp, .warmUp(leavingOut: leftOut, mending: edits), label: "warm-up")
+      session.start(.warmUp, WarmUpRequest(leavingOut: leftOut, mending: edits), label: "warm-up")
     }
   }
 
@@ -53,22 +54,20 @@ struct MigrationPane: KeptPane {
     return ChangeSet(base: session.staged.base, changes: places.compactMap { session.staged.edits[$0] })
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    switch answer {
-    case .warmedUp(let answer): end(answer.result.commit, answer.result.failures)
-    case .indexFailed(let failures, let total): end(nil, failures, total: total)
-    case .indexChanged(let report):
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    switch reply {
+    case let answer as WarmUpAnswer:
+      end(answer.result.commit, answer.result.failures)
+      guard answer.result.commit != nil else { return }
+    case IndexChangeRequest.Reply.failed(let failures, let total): return end(nil, failures, total: total)
+    case IndexChangeRequest.Reply.changed(let report):
       end(report.commit, [])
-      for edit in mending { session.intend(.settle(edit.place)) }
       change = nil
       leftOut = []
-      mending = []
-    default: break
+    default: return
     }
-    if case .warmedUp(let answer) = answer, answer.result.commit != nil {
-      for edit in mending { session.intend(.settle(edit.place)) }
-      mending = []
-    }
+    for edit in mending { session.intend(.settle(edit.place)) }
+    mending = []
   }
 
   private mutating func end(_ commit: CommitNumber?, _ failures: [WarmUpFailure], total: Int? = nil) {
@@ -181,10 +180,9 @@ struct MigrationPane: KeptPane {
       guard let selected = selected(session) else { return false }
       session.start(
         .gather,
-        .gather(
-          GatherRequest(
-            commit: session.shown, source: RowSource(datastore: selected.place.datastore),
-            which: .identifiers([selected.place.identifier]), purpose: .mend(reason: selected.reason))))
+        GatherRequest(
+          commit: session.shown, source: RowSource(datastore: selected.place.datastore),
+          which: .identifiers([selected.place.identifier]), purpose: .mend(reason: selected.reason)))
     default: return false
     }
     return true

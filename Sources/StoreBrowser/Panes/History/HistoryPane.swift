@@ -103,7 +103,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     let request = HistoryRequest(
       scope: scope, start: starts[page], page: page, isFolded: isFolded, limit: Self.pageSize)
     pending = request
-    session.start(.history, .history(request))
+    session.start(.history, request)
   }
 
   /// Stands at the commit that the rest of the screen shows, where that is another than before.
@@ -132,9 +132,9 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     return nil
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    strip.answered(answer)
-    guard case .history(let answer) = answer, answer.request == pending else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    strip.answered(reply)
+    guard let answer = reply as? HistoryAnswer, answer.request == pending else { return }
     pending = nil
     let page = answer.request.page
     let known = count

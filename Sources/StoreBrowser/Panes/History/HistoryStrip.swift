@@ -14,13 +14,13 @@ struct HistoryStrip: Sendable, Equatable {
     let request = CommitStripRequest(scope: scope, newest: session.head, parts: max(8, columns - 2))
     guard request != reply?.request, request != pending else { return }
     pending = request
-    session.start(.strip, .ask(request))
+    session.start(.strip, request)
   }
 
-  mutating func answered(_ answer: Answer) {
-    guard case .reply(let found as CommitStripReply) = answer, found.request == pending else { return }
+  mutating func answered(_ reply: any Sendable) {
+    guard let found = reply as? CommitStripReply, found.request == pending else { return }
     pending = nil
-    reply = found
+    self.reply = found
   }
 
   func draw(in rect: Rect, selected: CommitNumber?, on grid: inout CellGrid, session: Session) {

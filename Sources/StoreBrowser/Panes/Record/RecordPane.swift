@@ -114,7 +114,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     guard answer?.request != request else { return }
     session.cancel(.record)
     pending = request
-    answered(.record(RecordAnswer(request, record, of: descriptor)), in: &session)
+    answered(RecordAnswer(request, record, of: descriptor), in: &session)
   }
 
   /// Puts the selection on a field, now or when the record comes.
@@ -141,7 +141,7 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     let request = RecordRequest(place: place, commit: session.shown)
     if answer?.request != request, pending != request {
       pending = request
-      session.start(.record, .record(request))
+      session.start(.record, request)
     }
     if isCurrent(session) { arrange(session) }
     if frame != .hidden { list.reveal(rows: frame.rows, count: count) }
@@ -163,14 +163,14 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     else { return }
     session.start(
       .references,
-      .ask(ReferencesRequest(place: place, commit: session.shown, document: document, naming: asked.naming)))
+      ReferencesRequest(place: place, commit: session.shown, document: document, naming: asked.naming))
   }
 
   private mutating func demandBlame(_ place: RecordPlace, in session: inout Session) {
     let request = BlameRequest(place: place, from: blameFrom ?? session.shown)
     guard blame?.request != request, pendingBlame != request else { return }
     pendingBlame = request
-    session.start(showsBlame ? .blame : .life, .blame(request), label: showsBlame ? "blame" : "")
+    session.start(showsBlame ? .blame : .life, request, label: showsBlame ? "blame" : "")
   }
 
   var count: Int {
@@ -237,9 +237,9 @@ struct RecordPane: ListPane, KeptPane, Equatable {
     answer?.record?.coding ?? place.flatMap { session.outline?.datastore($0.datastore)?.descriptor.coding }
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    switch answer {
-    case .record(let answer) where answer.request == pending:
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    switch reply {
+    case let answer as RecordAnswer where answer.request == pending:
       pending = nil
       let isSame = self.answer?.request.place == answer.request.place
       self.answer = answer
@@ -254,9 +254,9 @@ struct RecordPane: ListPane, KeptPane, Equatable {
         self.waiting = nil
         session.intend(.run(waiting.command, argument: waiting.argument))
       }
-    case .reply(let reply as ReferencesReply) where reply.place == place && reply.commit == session.shown:
+    case let reply as ReferencesReply where reply.place == place && reply.commit == session.shown:
       targets = reply.targets
-    case .blame(let answer) where answer.request == pendingBlame:
+    case let answer as BlameAnswer where answer.request == pendingBlame:
       pendingBlame = nil
       blame = answer
     default: break

@@ -66,7 +66,7 @@ struct MergePane: ListPane, KeptPane {
     let request = MergePlanRequest(theirs: theirs, head: session.head, naming: session.naming)
     guard request != asked else { return }
     asked = request
-    session.start(.mergePlan, .ask(request), label: "merge \(theirs)")
+    session.start(.mergePlan, request, label: "merge \(theirs)")
   }
 
   /// Looks, once nothing is open, whether what was decided can be in one store.
@@ -80,11 +80,10 @@ struct MergePane: ListPane, KeptPane {
     guard openCount == 0 else { return }
     checked = decisions
     let merge = DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts)
-    session.start(.mergeCheck, .ask(MergeCheckRequest(merge: merge)))
+    session.start(.mergeCheck, MergeCheckRequest(merge: merge))
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let reply) = answer else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
     case let found as MergeCheckReply where found.decisions == checked:
       collisions = found.collisions
@@ -368,10 +367,9 @@ struct MergePane: ListPane, KeptPane {
     isCommitting = true
     session.start(
       .mergeCommit,
-      .ask(
-        MergeCommitRequest(
-          merge: DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts),
-          name: name.trimmed.isEmpty ? "Merge" : name.trimmed)),
+      MergeCommitRequest(
+        merge: DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts),
+        name: name.trimmed.isEmpty ? "Merge" : name.trimmed),
       label: "merge")
   }
 
@@ -451,7 +449,7 @@ extension Browser {
   /// Opens the merge of a commit that a person names.
   mutating func merge(_ name: String?) {
     guard let name else { return session.warn("merge what? :merge COMMIT, or w in pane 7") }
-    session.start(.resolve, .resolve(name, for: .merge))
+    session.start(.resolve, ResolveRequest(name: name, purpose: .merge))
   }
 
   mutating func showMerge(of commit: CommitNumber) {

@@ -69,11 +69,10 @@ struct RemotesPane: ListPane, KeptPane {
     let request = RemotesRequest(head: session.head, revision: revision)
     guard request != asked else { return }
     asked = request
-    session.start(.remotes, .ask(request))
+    session.start(.remotes, request)
   }
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    guard case .reply(let reply) = answer else { return }
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
     switch reply {
     case let reply as RemotesReply where reply.request == asked:
       answered = reply.request
@@ -180,7 +179,7 @@ struct RemotesPane: ListPane, KeptPane {
       }
     case .removeRemote:
       guard let name = selected?.name else { return false }
-      session.start(.remotes, .ask(RemoteChange.remove(name)))
+      session.start(.remotes, RemoteChange.remove(name))
     case .copyValue:
       guard let selected else { return false }
       session.copy(selected.location, what: "location")
@@ -195,14 +194,14 @@ struct RemotesPane: ListPane, KeptPane {
       session.warn("a remote is a name and a location: laptop ../laptop.strata")
       return
     }
-    session.start(.remotes, .ask(RemoteChange.add(name: words[0], location: words[1])))
+    session.start(.remotes, RemoteChange.add(name: words[0], location: words[1]))
   }
 
   private mutating func transfer(_ kind: TransferRequest.Kind, in session: inout Session) {
     guard let name = selected?.name else { return }
     let request = TransferRequest(kind: kind, remote: name)
     transferring = request
-    session.start(.transfer, .ask(request), label: request.title)
+    session.start(.transfer, request, label: request.title)
   }
 
   private func askToSend(in session: inout Session) {

@@ -90,7 +90,7 @@ extension TablePane {
       if session.staged.isEmpty { request.staged?.base = session.head }
       request.stagedRevision = session.stagedRevision
     }
-    session.start(.gather, .gather(request), label: "reading \(NumberFormat.counted(which.count, "record"))")
+    session.start(.gather, request, label: "reading \(NumberFormat.counted(which.count, "record"))")
   }
 
   /// From so many on a step is staged where the records are read, so that no key waits for it.
@@ -105,9 +105,8 @@ extension TablePane {
       if unread, let source {
         session.start(
           .gather,
-          .gather(
-            GatherRequest(
-              commit: session.shown, source: source, which: .ranks(range.compactMap(rank(at:))), purpose: .mark)),
+          GatherRequest(
+            commit: session.shown, source: source, which: .ranks(range.compactMap(rank(at:))), purpose: .mark),
           label: "marking")
       }
       rangeStart = nil
@@ -226,10 +225,9 @@ extension TablePane {
     guard let source, let searchText else { return }
     session.start(
       .search,
-      .search(
-        SearchRequest(
-          source: source, commit: session.shown, text: searchText, isBackward: isBackward, ranks: ranks,
-          bounds: bounds, position: min(list.selection, max(0, storedCount - 1)), includesPosition: includesPosition)),
+      SearchRequest(
+        source: source, commit: session.shown, text: searchText, isBackward: isBackward, ranks: ranks,
+        bounds: bounds, position: min(list.selection, max(0, storedCount - 1)), includesPosition: includesPosition),
       label: "search “\(searchText)”")
   }
 
@@ -315,7 +313,7 @@ extension Session {
     let request = GatherRequest(
       commit: head, source: RowSource(datastore: place.datastore), which: .identifiers([place.identifier]),
       purpose: path.map { .restoreField(path: $0, from: commit) } ?? .restore(from: commit))
-    start(.gather, .gather(request), label: "reading")
+    start(.gather, request, label: "reading")
   }
 
   /// Puts text on the clipboard and says so.

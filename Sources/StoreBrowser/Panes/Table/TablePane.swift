@@ -329,7 +329,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
       let request = TableRequest(
         source: base, commit: session.shown, anchor: anchor ?? keepingAnchor(), screen: screen, naming: naming)
       pending = request
-      session.start(.table, .table(request))
+      session.start(.table, request)
       return
     }
     demandScan(source, in: &session)
@@ -363,7 +363,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     if source.filter != nil {
       session.start(
         .filter,
-        .filter(FilterRequest(source: source, commit: session.shown, bounds: bounds)),
+        FilterRequest(source: source, commit: session.shown, bounds: bounds),
         label: "filter")
     } else {
       startSort(source, ranks: nil, in: &session)
@@ -372,7 +372,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   private func startSort(_ source: RowSource, ranks: [Int]?, in session: inout Session) {
     session.start(
-      .sort, .sort(SortRequest(source: source, commit: session.shown, bounds: bounds, ranks: ranks)), label: "sort")
+      .sort, SortRequest(source: source, commit: session.shown, bounds: bounds, ranks: ranks), label: "sort")
   }
 
   /// Asks for the rows around the screen where they are missing, or soon will be: then no picture waits for them.
@@ -395,7 +395,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     pendingRows = request
     session.cancel(.rows)
     session.cancel(.rowsAhead)
-    session.start(isAhead ? .rowsAhead : .rows, .rows(request))
+    session.start(isAhead ? .rowsAhead : .rows, request)
   }
 
   private func lacksRow(in positions: Range<Int>) -> Bool {
@@ -425,8 +425,8 @@ struct TablePane: ListPane, KeptPane, Equatable {
     let request = SearchRequest(
       source: source, commit: session.shown, text: text, isBackward: false, ranks: ranks, bounds: bounds,
       position: min(searchOrigin, max(0, storedCount - 1)), includesPosition: true)
-    session.start(.search, .search(request))
-    session.start(.matches, .ask(MatchesRequest(search: request)))
+    session.start(.search, request)
+    session.start(.matches, MatchesRequest(search: request))
   }
 
   /// Ends a search; where it was given up the selection goes back.
@@ -446,34 +446,26 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   // MARK: Answers
 
-  mutating func answered(_ answer: Answer, in session: inout Session) {
-    if case .reply(let reply as StepChangesReply) = answer, reply.request.to == session.shown {
-      changed = reply.changed
-      step = reply
-    }
-    if case .reply(let reply as OrderRequest.Reply) = answer { adoptOrder(reply, in: &session) }
-    if case .reply(let reply as MatchesRequest.Reply) = answer, reply.request.search.text == searchText {
-      matches = reply
-    }
-    switch answer {
-    case .table(let answer): open(answer, in: &session)
-    case .rows(let answer) where answer.request == pendingRows:
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    switch reply {
+    case let answer as TableAnswer: open(answer, in: &session)
+    case let answer as RowsAnswer where answer.request == pendingRows:
       pendingRows = nil
       add(answer, in: session)
       forgetFarRows()
-    case .filtered(let answer) where ranksAreFor != nil:
+    case let answer as FilterAnswer where ranksAreFor != nil:
       scan = ScanState(plan: answer.plan, read: answer.rowsRead, total: answer.rowsRead, isRunning: false)
       guard let source, !source.sort.isEmpty, answer.source == source else {
         put(ranks ?? [], isWhole: true, in: &session)
         return
       }
       startSort(source, ranks: ranks, in: &session)
-    case .sorted(let answer) where answer.source == source:
+    case let answer as SortAnswer where answer.source == source:
       put(answer.ranks, isWhole: true, in: &session)
       scan = ScanState(
         plan: source?.filter == nil ? "" : scan?.plan ?? "", read: answer.rowsRead, total: answer.rowsRead,
         isRunning: false)
-    case .found(let answer):
+    case let answer as SearchAnswer:
       guard let position = answer.position else {
         // While one types the prompt says so.
         guard searchOrigin == nil else { break }
@@ -486,6 +478,11 @@ struct TablePane: ListPane, KeptPane, Equatable {
         answer.wasSeek
           ? "INDEX \(answer.request.source.index ?? "id"): row \(NumberFormat.count(position + 1))"
           : "SCAN: \(NumberFormat.count(answer.rowsRead)) rows read")
+    case let reply as StepChangesReply where reply.request.to == session.shown:
+      changed = reply.changed
+      step = reply
+    case let reply as OrderRequest.Reply: adoptOrder(reply, in: &session)
+    case let reply as MatchesRequest.Reply where reply.request.search.text == searchText: matches = reply
     default: break
     }
   }
@@ -495,7 +492,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
     guard var source else { return }
     source.sort = sort
     orderAnchor = anchor
-    session.start(.order, .ask(OrderRequest(source: source, commit: session.shown)))
+    session.start(.order, OrderRequest(source: source, commit: session.shown))
   }
 
   private mutating func adoptOrder(_ reply: OrderRequest.Reply, in session: inout Session) {
