@@ -40,6 +40,76 @@ struct FollowingTests {
     #expect(driver.status.contains("successor") || driver.status.contains("deleted"))
   }
 
+  @Test("a filtered or sorted table keeps its rows until those of a newer commit are found, however fast commits come")
+  func renewal() throws {
+    for command in ["filter population > 1000000", "sort timezone"] {
+      let store = try Sample.store()
+      let driver = Driver(store, start: .init(datastore: "City"))
+      driver.press(":")
+      driver.type(command)
+      driver.press("Enter j")
+      let (kept, count) = (driver.selectedIdentifier, driver.browser.table.count(driver.browser.session))
+      let scans = { driver.works.count { $0 is FilterRequest || $0 is SortRequest } }
+      let before = scans()
+      driver.isHolding = true
+      for population in [5_000_000, 6_000_000] {
+        try Sample.change(store, "City", "2661552", ".population", to: .number(NumberText(population)))
+        driver.tell(.storeStirred)
+        driver.releaseAll { $0.slot != .filter && $0.slot != .sort }
+        #expect(driver.shows("row 2 of \(count) ") && driver.selectedIdentifier == kept, "\(driver.screen)")
+      }
+      #expect(driver.title.contains("HEAD #6") && scans() == before + 1, "what is being filled is filled first")
+      driver.press("g g")
+      #expect(driver.shows("row 1 of \(count) "))
+      let first = driver.selectedIdentifier
+      driver.isHolding = false
+      driver.release()
+      #expect(scans() == before + 2 && driver.selectedIdentifier == first)
+      #expect(driver.shows(" of \(command.hasPrefix("filter") ? count + 1 : count) "), "\(driver.screen)")
+      #expect(driver.browser.table.renewal == nil && driver.browser.table.opened?.commit == store.head.commit)
+    }
+  }
+
+  @Test(
+    "called off while it is filled anew, a filtered table shows the rows found so far; travelling does not wait for it")
+  func renewalCalledOff() throws {
+    let store = try Sample.store()
+    let driver = Driver(store, start: .init(datastore: "City"))
+    driver.press("f")
+    driver.type("population > 1000000")
+    driver.press("Enter")
+    driver.isHolding = true
+    try Sample.change(store, "City", "2661552", ".population", to: 5_000_000)
+    driver.tell(.storeStirred)
+    driver.releaseAll { $0.slot != .filter }
+    driver.press("Esc")
+    driver.releaseAll { _ in true }
+    #expect(driver.browser.table.renewal == nil && driver.shows("0 rows"), "\(driver.screen)")
+    try Sample.change(store, "City", "2661552", ".population", to: 6_000_000)
+    driver.tell(.storeStirred)
+    driver.releaseAll { $0.slot != .filter }
+    driver.press(",")
+    driver.isHolding = false
+    driver.release()
+    #expect(driver.title.contains("AS OF #5") && driver.shows("of 5 "), "\(driver.screen)")
+  }
+
+  @Test("what was written from a filtered table is shown in its row at once")
+  func written() throws {
+    let driver = Driver(try Sample.store(), start: .init(datastore: "City"))
+    driver.press("f")
+    driver.type("countrycode = \"CH\"")
+    driver.press("Enter : ")
+    driver.type("set name = \"Anew\"")
+    driver.press("Enter Enter w Enter")
+    driver.isHolding = true
+    driver.press("Enter")
+    driver.releaseAll { $0.slot != .filter }
+    #expect(driver.browser.session.staged.isEmpty && driver.shows("Anew"), "\(driver.screen)")
+    driver.release()
+    #expect(driver.shows("Anew"))
+  }
+
   @Test("holding still counts what is new, and following again shows it")
   func pause() throws {
     let store = try Sample.store()

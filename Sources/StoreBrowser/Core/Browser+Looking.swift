@@ -47,7 +47,7 @@ extension Browser {
     }
     open(ViewKind(of: .frequency))
     let request = FrequencyRequest(
-      source: source, commit: session.shown, path: path, ranks: table.foundRanks)
+      source: source, commit: table.commit(session), path: path, ranks: table.foundRanks)
     with(FrequencyPane.self) { $0.show(request, in: &$1) }
   }
 
@@ -72,6 +72,7 @@ extension Browser {
     session.unseen = 0
     table.changed = [:]
     table.clearFailure()
+    table.forgetScan()
     session.start(.outline, OutlineRequest(commit: session.shown))
     if let datastore = session.datastore, before != session.shown {
       session.start(
@@ -203,7 +204,7 @@ extension Browser {
     session.start(
       .export,
       ExportRequest(
-        source: source, commit: session.shown, which: table.everything(session), file: file.trimmed,
+        source: source, commit: table.commit(session), which: table.everything(session), file: file.trimmed,
         format: format, columns: columns), label: "export to \(file)")
   }
 

@@ -275,7 +275,8 @@ extension Browser {
     guard let source = table.source, table.opened != nil else { return }
     present(
       BulkOverlay(
-        request: BulkRequest(source: source, commit: session.shown, which: table.everything(session), change: change)))
+        request: BulkRequest(
+          source: source, commit: table.commit(session), which: table.everything(session), change: change)))
   }
 }
 

@@ -7,6 +7,7 @@ extension Browser {
     if overlays.last is ReviewOverlay { dismiss() }
     if case .staged = request.subject {
       session.staged = StagedChanges()
+      table.wrote(request.changes)
       session.keepStaged()
     }
     table.clearMarks()

@@ -88,6 +88,9 @@ package struct Row: Sendable, Equatable {
   /// What the references of columns lead to that show it, by their paths.
   var targets: [String: ReferenceTarget] = [:]
 
+  /// What this browser has written of the record since the row was read.
+  var written: RecordEdit?
+
   /// The most bytes of a record that are kept with its row.
   static let keptContent = 4_096
 }

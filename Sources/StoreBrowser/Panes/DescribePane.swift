@@ -270,7 +270,7 @@ extension Browser {
     open(ViewKind(of: .describe))
     let source = table.opened == nil ? nil : table.source
     let request = DescribeRequest(
-      source: source ?? RowSource(datastore: datastore), commit: session.shown, ranks: table.foundRanks)
+      source: source ?? RowSource(datastore: datastore), commit: table.commit(session), ranks: table.foundRanks)
     with(DescribePane.self) { $0.show(request, in: &$1) }
   }
 }

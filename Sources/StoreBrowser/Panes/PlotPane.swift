@@ -423,7 +423,7 @@ extension Browser {
     unscanned.sort = []
     open(ViewKind(of: .plot))
     let request = PlotRequest(
-      source: unscanned, commit: session.shown, ranks: table.foundRanks,
+      source: unscanned, commit: table.commit(session), ranks: table.foundRanks,
       x: words.first, y: words.dropFirst().first, by: by, frame: nil, columns: 0, rows: 0, dotAspect: 1)
     with(PlotPane.self) { $0.show(request, in: &$1) }
   }

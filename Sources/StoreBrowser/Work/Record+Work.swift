@@ -50,6 +50,8 @@ package struct GatherRequest: Question {
   package var source: RowSource
   package var which: Which
   package var purpose: Purpose
+  /// The commit that ranks are of, if it is another.
+  var listed: CommitNumber?
   /// What is staged, where many records are to be added to it: that is done where they are read.
   package var staged: StagedChanges?
   package var stagedRevision = 0
@@ -72,7 +74,7 @@ package struct GatherRequest: Question {
 
   package func reply(in context: WorkContext) throws(ModelError) -> GatherAnswer {
     var answer = GatherAnswer(request: self, records: [], present: [:])
-    let identifiers = try context.identifiers(which, of: source, at: commit)
+    let identifiers = try context.identifiers(which, of: source, at: listed ?? commit)
     switch purpose {
     case .restore(let commit), .restoreField(_, let commit):
       answer.records = try context.records(identifiers, in: source.datastore, at: commit)

@@ -116,13 +116,14 @@ package struct SortRequest: Question, Hashable {
       if sorted.count.isMultiple(of: 4096) { try context.goOn() }
       sorted.append(tail[8...].reduce(0) { $0 << 8 | Int($1) })
     }
-    return SortAnswer(source: source, ranks: sorted, rowsRead: ranks.count)
+    return SortAnswer(source: source, commit: commit, ranks: sorted, rowsRead: ranks.count)
   }
 }
 
 /// The ranks were reported as they were found.
 package struct FilterAnswer: Sendable {
   package var source: RowSource
+  package var commit: CommitNumber
   package var rowsRead: Int
   /// `INDEX population` or `SCAN`.
   package var plan: String
@@ -130,6 +131,7 @@ package struct FilterAnswer: Sendable {
 
 package struct SortAnswer: Sendable {
   package var source: RowSource
+  package var commit: CommitNumber
   /// The ranks in order.
   package var ranks: [Int]
   package var rowsRead: Int
@@ -192,7 +194,7 @@ extension WorkContext {
       throw error as? ModelError ?? .refused(reason: "\(error)")
     }
     tell()
-    return FilterAnswer(source: request.source, rowsRead: read, plan: "SCAN")
+    return FilterAnswer(source: request.source, commit: request.commit, rowsRead: read, plan: "SCAN")
   }
 
   /// Reads only what the plan's indexes lead to, and finds each record's place in the order of the table.
@@ -216,7 +218,7 @@ extension WorkContext {
       throw error as? ModelError ?? .refused(reason: "\(error)")
     }
     report(Progress(done: run.readCount, total: plan.entryCount, found: .ranks(ranks.sorted())))
-    return FilterAnswer(source: request.source, rowsRead: run.readCount, plan: plan.shortText)
+    return FilterAnswer(source: request.source, commit: request.commit, rowsRead: run.readCount, plan: plan.shortText)
   }
 
   // MARK: Sort

@@ -85,6 +85,7 @@ extension TablePane {
   private func gather(_ purpose: GatherRequest.Purpose, in session: inout Session) {
     guard let source, let which = chosen(session) else { return }
     var request = GatherRequest(commit: purpose.commit(session), source: source, which: which, purpose: purpose)
+    request.listed = commit(session)
     if purpose == .delete, which.count > Self.manyRecords {
       request.staged = session.staged
       if session.staged.isEmpty { request.staged?.base = session.head }
@@ -106,7 +107,7 @@ extension TablePane {
         session.start(
           .gather,
           GatherRequest(
-            commit: session.shown, source: source, which: .ranks(range.compactMap(rank(at:))), purpose: .mark),
+            commit: commit(session), source: source, which: .ranks(range.compactMap(rank(at:))), purpose: .mark),
           label: "marking")
       }
       rangeStart = nil
@@ -207,28 +208,6 @@ extension TablePane {
     }
     let name = path.hasPrefix(".") ? String(path.dropFirst()) : path
     session.intend(.filter(value.kind == .null ? "\(name) is null" : "\(name) = \(literal)"))
-  }
-
-  // MARK: Search
-
-  private mutating func search(_ text: String?, in session: inout Session) {
-    guard let text, !text.isEmpty else { return }
-    searchText = text
-    startSearch(isBackward: false, includesPosition: true, in: &session)
-  }
-
-  private func search(again isBackward: Bool, in session: inout Session) {
-    startSearch(isBackward: isBackward, includesPosition: false, in: &session)
-  }
-
-  private func startSearch(isBackward: Bool, includesPosition: Bool, in session: inout Session) {
-    guard let source, let searchText else { return }
-    session.start(
-      .search,
-      SearchRequest(
-        source: source, commit: session.shown, text: searchText, isBackward: isBackward, ranks: ranks,
-        bounds: bounds, position: min(list.selection, max(0, storedCount - 1)), includesPosition: includesPosition),
-      label: "search “\(searchText)”")
   }
 
   // MARK: Columns

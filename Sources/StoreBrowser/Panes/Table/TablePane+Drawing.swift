@@ -78,7 +78,7 @@ extension TablePane {
     if let known = scan.known { return "\(scan.plan) \(dot) \(NumberFormat.counted(known, "record"))" }
     let share = scan.total.map { $0 > 0 ? scan.read * 100 / $0 : 100 }
     let read = share.map { "\($0) % read" } ?? "\(NumberFormat.count(scan.read)) read"
-    return "\(scan.plan) \(dot) \(read) \(dot) \(NumberFormat.count(storedCount)) so far"
+    return "\(scan.plan) \(dot) \(read) \(dot) \(NumberFormat.count(renewal?.ranks.count ?? storedCount)) so far"
   }
 
   /// Why nothing matches: a name in the filter that no record has, with the nearest that there is.
@@ -134,7 +134,7 @@ extension TablePane {
     if let scan, scan.isRunning {
       let total = scan.total.map { " of \(NumberFormat.count($0))" } ?? ""
       text =
-        "row \(wanted == nil ? NumberFormat.count(min(count, list.selection + 1)) : "…") of \(NumberFormat.count(count))+ "
+        "row \(wanted == nil ? NumberFormat.count(min(count, list.selection + 1)) : "…") of \(NumberFormat.count(count))\(renewal == nil ? "+" : "") "
         + "\(session.theme.dot) read \(NumberFormat.count(scan.read))\(total)"
     } else if count == 0 {
       text = "0 rows"
@@ -306,8 +306,9 @@ extension TablePane {
       sign: "", signRole: .dim, isDeleted: false, entry: row.entry, cells: row.cells, identifier: identifier,
       problem: row.problem, targets: row.targets)
     let isMarked = isMarked(identifier) || range?.contains(position) == true
-    if let edit = session.asOf == nil ? session.staged[source?.datastore ?? "", identifier] : nil {
-      (look.sign, look.signRole) = StoresPane.sign(of: edit.kind)
+    let staged = session.asOf == nil ? session.staged[source?.datastore ?? "", identifier] : nil
+    if let edit = staged ?? row.written {
+      if staged != nil { (look.sign, look.signRole) = StoresPane.sign(of: edit.kind) }
       look.isDeleted = edit.kind == .delete
       if edit.kind == .update {
         // What was changed, over what is stored now.

@@ -1,0 +1,219 @@
+import Documents
+import DatastoreModel
+import TerminalKit
+
+/// Which rows are there, and reading those around the screen.
+extension TablePane {
+  /// Shows other rows, the selection where the anchor says.
+  mutating func show(_ source: RowSource, anchor: TableRequest.Anchor) {
+    if self.source?.datastore != source.datastore {
+      columns = TableColumns()
+      column = 0
+      columnOffset = 0
+      rows = [:]
+      clearMarks()
+      changed = [:]
+    }
+    if self.source?.index != source.index { columns.forgetKeyWidth() }
+    self.source = source
+    self.anchor = anchor
+    setAside = nil
+    opened = nil
+    pending = nil
+    ranks = nil
+    forgetScan()
+    scan = nil
+    rangeStart = nil
+    problem = nil
+    wanted = nil
+  }
+
+  /// Whether the bounds are those of this source, whatever its filter.
+  func isOpen(_ source: RowSource) -> Bool {
+    opened?.source == source.unscanned && pending == nil
+  }
+
+  /// Goes on in the order by identifier at a commit that has not the index of the order, and comes back to it at one that has.
+  /// Answers what there is to say of it.
+  mutating func settleOrder(of outline: Outline) -> String? {
+    guard let source, let datastore = outline.datastore(source.datastore) else { return nil }
+    if let index = source.index, datastore.index(index) == nil {
+      var other = source
+      (other.index, other.range) = (nil, nil)
+      let kept = setAside ?? source
+      show(other, anchor: keepingIdentifier())
+      setAside = kept
+      return "\(outline.commit.number) has no index \(index): in the order of the identifiers"
+    }
+    guard let kept = setAside, kept.datastore == source.datastore, datastore.index(kept.index) != nil else {
+      return nil
+    }
+    show(kept, anchor: keepingIdentifier())
+    return nil
+  }
+
+  /// The anchor that keeps the selection on its record in another order.
+  func keepingIdentifier() -> TableRequest.Anchor {
+    guard case .entry(let entry, _) = keepingAnchor() else { return keepingAnchor() }
+    return .identifier(entry.identifier)
+  }
+
+  /// The anchor that keeps the selection on its record.
+  func keepingAnchor() -> TableRequest.Anchor {
+    if let entry = wanted?.entry ?? selectedRow?.entry { return .entry(entry, position: list.selection) }
+    if let staged = wanted?.staged { return .staged(staged) }
+    let isStaged = wanted == nil && opened != nil && scan?.isRunning != true && list.selection >= storedCount
+    return isStaged ? .staged(list.selection - storedCount) : .position(list.selection)
+  }
+
+  mutating func demand(frame: PaneFrame, in session: inout Session) {
+    arrangeColumns(session)
+    if let wanted, list.selection != wanted.selection { self.wanted = nil }
+    guard let source, session.outline != nil, session.outline?.datastore(source.datastore) != nil else { return }
+    guard problem == nil else { return }
+    let screen = max(8, frame.rows)
+    let base = source.unscanned
+    let naming = session.naming
+    if renewal != nil, session.asOf != nil { forgetScan() }
+    let commit = isFilling(source, session) ? commit(session) : renewal?.commit ?? session.shown
+    if opened?.source != base || opened?.commit != commit || opened?.naming != naming {
+      guard pending?.source != base || pending?.commit != commit || pending?.naming != naming else { return }
+      let request = TableRequest(
+        source: base, commit: commit, anchor: anchor ?? keepingAnchor(), screen: screen, naming: naming)
+      pending = request
+      session.start(.table, request)
+      return
+    }
+    demandScan(source, in: &session)
+    if frame != .hidden { settle(frame: frame, session) }
+    demandRows(base, frame: frame, in: &session)
+  }
+
+  mutating func settle(frame: PaneFrame, _ session: Session) {
+    list.reveal(rows: max(1, frame.rows - 1), count: count(session))
+    let visible = visibleColumns(session)
+    column = max(0, min(column, visible.count - 1))
+    columnOffset = TableGeometry.offset(
+      of: column, in: visible, frozen: frozen(session), width: frame.columns - TableGeometry.signs, from: columnOffset)
+  }
+
+  func frozen(_ session: Session) -> Int {
+    max(source?.index == nil ? 1 : 2, session.columnChoice(source?.datastore ?? "").frozen)
+  }
+
+  /// Asks for the rows around the screen where they are missing, or soon will be: then no picture waits for them.
+  private mutating func demandRows(_ source: RowSource, frame: PaneFrame, in session: inout Session) {
+    let screen = max(8, frame.rows)
+    let isAhead = !lacksRow(in: list.top..<list.top + screen)
+    guard !isAhead || lacksRow(in: list.top - screen / 2..<list.top + screen + screen / 2) else { return }
+    if let pendingRows, pendingRows.commit == commit(session), pendingRows.source == source {
+      let asked = Set(pendingRows.ranks)
+      let visible = ranks(of: list.top..<list.top + screen)
+      let isAsked = visible.allSatisfy { rows.index(forKey: $0) != nil || asked.contains($0) }
+      // What was asked ahead and is missing now is asked anew, so that the picture waits for it.
+      if isAsked, isAhead || session.isRunning(.rows) { return }
+    }
+    let first = max(0, list.top - screen)
+    window = first..<first + 3 * screen
+    let request = RowsRequest(
+      source: source, commit: commit(session), first: first,
+      ranks: ranks(of: window).filter { rows.index(forKey: $0) == nil }, naming: session.naming)
+    pendingRows = request
+    session.cancel(.rows)
+    session.cancel(.rowsAhead)
+    session.start(isAhead ? .rowsAhead : .rows, request)
+  }
+
+  private func lacksRow(in positions: Range<Int>) -> Bool {
+    positions.clamped(to: 0..<storedCount).contains { rank(at: $0).map { rows.index(forKey: $0) == nil } ?? false }
+  }
+
+  private func ranks(of positions: Range<Int>) -> [Int] {
+    positions.clamped(to: 0..<storedCount).compactMap(rank(at:))
+  }
+
+  // MARK: Answers
+
+  mutating func answered(_ reply: any Sendable, in session: inout Session) {
+    switch reply {
+    case let answer as TableAnswer: open(answer, in: &session)
+    case let answer as RowsAnswer where answer.request == pendingRows:
+      pendingRows = nil
+      add(answer, in: session)
+      forgetFarRows()
+    case let answer as FilterAnswer: filtered(answer, in: &session)
+    case let answer as SortAnswer: sorted(answer, in: &session)
+    case let answer as SearchAnswer:
+      guard let position = answer.position else {
+        // While one types the prompt says so.
+        guard searchOrigin == nil else { break }
+        session.warn("no match for “\(answer.request.text)” in \(NumberFormat.count(answer.rowsRead)) rows")
+        return
+      }
+      (list.selection, wanted) = (position, nil)
+      guard searchOrigin == nil else { break }
+      session.say(
+        answer.wasSeek
+          ? "INDEX \(answer.request.source.index ?? "id"): row \(NumberFormat.count(position + 1))"
+          : "SCAN: \(NumberFormat.count(answer.rowsRead)) rows read")
+    case let reply as StepChangesReply where reply.request.to == session.shown:
+      changed = reply.changed
+      step = reply
+    case let reply as OrderRequest.Reply: adoptOrder(reply, in: &session)
+    case let reply as MatchesRequest.Reply where reply.request.search.text == searchText: matches = reply
+    default: break
+    }
+  }
+
+  private mutating func open(_ answer: TableAnswer, in session: inout Session) {
+    guard answer.request == pending else { return }
+    pending = nil
+    guard !beginRenewal(answer, in: &session) else { return }
+    opened = answer.request
+    bounds = answer.bounds
+    rows = [:]
+    pendingRows = nil
+    add(answer.rows, in: session)
+    defer { anchor = nil }
+    // Read anew in other words: the list of the rows is the same.
+    if let source, source.needsScan, ranksAreFor == ScanKey(source: source, commit: answer.request.commit) { return }
+    let position = answer.position
+    let rank = answer.request.source.isDescending ? bounds.upperBound - 1 - position : bounds.lowerBound + position
+    var wanted: Wanted?
+    list.selection = position
+    switch answer.request.anchor {
+    case .position: break
+    case .staged(let staged):
+      let insertions = insertions(session)
+      guard insertions.indices.contains(staged) else { break }
+      wanted = Wanted(rank: rank, staged: staged, identifier: insertions[staged].identifier)
+      list.selection = bounds.count + staged
+    case .entry(let entry, let before) where answer.anchorIsGone:
+      wanted = Wanted(rank: rank, position: before)
+      session.say("\(entry.identifier) is not here any more; the selection is on its successor")
+    case .entry(_, let before): wanted = Wanted(at: rank, rows[rank]?.entry, position: before)
+    case .identifier: wanted = Wanted(at: rank, answer.anchorIsGone ? nil : rows[rank]?.entry, position: position)
+    }
+    wanted?.selection = list.selection
+    self.wanted = source?.needsScan == true ? wanted : nil
+    endRenewal(in: &session)
+  }
+
+  private mutating func forgetFarRows() {
+    let near = Set(ranks(of: window))
+    rows = rows.filter { near.contains($0.key) }
+  }
+
+  private mutating func add(_ answer: RowsAnswer, in session: Session) {
+    for row in answer.rows { rows[row.rank] = row }
+    if columns.identifierPath == nil { columns.identifierPath = session.current?.descriptor.identifierPath }
+    columns.widen(for: answer.columns, rows: answer.rows)
+  }
+}
+
+extension TablePane.Wanted {
+  /// A record that is stored.
+  init(at rank: Int, _ entry: IndexEntry?, position: Int) {
+    self.init(rank: rank, entry: entry, identifier: entry?.identifier, position: position)
+  }
+}
