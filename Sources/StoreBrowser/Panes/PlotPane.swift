@@ -20,11 +20,11 @@ struct PlotPane: KeptPane {
   ) { PlotPane() }
 
   /// What is plotted; the room is that of the frame.
-  private var subject: PlotRequest?
+  var subject: PlotRequest?
   private var pending: PlotRequest?
   private(set) var reply: PlotReply?
-  private var problem: String?
-  private var progress: Progress?
+  var problem: String?
+  var progress: Progress?
   /// The cross-hair and the first corner of the rectangle, in the values of the axes.
   private(set) var cross: (x: Double, y: Double)?
   private(set) var corner: (x: Double, y: Double)?
@@ -165,7 +165,7 @@ struct PlotPane: KeptPane {
   }
 
   /// The rows within a rectangle, as a filter says it.
-  private static func filter(
+  static func filter(
     _ reply: PlotReply, _ corner: (x: Double, y: Double), _ other: (x: Double, y: Double)
   ) -> String {
     func bounds(_ path: String, _ one: Double, _ two: Double, _ span: ClosedRange<Double>) -> String {
@@ -206,14 +206,14 @@ struct PlotPane: KeptPane {
   // MARK: Drawing
 
   /// Columns for the marks of the upright axis.
-  private static let margin = 8
+  static let margin = 8
 
   /// The cells that the dots may have.
-  private static func room(_ frame: PaneFrame) -> Size {
+  static func room(_ frame: PaneFrame) -> Size {
     Size(columns: frame.columns - margin - 1, rows: frame.rows - 3)
   }
 
-  private static func middle(_ frame: ScatterCount.Frame) -> (Double, Double) {
+  static func middle(_ frame: ScatterCount.Frame) -> (Double, Double) {
     ((frame.x.lowerBound + frame.x.upperBound) / 2, (frame.y.lowerBound + frame.y.upperBound) / 2)
   }
 
@@ -223,175 +223,6 @@ struct PlotPane: KeptPane {
       (frame.x.upperBound - frame.x.lowerBound) / Double(reply.count.columns) * Double(form.dotsAcross),
       (frame.y.upperBound - frame.y.lowerBound) / Double(reply.count.rows) * Double(form.dotsDown)
     )
-  }
-
-  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
-    let theme = session.theme
-    let read = progress.map { "\(NumberFormat.count($0.done)) rows read" } ?? "reading…"
-    guard
-      grid.begin(
-        frame, title: title, footer: footer, problem: problem, note: reply == nil ? read : nil, theme: theme),
-      let reply
-    else { return }
-    let inside = frame.inside
-    if session.readsAsLines { return drawTable(reply, in: inside, on: &grid, theme: theme) }
-    let form = session.dotForm
-    let room = Self.room(frame)
-    let used = Size(
-      columns: min(room.columns, (reply.count.columns + form.dotsAcross - 1) / form.dotsAcross),
-      rows: min(room.rows, (reply.count.rows + form.dotsDown - 1) / form.dotsDown))
-    let rect = Rect(
-      column: inside.left + Self.margin + (room.columns - used.columns) / 2,
-      row: inside.top + 1 + (room.rows - used.rows) / 2, columns: used.columns, rows: used.rows)
-    drawAxes(reply, around: rect, on: &grid, theme: theme)
-    let chart = DotChart(
-      form: form, columns: reply.count.columns, rows: reply.count.rows, counts: reply.count.counts)
-    grid.draw(chart, in: rect) { series, shade in
-      reply.series.isEmpty ? theme.dots(shade: shade) : theme.series(series)
-    }
-    drawLegend(reply, in: inside, on: &grid, session: session)
-    drawCross(reply, in: rect, on: &grid, frame: frame, session: session)
-    drawPoint(in: inside, on: &grid, theme: theme)
-  }
-
-  private var title: String {
-    guard let reply else { return "Plot  \(subject?.source.datastore ?? "")" }
-    let by = reply.request.by.map { " by \($0)" } ?? ""
-    return "Plot  \(reply.request.source.datastore)  \(Self.name(reply.x)) × \(Self.name(reply.y))\(by)"
-  }
-
-  private static func name(_ path: String) -> String { (try? DocumentPath(parsing: path))?.shortText ?? path }
-
-  private var footer: String {
-    guard let reply else { return "" }
-    var text = "\(NumberFormat.counted(reply.count.inside, "point"))"
-    if reply.count.outside > 0 { text += " · \(NumberFormat.count(reply.count.outside)) beside" }
-    if reply.withoutNumbers > 0 { text += " · \(NumberFormat.count(reply.withoutNumbers)) without numbers" }
-    return text
-  }
-
-  /// The points in so many parts of both axes.
-  private func drawTable(_ reply: PlotReply, in rect: Rect, on grid: inout CellGrid, theme: Theme) {
-    let (across, down) = (6, 6)
-    var counts = Array(repeating: 0, count: across * down)
-    let (columns, rows) = (max(1, reply.count.columns), max(1, reply.count.rows))
-    for series in reply.count.counts {
-      for (dot, count) in series.enumerated() where count > 0 {
-        counts[dot / columns * down / rows * across + dot % columns * across / columns] += Int(count)
-      }
-    }
-    let frame = reply.count.frame
-    func limit(_ range: ClosedRange<Double>, _ part: Int, of parts: Int) -> String {
-      let value = range.lowerBound + (range.upperBound - range.lowerBound) * Double(part) / Double(parts)
-      return NumberFormat.fitting(NumberFormat.fixed(value, digits: 2), in: 9)
-    }
-    let table = counts.enumerated().map { part, count in
-      ChartTable.Row(
-        label: "\(Self.name(reply.x)) from \(limit(frame.x, part % across, of: across)), \(Self.name(reply.y)) from "
-          + limit(frame.y, down - 1 - part / across, of: down), count: count)
-    }
-    ChartTable(rows: table).draw(in: rect, on: &grid, theme: theme)
-  }
-
-  private func drawAxes(_ reply: PlotReply, around rect: Rect, on grid: inout CellGrid, theme: Theme) {
-    let style = theme.style(.dim)
-    for row in rect.top..<rect.bottom {
-      grid[Point(column: rect.left - 1, row: row)] = Cell(text: theme.isASCII ? "|" : "▏", width: 1, style: style)
-    }
-    let frame = reply.count.frame
-    func marks(_ range: ClosedRange<Double>, parts: Int) -> [RoundNumber] {
-      RoundNumbers.linear(from: range.lowerBound, to: range.upperBound, parts: max(1, parts), isWhole: false)
-        .filter { range.contains($0.double) }
-    }
-    func part(_ value: Double, _ range: ClosedRange<Double>) -> Double {
-      (value - range.lowerBound) / max(.leastNormalMagnitude, range.upperBound - range.lowerBound)
-    }
-    let labels = marks(frame.x, parts: rect.columns / 9).map { mark in
-      AxisLabel(
-        column: min(rect.columns - 1, Int(part(mark.double, frame.x) * Double(rect.columns))),
-        text: ScaledNumber.axis(mark.text), weight: mark.coefficient == 0 ? 1 : 0)
-    }
-    grid.drawAxis(labels, at: Point(column: rect.left, row: rect.bottom), columns: rect.columns, style: style)
-    for mark in marks(frame.y, parts: rect.rows / 3) {
-      let row = rect.bottom - 1 - min(rect.rows - 1, Int(part(mark.double, frame.y) * Double(rect.rows)))
-      grid.write(
-        NumberFormat.fitting(ScaledNumber.axis(mark.text), in: Self.margin - 2),
-        at: Point(column: rect.left - Self.margin, row: row), width: Self.margin - 1, style: style, alignment: .trailing
-      )
-    }
-  }
-
-  private func drawLegend(_ reply: PlotReply, in inside: Rect, on grid: inout CellGrid, session: Session) {
-    let theme = session.theme
-    var spans: [Span] = []
-    if reply.series.isEmpty {
-      spans = [Span("points a cell  ", theme.style(.dim))]
-      for shade in 0..<DotChart.shades {
-        spans.append(Span(theme.isASCII ? [".", ":", "o", "@"][shade] : "⣿", theme.dots(shade: shade)))
-      }
-      spans.append(Span(" few … many", theme.style(.dim)))
-    } else {
-      for (series, value) in reply.series.enumerated() {
-        spans.append(Span("\(theme.isASCII ? DotChart.mark(series) : "●") ", theme.series(series)))
-        spans.append(Span("\(value.text)  "))
-      }
-    }
-    grid.write(spans, at: Point(column: inside.left + 1, row: inside.top), width: inside.columns - 2)
-  }
-
-  private func drawCross(
-    _ reply: PlotReply, in rect: Rect, on grid: inout CellGrid, frame: PaneFrame, session: Session
-  ) {
-    guard let cross, let middle = cell(of: cross, reply, rect, session.dotForm) else { return }
-    let theme = session.theme
-    if let corner, let other = cell(of: corner, reply, rect, session.dotForm) {
-      let (left, right) = (min(middle.column, other.column), max(middle.column, other.column))
-      let (top, bottom) = (min(middle.row, other.row), max(middle.row, other.row))
-      grid.restyle(Rect(column: left, row: top, columns: right - left + 1, rows: bottom - top + 1)) {
-        $0.attributes.formUnion(.reverse)
-      }
-    }
-    let style = theme.style(.found)
-    for column in rect.left..<rect.right where grid[Point(column: column, row: middle.row)].text == " " {
-      if abs(column - middle.column) <= 3 {
-        grid[Point(column: column, row: middle.row)] = Cell(text: theme.isASCII ? "-" : "─", width: 1, style: style)
-      }
-    }
-    for row in rect.top..<rect.bottom where grid[Point(column: middle.column, row: row)].text == " " {
-      if abs(row - middle.row) <= 1 {
-        grid[Point(column: middle.column, row: row)] = Cell(text: theme.isASCII ? "|" : "│", width: 1, style: style)
-      }
-    }
-    grid[middle] = Cell(text: theme.isASCII ? "+" : "┼", width: 1, style: style.with(.reverse))
-    if frame.isFocused { grid.cursor = middle }
-  }
-
-  private func cell(of value: (x: Double, y: Double), _ reply: PlotReply, _ rect: Rect, _ form: ChartForm) -> Point? {
-    guard let dot = reply.count.dot(value.x, value.y) else { return nil }
-    return Point(column: rect.left + dot.column / form.dotsAcross, row: rect.top + dot.row / form.dotsDown)
-  }
-
-  /// What the cross-hair is at.
-  private func drawPoint(in inside: Rect, on grid: inout CellGrid, theme: Theme) {
-    guard let reply, let cross else { return }
-    let frame = reply.count.frame
-    func text(_ value: Double, _ range: ClosedRange<Double>) -> String {
-      ScaledNumber.measured(value, step: (range.upperBound - range.lowerBound) / 1_000)
-    }
-    var spans: [Span] = []
-    if let corner {
-      spans.append(
-        Span(
-          "rectangle \(text(corner.x, frame.x)) … \(text(cross.x, frame.x)), \(text(corner.y, frame.y)) … \(text(cross.y, frame.y))  "
-            + "\(theme.enterKey) makes it a filter  "))
-    } else if let point {
-      spans = [
-        Span("\(theme.cursor) \(point.identifier) ", theme.style(.key)), Span(point.label + "  ", theme.style(.title)),
-        Span("\(Self.name(reply.x)) \(point.x)  \(Self.name(reply.y)) \(point.y)  "),
-      ]
-    }
-    spans.append(Span("cross-hair \(text(cross.x, frame.x)), \(text(cross.y, frame.y))", theme.style(.dim)))
-    grid.write(spans, at: Point(column: inside.left + 1, row: inside.bottom - 1), width: inside.columns - 2)
   }
 
   mutating func click(at point: Point, frame: PaneFrame, in session: inout Session) {

@@ -11,7 +11,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
 
   private(set) var scope = HistoryScope.store
   /// What of the selection it follows; nil where it stays.
-  private var follows: Following?
+  var follows: Following?
   var list = ListWindow()
   var isFolded = true
   /// The base of a difference, set by v.
@@ -21,22 +21,22 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   private var starts: [HistoryStart] = []
   private var pages: [Int: [HistoryRow]] = [:]
   private var counts: [Int] = []
-  private var isAtEnd = false
+  var isAtEnd = false
   private var pending: HistoryRequest?
   private var newest: CommitNumber?
   private var wanted: CommitNumber?
   private var goesToEnd = false
   /// What is looked for in commits that are still to be read.
-  private var seeks: String?
+  var seeks: String?
   private(set) var problem: String?
   private var searchText: String?
-  private var strip = HistoryStrip()
+  var strip = HistoryStrip()
   /// The commit travelled to that was followed last.
-  private var followed: CommitNumber?
+  var followed: CommitNumber?
   /// The lanes that the widest row of the graph takes.
-  private var lanes = 1
+  var lanes = 1
 
-  private enum Following: Sendable, Hashable { case datastore, record, field }
+  enum Following: Sendable, Hashable { case datastore, record, field }
 
   static let pageSize = 200
 
@@ -159,7 +159,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
     for old in pages.keys where abs(old - page) > 3 { pages[old] = nil }
   }
 
-  private func line(of commit: CommitNumber, in page: Int) -> Int? {
+  func line(of commit: CommitNumber, in page: Int) -> Int? {
     guard let rows = pages[page], let index = rows.firstIndex(where: { $0.commit.number <= commit }) else { return nil }
     return counts.prefix(page).reduce(0, +) + index
   }
@@ -207,7 +207,7 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
   }
 
   /// The history of what is selected; nil where nothing is.
-  private static func scope(following: Following, _ session: Session) -> HistoryScope? {
+  static func scope(following: Following, _ session: Session) -> HistoryScope? {
     switch following {
     case .datastore: session.datastore.map { .datastore($0) }
     case .record: session.looking.record.map { .record($0) }
@@ -289,142 +289,4 @@ struct HistoryPane: ListPane, KeptPane, Equatable {
 
   /// The commits over time, where there is room and they are not those of one record.
   func headerRows(_ frame: PaneFrame) -> Int { frame.rows >= 12 && scope.place == nil ? HistoryStrip.rows : 0 }
-
-  // MARK: Drawing
-
-  func further(_ session: Session) -> String { title(session) }
-
-  func short(_ command: Command) -> String? {
-    guard command == .history else { return nil }
-    switch follows {
-    case nil: return "datastore"
-    case .datastore: return "record"
-    case .record: return "field"
-    case .field: return "store"
-    }
-  }
-
-  func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
-    let theme = session.theme
-    let title = "History  \(title(session))\(follows == nil ? "" : ", followed")"
-    guard
-      grid.begin(
-        frame, digit: 4, title: title, footer: footer, problem: problem,
-        note: count > 0 ? nil : isAtEnd ? "no commits" : "reading…", theme: theme)
-    else { return }
-    let inside = frame.inside
-    if headerRows(frame) > 0 {
-      strip.draw(
-        in: Rect(column: inside.left + 1, row: inside.top, columns: inside.columns - 2, rows: HistoryStrip.rows),
-        selected: selected?.commit.number, on: &grid, session: session)
-    }
-    var ancestors = Ancestors(of: selected)
-    drawLines(on: &grid, frame: frame, session: session) { grid, line, rect in
-      guard let row = row(line) else { return }
-      draw(row, isAncestor: line >= list.selection && ancestors.hold(row), in: rect, on: &grid, session: session)
-    }
-  }
-
-  private func title(_ session: Session) -> String {
-    switch scope {
-    case .store: "whole store"
-    case .datastore(let key): key
-    case .record(let place): "\(place.datastore)/\(session.name(of: place))"
-    case .field(let place, let path): "\(place.datastore)/\(session.name(of: place)) \(path)"
-    }
-  }
-
-  private var footer: String {
-    guard count > 0 else { return "" }
-    let more = seeks.map { "+ · looking for “\($0)”" } ?? (isAtEnd ? "" : "+")
-    return "\(NumberFormat.count(list.selection + 1)) of \(NumberFormat.count(count))\(more)"
-      + (base.map { " · base \($0)" } ?? "")
-  }
-
-  /// Whether rows below one are what it was made on, asked from it down.
-  private struct Ancestors {
-    private var known: Set<CommitNumber> = []
-
-    init(of row: HistoryRow?) { row.map { known = [$0.commit.number] } }
-
-    mutating func hold(_ row: HistoryRow) -> Bool {
-      guard known.contains(row.commit.number) else { return false }
-      known.formUnion(row.parents)
-      return true
-    }
-  }
-
-  private func draw(
-    _ row: HistoryRow, isAncestor: Bool, in rect: Rect, on grid: inout CellGrid, session: Session
-  ) {
-    let theme = session.theme
-    let commit = row.commit
-    var sign = ""
-    if commit.number == session.head { sign = theme.mark }
-    if session.outline?.pins.contains(where: { $0.commit == commit.number }) == true { sign = theme.pinned }
-    if commit.number == base { sign = "B" }
-    if commit.number == session.asOf { sign = "@" }
-    let number = commit.number.description
-    let numberWidth = max(6, session.head.description.count)
-    var x = rect.left + 1
-    func put(_ text: String, _ width: Int, _ role: Role, _ alignment: Alignment = .leading) {
-      guard x < rect.right else { return }
-      grid.write(
-        text, at: Point(column: x, row: rect.top), width: min(width, rect.right - x), style: theme.style(role),
-        alignment: alignment)
-      x += width + 1
-    }
-    if lanes > 1, let graph = row.graph {
-      let node = commit.number == session.head ? theme.mark : theme.isASCII ? "o" : "○"
-      let look = isAncestor ? theme.style(.text).with(.bold) : theme.style(.dim)
-      grid.write(
-        graph.text(node: node, isASCII: theme.isASCII), at: Point(column: x, row: rect.top),
-        width: min(2 * min(lanes, HistoryLanes.most), rect.right - x), style: look)
-      x += 2 * min(lanes, HistoryLanes.most)
-    }
-    put(number, numberWidth, .key, .trailing)
-    put(sign, 1, .marked)
-    let isNarrow = rect.columns < 64
-    put(session.time.short(commit.date, now: session.now, isNarrow: isNarrow), isNarrow ? 5 : 10, .dim)
-    let summary = Self.summary(of: commit, scope: scope)
-    let who = commit.author.isEmpty ? commit.program : commit.author
-    let tail = row.value?.text ?? summary + (rect.columns >= 90 && !who.isEmpty ? "  \(who)" : "")
-    let summaryWidth = max(0, min(SafeText.width(tail), (rect.right - x) / 2))
-    let nameWidth = max(0, rect.right - x - summaryWidth - 1)
-    let name = commit.action.isEmpty ? "(no name)" : commit.action
-    let names = pins(of: commit, session)
-    let isMuted = commit.isMaintenance || commit.action.isEmpty || commit.isNamedByLibrary
-    put(names + name, nameWidth, isMuted ? .dim : .text)
-    put(tail, summaryWidth, row.value?.role ?? .dim, .trailing)
-  }
-
-  private func pins(of commit: Commit, _ session: Session) -> String {
-    session.outline?.pins.filter { $0.commit == commit.number }.map { "[\($0.name)] " }.joined() ?? ""
-  }
-
-  /// `City ~212 +3 -1`; several datastores one after the other.
-  static func summary(of commit: Commit, scope: HistoryScope) -> String {
-    let changes = commit.changes.filter { scope.datastore == nil || $0.datastore == scope.datastore }
-    var text = changes.map { change in
-      var parts: [String] = []
-      if change.updated > 0 { parts.append("~\(NumberFormat.count(change.updated))") }
-      if change.inserted > 0 { parts.append("+\(NumberFormat.count(change.inserted))") }
-      if change.deleted > 0 { parts.append("-\(NumberFormat.count(change.deleted))") }
-      return "\(change.datastore) \(parts.joined(separator: " "))"
-    }.joined(separator: ", ")
-    if let undone = commit.undoes { text += " (undoes \(undone))" }
-    if let restored = commit.restores { text += " (restores \(restored))" }
-    if commit.isMaintenance { text += " (maintenance)" }
-    if commit.isSquashed { text += " (squashed)" }
-    return text
-  }
-}
-
-extension Commit {
-  /// Whether the original library made up the name because the app gave none: `Persist Books Instance`.
-  fileprivate var isNamedByLibrary: Bool {
-    let words = action.split(separator: " ")
-    guard words.count > 2, words.last == "Instance", let verb = words.first else { return false }
-    return ["Persist", "Delete", "Migrate"].contains(verb)
-  }
 }

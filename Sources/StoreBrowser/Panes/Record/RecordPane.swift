@@ -336,9 +336,8 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       return
     }
     guard let value = document?[line.valuePath] else { return }
-    if line.value.isCut {
-      session.intend(.present(TextOverlay(title: line.path.description, value: value)))
-    } else if case .data = value {
+    let isShownWhole = if case .data = value { true } else { line.value.isCut }
+    if isShownWhole {
       session.intend(.present(TextOverlay(title: line.path.description, value: value)))
     } else {
       session.intend(
@@ -377,11 +376,8 @@ struct RecordPane: ListPane, KeptPane, Equatable {
       if let document { session.copy(document.compactJSON, what: "record") }
       return
     }
-    if case .string(let text) = value {
-      session.copy(text, what: "value")
-    } else {
-      session.copy(value.compactJSON, what: "value")
-    }
+    let text = if case .string(let text) = value { text } else { value.compactJSON }
+    session.copy(text, what: "value")
   }
 
   func lineCount(_ session: Session) -> Int { count }

@@ -5,6 +5,31 @@ import TerminalKit
 
 /// The picture of a merge: base, ours and theirs of each field beside each other, and what comes out.
 extension MergePane {
+  /// The lines of a merge: its conflicts with their fields, and what merges by itself.
+  mutating func rebuild(_ reply: MergePlanReply) {
+    lines = []
+    for (position, row) in reply.conflicts.enumerated() {
+      lines.append(.conflict(position))
+      lines += row.fields.indices.map { .field(position, $0) }
+      if let reason = row.conflict.reason { lines.append(.note(reason)) }
+    }
+    lines += (collisions ?? []).map { .note($0) }
+    if !lines.isEmpty { lines.append(.blank) }
+    if reply.plan.kind == .fastForward {
+      lines.append(.note("nothing of ours lies beside it: the head moves to \(reply.theirs.number), without a commit"))
+    }
+    lines += reply.plan.remarks.map { .note($0) }
+    if !reply.clean.isEmpty {
+      let cut = reply.plan.cleanCount > reply.clean.count ? ", the first \(NumberFormat.count(reply.clean.count)):" : ""
+      lines.append(
+        .heading(
+          "\(NumberFormat.counted(reply.plan.cleanCount, "record")) that \(reply.plan.cleanCount == 1 ? "merges" : "merge") by \(reply.plan.cleanCount == 1 ? "itself" : "themselves")\(cut)"
+        ))
+      lines += reply.clean.indices.map { .clean($0) }
+    }
+    list.select(list.selection, count: lines.count)
+  }
+
   func draw(on grid: inout CellGrid, frame: PaneFrame, session: Session) {
     let theme = session.theme
     guard

@@ -36,12 +36,12 @@ struct MergePane: ListPane, KeptPane {
   private(set) var problem: String?
   private(set) var isCommitting = false
   /// What was decided; kept as a draft.
-  private(set) var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
-  private(set) var lines: [Line] = []
+  var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
+  var lines: [Line] = []
   /// Why what was decided cannot be in one store, as sentences; nil until everything is decided and that was looked at.
-  private var collisions: [String]?
+  var collisions: [String]?
   private var checked: [RecordPlace: [DocumentPath: MergeDecision]]?
-  private var theirs: CommitNumber?
+  var theirs: CommitNumber?
   private var asked: MergePlanRequest?
 
   enum Line: Sendable, Hashable {
@@ -126,30 +126,6 @@ struct MergePane: ListPane, KeptPane {
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {
     isCommitting = false
     if slot == .mergePlan { problem = "it was called off" }
-  }
-
-  private mutating func rebuild(_ reply: MergePlanReply) {
-    lines = []
-    for (position, row) in reply.conflicts.enumerated() {
-      lines.append(.conflict(position))
-      lines += row.fields.indices.map { .field(position, $0) }
-      if let reason = row.conflict.reason { lines.append(.note(reason)) }
-    }
-    lines += (collisions ?? []).map { .note($0) }
-    if !lines.isEmpty { lines.append(.blank) }
-    if reply.plan.kind == .fastForward {
-      lines.append(.note("nothing of ours lies beside it: the head moves to \(reply.theirs.number), without a commit"))
-    }
-    lines += reply.plan.remarks.map { .note($0) }
-    if !reply.clean.isEmpty {
-      let cut = reply.plan.cleanCount > reply.clean.count ? ", the first \(NumberFormat.count(reply.clean.count)):" : ""
-      lines.append(
-        .heading(
-          "\(NumberFormat.counted(reply.plan.cleanCount, "record")) that \(reply.plan.cleanCount == 1 ? "merges" : "merge") by \(reply.plan.cleanCount == 1 ? "itself" : "themselves")\(cut)"
-        ))
-      lines += reply.clean.indices.map { .clean($0) }
-    }
-    list.select(list.selection, count: lines.count)
   }
 
   // MARK: What is decided
@@ -359,7 +335,7 @@ struct MergePane: ListPane, KeptPane {
     return name.hasPrefix("remotes/") ? String(name.dropFirst(8)) : name
   }
 
-  private mutating func commit(_ name: String?, in session: inout Session) {
+  mutating func commit(_ name: String?, in session: inout Session) {
     guard let reply, let theirs else { return }
     guard let name = name ?? (reply.plan.kind == .fastForward ? "" : nil) else {
       return session.intend(.ask(.commitMerge))
@@ -371,77 +347,6 @@ struct MergePane: ListPane, KeptPane {
         merge: DecidedMerge(theirs: theirs, decisions: decisions, rows: reply.conflicts),
         name: name.trimmed.isEmpty ? "Merge" : name.trimmed),
       label: "merge")
-  }
-
-  // MARK: The draft
-
-  private func keepDraft(in session: inout Session) {
-    guard let reply else { return }
-    session.remembered.merge = decisions.isEmpty ? nil : MergeDraft(of: reply.plan.theirs.text, decisions)
-    session.intend(.remember)
-  }
-
-  private mutating func restoreDraft(in session: Session) {
-    guard let draft = session.remembered.merge, let reply, draft.theirs == reply.plan.theirs.text else { return }
-    decisions = draft.decisions(of: reply.conflicts)
-  }
-}
-
-/// What was decided of a merge that is not committed yet, as it is kept between two starts.
-package struct MergeDraft: Sendable, Hashable, Codable {
-  /// The identity of the commit to be merged.
-  var theirs: String
-  var entries: [Entry]
-
-  struct Entry: Sendable, Hashable, Codable {
-    var datastore: String
-    var identifier: [UInt8]
-    var path: String
-    /// `base`, `ours`, `theirs`, or a value as JSON.
-    var keeps: String
-  }
-
-  init(of theirs: String, _ decisions: [RecordPlace: [DocumentPath: MergeDecision]]) {
-    self.theirs = theirs
-    entries = decisions.flatMap { place, decided in
-      decided.map { path, decision in
-        Entry(
-          datastore: place.datastore, identifier: place.identifier.bytes, path: path.description,
-          keeps: Self.text(of: decision))
-      }
-    }
-  }
-
-  private static func text(of decision: MergeDecision) -> String {
-    switch decision {
-    case .side(.base): "base"
-    case .side(.mine): "ours"
-    case .side(.theirs): "theirs"
-    case .value(let value): "=" + value.compactJSON
-    }
-  }
-
-  func decisions(of rows: [MergeRow]) -> [RecordPlace: [DocumentPath: MergeDecision]] {
-    var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
-    for entry in entries {
-      guard
-        let row = rows.first(where: {
-          $0.place.datastore == entry.datastore && $0.place.identifier.bytes == entry.identifier
-        }), let path = entry.path == "." ? .root : try? DocumentPath(parsing: entry.path)
-      else { continue }
-      guard path == .root || row.conflict.isCollision || row.conflict.fields.contains(where: { $0.path == path })
-      else { continue }
-      switch entry.keeps {
-      case "base": decisions[row.place, default: [:]][path] = .side(.base)
-      case "ours": decisions[row.place, default: [:]][path] = .side(.mine)
-      case "theirs": decisions[row.place, default: [:]][path] = .side(.theirs)
-      default:
-        if let value = try? JSONParser.parse(String(entry.keeps.dropFirst())) {
-          decisions[row.place, default: [:]][path] = .value(value)
-        }
-      }
-    }
-    return decisions
   }
 }
 

@@ -1,0 +1,74 @@
+import DatastoreModel
+import Documents
+import Exchange
+
+/// What was decided of a merge that is not committed yet, as it is kept between two starts.
+package struct MergeDraft: Sendable, Hashable, Codable {
+  /// The identity of the commit to be merged.
+  var theirs: String
+  var entries: [Entry]
+
+  struct Entry: Sendable, Hashable, Codable {
+    var datastore: String
+    var identifier: [UInt8]
+    var path: String
+    /// `base`, `ours`, `theirs`, or a value as JSON.
+    var keeps: String
+  }
+
+  init(of theirs: String, _ decisions: [RecordPlace: [DocumentPath: MergeDecision]]) {
+    self.theirs = theirs
+    entries = decisions.flatMap { place, decided in
+      decided.map { path, decision in
+        Entry(
+          datastore: place.datastore, identifier: place.identifier.bytes, path: path.description,
+          keeps: Self.text(of: decision))
+      }
+    }
+  }
+
+  private static func text(of decision: MergeDecision) -> String {
+    switch decision {
+    case .side(.base): "base"
+    case .side(.mine): "ours"
+    case .side(.theirs): "theirs"
+    case .value(let value): "=" + value.compactJSON
+    }
+  }
+
+  func decisions(of rows: [MergeRow]) -> [RecordPlace: [DocumentPath: MergeDecision]] {
+    var decisions: [RecordPlace: [DocumentPath: MergeDecision]] = [:]
+    for entry in entries {
+      guard
+        let row = rows.first(where: {
+          $0.place.datastore == entry.datastore && $0.place.identifier.bytes == entry.identifier
+        }), let path = entry.path == "." ? .root : try? DocumentPath(parsing: entry.path)
+      else { continue }
+      guard path == .root || row.conflict.isCollision || row.conflict.fields.contains(where: { $0.path == path })
+      else { continue }
+      switch entry.keeps {
+      case "base": decisions[row.place, default: [:]][path] = .side(.base)
+      case "ours": decisions[row.place, default: [:]][path] = .side(.mine)
+      case "theirs": decisions[row.place, default: [:]][path] = .side(.theirs)
+      default:
+        if let value = try? JSONParser.parse(String(entry.keeps.dropFirst())) {
+          decisions[row.place, default: [:]][path] = .value(value)
+        }
+      }
+    }
+    return decisions
+  }
+}
+
+extension MergePane {
+  func keepDraft(in session: inout Session) {
+    guard let reply else { return }
+    session.remembered.merge = decisions.isEmpty ? nil : MergeDraft(of: reply.plan.theirs.text, decisions)
+    session.intend(.remember)
+  }
+
+  mutating func restoreDraft(in session: Session) {
+    guard let draft = session.remembered.merge, let reply, draft.theirs == reply.plan.theirs.text else { return }
+    decisions = draft.decisions(of: reply.conflicts)
+  }
+}
