@@ -221,7 +221,7 @@ extension Browser {
               datastore: place.datastore, identifier: place.identifier, old: old,
               new: RecordContent(version: new.version, bytes: bytes))
           ]))
-    } catch { session.complain("\(error)") }
+    } catch { session.warn("\(error)") }
   }
 
   /// Stages another document for a record: what is stored of it, as it was read when the change was begun, with what is staged over that.
@@ -232,7 +232,7 @@ extension Browser {
     _ change: (Document) throws(DocumentError) -> Document
   ) -> Bool {
     guard let descriptor = session.outline?.datastore(place.datastore)?.descriptor else {
-      session.complain("\(title) is not staged: \(place.datastore) is not there any more")
+      session.warn("\(title) is not staged: \(place.datastore) is not there any more")
       return false
     }
     let begun =
@@ -241,7 +241,7 @@ extension Browser {
     var edit = begun.over(stored, descriptor).edit
     do throws(DocumentError) {
       guard let before = edit.new else {
-        session.complain("\(title) is not staged: the record is staged for deletion, x takes that out")
+        session.warn("\(title) is not staged: the record is staged for deletion, x takes that out")
         return false
       }
       let coding = descriptor.coding(of: before.bytes)
@@ -255,7 +255,7 @@ extension Browser {
       stage(StagedStep(title: title, edits: [edit]))
       return true
     } catch {
-      session.complain("\(title) is not staged: \(error)")
+      session.warn("\(title) is not staged: \(error)")
       return false
     }
   }

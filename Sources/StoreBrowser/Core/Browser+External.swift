@@ -124,7 +124,7 @@ extension Browser {
     let header = ["line \(line), column \(column): \(reason)"] + editing.header.filter { !$0.hasPrefix("line ") }
     openEditor(
       editing.subject, text: text, header: header, line: line + header.count, column: column)
-    session.complain("line \(line), column \(column): \(reason)")
+    session.warn("line \(line), column \(column): \(reason)")
   }
 
   /// Opens the editor again on what was typed, with what is wrong with it on top.
@@ -133,7 +133,7 @@ extension Browser {
     self.external = nil
     openEditor(
       external.subject, text: external.text, header: [reason] + external.header.suffix(1))
-    session.complain(reason)
+    session.warn(reason)
   }
 
   /// The text without the comment lines at its head, and how many there were.

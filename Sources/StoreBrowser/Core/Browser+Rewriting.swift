@@ -6,7 +6,7 @@ extension Browser {
   mutating func compact(_ text: String) {
     do throws(ModelError) {
       present(CompactOverlay(try HistoryRetention(parsing: text.trimmed), keeps: text.trimmed))
-    } catch { session.complain(error.description) }
+    } catch { session.complain(error) }
   }
 
   mutating func copyStore(to path: String) {

@@ -248,7 +248,7 @@ extension ReviewOverlay {
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     fail(error.description)
     if case .conflict = error { renew() }
-    session.complain(error.description)
+    session.complain(error)
   }
 
   mutating func type(_ chord: KeyChord, in session: inout Session) -> Bool {
@@ -333,7 +333,7 @@ extension ReviewOverlay {
       session.intend(.dismiss)
       session.intend(.stage(step))
       session.intend(.reviewStaged)
-    } catch { session.complain(error.description) }
+    } catch { session.complain(error) }
   }
 }
 

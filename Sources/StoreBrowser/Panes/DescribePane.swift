@@ -137,10 +137,7 @@ struct DescribePane: ListPane, KeptPane {
   private func drawDetail(_ field: FieldDescription, in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     let top = inside.bottom - 6
-    for column in 0..<inside.columns {
-      grid[Point(column: inside.left + column, row: top)] = Cell(
-        text: theme.isASCII ? "-" : "─", width: 1, style: theme.style(.dim))
-    }
+    grid.rule(at: Point(column: inside.left, row: top), columns: inside.columns, theme: theme)
     func line(_ row: Int, _ name: String, _ text: String) {
       grid.write(
         [Span(name, theme.style(.dim)), Span(text)], at: Point(column: inside.left + 1, row: top + row),

@@ -144,6 +144,12 @@ extension CellGrid {
     if frame.isFocused { cursor = Point(column: cursorColumn ?? rect.left, row: rect.top) }
   }
 
+  /// A line across a pane.
+  mutating func rule(at start: Point, columns: Int, theme: Theme) {
+    write(
+      String(repeating: theme.isASCII ? "-" : "─", count: columns), at: start, width: columns, style: theme.style(.dim))
+  }
+
   /// A sentence in the middle of an empty pane.
   mutating func note(_ text: String, in rect: Rect, style: Style) {
     for (offset, line) in text.wrapped(to: max(1, rect.columns - 2)).enumerated() where offset < rect.rows {

@@ -83,7 +83,7 @@ struct PickaxePane: ListPane, KeptPane {
         Span("\(hit.place.datastore)/\(named(hit.place.identifier, hit.label))  "),
       ]
       spans += FieldText.spans(
-        FieldRow(path: hit.path, old: hit.old, new: hit.new, now: nil, changedLater: false), theme: theme)
+        FieldRow(path: hit.path, old: hit.old, new: hit.new), theme: theme)
       spans.append(Span("  \(hit.commit.action)", theme.style(.dim)))
       grid.write(spans, at: rect.origin, width: rect.columns)
     }

@@ -80,11 +80,10 @@ package struct FieldsRequest: Question, Hashable {
     var rows: [FieldRow] = []
     for change in Document.difference(old ?? .object([]), new ?? .object([])) {
       let present = now?[change.path]
-      rows.append(
-        FieldRow(
-          path: change.path.description, old: change.old.map(ValueText.init(literal:)),
-          new: change.new.map(ValueText.init(literal:)), now: present.map(ValueText.init(literal:)),
-          changedLater: present != change.new))
+      var row = FieldRow(change)
+      row.now = present.map(ValueText.init(literal:))
+      row.changedLater = present != change.new
+      rows.append(row)
     }
     return FieldsAnswer(request: self, fields: rows)
   }
@@ -102,7 +101,15 @@ package struct FieldRow: Sendable, Hashable {
   var new: ValueText?
   var now: ValueText?
   /// Whether the field changed again after the difference.
-  package var changedLater: Bool
+  package var changedLater = false
+}
+
+extension FieldRow {
+  init(_ change: FieldChange) {
+    self.init(
+      path: change.path.description, old: change.old.map(ValueText.init(literal:)),
+      new: change.new.map(ValueText.init(literal:)))
+  }
 }
 
 extension WorkContext {
@@ -117,9 +124,7 @@ extension WorkContext {
     let fields = Document.difference(old, new)
     row.fieldCount = fields.count
     if fields.count == 1, let field = fields.first {
-      row.onlyField = FieldRow(
-        path: field.path.description, old: field.old.map(ValueText.init(literal:)),
-        new: field.new.map(ValueText.init(literal:)), now: nil, changedLater: false)
+      row.onlyField = FieldRow(field)
     }
     return row
   }

@@ -165,11 +165,7 @@ extension WorkContext {
     let coding = try view(commit).datastore(edit.datastore)?.descriptor.coding ?? .json
     let old = try edit.old.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }
     let new = try edit.new.map { content throws(ModelError) in try onDocument(coding.document(of: content.bytes)) }
-    return Document.difference(old ?? .object([]), new ?? .object([])).map { change in
-      FieldRow(
-        path: change.path.description, old: change.old.map(ValueText.init(literal:)),
-        new: change.new.map(ValueText.init(literal:)), now: nil, changedLater: false)
-    }
+    return Document.difference(old ?? .object([]), new ?? .object([])).map(FieldRow.init)
   }
 
   /// - Parameter known: the counts, where they need not be counted.
@@ -197,11 +193,7 @@ extension WorkContext {
         answer.records.append(
           ReviewRecord(
             place: RecordPlace(datastore: change.datastore, identifier: change.identifier), kind: change.kind,
-            fields: fields.map {
-              FieldRow(
-                path: $0.path.description, old: $0.old.map(ValueText.init(literal:)),
-                new: $0.new.map(ValueText.init(literal:)), now: nil, changedLater: false)
-            }, entries: [], conflict: nil))
+            fields: fields.map(FieldRow.init), entries: [], conflict: nil))
       }
     }
     answer.counts = known ?? tally.counts

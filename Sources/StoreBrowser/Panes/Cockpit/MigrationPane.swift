@@ -80,7 +80,7 @@ struct MigrationPane: KeptPane {
 
   mutating func failed(_ error: ModelError, of slot: WorkSlot, in session: inout Session) {
     isOurs = false
-    session.complain(error.description)
+    session.complain(error)
   }
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) { isOurs = false }

@@ -120,7 +120,7 @@ struct MergePane: ListPane, KeptPane {
     case .mergeCheck: collisions = []
     default: asked = nil
     }
-    session.complain(error.description)
+    session.complain(error)
   }
 
   mutating func cancelled(_ slot: WorkSlot, in session: inout Session) {

@@ -107,11 +107,11 @@ struct RemotesPane: ListPane, KeptPane {
       // What came whole before it failed is there.
       revision += 1
       session.intend(.look)
-      session.complain(error.description)
+      session.complain(error)
     } else if rows.isEmpty, answered == nil {
       problem = error.description
     } else {
-      session.complain(error.description)
+      session.complain(error)
     }
   }
 
@@ -270,10 +270,7 @@ struct RemotesPane: ListPane, KeptPane {
   private func drawDetail(_ row: RemoteRow, in inside: Rect, on grid: inout CellGrid, session: Session) {
     let theme = session.theme
     let top = inside.bottom - 5
-    for column in 0..<inside.columns {
-      grid[Point(column: inside.left + column, row: top)] = Cell(
-        text: theme.isASCII ? "-" : "─", width: 1, style: theme.style(.dim))
-    }
+    grid.rule(at: Point(column: inside.left, row: top), columns: inside.columns, theme: theme)
     var lines: [[Span]] = [[Span("\(row.name)  ", theme.style(.key)), Span(row.location)]]
     if let head = row.head {
       let who = head.author.isEmpty ? head.program : head.author
