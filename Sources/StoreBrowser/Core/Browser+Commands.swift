@@ -369,11 +369,4 @@ extension Browser {
     focusPane(.record)
     run(.blame, on: .record, nil)
   }
-
-  mutating func openPickaxe(_ text: String) {
-    open(ViewKind(of: .pickaxe))
-    let request = PickaxeRequest(
-      text: text, datastore: session.datastore, newest: session.shown, naming: session.naming)
-    with(PickaxePane.self) { $0.show(request, in: &$1) }
-  }
 }

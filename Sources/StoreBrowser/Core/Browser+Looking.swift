@@ -36,21 +36,6 @@ extension Browser {
     session.intend(.remember)
   }
 
-  mutating func openFrequency(_ argument: String?) {
-    guard let source = table.source, table.opened != nil else { return }
-    let path =
-      argument.map { $0.hasPrefix(".") ? $0 : ".\($0)" }
-      ?? (focus == .record ? record.selectedLine?.path.description : table.selectedPath(session))
-    guard let path else {
-      session.warn("choose a column first")
-      return
-    }
-    open(ViewKind(of: .frequency))
-    let request = FrequencyRequest(
-      source: source, commit: table.commit(session), path: path, ranks: table.foundRanks)
-    with(FrequencyPane.self) { $0.show(request, in: &$1) }
-  }
-
   mutating func showHistory(_ scope: HistoryScope) {
     session.looking.difference = nil
     history.show(scope, at: session.asOf)

@@ -270,14 +270,6 @@ extension Browser {
       build(change, of: datastore)
     }
   }
-
-  mutating func bulk(_ change: BulkRequest.Change) {
-    guard let source = table.source, table.opened != nil else { return }
-    present(
-      BulkOverlay(
-        request: BulkRequest(
-          source: source, commit: table.commit(session), which: table.everything(session), change: change)))
-  }
 }
 
 extension StagedStep {

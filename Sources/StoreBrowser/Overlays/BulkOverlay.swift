@@ -114,6 +114,16 @@ struct BulkOverlay: Pane {
   }
 }
 
+extension Browser {
+  mutating func bulk(_ change: BulkRequest.Change) {
+    guard let source = table.source, table.opened != nil else { return }
+    present(
+      BulkOverlay(
+        request: BulkRequest(
+          source: source, commit: table.commit(session), which: table.everything(session), change: change)))
+  }
+}
+
 extension PaneID {
   static let bulk: PaneID = "bulk"
 }

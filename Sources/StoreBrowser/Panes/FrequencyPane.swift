@@ -108,6 +108,23 @@ struct FrequencyPane: ListPane, KeptPane {
   }
 }
 
+extension Browser {
+  mutating func openFrequency(_ argument: String?) {
+    guard let source = table.source, table.opened != nil else { return }
+    let path =
+      argument.map { $0.hasPrefix(".") ? $0 : ".\($0)" }
+      ?? (focus == .record ? record.selectedLine?.path.description : table.selectedPath(session))
+    guard let path else {
+      session.warn("choose a column first")
+      return
+    }
+    open(ViewKind(of: .frequency))
+    let request = FrequencyRequest(
+      source: source, commit: table.commit(session), path: path, ranks: table.foundRanks)
+    with(FrequencyPane.self) { $0.show(request, in: &$1) }
+  }
+}
+
 extension PaneID {
   static let frequency: PaneID = "frequency"
 }

@@ -90,6 +90,15 @@ struct PickaxePane: ListPane, KeptPane {
   }
 }
 
+extension Browser {
+  mutating func openPickaxe(_ text: String) {
+    open(ViewKind(of: .pickaxe))
+    let request = PickaxeRequest(
+      text: text, datastore: session.datastore, newest: session.shown, naming: session.naming)
+    with(PickaxePane.self) { $0.show(request, in: &$1) }
+  }
+}
+
 extension PaneID {
   static let pickaxe: PaneID = "pickaxe"
 }

@@ -62,7 +62,7 @@ struct TablePane: ListPane, KeptPane, Equatable {
 
   /// Marked records in the order in which they were marked.
   var marks: [StoredKey] = []
-  var markSet: Set<StoredKey> = []
+  private var markSet: Set<StoredKey> = []
   var rangeStart: Int?
   /// What other programs' commits changed, or differs from the commit that was shown before, until the next key.
   var changed: [StoredKey: ChangeKind] = [:] { didSet { if changed.isEmpty { step = nil } } }
@@ -77,14 +77,14 @@ struct TablePane: ListPane, KeptPane, Equatable {
   var orderAnchor: TableRequest.Anchor?
 
   /// The visible columns, and what they were made from.
-  var arranged: ArrangedColumns?
+  private var arranged: ArrangedColumns?
 
-  struct ArrangedColumns: Sendable, Equatable {
+  private struct ArrangedColumns: Sendable, Equatable {
     var origin: Arrangement
     var columns: [TableColumn]
   }
 
-  struct Arrangement: Sendable, Equatable {
+  private struct Arrangement: Sendable, Equatable {
     var columns: TableColumns
     var choice: ColumnChoice
     var commit: CommitNumber?
