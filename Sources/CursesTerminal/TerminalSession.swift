@@ -11,7 +11,6 @@ package import TerminalKit
 package struct TerminalSession: Sendable {
   /// Where the session takes place.
   package enum Place: Hashable, Sendable {
-    /// On the terminal.
     case terminal
     /// From a script file, at a size; afterwards the last picture is written to `dump`, where given.
     case script(path: String, size: Size, dump: String?)
@@ -19,7 +18,6 @@ package struct TerminalSession: Sendable {
     case lines(size: Size)
   }
 
-  /// Where it takes place.
   package var place: Place
   /// Whether ASCII only is shown.
   package var isASCII: Bool

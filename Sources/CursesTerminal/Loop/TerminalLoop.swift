@@ -29,7 +29,6 @@ package struct TerminalLoop {
   /// What was typed ahead, while the program waits for something that it builds on.
   private var waiting: ArraySlice<TerminalEvent> = []
 
-  /// How a session ended.
   package enum Ending: Hashable, Sendable {
     /// The program quit with this exit status.
     case quit(status: Int32)

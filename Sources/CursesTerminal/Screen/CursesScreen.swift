@@ -84,7 +84,6 @@ package final class CursesScreen {
   /// Sends runs of one character as one and how often.
   package func repeatCharacters() { strata_repeat_characters() }
 
-  /// Rings.
   package func ring() { strata_bell() }
 
   /// Reports the mouse, or leaves it to the terminal.

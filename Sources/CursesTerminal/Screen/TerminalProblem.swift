@@ -11,7 +11,6 @@ package enum TerminalProblem: Error, Hashable, Sendable, CustomStringConvertible
   /// A script cannot be read or played.
   case script(String)
 
-  /// The sentence.
   package var description: String {
     switch self {
     case .notATerminal(let input):

@@ -8,7 +8,6 @@ package struct ScriptPlayer {
   private let program: any TerminalProgram
   private var size: Size
   private let isASCII: Bool
-  /// Whether what is shown is read as lines.
   var isReadAsLines = false
   /// The exit status that the program quit with.
   private(set) var status: Int32?

@@ -72,7 +72,6 @@ extension Browser {
     return names.first { !BrowserFiles.none.exists($0) } ?? path
   }
 
-  /// What a file was read as.
   mutating func tell(of file: DocumentFile) {
     let report = file.report
     if let rejection = report.rejections.first {

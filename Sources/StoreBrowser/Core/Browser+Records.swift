@@ -273,7 +273,6 @@ extension Browser {
 }
 
 extension StagedStep {
-  /// The delete of records.
   static func deleting(_ records: [Record], in key: String) -> StagedStep {
     StagedStep(
       title: records.count == 1

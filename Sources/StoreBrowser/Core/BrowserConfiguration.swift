@@ -3,7 +3,6 @@ import Expressions
 
 /// What a browser is told at its start.
 package struct BrowserConfiguration: Sendable {
-  /// Where it begins.
   package struct Start: Sendable, Hashable {
     package var datastore: String?
     /// An identifier as a person types it.

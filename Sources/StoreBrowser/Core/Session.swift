@@ -12,7 +12,6 @@ struct Session: Sendable {
   var facts: StoreFacts
   /// The newest commit this browser has seen.
   var head: CommitNumber
-  /// The commit that is shown.
   var shown: CommitNumber
   /// The commit travelled to; nil while the head is shown.
   var asOf: CommitNumber?
@@ -181,7 +180,6 @@ struct Session: Sendable {
 
 /// What is being looked at: panes that follow others read it here.
 struct Looking: Sendable, Hashable {
-  /// The panes on the screen.
   var panes: Set<PaneID> = []
   /// The rows of the table, and the record under its cursor.
   var source: RowSource?
@@ -275,7 +273,6 @@ enum Intent: Sendable {
   case reviewStaged
   case startMigration(mending: [RecordEdit])
   case run(Command, argument: String?)
-  /// Asks for the argument of a command.
   case ask(Command)
   /// Looks for commits that are not seen yet.
   case look

@@ -60,7 +60,6 @@ extension Style {
 }
 
 extension CommandTable {
-  /// Of all charts.
   static let charts: [CommandEntry] = [
     row(
       .chartForm, ["g s"], "charts in braille, blocks or ASCII", "signs", .program,

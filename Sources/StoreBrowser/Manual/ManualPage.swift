@@ -75,7 +75,6 @@ struct Roff {
 
   mutating func synopsis(_ text: String) { source += ".PP\n.B \(Self.escaped(text))\n" }
 
-  /// A term and what it means.
   mutating func item(_ term: String, _ meaning: String) {
     source += ".TP\n.B \(Self.escaped(term))\n\(Self.escaped(meaning))\n"
   }

@@ -8,7 +8,6 @@ struct Prompt: Pane {
   enum Kind: Sendable, Hashable {
     /// `:`, with commands and positions.
     case palette
-    /// The argument of a command.
     case argument(Command)
 
     var label: String {

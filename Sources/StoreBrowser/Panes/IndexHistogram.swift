@@ -7,7 +7,6 @@ struct IndexHistogram: Sendable, Equatable {
   private var pending: HistogramRequest?
   private var failedRequest: HistogramRequest?
   private var choice = Histogram.Choice.automatic
-  /// Whether lengths are logarithmic.
   private var hasLogLengths = false
   /// Whether bars say their part of all entries, not of the largest bar.
   private var isOfAll = false
@@ -300,7 +299,6 @@ extension Command {
 }
 
 extension IndexPane {
-  /// The commands of the histogram.
   static let histogramCommands: [CommandEntry] = [
     CommandTable.row(
       .scale, ["g l"], "logarithmic bins and lengths", "log", .index,

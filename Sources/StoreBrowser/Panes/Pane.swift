@@ -90,7 +90,6 @@ struct PaneFrame: Sendable, Hashable {
   var rect: Rect
   var isFocused: Bool
 
-  /// Inside the border.
   var inside: Rect { rect.inset(columns: 1, rows: 1) }
   var rows: Int { inside.rows }
   var columns: Int { inside.columns }

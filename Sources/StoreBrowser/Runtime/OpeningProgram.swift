@@ -24,7 +24,6 @@ package final class OpeningProgram: TerminalProgram {
       self.warmUp = warmUp
     }
 
-    /// The browser on it.
     package var program: BrowserProgram {
       BrowserProgram(store: store, configuration: configuration, files: files, warmUp: warmUp)
     }

@@ -60,9 +60,7 @@ package struct ChangeRow: Sendable, Hashable {
   package var kind: ChangeKind
   /// How many fields differ; nil where the content is no document.
   package var fieldCount: Int?
-  /// What it is called.
   package var label: String?
-  /// The field that differs, where it is the only one.
   package var onlyField: FieldRow?
 }
 

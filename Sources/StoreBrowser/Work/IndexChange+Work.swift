@@ -16,7 +16,6 @@ package enum IndexChange: Sendable, Hashable {
     }
   }
 
-  /// Of the index.
   var name: String {
     switch self {
     case .add(let name, _, _), .rebuild(let name), .drop(let name): name

@@ -16,9 +16,7 @@ struct OutlineRequest: Question {
 
 /// A look for other processes' commits.
 struct RefreshRequest: Question {
-  /// The newest commit that is known.
   var known: CommitNumber
-  /// The datastore that is shown.
   var shown: String?
 
   func reply(in context: WorkContext) throws(ModelError) -> RefreshAnswer {

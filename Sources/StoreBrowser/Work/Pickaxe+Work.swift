@@ -98,7 +98,6 @@ extension Document? {
 }
 
 extension Document {
-  /// What a search looks at.
   var searchText: String {
     switch self {
     case .string(let text): text

@@ -60,7 +60,6 @@ package struct WorkContext: Sendable {
     self.report = report
   }
 
-  /// The store as of a commit.
   func view(_ commit: CommitNumber) throws(ModelError) -> any ReadableView {
     let head = store.head
     return head.commit == commit ? head : try store.view(at: commit)

@@ -67,7 +67,6 @@ package struct ReferrersAnswer: Sendable {
 }
 
 extension Naming {
-  /// Whether an index is known to lead to a datastore.
   fileprivate func leads(_ index: IndexDescriptor, of datastore: DatastoreDescriptor, to target: String) -> Bool {
     if let declared = index.target { return declared == target }
     guard let path = index.documentPath?.withoutPositions else { return false }

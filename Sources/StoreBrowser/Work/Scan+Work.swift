@@ -132,7 +132,6 @@ package struct FilterAnswer: Sendable {
 package struct SortAnswer: Sendable {
   package var source: RowSource
   package var commit: CommitNumber
-  /// The ranks in order.
   package var ranks: [Int]
   package var rowsRead: Int
 }

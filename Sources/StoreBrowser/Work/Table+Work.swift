@@ -6,11 +6,9 @@ package struct TableRequest: Question, Hashable {
   package var source: RowSource
   package var commit: CommitNumber
   package var anchor: Anchor
-  /// How many rows a screen has.
   package var screen: Int
   package var naming = Naming()
 
-  /// Where the selection is to be.
   package enum Anchor: Sendable, Hashable {
     case position(Int)
     /// The entry that was selected, and its position then; where it is gone, its successor.

@@ -4,7 +4,6 @@ package enum ChartForm: String, Hashable, Sendable, CaseIterable {
   case braille
   /// Blocks of eighths and quarters.
   case block
-  /// ASCII characters.
   case ascii
 
   /// Dots across in a cell of a picture made of dots.

@@ -37,7 +37,6 @@ package struct Cell: Hashable, Sendable {
     set { columns = UInt32(newValue) }
   }
 
-  /// How it looks.
   package var style: Style {
     get { look.style }
     set { look = PackedStyle(newValue) }

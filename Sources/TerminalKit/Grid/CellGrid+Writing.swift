@@ -4,15 +4,12 @@ package enum Alignment: Hashable, Sendable {
   case leading
   /// At the right edge.
   case trailing
-  /// In the middle.
   case center
 }
 
 /// A piece of a line in one style.
 package struct Span: Hashable, Sendable {
-  /// What it says.
   package var text: String
-  /// How it looks.
   package var style: Style
 
   /// Makes a piece of a line.

@@ -17,9 +17,7 @@ package struct Point: Hashable, Sendable {
 
 /// A number of columns and rows; never negative.
 package struct Size: Hashable, Sendable, LosslessStringConvertible {
-  /// Columns.
   package var columns: Int
-  /// Rows.
   package var rows: Int
 
   /// Makes a size; negative numbers count as 0.
@@ -66,17 +64,13 @@ package struct Rect: Hashable, Sendable {
     self.init(origin: .zero, size: size)
   }
 
-  /// First column.
   package var left: Int { origin.column }
-  /// First row.
   package var top: Int { origin.row }
   /// The column after the last.
   package var right: Int { origin.column + size.columns }
   /// The row after the last.
   package var bottom: Int { origin.row + size.rows }
-  /// Its columns.
   package var columns: Int { size.columns }
-  /// Its rows.
   package var rows: Int { size.rows }
   /// Whether it has no cell.
   package var isEmpty: Bool { size.isEmpty }

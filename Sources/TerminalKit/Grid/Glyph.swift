@@ -26,7 +26,6 @@ struct Glyph: Hashable, Sendable {
     return number == 0 ? "" : Unicode.Scalar(number).map { String($0) } ?? ""
   }
 
-  /// The scalars, for the painter.
   func forEachScalar(_ body: (UInt32) -> Void) {
     guard number & Self.isInterned != 0 else {
       if number != 0 { body(number) }

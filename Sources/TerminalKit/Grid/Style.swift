@@ -7,21 +7,13 @@ package enum Color: Hashable, Sendable {
   /// One of 256; shown as the nearest named colour where the terminal has fewer.
   case indexed(UInt8)
 
-  /// ANSI 0.
   package static let black = Color.ansi(0)
-  /// ANSI 1.
   package static let red = Color.ansi(1)
-  /// ANSI 2.
   package static let green = Color.ansi(2)
-  /// ANSI 3.
   package static let yellow = Color.ansi(3)
-  /// ANSI 4.
   package static let blue = Color.ansi(4)
-  /// ANSI 5.
   package static let magenta = Color.ansi(5)
-  /// ANSI 6.
   package static let cyan = Color.ansi(6)
-  /// ANSI 7.
   package static let white = Color.ansi(7)
 }
 
@@ -39,7 +31,6 @@ package struct Attributes: OptionSet, Hashable, Sendable {
   package static let dim = Attributes(rawValue: 2)
   /// Text and background exchanged.
   package static let reverse = Attributes(rawValue: 4)
-  /// Underlined.
   package static let underline = Attributes(rawValue: 8)
   /// Struck through; dim where the terminal's description has no such thing.
   package static let strike = Attributes(rawValue: 16)

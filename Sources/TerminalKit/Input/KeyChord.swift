@@ -8,33 +8,21 @@ package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
   package enum Key: Hashable, Sendable {
     /// A key that writes: what it wrote, so that shift is in it.
     case character(Character)
-    /// Return.
     case enter
-    /// Tabulator.
     case tab
-    /// Escape.
     case escape
     /// The key that takes back the character before the cursor.
     case backspace
     /// The key that deletes the character at the cursor.
     case delete
-    /// Insert.
     case insert
-    /// Arrow up.
     case up
-    /// Arrow down.
     case down
-    /// Arrow left.
     case left
-    /// Arrow right.
     case right
-    /// Home.
     case home
-    /// End.
     case end
-    /// Page up.
     case pageUp
-    /// Page down.
     case pageDown
     /// F1 to F24.
     case function(Int)
@@ -50,11 +38,9 @@ package struct KeyChord: Hashable, Sendable, LosslessStringConvertible {
     package static let shift = Modifiers(rawValue: 1)
     /// Alt, also called Meta.
     package static let alt = Modifiers(rawValue: 2)
-    /// Control.
     package static let control = Modifiers(rawValue: 4)
   }
 
-  /// The key.
   package var key: Key
   /// What was held down with it.
   package var modifiers: Modifiers

@@ -1,6 +1,5 @@
 /// What a terminal tells a program.
 package enum TerminalEvent: Hashable, Sendable {
-  /// A key was pressed.
   case key(KeyChord)
   /// Text was pasted as a whole; it may hold line feeds and anything else.
   case paste(String)
@@ -57,9 +56,7 @@ package struct MouseEvent: Hashable, Sendable {
     case wheelDown
   }
 
-  /// What it did.
   package var kind: Kind
-  /// The cell it was on.
   package var point: Point
   /// Keys held down.
   package var modifiers: KeyChord.Modifiers

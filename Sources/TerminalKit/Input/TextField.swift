@@ -4,7 +4,6 @@
 /// Delete `^h ^d` delete; `^w` the word before, `^u` all before, `^k` all behind the cursor; `^y` puts back what the
 /// last of these three took.
 package struct TextField: Hashable, Sendable {
-  /// What it holds.
   package private(set) var text: String
   /// Grapheme clusters before the cursor: 0 … `text.count`.
   package private(set) var cursor: Int

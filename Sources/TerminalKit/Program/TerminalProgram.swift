@@ -13,7 +13,6 @@ package protocol TerminalProgram: AnyObject {
   ///   - wake: makes the loop call `respondToAnswers()` soon. May be called from any thread, any number of times; cheap.
   func start(_ surroundings: TerminalSurroundings, wake: @escaping @Sendable () -> Void) -> [TerminalAction]
 
-  /// One event of the terminal.
   func respond(to event: TerminalEvent) -> [TerminalAction]
 
   /// Takes what background work has posted since the last call.
@@ -78,7 +77,6 @@ package enum TerminalAction: Hashable, Sendable {
   case edit(path: String, line: Int? = nil, column: Int? = nil)
   /// Put text on the clipboard of the person's own machine (OSC 52). Check `Clipboard.limit` first.
   case copy(String)
-  /// Ring.
   case bell
   /// Report the mouse or leave it to the terminal. It is on at the start.
   case mouse(Bool)

@@ -11,9 +11,7 @@
 ///
 /// After every event the player waits until the program is idle, so that a script needs no pauses.
 package struct Script: Hashable, Sendable {
-  /// One step.
   package enum Step: Hashable, Sendable {
-    /// The terminal says this.
     case event(TerminalEvent)
     /// Save the picture of now under this name.
     case saveScreen(path: String)
@@ -23,13 +21,11 @@ package struct Script: Hashable, Sendable {
   package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The line, from 1.
     package var line: Int
-    /// What is wrong with it.
     package var message: String
     /// `line 3: no key is called “Entr”`.
     package var description: String { "line \(line): \(message)" }
   }
 
-  /// The steps in order.
   package var steps: [Step]
 
   /// Reads a script.

@@ -15,7 +15,6 @@
 /// The widths are a table in the source (`WidthTable`), never the C library's. Everything here is linear in the text
 /// that it is asked to look at; `forEachCluster` stops early, so that a long value costs only what is visible.
 package enum SafeText {
-  /// The version of Unicode that the widths come from.
   package static var unicodeVersion: String { WidthTable.unicodeVersion }
 
   /// The most scalars that share one cell; ncurses silently drops what is beyond.

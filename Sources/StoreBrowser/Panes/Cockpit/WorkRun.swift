@@ -168,7 +168,6 @@ struct WorkRun: Sendable, Hashable {
     steps[position].finished = now
   }
 
-  /// It has ended.
   mutating func end(_ ending: Ending?, at now: Int64) {
     guard isRunning else { return }
     endedAt = now

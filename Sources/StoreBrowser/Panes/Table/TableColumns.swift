@@ -16,7 +16,6 @@ struct TableColumn: Sendable, Hashable {
   var width: Int
   var isTrailing: Bool
 
-  /// The document path, where it has one.
   var path: String? {
     if case .field(let path) = source { return path }
     return nil

@@ -168,7 +168,6 @@ extension TablePane {
     }
   }
 
-  /// Whether the rows are in the order of a column.
   private func isOrder(_ column: TableColumn) -> Bool {
     switch column.source {
     case .identifier: source?.index == nil && source?.sort.isEmpty == true

@@ -17,7 +17,6 @@ struct TablePane: ListPane, KeptPane, Equatable {
     ], isAlwaysKept: true
   ) { TablePane() }
 
-  /// What is asked for.
   var source: RowSource?
   var list = ListWindow()
   /// The selected column, and the first one shown after the frozen ones.
@@ -35,7 +34,6 @@ struct TablePane: ListPane, KeptPane, Equatable {
   var ranks: [Int]?
   var ranksAreFor: ScanKey?
   var scan: ScanState?
-  /// Rows by rank.
   var rows: [Int: Row] = [:]
   var pending: TableRequest?
   var pendingRows: RowsRequest?
