@@ -136,7 +136,7 @@ extension MergePane {
 
   /// The side that was taken stands out; what is open is told by its sign.
   private func styles(_ decision: MergeDecision?, _ theme: Theme, name: Role = .key) -> [Style] {
-    var roles: [Role] = [name, .text, .text, .text, decision == nil ? .warning : .inserted]
+    var roles: [Role] = [name, .text, .text, .text, decision == nil ? .problem : .inserted]
     if case .side(let side)? = decision {
       for column in 1...3 { roles[column] = .dim }
       roles[[.base: 1, .mine: 2, .theirs: 3][side] ?? 1] = .inserted
